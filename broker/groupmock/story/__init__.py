@@ -1,1 +1,1 @@
-"""Journal rows to a story that a person reads: `teller.tell` of groups, `sentences.sentence` of one row."""
+"""A story tells a person what journal rows say: `teller.tell` tells of groups, `sentences.sentence` of one row."""

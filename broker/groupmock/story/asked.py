@@ -1,7 +1,7 @@
-"""A request whose answer is not in the rows yet, and what its group was when the request was handled.
+"""A request whose answer is not in the rows yet, and its group's state when the request was handled.
 
-An answer may be written much later than its request was handled: a Fetch waits for records, a fault rule delays answers. What a line says
-of such a request is what was true when it was handled.
+An answer may be written much later than its request was handled: a Fetch waits for records, a fault rule delays answers. A line about such
+a request says what was true when it was handled.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from .exchanged import ASKED, TopicNames, said
 from .people import People
 
 PARKED: Final = ("JoinGroup", "SyncGroup", "Fetch")
-"""Requests that are answered when the group or a log has changed: their answers say what is true then."""
+"""Requests that are answered when the group or a log has changed, so that their answers tell of that moment."""
 ERROR: Final = "error"
-"""The kind of fault that makes an error of an answer."""
+"""The fault kind that puts an error into an answer."""
 KEEPS: Final = frozenset(("delay", "hold", "drop", "swallow"))
-"""Faults by which a request, or its answer, does not arrive for some time or for ever."""
+"""Faults by which a request, or its answer, arrives late or never."""
 COMMITS: Final = ("OffsetCommit", "TxnOffsetCommit")
 
 
 class GroupNow(Protocol):
-    """A group as of the last row. `here`: the names of its members; `owners`: partition -> member id, by the plan of its generation."""
+    """A group as of the last row. `here` has the names of its members; `owners` maps partitions to member ids, by the plan of its
+    generation."""
 
     people: People
     committed: Committed
@@ -67,11 +68,11 @@ class Asked:
         self.kept_by: str | None = None
 
     def told_at(self, row: FramePlace) -> int:
-        """The time of what the answer says."""
+        """Return the time of which the answer tells."""
         return row.t if self.api in PARKED else self.at
 
     def struck(self, row: FaultRow) -> None:
-        """A fault rule did something to it, or what the rule did is over."""
+        """Note that a fault rule applied to the request, or that its effect is over."""
         if row.action == ERROR:
             code = row.fields.get("code")
             self.rule, self.made = row.rule, error_name(code) if isinstance(code, int) else code
@@ -79,7 +80,7 @@ class Asked:
         self.applied = row.stage == "reply"
 
     def handled(self, group: GroupNow, at: int, order: int) -> None:
-        """It is handled now, perhaps after a fault rule has kept it."""
+        """Note that the request is handled now, perhaps after a fault rule has kept it."""
         self.at, self.order = at, order
         self.generation, self.state, self.since = group.generation, group.state, group.since
         if self.api in COMMITS:

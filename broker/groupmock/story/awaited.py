@@ -44,7 +44,7 @@ class SyncPhases:
 
     def moved(self, row: MovedRow, name: Callable[[str], str]) -> str | None:
         """Take a move of the group. Returns whom a sync phase awaited that ends with it; None if none ended without assignments."""
-        if row.before == row.after:  # a command set the generation
+        if row.before == row.after:  # A command set the generation
             return None
         began, self._began = self._began, row if row.after == COMPLETING_REBALANCE else None
         if row.after == STABLE:
@@ -107,7 +107,7 @@ def _joins(fold: GroupFold, rebalance: Rebalance, people: People, reserved: Iter
         return
     began = rebalance.phases[-1].began
     joined = [member for member, at in rebalance.joined.items() if at >= began and member in fold.members]
-    # The row of a request stands before the fault that keeps it from the coordinator.
+    # The row of a request comes before the fault that keeps it from the coordinator.
     joined = [member for member in joined if not _keeps_join(people.here.get(member), known)]
     missing = sorted(fold.members.difference(joined), key=people.name)
     for member in missing:
@@ -141,7 +141,7 @@ def _how_long(person: Person, people: People, began: int, now: int, known: Known
         sign = f"last heard of at {seconds(person.heard)}"
     else:
         sign = "nothing was heard of it in this phase"
-    # A heartbeat in a join phase is answered REBALANCE_IN_PROGRESS, and every sink is told of errors: none is missing here.
+    # A heartbeat in a join phase is answered REBALANCE_IN_PROGRESS, and every sink gets errors, so none is missing here.
     last = max(person.heard or 0, began if person.closed is None else min(began, person.closed))
     return _brackets([sign, *_waits_itself(person, known), *_ends(person, last, people, began, now, known)])
 

@@ -1,4 +1,4 @@
-"""Which members read which partitions already: a member begins when it asks for a partition that it was given, once."""
+"""Members that begin to read: a member begins once, when it asks for a partition that it was given."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NOTHING: Partitions = frozenset()
 
 
 class Begun:
-    """Of one group. A partition that a member gave up, or claimed no more when it joined again, begins anew."""
+    """The beginnings of one group's members. A partition that a member gave up, or claimed no more when it joined again, begins anew."""
 
     def __init__(self, fold: GroupFold, people: People) -> None:
         self._fold, self._people = fold, people
@@ -20,9 +20,10 @@ class Begun:
         fold.ownership.changed = self._owns
 
     def _owns(self, member: str, before: Partitions, after: Partitions, *_: object) -> None:
-        """What it claims to have had, and what a member has whose beginning is not in the rows, it may read since long ago."""
+        """Note what a member may read since long ago: what it claims to have had, and what a member has whose beginning is not in the
+        rows."""
         if not after and self._fold.given.get(member):
-            return  # its connection ended, and the coordinator still gives it the same: it reads on
+            return  # The member's connection ended, and the coordinator still gives it the same, so it reads on
         newest = self._fold.generation
         if newest is not None and member in newest.claims:
             had = newest.claims[member].owned
@@ -33,8 +34,8 @@ class Begun:
             self._read[member] = read
 
     def asks(self, client_id: str | None, wanted: Mapping[Partition, int]) -> dict[str, dict[Partition, int]]:
-        """Member id -> what it begins to read with that Fetch of its client, and from where. A Fetch names no member: of several with one
-        client id it is the one that owns the partition."""
+        """Return by member id what it begins to read with that Fetch of its client, and from where. A Fetch names no member: of several
+        with one client id it is the one that owns the partition."""
         found: dict[str, dict[Partition, int]] = {}
         for member in self._people.ids_of(client_id):
             mine = self._fold.ownership.of(member)

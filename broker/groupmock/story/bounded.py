@@ -6,11 +6,11 @@ from collections import deque
 from collections.abc import Iterator, MutableSequence
 
 Entry = tuple[int, str]
-"""When (ns), and the line."""
+"""The time (ns) and the line."""
 
 
 class FirstAndLast:
-    """Keeps `most` lines in the order of time, a quarter of them from the beginning. `count`: how many there were."""
+    """Keeps `most` lines in the order of time, a quarter of them from the beginning. `count` counts all lines."""
 
     def __init__(self, most: int) -> None:
         self.count = 0
@@ -20,7 +20,7 @@ class FirstAndLast:
         self._last: deque[Entry] = deque(maxlen=max(1, most - self._most_first))
 
     def add(self, line: str, at: int) -> None:
-        """One more. Some lines are made when more is known than at their time: they go where they belong."""
+        """Add a line. Some lines are made later than their time: they go where they belong."""
         self.count += 1
         entry = (at, line)
         if len(self._first) < self._most_first:
@@ -37,7 +37,7 @@ class FirstAndLast:
         _insert(self._last, entry)
 
     def lines(self) -> Iterator[str]:
-        """In order, with a line in place of those that were left out."""
+        """Yield the lines in order, with a line in place of those that were left out."""
         yield from (line for _, line in self._first)
         if self._left_out:
             yield f"{'...':>9}  {self._left_out} lines are left out here"
@@ -45,7 +45,7 @@ class FirstAndLast:
 
 
 def _insert(lines: MutableSequence[Entry], entry: Entry) -> None:
-    """Behind all that are not later."""
+    """Insert the line behind all that are not later."""
     place = len(lines)
     while place and lines[place - 1][0] > entry[0]:
         place -= 1

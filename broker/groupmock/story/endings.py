@@ -11,11 +11,12 @@ from .people import Person
 from .words import shortened
 
 SOON: Final = 1_000_000_000
-"""ns in which a client is back that changes its connection."""
+"""A client that changes its connection is back within this time (ns)."""
 
 
 class Ended(NamedTuple):
-    """`at`: ns; `text`: what happened, `waits`: what the group does about it; `by_client`: did the client end it?"""
+    """An ended connection: `at` (ns), the `text` of what happened, what the group does about it (`waits`), and whether the client ended
+    it (`by_client`)."""
 
     at: int
     text: str
@@ -24,7 +25,7 @@ class Ended(NamedTuple):
 
 
 class Endings:
-    """By member id, as long as it is open whether the client is back."""
+    """Ended connections by member id, as long as the client may be back."""
 
     def __init__(self) -> None:
         self._open: dict[str, Ended] = {}
@@ -33,30 +34,30 @@ class Endings:
         return bool(self._open)
 
     def add(self, person: Person, row: CloseRow) -> None:
-        """The connection by which it spoke last ended."""
+        """Note that the member's last connection ended."""
         how = "by the client" if row.by == "client" else f"by the server: {shortened(row.reason)}"
         session = f" ({person.session_ms} ms)" if person.session_ms else ""
         waits = f"the group keeps its partitions until its session expires{session}"
         self._open[person.member_id] = Ended(row.t, f"{person.name}'s connection ends ({how})", waits, row.by == "client")
 
     def back(self, member_id: str) -> Iterator[Line]:
-        """It spoke by another connection. That the server ended one is told all the same."""
+        """Note that the member sent something on another connection. If the server ended the first one, that is told all the same."""
         ended = self._open.pop(member_id, None)
         if ended is not None and not ended.by_client:
             yield Line(ended.at, ended.text, (member_id,))
 
     def gone(self, member_id: str) -> Iterator[Line]:
-        """It is no member any more."""
+        """Tell of the end, because it is a member no more."""
         if member_id in self._open:
             yield self._told(member_id)
 
     def overdue(self, now: int) -> Iterator[Line]:
-        """Who was not back soon; `now`: ns of the run."""
+        """Tell of the members that were not back soon; `now` in ns of the run."""
         for member_id in [member_id for member_id, ended in self._open.items() if now > ended.at + SOON]:
             yield self._told(member_id)
 
     def rest(self, kept: bool = True) -> Iterator[Line]:
-        """All of them. `kept`: does the group wait for them?"""
+        """Tell of all of them. `kept`: the group waits for them."""
         for member_id in list(self._open):
             yield self._told(member_id, kept)
 

@@ -1,6 +1,6 @@
-"""What requests and answers say of partitions, read out of their messages, be these the codec's or read back from a file.
+"""Partitions in requests and answers, read from their messages, which are the codec's or were read from a file.
 
-A message that lacks what its API has (a row in memory that was made small, a journal of somebody else) says nothing.
+A message without the fields of its API (a row in memory that was made small, a journal of another program) says nothing.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from ..journal.whose import field
 from ..rounds import Partition
 
 EARLIEST, LATEST = -2, -1
-"""Timestamps with which ListOffsets asks for the log's beginning and end."""
+"""The timestamps with which ListOffsets asks for the log's beginning and end."""
 
 
 class Shape(NamedTuple):
-    """Where a message has its partitions: names of fields. `value` and `more`: what of them is read beside the error."""
+    """Names of the fields that hold a message's partitions. `value` and `more` are read beside the error."""
 
     topics: str = "topics"
     partitions: str = "partitions"
@@ -48,7 +48,7 @@ ANSWERED: Final = {
 
 
 class Said(NamedTuple):
-    """Of one partition: its error by Kafka's name, None without one; `value` and `more` as its `Shape` says, -1 where there is none."""
+    """The content for one partition: its error by Kafka's name, None without one; `value` and `more` as its `Shape` says, -1 if missing."""
 
     partition: Partition
     error: str | None
@@ -57,7 +57,7 @@ class Said(NamedTuple):
 
 
 def said(message: Any, shape: Shape, names: TopicNames) -> Iterator[Said]:
-    """Every partition of a message whose topic is known by name."""
+    """Yield every partition of a message whose topic is known by name."""
     for topic in items(message, shape.topics):
         name = names.of(topic, shape.topic)
         for each in items(topic, shape.partitions) if name is not None else ():
@@ -66,30 +66,30 @@ def said(message: Any, shape: Shape, names: TopicNames) -> Iterator[Said]:
 
 
 def offsets_said(message: Any, group: str, names: TopicNames) -> Iterator[Said]:
-    """Of an OffsetFetch answer what it says of that group: from version 8 on it may be about several (KIP-709)."""
+    """Yield the partitions of that group in an answer to OffsetFetch: from version 8 on it may be about several groups (KIP-709)."""
     for part in items(message, "groups") or [message]:
         if field(part, "group_id") in (None, group):
             yield from said(part, ANSWERED["OffsetFetch"], names)
 
 
 def items(message: Any, name: str) -> list[Any]:
-    """An array of a message; [] if it has none."""
+    """Return an array of a message, or [] if it has none."""
     found = field(message, name)
     return found if isinstance(found, list) else []
 
 
 def named(code: Any) -> str | None:
-    """Kafka's name of an error code; None of 0."""
+    """Return Kafka's name of an error code, or None for 0."""
     return error_name(code) if isinstance(code, int) and code else None
 
 
 def errors_of(row: ReplyRow) -> list[str]:
-    """Every different error of an answer, in order."""
+    """Return every different error of an answer, in order."""
     return list(dict.fromkeys(each.error for each in row.errors)) if row.errors else [row.error] if row.error else []
 
 
 class TopicNames:
-    """Topic ids to names, as answers to Metadata and the notes about new topics tell them (KIP-516). At most `MOST` of them."""
+    """Topic ids to names, as answers to Metadata and the notes about new topics tell them (KIP-516). Bounded by `MOST`."""
 
     MOST: Final = 100_000
 
@@ -97,18 +97,17 @@ class TopicNames:
         self._names: dict[str, str] = {}
 
     def learn(self, topic_id: Any, name: Any) -> None:
-        """This id is that topic."""
         if isinstance(name, str) and (known := _id_text(topic_id)) is not None and len(self._names) < self.MOST:
             self._names[known] = name
 
     def of(self, topic: Any, called: str = "name") -> str | None:
-        """A topic of a message: by its name, else by its id."""
+        """Return the name of a message's topic: its own, else by its id."""
         name = field(topic, called)
         return name if isinstance(name, str) and name else self._names.get(_id_text(field(topic, "topic_id")) or "")
 
 
 def number(message: Any, name: str) -> int:
-    """A field that is a number; -1 if there is none, as Kafka says it."""
+    """Return a field that is a number, or -1 if it is missing, as in Kafka."""
     value = field(message, name) if name else None
     return value if isinstance(value, int) else -1
 

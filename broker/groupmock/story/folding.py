@@ -1,4 +1,4 @@
-"""Lines of a story, and how repeats become one: what has a key is held back until something else happens; equal ones are added to it."""
+"""Lines of a story, and how repeats become one: a line with a key is held back until something else happens; equal ones are added to it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ..rounds import Partition
 from .words import count, listed, offsets_text, partitions_text, seconds
 
 HELD: Final = 64
-"""So many different lines wait for their repetition; then the oldest is told."""
+"""The most lines that wait for their repetition; then the oldest is told."""
 PARTITIONS: Final = 10_000
-"""Of which one line keeps the last offset."""
+"""The most partitions of which one line keeps the last offset."""
 
 
 class Line:
-    """One thing that happened. `who`: ids of the members that it is about, none: all of the group; `key`: what it repeats, None: it is
-    told at once, and whatever is held back before it."""
+    """A line of a story. `who` has ids of the members that it is about; none means the whole group. `key` is what it repeats; a line
+    without a key is told at once, and before it whatever is held back."""
 
     def __init__(self, at: int, text: str, who: Iterable[str] = (), key: Hashable | None = None) -> None:
         self.at = self.until = at
@@ -26,26 +26,26 @@ class Line:
         self.times = 1
 
     def takes(self, other: Line) -> bool:
-        """May it be added, which has the same key?"""
+        """Return whether a line with the same key may be added."""
         return True
 
     def add(self, other: Line) -> None:
-        """The same once more."""
+        """Add a line that repeats this one."""
         self.times += 1
         self.until = max(self.until, other.at)
         self.who |= other.who
 
     @property
     def text(self) -> str:
-        """The whole line."""
+        """Return the whole line."""
         return f"{seconds(self.at):>9}  {self.told()}"
 
     def told(self) -> str:
-        """Without its time."""
+        """Return the line without its time."""
         return self._text if self.times == 1 else f"{self._text} ({self.times} times, until {seconds(self.until)})"
 
     def append(self, text: str) -> None:
-        """What came of it."""
+        """Append the consequence."""
         self._text += text
 
 
@@ -58,20 +58,18 @@ class Commits(Line):
         self._offsets = dict(offsets)
 
     def add(self, other: Line) -> None:
-        """See `Line`."""
         super().add(other)
         if isinstance(other, Commits) and len(self._offsets) < PARTITIONS:
             self._offsets |= other._offsets
 
     def told(self) -> str:
-        """See `Line`."""
         if self.times == 1:
             return f"{self._name} commits {offsets_text(self._offsets)}"
         return f"{self._name}: {count(self.times, 'commit')} until {seconds(self.until)}, the last {offsets_text(self._offsets)}"
 
 
 class Together(Line):
-    """What several members do alike: "anna, ben hear of it"."""
+    """Several members do the same: "anna, ben hear of it"."""
 
     def __init__(self, at: int, name: str, one: str, many: str, who: Iterable[str], key: Hashable) -> None:
         super().__init__(at, "", who, key)
@@ -79,19 +77,17 @@ class Together(Line):
         self._one, self._many = one, many
 
     def add(self, other: Line) -> None:
-        """See `Line`."""
         super().add(other)
         if isinstance(other, Together):
             self._names |= other._names
 
     def told(self) -> str:
-        """See `Line`."""
         end = "" if self.until == self.at else f" (until {seconds(self.until)})"
         return f"{listed(list(self._names))} {self._one if len(self._names) == 1 else self._many}{end}"
 
 
 class Offsets(Line):
-    """Partitions and where somebody begins there, collected over several requests for different partitions."""
+    """Partitions and where a member begins there, collected over several requests for different partitions."""
 
     def __init__(self, at: int, name: str, what: str, offsets: dict[Partition, int], none: Iterable[Partition], who: Iterable[str]) -> None:
         super().__init__(at, "", who, (what, name))
@@ -99,21 +95,18 @@ class Offsets(Line):
         self._offsets, self._none = dict(offsets), set(none)
 
     def takes(self, other: Line) -> bool:
-        """See `Line`."""
         return isinstance(other, Offsets) and self._places().isdisjoint(other._places())
 
     def _places(self) -> set[Partition]:
         return self._none | self._offsets.keys()
 
     def add(self, other: Line) -> None:
-        """See `Line`."""
         super().add(other)
         if isinstance(other, Offsets) and len(self._offsets) + len(self._none) < PARTITIONS:
             self._offsets |= other._offsets
             self._none |= other._none
 
     def told(self) -> str:
-        """See `Line`."""
         parts = [offsets_text(self._offsets)] if self._offsets else []
         parts += [f"nothing for {partitions_text(self._none)}"] if self._none else []
         end = "" if seconds(self.until) == seconds(self.at) else f" (until {seconds(self.until)})"
@@ -121,13 +114,13 @@ class Offsets(Line):
 
 
 class Folded:
-    """Lines in, lines out: repeats as one."""
+    """Folds repeated lines into one."""
 
     def __init__(self) -> None:
         self._held: dict[Hashable, Line] = {}
 
     def feed(self, line: Line) -> Iterator[Line]:
-        """What is to be told now."""
+        """Take a line and yield those that are to be told now."""
         if line.key is None:
             yield from self.rest()
             yield line
@@ -142,6 +135,6 @@ class Folded:
             self._held[line.key] = line
 
     def rest(self) -> list[Line]:
-        """What was held back."""
+        """Return the lines that were held back."""
         held, self._held = list(self._held.values()), {}
         return held

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 class ServerView(NamedTuple):
-    """A group as its server has it. `leader`: member id; `members`: how many; `lag` None: unknown;
-    `only_markers`: is all of that lag transaction markers?"""
+    """A group as its server has it. `leader` is a member id; `members` a number; `lag` is None if unknown; `only_markers`: all of that
+    lag is transaction markers."""
 
     state: str
     generation: int

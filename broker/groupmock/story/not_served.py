@@ -60,15 +60,15 @@ class NotServed(RowReader):
     """Give rows to `feed`; `lines` says at the end what came of them."""
 
     def __init__(self) -> None:
-        self._hosts: dict[int, str] = {}  # connections that are open -> whence
-        self._answered: set[int] = set()  # those of them that have an answer
-        self._closed: dict[tuple[str, str], Repeated] = {}  # the server's reason and the host
-        self._refused: dict[tuple[str, str], Repeated] = {}  # API and remedy
+        self._hosts: dict[int, str] = {}  # Open connections -> their hosts
+        self._answered: set[int] = set()  # Those of them that have an answer
+        self._closed: dict[tuple[str, str], Repeated] = {}  # By the server's reason and the host
+        self._refused: dict[tuple[str, str], Repeated] = {}  # By API and remedy
         self._clients: dict[str, Client] = {}
         self._served: dict[str, None] = {}
-        self._asked: dict[int, Client] = {}  # ticket -> whose lookup
+        self._asked: dict[int, Client] = {}  # Ticket -> the client whose lookup it is
         self.connected = False
-        """Did any client connect?"""
+        """True once any client connected."""
 
     def lines(self, whole: bool) -> list[Line]:
         """Return a line for each kind of failure, in the order in which they began. `whole`: are these all rows of the run? Else what a
@@ -90,7 +90,7 @@ class NotServed(RowReader):
     def _ended(self, row: CloseRow) -> None:
         host, answered = self._hosts.pop(row.connection, None), row.connection in self._answered
         self._answered.discard(row.connection)
-        if host is None or row.by != "server" or row.reason.startswith("the server"):  # the run is over
+        if host is None or row.by != "server" or row.reason.startswith("the server"):  # The run is over
             return
         if not answered or row.reason in UNSERVED.values():
             _count(self._closed, (row.reason, host), row.t)

@@ -1,4 +1,4 @@
-"""The members of a group as a story knows them: what each is called, what it wanted, and what became of those that are gone."""
+"""Members of a group as a story knows them: their names, what each wanted, and what became of those that are gone."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .exchanged import items
 from .words import listed, member_text, text
 
 GONE: Final = 1000
-"""So many that are gone are remembered."""
+"""The most gone members that are remembered."""
 NOBODY: Final = "a client that is no member"
 NO_TOPICS: Final[frozenset[str]] = frozenset()
-"""One for all members that nothing is known of: Python makes an object for each `frozenset()`."""
+"""One object for all members without known topics, because Python makes an object for each `frozenset()`."""
 
 
 class Person:
@@ -45,7 +45,7 @@ class Person:
         self.synced: int | None = None
 
     def wants(self, join: Any, connection: int) -> None:
-        """What its JoinGroup says, or its heartbeat in a consumer group."""
+        """Note the wishes of its JoinGroup, or of its heartbeat in a consumer group."""
         self.connection = connection
         if field(join, "member_epoch") is not None:
             self._wants_by_heartbeat(join)
@@ -61,7 +61,7 @@ class Person:
             self.topics = claim_of(str(kind), self.offers[0], bytes_of(field(first, "metadata"))).topics
 
     def _wants_by_heartbeat(self, beat: Any) -> None:
-        """A field that is null says that nothing changed (KIP-848)."""
+        """Note the wishes of a heartbeat. A field that is null says that nothing changed (KIP-848)."""
         self.closed = None
         topics, regex, timeout = (
             field(beat, name) for name in ("subscribed_topic_names", "subscribed_topic_regex", "rebalance_timeout_ms")
@@ -72,33 +72,33 @@ class Person:
 
     @property
     def subscription(self) -> str:
-        """In words; "" where it is not known or empty."""
+        """Return the subscription in words; "" if unknown or empty."""
         parts = [listed(sorted(map(text, self.topics)))] if self.topics else []
         parts += [f"topics that match {text(self.regex)}"] if self.regex else []
         return " and ".join(parts)
 
     @property
     def wishes(self) -> str:
-        """For the line in which it joins."""
+        """Return what the line says in which it joins."""
         static = f" (static id, client {text(self.client_id or 'without a name')})" if self.instance is not None else ""
         return f"{static}, subscribes to {self.subscription}" if self.subscription else static
 
 
 class People:
-    """By member id. `gone`: member id -> when and how it went. Members are looked up by their client ids only once somebody asks for that:
-    a log of many groups never does."""
+    """Members by member id. `gone` maps member ids to when and how they went. Members are indexed by client ids on first use: a log of
+    many groups never needs it."""
 
     __slots__ = ("_by_client", "_by_connection", "_wished", "gone", "here")
 
     def __init__(self) -> None:
         self.here: dict[str, Person] = {}
         self.gone: dict[str, tuple[int, str, str]] = {}
-        self._wished: dict[str, tuple[Any, int]] = {}  # JoinGroups of ids that are no member yet, and their connection
+        self._wished: dict[str, tuple[Any, int]] = {}  # JoinGroups of ids that are no members yet, and their connections
         self._by_client: dict[str | None, set[str]] | None = None
         self._by_connection: dict[int, set[str]] = {}
 
     def name(self, member_id: str, client_id: str | None = None) -> str:
-        """What a member id is called, whether or not it is a member."""
+        """Return the name of a member id, whether or not it is a member."""
         if member_id in self.here:
             return self.here[member_id].name
         if member_id in self.gone:
@@ -108,7 +108,7 @@ class People:
         return f"{text(client_id)} (no member)" if client_id else NOBODY
 
     def joins(self, member_id: str, join: Any, connection: int) -> None:
-        """A JoinGroup by that id, or a heartbeat in a consumer group."""
+        """Note a JoinGroup by that id, or a heartbeat in a consumer group."""
         person = self.here.get(member_id)
         if person is not None:
             self._wants(person, join, connection)
@@ -116,7 +116,7 @@ class People:
             self._wished[member_id] = (join, connection)
 
     def asks(self, member_id: str, row: RequestRow) -> None:
-        """A request of the group by that id."""
+        """Note a request of the group by that id."""
         person = self.here.get(member_id)
         if person is None:
             return
@@ -129,7 +129,7 @@ class People:
             person.synced = field(row.message, "generation_id")
 
     def beats(self, member_id: str, beat: Any, connection: int) -> str | None:
-        """A heartbeat in a consumer group; returns in words what it changes of the member's subscription, None: nothing."""
+        """Note a heartbeat in a consumer group, and return in words how it changes the member's subscription, or None."""
         person = self.here.get(member_id)
         before = person.subscription if person is not None else ""
         if person is not None or field(beat, "member_epoch") == 0:
@@ -139,7 +139,7 @@ class People:
         return f"{person.name} subscribes to {person.subscription or 'nothing'}" + (f", before: {before}" if before else "")
 
     def comes(self, row: MemberRow, first: tuple[Any, int] | None, client_id: str | None) -> Person:
-        """It is a member now. `first`: the JoinGroup that is open, for one that had no id; `client_id`: who it is."""
+        """Add the member. `first` is the open JoinGroup of a member that had no id; `client_id` is its client."""
         person = self.here[row.member_id] = Person(row.member_id, client_id, row.group_instance_id)
         person.came = row.t
         wish = self._wished.pop(row.member_id, None) or first
@@ -150,7 +150,7 @@ class People:
         return person
 
     def goes(self, member_id: str, at: int, how: str) -> None:
-        """It is none any more."""
+        """Note that it is a member no more."""
         name = self.name(member_id)
         person = self.here.pop(member_id, None)
         if person is not None:
@@ -165,33 +165,33 @@ class People:
             del self.gone[next(iter(self.gone))]
 
     def returns(self, member_id: str) -> None:
-        """A member that was gone is one again, because the log has it."""
+        """Make a gone member one again, because the log has it."""
         _, _, name = self.gone.pop(member_id, (0, "", ""))
         person = self.here[member_id] = Person(member_id, None, None)
         person.name = name or person.name
         self._comes_to_client(person)
 
     def of_client(self, client_id: str | None) -> Person | None:
-        """The one member that calls itself so; None if there are several, or none."""
+        """Return the one member with that client id, or None if there are several, or none."""
         found = self._of_clients().get(client_id, ())
         return self.here[next(iter(found))] if len(found) == 1 else None
 
     def ids_of(self, client_id: str | None) -> list[str]:
-        """The members that call themselves so."""
+        """Return the members with that client id."""
         return sorted(self._of_clients().get(client_id, ()))
 
     def of_connection(self, connection: int) -> list[Person]:
-        """Whoever joined by it."""
+        """Return the members that joined by the connection."""
         return [self.here[member_id] for member_id in sorted(self._by_connection.get(connection, ()))]
 
     def matching(self, wanted: str) -> frozenset[str]:
-        """Ids of those, present or gone, that a person means: by id, client id, instance id, name, or a part before the #."""
+        """Return ids of the members, present or gone, that a person means: by id, client id, instance id, name, or a part before the #."""
         here = (each.member_id for each in self.here.values() if wanted in (each.member_id, each.client_id, each.instance, each.name))
         gone = (each for each, (_, _, name) in self.gone.items() if wanted in (each, name, name.partition("#")[0]))
         return frozenset((*here, *gone))
 
     def offered(self, but: str) -> Iterable[str]:
-        """Assignors that all members but this one have."""
+        """Return assignors that all members but this one have."""
         sets = [set(person.offers) for person in self.here.values() if person.member_id != but and person.offers]
         return sorted(set.intersection(*sets)) if sets else ()
 
@@ -212,7 +212,7 @@ class People:
         self._by_connection.setdefault(connection, set()).add(person.member_id)
 
     def _leaves(self, person: Person) -> None:
-        """Its connection."""
+        """Remove the member from its connection."""
         if person.connection is not None and (there := self._by_connection.get(person.connection)) is not None:
             there.discard(person.member_id)
             if not there:

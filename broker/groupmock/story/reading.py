@@ -28,13 +28,11 @@ class Skipped(Line):
         self._records: dict[Partition, int | None] = {partition: records}
 
     def add(self, other: Line) -> None:
-        """See `Line`."""
         super().add(other)
         if isinstance(other, Skipped) and len(self._records) < PARTITIONS:
             self._records |= other._records
 
     def told(self) -> str:
-        """See `Line`."""
         known = [each for each in self._records.values() if each is not None]
         # Transaction markers have offsets too, and compaction leaves holes.
         many = f"up to {count(sum(known), 'record')}" if len(known) == len(self._records) else "an unknown number of records"

@@ -1,4 +1,4 @@
-"""Words of one rebalance, for whoever tells of it: the story in several lines, the log in one. `name`: member id to what it is called."""
+"""Words about one rebalance: the story uses several lines, the log one. `name` maps a member id to its name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .words import MOST, count, partitions_text, shortened
 Name = Callable[[str], str]
 
 AS_EVER: Final = ("all members joined", "nobody else is awaited")
-"""How a join phase ends mostly: nothing to be told."""
+"""The usual ends of a join phase, which need no words."""
 AT_REST: Final = {EMPTY: "the group is empty", DEAD: "the group is gone"}
 NEW_TYPE: Final = ("group_created", UPGRADED, DOWNGRADED)
 """Causes of a move to Dead that makes room for the same group as one of another type (KIP-848)."""
@@ -24,14 +24,14 @@ UNSEEN_PLAN: Final = "who got which partitions is not in these rows"
 
 
 def at_rest(state: str, cause: str | None) -> str:
-    """A group without members, one that is gone, or one whose coordinator is."""
+    """Return words for a group without members, one that is gone, or one without a coordinator."""
     if state == DEAD and cause == LEFT:
         return "the group has no coordinator any more"
     return "the group changes its type" if state == DEAD and cause in NEW_TYPE else AT_REST[state]
 
 
 def how_it_ended(over: Rebalance) -> str:
-    """After how long, and why its join phase ended where that is not as ever."""
+    """Return after how long the rebalance ended, and why its join phase did if not as usual."""
     completing = next((phase for phase in reversed(over.phases) if phase.state == COMPLETING_REBALANCE), None)
     because = "" if completing is None or completing.reason.startswith(AS_EVER) else f", {shortened(completing.reason)}"
     took = (over.began if over.ended is None else over.ended) - over.began
@@ -42,7 +42,7 @@ def how_it_ended(over: Rebalance) -> str:
 
 
 def arrivals_told(over: Rebalance, name: Name) -> str:
-    """How its members came to the target of a consumer group: those that had to give something up, of at most MOST, and who was last."""
+    """Return how members reached the target of a consumer group: those that had to give something up, of at most MOST, and the last one."""
     told = [
         f"{name(member)} gave up what it was told to within {(each.gave_up - each.told) / NS_PER_MS:.0f} ms"
         for member, each in over.arrivals.items()
@@ -53,18 +53,18 @@ def arrivals_told(over: Rebalance, name: Name) -> str:
 
 
 def who_leads(over: Rebalance, name: Name) -> str:
-    """Its leader."""
+    """Return its leader in words."""
     return f"{name(over.leader)} leads" if over.leader else "nobody leads"
 
 
 def shares_told(over: Rebalance, name: Name) -> dict[str, str]:
-    """Member id -> what came of it for that member, of at most MOST; {} without a plan."""
+    """Return by member id what the rebalance gave that member, for at most MOST; {} without a plan."""
     shares = list(over.shares().items())[:MOST]
     return {member: f"{name(member)} {share_text(share, over.had_known)}{_too_many(over, member, share)}" for member, share in shares}
 
 
 def _too_many(over: Rebalance, member: str, share: Share) -> str:
-    """Why a member has nothing, where more members want its topics than these have partitions."""
+    """Return why a member has nothing, if more members want its topics than these have partitions."""
     claim = over.plan.claims.get(member) if over.plan is not None else None
     if share.has or claim is None or over.plan is None:
         return ""
@@ -74,7 +74,7 @@ def _too_many(over: Rebalance, member: str, share: Share) -> str:
 
 
 def share_text(share: Share, had_known: bool) -> str:
-    """What came of it for one member."""
+    """Return what the rebalance gave one member."""
     if not had_known:
         return f"has {partitions_text(share.has)}" if share.has else "has nothing"
     kept = share.had & share.has
@@ -85,7 +85,7 @@ def share_text(share: Share, had_known: bool) -> str:
 
 
 def beside_shares(over: Rebalance) -> str:
-    """What is said behind the shares: that nobody knows what they had before, or that members want different topics; "" mostly."""
+    """Return words behind the shares, mostly "": that their partitions before are unknown, or that members want different topics."""
     claims = over.plan.claims.values() if over.plan is not None else ()
     wishes = {claim.topics for claim in claims if claim.topics}
     unseen = "" if over.had_known else UNSEEN_BEFORE

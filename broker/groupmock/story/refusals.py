@@ -1,4 +1,4 @@
-"""What was wrong about a request that was refused: the error's name is Kafka's, the rest is what the group was at that moment."""
+"""Words for what was wrong about a refused request: the error's name is Kafka's, the rest is the group's state at that moment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .words import listed, seconds, text
 
 
 def why(group: GroupNow, error: str, asked: Asked) -> str:
-    """In brackets, "" where nothing more is known."""
+    """Return the reason in brackets, "" if nothing more is known."""
     if asked.rule is not None and error == asked.made:
         return f" (fault rule {text(asked.rule)} made it)"
     tell = WHY.get(error)
@@ -20,14 +20,14 @@ def why(group: GroupNow, error: str, asked: Asked) -> str:
 
 
 def epoch_of(asked: Any) -> int | None:
-    """The generation that a request names."""
+    """Return the generation that a request names."""
     found = field(asked, "generation_id")
     found = field(asked, "generation_id_or_member_epoch") if found is None else found
     return found if isinstance(found, int) else None
 
 
 def member_of(asked: Any) -> str:
-    """The member id that a request names: its own, or that of its first member (LeaveGroup from version 3 on, KIP-345)."""
+    """Return the member id that a request names: its own, or that of its first member (LeaveGroup from version 3 on, KIP-345)."""
     found = field(asked, "member_id")
     members = field(asked, "members")
     if not found and isinstance(members, list) and members:

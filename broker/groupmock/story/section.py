@@ -8,7 +8,7 @@ from .tale import Tale
 
 
 class Section:
-    """`lines`: at most so many, in the order of time."""
+    """The `lines` of a group, bounded, in the order of time."""
 
     def __init__(self, tale: Tale, most: int) -> None:
         self.tale = tale

@@ -1,5 +1,7 @@
-"""One row as a plain sentence, for the log and for lists of rows, in the words of the story (`words`). A sentence is one line, whatever
-peers put into their ids, names and reasons (`groupmock.text.printable`)."""
+"""A journal row as a plain sentence, for the log and for lists of rows, in the words of the story (`words`).
+
+A sentence is one line, whatever peers put into their ids, names and reasons (`groupmock.text.printable`).
+"""
 
 from __future__ import annotations
 
@@ -33,12 +35,12 @@ NS_PER_MS: Final = NS_PER_S // 1000
 
 
 def at(row: Row) -> str:
-    """When, in seconds since the start of the run."""
+    """Return the time in seconds since the start of the run."""
     return f"{seconds(row.t):>9} s"
 
 
 def sentence(row: Row) -> str:
-    """What the row says, without time and number. A kind without a sentence of its own says its name and its fields."""
+    """Return the row in words, without time and number. A kind without a sentence of its own is shown by its name and its fields."""
     for kind, tell in TELL.items():
         if isinstance(row, kind):
             return str(tell(row))
@@ -70,7 +72,7 @@ def _answered(row: ReplyRow) -> str:
 
 
 def refusal(row: ReplyRow) -> str:
-    """An answer's errors, each once: where it stands first, and how often besides."""
+    """Return an answer's errors, each once: where it stands first, and how often besides."""
     places: dict[str, list[str]] = {}
     for each in row.errors or ():
         places.setdefault(each.error, []).append(each.path)
@@ -85,7 +87,7 @@ def _once(error: str, paths: list[str]) -> str:
 
 
 def _outcome(row: ReplyRow) -> str:
-    """Its errors; where one stands if not for the whole answer."""
+    """Return its errors, with the place of an error that is not the whole answer's."""
     if not row.error:
         return "answered without error"
     if asks_again(row):
@@ -112,7 +114,7 @@ def _member(row: MemberRow) -> str:
 
 
 def member_did(row: MemberRow) -> str:
-    """What happened to the member, behind its name."""
+    """Return what happened to the member, in words behind its name."""
     if row.what == "added":
         static = f" (static id, client {text(row.client_id or 'without a name')})" if row.group_instance_id is not None else ""
         return f"joins{static}"
@@ -125,7 +127,7 @@ def member_did(row: MemberRow) -> str:
 
 
 def how_gone(row: MemberRow) -> str:
-    """Why a member that was removed is."""
+    """Return why a removed member is gone."""
     if row.cause == "session_expired":
         return "its session expired"
     if row.cause == "member_left":
@@ -163,7 +165,7 @@ def _told(row: CommandRow) -> str:
 
 
 def plain(row: CommandRow | NoteRow) -> str:
-    """For the shortened log: no bytes, no topic ids, member ids made short."""
+    """Return the row for the shortened log: no bytes, no topic ids, member ids made short."""
     if isinstance(row, CommandRow):
         return f"command {text(row.name)} {facts(row.arguments)}".rstrip()
     if (told := of_transaction(row)) is not None:
@@ -173,7 +175,7 @@ def plain(row: CommandRow | NoteRow) -> str:
 
 
 def of_transaction(row: NoteRow) -> str | None:
-    """A note about a transactional id, in words; None: it is another one."""
+    """Return a note about a transactional id in words, or None for another note."""
     if row.what not in OF_TRANSACTIONS:
         return None
     before, after = row.fields.get("before"), row.fields.get("after")
@@ -195,7 +197,7 @@ def _found(row: FindingRow) -> str:
 
 
 def _named(message: Any, facts: tuple[tuple[str, str], ...]) -> str:
-    # -1 and "" are what a message without generation, member or instance carries.
+    # A message without generation, member or instance has -1 and "".
     told = ((label, field(message, name)) for label, name in facts)
     return "".join(f", {label} {printable(str(value))}" for label, value in told if value not in (None, "", -1))
 

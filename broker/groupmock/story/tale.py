@@ -45,18 +45,18 @@ from .words import MOST, count, facts, listed, member_text, partitions_text, sho
 RESERVED: Final = 100_000
 """The most ids that were given to clients which have not come back with them."""
 FEW: Final = 3
-"""Members that are told in one line."""
+"""The most members that are told in one line."""
 ORDERS: Final = ("expire_member", "jump_timer", "fence_instance", "fence_member", "force_rebalance", "complete_delay", "release_group")
 """Commands that make happen what otherwise happens by itself."""
 TAKEN_OVER: Final = "instance_taken_over"
 """The cause of a replacement that a command made: no client has joined."""
 SILENT: Final = re.compile(r" expired after (\d+) ms$")
 EXPECTED: Final = frozenset(("MEMBER_ID_REQUIRED",))
-"""Every first JoinGroup of a dynamic member meets it (KIP-394)."""
+"""An expected error: every first JoinGroup of a dynamic member meets it (KIP-394)."""
 BEAT: Final = "ConsumerGroupHeartbeat"
 HEARS: Final = "REBALANCE_IN_PROGRESS"
 NEWS: Final = ("Heartbeat", "SyncGroup", "OffsetFetch", "ListOffsets", "Metadata")
-"""Requests that change nothing for the group: an answer that does not arrive tells nobody anything."""
+"""Requests that change nothing for the group, so an answer that does not arrive is no event."""
 
 
 class Tale:
@@ -71,53 +71,53 @@ class Tale:
         self.names = names
         self.reading = Reading(names, open_on)
         self.owners: dict[Partition, str] = {}
-        self._ordered: tuple[int, str, frozenset[str]] | None = None  # when and by what somebody let something happen, to whom: {} all
-        self._struck: tuple[int, str] | None = None  # when a fault rule did what, which may be a command
-        self._joining: Asked | None = None  # the JoinGroup that was handed in last
+        # When and by what something was ordered, and for which members: {} means all
+        self._ordered: tuple[int, str, frozenset[str]] | None = None
+        self._struck: tuple[int, str] | None = None  # When a fault rule did what, which may be a command
+        self._joining: Asked | None = None  # The JoinGroup that was handed in last
         self._begun = Begun(fold, self.people)
-        self._held: Line | None = None  # somebody came or went: perhaps a rebalance comes of it
+        self._held: Line | None = None  # A member came or went: perhaps a rebalance follows
         self._endings = Endings()
-        self._hold: str | None = None  # the state in which a command holds the group
+        self._hold: str | None = None  # The state in which a command holds the group
         self.sync_phases = SyncPhases()
-        self._reserved: dict[str, MemberRow] = {}  # ids that were given to clients, which have not come back with them
+        self._reserved: dict[str, MemberRow] = {}  # Ids that were given to clients, which have not come back with them
 
     @property
     def state(self) -> str:
-        """The group's."""
         return self.fold.state
 
     @property
     def generation(self) -> int:
-        """Its last one; 0 where no row has said it."""
+        """Return the group's last generation, or 0 if no row has one."""
         return self.fold.epoch or 0
 
     @property
     def since(self) -> int:
-        """When it came into this state."""
+        """Return when the group came into this state."""
         return self.fold.since
 
     @property
     def here(self) -> str:
-        """The names of its members."""
+        """Return the names of its members."""
         return listed([person.name for person in self.people.here.values()])
 
     def flush(self) -> Iterator[Line]:
-        """What waits for the next row."""
+        """Yield what waits for the next row."""
         if self._held is not None:
             held, self._held = self._held, None
             yield held
 
     def overdue(self, now: int) -> Iterator[Line]:
-        """What waited long enough; `now`: ns of the run."""
+        """Yield what waited long enough; `now` in ns of the run."""
         yield from self._endings.overdue(now)
 
     @property
     def holds(self) -> bool:
-        """Does a line wait for what comes?"""
+        """Return whether a line waits for what comes."""
         return self._held is not None or bool(self._endings)
 
     def end(self, now: int, known: Known) -> Iterator[Line]:
-        """What is to be told when there are no more rows; `now`: ns of the run."""
+        """Yield what is to be told when there are no more rows; `now` in ns of the run."""
         yield from self.flush()
         yield from self._endings.rest()
         for row in list(self._reserved.values())[:MOST]:
@@ -127,13 +127,13 @@ class Tale:
             yield Line(now, waiting)
 
     def waiting(self, now: int, known: Known) -> str | None:
-        """What the group waits for; None: for nothing."""
+        """Return what the group waits for, or None."""
         return waiting_for(self.fold, self.people, self._reserved.values(), now, known._replace(held=self._hold))
 
     # -- what the coordinator says
 
     def member(self, row: MemberRow) -> Iterator[Line]:
-        """Somebody came, went, or is another one."""
+        """Tell that a member came, went, or changed."""
         if row.what == "reserved" and len(self._reserved) < RESERVED:
             self._reserved[row.member_id] = row
         if row.what in ("reserved", "led"):
@@ -188,12 +188,12 @@ class Tale:
         return f"{how_gone(row)}{ordered}"
 
     def _by_order(self, t: int, member_id: str) -> str:
-        """Did somebody let it happen, at that time and to that member?"""
+        """Return by whose order it happened, at that time and to that member, or ""."""
         at, by, to = self._ordered if self._ordered is not None else (-1, "", frozenset())
         return f", ordered by {by}" if at == t and (not to or member_id in to) else ""
 
     def moved(self, row: MovedRow, over: Rebalance | None) -> Iterator[Line]:
-        """The group changed its state; `over`: the rebalance that ended with it."""
+        """Tell that the group changed its state; `over` is the rebalance that ended with it."""
         self.committed.moved(row)
         if row.cause == LEFT:
             yield from self._endings.rest(kept=False)
@@ -222,14 +222,14 @@ class Tale:
             yield Line(row.t, f"the group has a coordinator again, {what}: {shortened(row.reason)}")
 
     def _back(self) -> None:
-        """Its members are those of the log's last record now."""
+        """Make the members those of the log's last record."""
         for member in [member for member in self.people.here if member not in self.fold.members]:
             self.people.goes(member, self.since, "the coordinator loaded the group without it")
         for member in self.fold.members.difference(self.people.here):
             self.people.returns(member)
 
     def _arrived(self, row: MovedRow, over: Rebalance) -> Iterator[Line]:
-        """A consumer group is at its newest epoch. Where that took no time, its members' lines have said all."""
+        """Tell that a consumer group is at its newest epoch. If that took no time, its members' lines have said all."""
         if over.ended != over.began:
             told = arrivals_told(over, self.people.name)
             yield Line(row.t, f"everybody is at epoch {row.generation} {how_it_ended(over)}{': ' if told else ''}{told}")
@@ -246,7 +246,7 @@ class Tale:
             yield Line(row.t, f"rebalance: {shortened(row.reason)}{self._by_order(row.t, '')}{new}{never_dealt}")
 
     def _dealt(self, row: MovedRow, over: Rebalance) -> Iterator[Line]:
-        """Who has which partitions now: in the line of the generation, of more than a few members each in a line of its own."""
+        """Tell which partitions each member has now: in the line of the generation, or each in a line of its own if they are many."""
         head, leads = f"generation {row.generation} {how_it_ended(over)}", who_leads(over, self.people.name)
         plan = over.plan
         self.owners = plan.holders() if plan is not None else {}
@@ -267,7 +267,7 @@ class Tale:
     # -- what members ask and are answered
 
     def asked(self, row: RequestRow, asked: Asked) -> Iterator[Line]:
-        """A request of the group was handled."""
+        """Tell that a request of the group was handled."""
         member_id = member_of(row.message)
         self.people.asks(member_id, row)
         yield from self._endings.back(member_id)
@@ -279,19 +279,19 @@ class Tale:
             yield Line(row.t, told, (member_id,))
 
     def handled(self, asked: Asked, at: int, order: int) -> None:
-        """It is handled now: at once, or when a fault rule lets it go on."""
+        """Note that it is handled now: at once, or when a fault rule lets it go on."""
         asked.handled(self, at, order)
         if asked.api == "JoinGroup" or (asked.api == BEAT and field(asked.message, "member_epoch") == 0):
             self._joining = asked
 
     def reads(self, row: RequestRow) -> Iterator[Line]:
-        """A Fetch of a member's client: what it begins to read. The answer may come when the partition is another member's."""
+        """Tell what a Fetch of a member's client begins to read. The answer may come when the partition is another member's."""
         wanted = {each.partition: each.value for each in said(row.message, ASKED["Fetch"], self.names)}
         for member, offsets in self._begun.asks(row.client_id, wanted).items():
             yield Offsets(row.t, self.people.name(member), "begins to read at", offsets, (), (member,))
 
     def answered(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
-        """Its answer, or that of a request that a member sent elsewhere."""
+        """Tell of its answer, or of that of a request that a member sent elsewhere."""
         tell = _TELL.get(asked.api)
         if row.delivered or asked.api not in NEWS:
             yield from tell(self, row, asked) if tell is not None else self.refused_whole(row, asked)
@@ -299,31 +299,31 @@ class Tale:
             yield Line(row.t, f"{self.who(asked)}'s answer to {text(asked.api)} does not arrive", self.ids(asked))
 
     def who(self, asked: Asked) -> str:
-        """What the client of a request is called."""
+        """Return the name of a request's client."""
         member_id, person = member_of(asked.message), self._speaker(asked)
         return self.people.name(member_id, asked.client_id) if member_id or person is None else person.name
 
     def ids(self, asked: Asked) -> tuple[str, ...]:
-        """The member whose request it is, if it is known."""
+        """Return the id of the member whose request it is, if known."""
         member_id, person = member_of(asked.message), self._speaker(asked)
         return (member_id,) if member_id else (person.member_id,) if person is not None else ()
 
     def _speaker(self, asked: Asked) -> Person | None:
-        """Who sent what names no member: by the client id, or by the connection where only the answer is known."""
+        """Return the sender of a request that names no member: by the client id, or by the connection where only the answer is known."""
         if asked.message is not None:
             return self.people.of_client(asked.client_id)
         found = self.people.of_connection(asked.connection)
         return found[0] if len(found) == 1 else None
 
     def refused(self, row: ReplyRow, asked: Asked, what: str, error: str) -> Line:
-        """`what`: what was refused, without what changes from one to the next where repeats are to be one line."""
+        """Tell of a refusal. `what` was refused; it leaves out what changes from one to the next, so that repeats become one line."""
         who, at = self.who(asked), asked.told_at(row)
         self.tally.refused(who, asked.api, error, at)
         said_why = why(self, error, asked)
         return Line(at, f"{who}'s {what} REFUSED: {error}{said_why}", self.ids(asked), ("refused", who, what, error, said_why))
 
     def refused_whole(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
-        """Each error of an answer in a line."""
+        """Tell of each error of an answer in a line."""
         for error in () if asks_again(row) else errors_of(row)[:MOST]:
             if error not in EXPECTED:
                 yield self.refused(row, asked, text(asked.api), error)
@@ -364,7 +364,7 @@ class Tale:
         yield from self.reading.fetched(row, asked.message, asked.client_id, self.who(asked), self.ids(asked))
 
     def _looked_up(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
-        """ListOffsets: the way of a consumer that finds nothing committed (auto.offset.reset)."""
+        """Tell of ListOffsets, by which a consumer begins that finds nothing committed (auto.offset.reset)."""
         wanted = {each.partition: each.value for each in said(asked.message, ASKED["ListOffsets"], self.names)}
         for stamp, what in ((EARLIEST, "asks where the log begins (auto.offset.reset earliest):"), (LATEST, "asks where the log ends:")):
             answers = said(row.message, ANSWERED["ListOffsets"], self.names)
@@ -376,7 +376,7 @@ class Tale:
         yield from self.refused_whole(row, asked)
 
     def _topics(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
-        """Metadata is refused topic by topic."""
+        """Tell of errors of Metadata, which are per topic."""
         for topic in items(row.message, "topics"):
             if (error := named(field(topic, "error_code"))) is not None:
                 yield self.refused(row, asked, f"question for topic {text(field(topic, 'name'))}", error)
@@ -384,7 +384,7 @@ class Tale:
     # -- what others did to it
 
     def ordered(self, row: CommandRow) -> Iterator[Line]:
-        """Somebody steered: the test, unless a fault rule did."""
+        """Tell of a command of the test, unless a fault rule ran it."""
         if self._struck == (row.t, row.name):
             return
         if row.name in ("hold_group", "release_group"):
@@ -399,7 +399,7 @@ class Tale:
         yield Line(row.t, f"ordered by the test: {text(row.name)} {facts(told)}".rstrip(), ids)
 
     def struck(self, row: FaultRow, asked: Asked | None) -> Line:
-        """A fault rule did something. `asked`: to which request; None: to a connection, or to a heartbeat that no row tells of."""
+        """Tell that a fault rule applied. `asked` is the request; None: to a connection, or to a heartbeat without a row."""
         self._struck = (row.t, row.action)
         if row.action in ORDERS:
             self._ordered = (row.t, f"fault rule {text(row.rule)}", frozenset())
@@ -411,19 +411,19 @@ class Tale:
     def _struck_by(self, row: FaultRow, asked: Asked | None) -> tuple[str, tuple[str, ...]]:
         if asked is not None:
             return f"{self.who(asked)}'s {text(asked.api)}", self.ids(asked)
-        # A heartbeat: requests of heartbeats that change nothing are not kept.
+        # It was a heartbeat: requests of heartbeats that change nothing are not kept.
         people = self.people.of_connection(row.connection) if row.connection is not None else []
         names = " and ".join(each.name for each in people)
         what = f"{names}'s {'answer' if row.stage == 'reply' else 'request'}" if people else "a connection"
         return what, tuple(each.member_id for each in people)
 
     def abandoned(self, row: AbandonedRow, asked: Asked) -> Line:
-        """There will be no answer."""
+        """Tell that there will be no answer."""
         told = f"{self.who(asked)}'s {text(asked.api)} will never be answered: {shortened(row.reason)}"
         return Line(row.t, told, self.ids(asked))
 
     def closed(self, row: CloseRow) -> Iterator[Line]:
-        """The connection by which somebody spoke last ended, and it did not leave."""
+        """Tell that the connection ended which a member used last, without leaving."""
         for person in self.people.of_connection(row.connection):
             person.closed = row.t
             self._endings.add(person, row)
@@ -431,7 +431,7 @@ class Tale:
             yield from self._endings.rest(kept=False)
 
     def found(self, row: FindingRow) -> Line:
-        """The audit's."""
+        """Tell of a finding of the audit."""
         ids = (row.member_id,) if row.member_id else ()
         self.tally.odd.more(f"{text(row.rule)} broken")
         return Line(row.t, f"audit: {text(row.rule)} broken: {shortened(row.sentence)}; right: {shortened(row.instead)}", ids)

@@ -1,4 +1,4 @@
-"""What a long story comes to, in ten lines: counted while it is told."""
+"""The summary of a long story, in ten lines: counted while it is told."""
 
 from __future__ import annotations
 
@@ -10,21 +10,20 @@ from ..rounds import Partition
 from .words import count, listed, offsets_text, seconds
 
 KEYS: Final = 1000
-"""Different things of one kind that are counted; the others are "others"."""
+"""The most different things of one kind that are counted; the rest are "others"."""
 PARTITIONS: Final = 10_000
 LINES: Final = 10
 
 
 class Bounded(Counter[str]):
-    """A count of texts that peers may have made up."""
+    """A bounded count of texts, because peers may make them up."""
 
     def more(self, key: str) -> None:
-        """One more."""
         self[key if key in self or len(self) < KEYS else "others"] += 1
 
 
 class Tally:
-    """Counts by text. `first`: when a refusal was met first."""
+    """Counts by text. `first` is the time of the first refusal."""
 
     def __init__(self) -> None:
         self.causes = Bounded()
@@ -38,18 +37,16 @@ class Tally:
         self._last: dict[Partition, int] = {}
 
     def refused(self, who: str, api: str, error: str, t: int) -> None:
-        """One more."""
         self.refusals.more(f"{who}'s {api} {error}")
         self.first = t if self.first is None else self.first
 
     def commits(self, who: str, offsets: Mapping[Partition, int]) -> None:
-        """One more."""
         self._commits.more(who)
         if len(self._last) < PARTITIONS:
             self._last |= offsets
 
     def lines(self, joined: bool) -> Iterator[str]:
-        """At most LINES. `joined`: did the group ever have members?"""
+        """Yield at most LINES. `joined`: the group ever had members."""
         if self.causes:
             yield f"{count(self.causes.total(), 'rebalance')}: {_counted(self.causes)}"
         if self.refusals:

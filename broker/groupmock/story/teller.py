@@ -53,28 +53,28 @@ from .transactional import Transactions
 from .words import count, facts, listed, text
 
 MOST: Final = 400
-"""Lines of one group's story."""
+"""The most lines of one group's story."""
 GROUPS: Final = 20
-"""... that are told."""
+"""The most groups that are told."""
 LONG: Final = 40
 """A story of more lines has a summary on top."""
 OPEN: Final = 100_000
-"""Requests without an answer that are remembered."""
+"""The most requests without an answer that are remembered."""
 CLIENTS: Final = 1000
 EARLIER: Final = 20
-"""Lines that are kept until it is known whose they are."""
+"""The most lines that are kept until it is known whose they are."""
 SILENT: Final = frozenset(("create_topic", "append", "reseed", "seed_faults"))
-"""Commands that no story needs: what comes of them is told."""
+"""Commands that no story needs, because their effects are told."""
 NOTES: Final = frozenset((NODE_STALLED, NODE_RESUMED, "internal error"))
 WHO_WRITES: Final = frozenset(
     ("producer_came", "producer_replaced", "timed_out", "epochs_ended", "fenced", "abort_ordered", "fence_ordered", "expiry_ordered",
      "markers_held")
 )  # fmt: skip
-"""Causes of notes about transactional ids that every story tells: whose producer it is, nobody says. The ends of its transactions are told
-by the group whose offsets they commit."""
+"""Causes of notes about transactional ids that every story tells, because no row says whose producer it is. The ends of its transactions
+are told by the group whose offsets they commit."""
 
 Sessions = Mapping[str, Mapping[str, int]]
-"""Group -> member id -> the deadline of its session (ns)."""
+"""Maps group and member id to the deadline of the session (ns)."""
 
 
 class NotTold(LookupError):
@@ -126,7 +126,8 @@ def obstacles(rows: Iterable[Row], group: str, *, now: int, sessions: Sessions, 
 
 
 class StoryTeller(RowReader):
-    """`feed` it rows; `sections` tells what they come to. `told`, if given, gets each line at once, with its group (a demo, a log)."""
+    """Takes rows by `feed`; `sections` returns the stories. `told`, if given, is called with each line at once, with its group (a demo,
+    a log)."""
 
     def __init__(
         self,
@@ -141,23 +142,22 @@ class StoryTeller(RowReader):
         self._only, self._member, self._since, self._most, self._told = group, member, since, most, told
         self._sections: dict[str, Section] = {}
         self._others: set[str] = set()
-        self._asked: OrderedDict[int, tuple[str | None, Asked, Section | None]] = OrderedDict()  # ticket -> its group, itself, its story
-        self._groups_of: dict[str, set[str]] = {}  # client id -> groups that it joined
-        self._earlier: dict[str, deque[tuple[ReplyRow, Asked]]] = {}  # client id -> refusals before it joined any
+        self._asked: OrderedDict[int, tuple[str | None, Asked, Section | None]] = OrderedDict()  # Ticket -> its group, itself, its story
+        self._groups_of: dict[str, set[str]] = {}  # Client id -> groups that it joined
+        self._earlier: dict[str, deque[tuple[ReplyRow, Asked]]] = {}  # Client id -> refusals before it joined any
         self._for_all: deque[Line] = deque(maxlen=EARLIER)
         self.not_served = NotServed()
         self._names = TopicNames()
         self._transactions = Transactions(names=self._names, most=LONG, since=since)
-        self._unseen: FaultRow | None = None  # struck a request that no row tells of; its answer may come next
-        self._holding: dict[Section, None] = {}  # stories with a line that waits for the next row
+        self._unseen: FaultRow | None = None  # A fault on a request without a row; its answer may come next
+        self._holding: dict[Section, None] = {}  # Stories with a line that waits for the next row
         self._member_seen = member is None
         self._now = 0
-        self._begins: int | None = None  # number of the first row: above 1 the run had begun before
+        self._begins: int | None = None  # Number of the first row: above 1 the run had begun before
         self.untold = 0
-        """Rows whose messages are not what their API has."""
+        """Counts rows whose messages are not what their API has."""
 
     def feed(self, row: Row | UnknownRow) -> None:
-        """One more row."""
         take = self.handlers.get(row.__class__)
         if self._holding and row.t > self._now:
             self._let_go(row.t)
@@ -174,7 +174,7 @@ class StoryTeller(RowReader):
             over = self._rebalances.feed(row)
             for section, line in take(self, row, over):
                 self._line(section, line)
-        except (AttributeError, KeyError, TypeError, ValueError, IndexError):  # a journal of somebody else: messages may be anything
+        except (AttributeError, KeyError, TypeError, ValueError, IndexError):  # A journal of another program: messages may be anything
             self.untold += 1
 
     def flush(self) -> None:
@@ -186,7 +186,7 @@ class StoryTeller(RowReader):
                 self._keep(section, line)
 
     def close(self, now: int | None = None, sessions: Sessions | None = None) -> None:
-        """There are no more rows; `now`, `sessions`: see `tell`."""
+        """End the stories, because there are no more rows; for `now` and `sessions` see `tell`."""
         self._struck_unseen(None)
         for name, section in self._sections.items():
             known = Known((sessions or {}).get(name, {}), requests=self._open_requests)
@@ -211,12 +211,12 @@ class StoryTeller(RowReader):
                 yield asked
 
     def tale(self, group: str) -> Tale | None:
-        """The group as of the last row; None while nothing was told of it."""
+        """Return the group as of the last row, or None while nothing was told of it."""
         section = self._sections.get(group)
         return section.tale if section is not None else None
 
     def sections(self, dropped: int = 0, views: Mapping[str, ServerView] | None = None) -> Iterator[str]:
-        """The story of each group. Raises NotTold."""
+        """Yield the story of each group. Raises NotTold."""
         self._check()
         whole = not dropped and (self._begins or 0) <= 1
         if dropped:
@@ -256,15 +256,15 @@ class StoryTeller(RowReader):
 
     def _others_add(self, group: str) -> None:
         if len(self._others) < CLIENTS:
-            self._others.add(text(group))  # as it is printed: a group id may have 32,767 bytes
+            self._others.add(text(group))  # As it is printed, because a group id may have 32,767 bytes
 
     def _of_client(self, client_id: str | None) -> Section | None:
-        """The story of the one group that such a client joined."""
+        """Return the story of the one group that such a client joined."""
         groups = self._groups_of.get(client_id or "", set())
         return self._sections.get(next(iter(groups))) if len(groups) == 1 else None
 
     def _let_go(self, now: int) -> None:
-        """Time went on: nothing comes of what was held back so long."""
+        """Release held lines, because time went on and nothing followed."""
         holding, self._holding = self._holding, {}
         for section in holding:
             for line in (*section.tale.flush(), *section.tale.overdue(now)):
@@ -285,12 +285,12 @@ class StoryTeller(RowReader):
             return
         yield from ((section, line) for line in section.tale.member(row))
         self._holding[section] = None
-        # A static member that is replaced keeps the client id in the group's row, as in Kafka; who came has another one.
+        # A static member that is replaced keeps the client id in the group's row, as in Kafka; the new member has another one.
         came = section.tale.people.here.get(row.member_id)
         client_id = came.client_id if came is not None else row.client_id
         if client_id is not None and len(self._groups_of) < CLIENTS:
             groups = self._groups_of.setdefault(client_id, set())
-            if len(groups) < 2:  # whether there is one alone is all that is asked
+            if len(groups) < 2:  # Only one alone matters
                 groups.add(row.group)
             for reply, asked in self._earlier.pop(client_id, ()):
                 yield from ((section, line) for line in section.tale.answered(reply, asked))
@@ -320,7 +320,7 @@ class StoryTeller(RowReader):
             self._earlier.setdefault(asked.client_id, deque(maxlen=EARLIER)).append((row, asked))
 
     def _learn(self, row: ReplyRow) -> None:
-        """What answers tell of topics."""
+        """Learn topics from answers."""
         if row.api_name == "Metadata":
             for topic in items(row.message, "topics"):
                 self._names.learn(field(topic, "topic_id"), field(topic, "name"))
@@ -337,7 +337,7 @@ class StoryTeller(RowReader):
 
     @takes
     def _closed(self, row: CloseRow, _: Any) -> Iterator[tuple[Section, Line]]:
-        if row.by == "server" and row.reason.startswith("the server"):  # the run is over
+        if row.by == "server" and row.reason.startswith("the server"):  # The run is over
             return
         for section in self._sections.values():
             yield from ((section, line) for line in section.tale.closed(row))
@@ -358,7 +358,7 @@ class StoryTeller(RowReader):
     @takes
     def _fault(self, row: FaultRow, _: Any) -> Iterator[tuple[Section, Line]]:
         if row.ticket is not None and row.ticket not in self._asked:
-            self._unseen = row  # a heartbeat that changed nothing: rows in memory leave it out
+            self._unseen = row  # A heartbeat that changed nothing: rows in memory leave it out
             return
         group, asked, section = self._asked[row.ticket] if row.ticket is not None else (None, None, None)
         if asked is not None:
@@ -371,13 +371,14 @@ class StoryTeller(RowReader):
             yield from ((each, each.tale.struck(row, asked)) for each in self._speaking(row.connection))
 
     def _speaking(self, connection: int | None) -> list[Section]:
-        """The stories of those who speak by the connection; all of them where nobody is known to."""
+        """Return the stories of those who speak by the connection, or all of them if none is known to."""
         sections = list(self._sections.values())
         mine = [each for each in sections if connection is not None and each.tale.people.of_connection(connection)]
         return mine or sections
 
     def _struck_unseen(self, row: Row | UnknownRow | None) -> None:
-        """The answer says what was asked; else only the connection is known. `row`: the next one, None: there is none."""
+        """Tell of a fault on an unseen request: the answer says what was asked; else only the connection is known. `row` is the next
+        one, or None."""
         fault, self._unseen = self._unseen, None
         if fault is None:
             return

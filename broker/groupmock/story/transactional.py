@@ -91,8 +91,8 @@ class Transactions(RowReader):
         """Counts rows about ids for which there was no room."""
         self._only, self._most, self._since = only, most, since
         self._names = names or TopicNames()
-        self._open: dict[str, set[Partition]] = {}  # id with an open transaction -> the partitions in it
-        self._asked: OrderedDict[int, tuple[str, RequestRow]] = OrderedDict()  # ticket -> its id, and the request
+        self._open: dict[str, set[Partition]] = {}  # Id with an open transaction -> its partitions
+        self._asked: OrderedDict[int, tuple[str, RequestRow]] = OrderedDict()  # Ticket -> its id, and the request
 
     def sections(self, now: int) -> Iterator[list[str]]:
         """Return the story of each id that has one: its first line and the others."""

@@ -1,4 +1,4 @@
-"""Words of the story: members, partitions, offsets, times. What peers named is only text, and no text is longer than a line bears."""
+"""Words of the story: members, partitions, offsets, times. What peers named is only text, and no text is too long for a line."""
 
 from __future__ import annotations
 
@@ -13,56 +13,57 @@ from ..rounds import Partition, short_name
 from ..text.printable import printable
 
 LONGEST: Final = 60
-"""Characters of a name that a peer made up."""
+"""The most characters of a name that a peer made up."""
 SENTENCE: Final = 240
-"""... and of a sentence."""
+"""The most characters of a sentence."""
 MOST: Final = 8
-"""Things that are named one by one; the others are counted."""
+"""The most things that are named one by one; the others are counted."""
 DIFFERENT: Final = 4
-"""Offsets that are told one by one."""
-# The look behind lets it begin at the start of a word alone: else a long topic would be searched from each of its characters on.
+"""The most offsets that are told one by one."""
+# The look-behind lets it begin only at the start of a word, because a long topic would be searched from each of its characters on
+# otherwise.
 MEMBER_ID: Final = re.compile(r"(?<![^\s,:'\"])[^\s,:'\"]*-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def seconds(ns: int) -> str:
-    """When, since the run began."""
+    """Return the time since the run began, in seconds."""
     return f"{ns / NS_PER_S:.3f}"
 
 
 def text(value: Any, most: int = LONGEST) -> str:
-    """A peer's text inside a line."""
+    """Return a peer's text, made fit for a line."""
     shown = value if isinstance(value, str) else str(value)
     return printable(shown if len(shown) <= most else f"{shown[:most]}...")
 
 
 def member_text(member_id: str, called: str | None = None) -> str:
-    """`anna#d7e8`."""
+    """Return a member's name like `anna#d7e8`."""
     return text(short_name(member_id, called), LONGEST + 8) or "a member without a name"
 
 
 def shortened(sentence: str) -> str:
-    """A reason of the journal, its member ids made short."""
+    """Return a reason of the journal with its member ids made short."""
     return text(MEMBER_ID.sub(lambda found: short_name(found[0]), sentence[: 4 * SENTENCE]), SENTENCE)
 
 
 def ids_shortened(line: str) -> str:
-    """A line that is printable already, the member ids in it made short."""
+    """Return a printable line with its member ids made short."""
     return MEMBER_ID.sub(lambda found: short_name(found[0]), line)
 
 
 def count(number: int, noun: str) -> str:
-    """1 member, 2 members."""
+    """Return a number with its noun: 1 member, 2 members."""
     return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
 def listed(things: Sequence[str], noun: str = "more") -> str:
-    """a, b and 5 more."""
+    """Return the things as "a, b and 5 more"."""
     shown = ", ".join(things[:MOST])
     return shown if len(things) <= MOST else f"{shown} and {len(things) - MOST} {noun}"
 
 
 def partitions_text(partitions: Iterable[Partition]) -> str:
-    """orders/0-3,7 bills/0; nothing for none."""
+    """Return partitions as "orders/0-3,7 bills/0"; "" for none."""
     spans = []
     for topic, each in groupby(sorted(partitions), key=lambda partition: partition[0]):
         ranges = list(_ranges([number for _, number in each]))
@@ -72,7 +73,7 @@ def partitions_text(partitions: Iterable[Partition]) -> str:
 
 
 def offsets_text(offsets: Mapping[Partition, int]) -> str:
-    """orders/2 = 17, orders/0-1 = 5; of many different ones the highest: orders/0-11 up to 1200."""
+    """Return offsets as "orders/2 = 17, orders/0-1 = 5"; of many different ones the highest: "orders/0-11 up to 1200"."""
     by_offset: dict[int, list[Partition]] = {}
     for partition, offset in offsets.items():
         by_offset.setdefault(offset, []).append(partition)
@@ -82,7 +83,7 @@ def offsets_text(offsets: Mapping[Partition, int]) -> str:
 
 
 def facts(fields: Mapping[str, Any]) -> str:
-    """name=value of a command or a fault, member ids made short, bytes and tracebacks left out."""
+    """Return fields as name=value for a command or a fault, with member ids made short, without bytes and tracebacks."""
     told = [(name, value) for name, value in fields.items() if name != "traceback" and not isinstance(value, bytes | dict)]
     return " ".join(f"{text(name)}={shortened(_plain(value))}" for name, value in told[:MOST] if value is not None)
 
