@@ -26,8 +26,8 @@ class Dice:
         self._bits.seed(seed)
 
     def uuid_text(self) -> str:
-        """Return a random (version 4) UUID as Java prints it: 8-4-4-4-12 lower-case hex. Member ids end in one (docs/kafka/group-
-        protocol.md#records)."""
+        """Return a random (version 4) UUID as Java prints it: 8-4-4-4-12 lower-case hex. Member ids end in one
+        (docs/kafka/group-protocol.md#records)."""
         value = self._uuid()
         text = f"{value:032x}"
         return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

@@ -34,8 +34,8 @@ PARTITION_COST: Final = 7
 
 
 class Line(NamedTuple):
-    """A partition of the request. `entry` numbers the topic elements; `error` is that of the topic gates (docs/kafka/apis.md#gates-in-
-    front-of-the-coordinator, 3 and 4)."""
+    """A partition of the request. `entry` numbers the topic elements; `error` is that of the topic gates
+    (docs/kafka/apis.md#gates-in-front-of-the-coordinator, 3 and 4)."""
 
     entry: int
     name: str

@@ -71,8 +71,8 @@ def _refused(key: str, error: int, text: str) -> Coordinator:
 
 def _node_of_group(cluster: Cluster, turn: Turn, group_id: str) -> int | None:
     hosting = cluster.groups.hosting
-    # The topic cannot be created beside one whose name collides with it, `__consumer.offsets`: 15, see docs/kafka/differences.md#found-
-    # by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
+    # The topic cannot be created beside one whose name collides with it, `__consumer.offsets`: 15, see
+    # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     return hosting.node_of(group_id) if hosting.make_topic(turn) else None
 
 

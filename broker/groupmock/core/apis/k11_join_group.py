@@ -151,8 +151,8 @@ def _terms(request: Request, message: JoinGroupRequest) -> JoinTerms:
 def _has_room(turn: Turn, group: Group, member_id: str) -> bool:
     """True if group.max.size allows the member (docs/kafka/group-protocol.md#group-size-limit). In PreparingRebalance only members that
     joined count."""
-    # Only the request's id counts: in a full group a static member that restarts with "" is refused, too. docs/kafka/group-
-    # protocol.md#group-size-limit
+    # Only the request's id counts: in a full group a static member that restarts with "" is refused, too.
+    # docs/kafka/group-protocol.md#group-size-limit
     limit = turn.settings.group_max_size
     member = group.members.get(member_id)
     # Members that joined count, and not all members: after the limit was lowered those that rejoin last are refused (SERVER-32).

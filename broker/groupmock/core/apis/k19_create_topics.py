@@ -113,8 +113,8 @@ def _result(cluster: Cluster, shown: TopicConfigs, wanted: CreatableTopic, valid
         num_partitions=len(plan.replicas),
         replication_factor=len(plan.replicas[0]),
         configs=[
-            # Kafka answers a config as it was written, and in DescribeConfigs as it was read: docs/kafka/differences.md#found-by-
-            # generated-exchanges-of-the-data-plane-and-by-hostile-bytes
+            # Kafka answers a config as it was written, and in DescribeConfigs as it was read:
+            # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
             CreatableTopicConfigs(
                 name=each.name,
                 value=plan.settings.get(each.name, each.value),

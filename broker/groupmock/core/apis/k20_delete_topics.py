@@ -33,8 +33,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     wrong = list(_wrong(cluster, states))
     bad = {(row.name, row.topic_id) for row in wrong if row.error_code == error_codes.INVALID_REQUEST}
     formed = any((state.name, state.topic_id) not in bad for state in states)
-    # Errors that the request alone shows come before the 7: docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-
-    # by-hostile-bytes
+    # Errors that the request alone shows come before the 7:
+    # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     if formed and asked.timeout_ms < 0:
         late = [_refused(state.name, state.topic_id, error_codes.REQUEST_TIMED_OUT, None) for state in states]
         turn.reply(request.ticket, DeleteTopicsResponse(responses=late))

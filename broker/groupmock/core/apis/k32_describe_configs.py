@@ -48,8 +48,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     asked = request.message
     assert isinstance(asked, DescribeConfigsRequest)
     _check_price(cluster, request.node, asked, turn)
-    # Valid resources beside it get no configs either: docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-
-    # hostile-bytes
+    # Valid resources beside it get no configs either:
+    # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     if any(resource.resource_type not in KINDS for resource in asked.resources):
         refused = [
             DescribeConfigsResult(
