@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 IDS_SINCE: Final = 13
-ABORTABLE_SINCE: Final = 11  # KIP-890: 120 in the place of 48
+ABORTABLE_SINCE: Final = 11  # KIP-890: 120 instead of 48
 NEW_TRANSACTIONS_SINCE: Final = 12  # KIP-890: a partition is added to its transaction by the first write
 LEADER_HINTS_SINCE: Final = 10
 NO_OFFSET: Final = -1
@@ -46,7 +46,7 @@ PARTITION_COST: Final = 9  # Units of work (core.budget); records have bounds of
 
 
 class NoAnswer(Exception):
-    """Kafka's handler dies on this request and nobody answers it."""
+    """Kafka's handler fails on this request, and the client gets no answer."""
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -87,7 +87,7 @@ class Unverified(Refused):
 
 
 class Produce:
-    """Handles one request. Its partitions that got records are in `grown`."""
+    """Handles one Produce request. Its partitions that got records are in `grown`."""
 
     def __init__(self, cluster: Cluster, request: Request, asked: ProduceRequest, turn: Turn) -> None:
         self._topics, self._request, self._asked, self._turn = cluster.topics, request, asked, turn
@@ -114,7 +114,7 @@ class Produce:
         return self._whole(code, message)
 
     def _whole(self, code: int, message: str | None) -> dict[Place, PartitionProduceResponse]:
-        """Return a refusal for every partition. Kafka cannot even answer that where records are null."""
+        """Return a refusal for every partition. Kafka cannot even answer a refusal if records are null."""
         asked = self._asked
         # Kafka counts the sizes of all records to answer a refusal (ProduceRequest.partitionSizes) and fails on a null:
         # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
@@ -148,11 +148,11 @@ class Produce:
                     return self._whole(error.error_code, None)
                 except RecordsError as error:
                     unreadable[place] = _refused(place, error, topic.partitions[place.partition])
-        # Verified or not (ReplicaManager.handleProduceAppend)
+        # of all batches, whether or not they are verified (ReplicaManager.handleProduceAppend)
         producers = {by for batches in readable.values() for by in _transactional(batches)}
         if len(producers) > 1:
             return self._whole(error_codes.INVALID_PRODUCER_ID_MAPPING, SEVERAL)
-        # No release since 3.9 answers these.
+        # No release since 3.9 answers null records.
         if None in readable.values():
             raise NoAnswer("Produce with null records")
         # Verified and added before anything is written, by names alone (ReplicaManager.maybeSendPartitionsToTransactionCoordinator)
@@ -225,7 +225,7 @@ class Produce:
         )
 
     def _verify(self, place: Place, batches: list[Batch] | TooShort | None) -> None:
-        """Verify the first batch of a transaction in a partition: it is accepted if the coordinator knows of it, or hears of it now
+        """Verify the first batch of a transaction in a partition: it is accepted if the coordinator knows of the partition, or adds it now
         (KIP-890; TX-67 to TX-69)."""
         topic = self._topic(place)
         assert topic is not None

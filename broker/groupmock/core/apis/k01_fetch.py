@@ -40,7 +40,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         return
     topics = cluster.topics
     sessions = topics.fetches.sessions(request.node)
-    # Before the session is touched. What it holds is read with every request of it, however little the request says.
+    # Before the session is changed. Every request of a session reads all partitions of the session, even if it names none.
     asked_for = within([topic.partitions for topic in asked.topics]) + len(asked.topics)
     if asked_for > FREE or sessions.size(asked.session_id) or asked.forgotten_topics_data:
         ration = Ration(turn.settings)

@@ -48,7 +48,7 @@ SINCE: Final = {LATEST: 0, EARLIEST: 0, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LAT
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Answer every partition at once; only the leader answers, whoever asks."""
+    """Answer every partition at once. Only the leader answers, also a replica."""
     asked = request.message
     assert isinstance(asked, ListOffsetsRequest)
     ration = Ration(turn.settings)
@@ -150,7 +150,7 @@ def _gate(
 
 
 def _upper(cluster: Cluster, asked: ListOffsetsRequest, partition: Partition) -> int:
-    """Return where the log ends for the asker: at the last stable offset for a consumer with read_committed (TX-89). A request of a
+    """Return where the log ends for the sender: at the last stable offset for a consumer with read_committed (TX-89). A request of a
     replica has no isolation level (KafkaApis.handleListOffsetRequest; seen on 4.3.0, 3.9.1)."""
     if asked.isolation_level != READ_COMMITTED or asked.replica_id != CONSUMER:
         return partition.end
@@ -161,7 +161,7 @@ def _look_up(partition: Partition, timestamp: int, upper: int, room: Room) -> Ti
     if timestamp == LATEST:
         return TimestampAndOffset(-1, upper, partition.leader_epoch)
     found = _look_for(partition, timestamp, room)
-    # A log that was cut in the middle of a transaction begins behind its stable offset, and its beginning is answered all the same
+    # If the log was truncated in the middle of a transaction, its start is after the stable offset, and is answered nevertheless
     return NOTHING if found.offset >= upper and timestamp not in (EARLIEST, EARLIEST_LOCAL) else found
 
 

@@ -39,14 +39,15 @@ OPERATIONS_SINCE: Final = 8
 TOPIC_COST: Final = 3  # Units of work (core.budget); all of groupmock.cluster.max.partitions can be answered
 NAME_COST: Final = 7
 PARTITION_COST: Final = 1
-# Every operation there is, as a broker without an authorizer answers (bit n: AclOperation n).
+# All operations, as a broker without an authorizer answers (bit n: AclOperation n).
 TOPIC_OPERATIONS: Final = 3576
 CLUSTER_OPERATIONS: Final = 8096
 NOT_ASKED: Final = -(2**31)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Describe topics. Missing ones are created where client and broker allow it, and still answered as missing, as Kafka does."""
+    """Describe the topics of the request. Missing ones are created where client and broker allow it, and still answered as missing, as
+    Kafka does."""
     asked = request.message
     assert isinstance(asked, MetadataRequest)
     _check_price(cluster, asked, request.version, turn)

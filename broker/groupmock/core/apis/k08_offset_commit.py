@@ -53,7 +53,8 @@ class Head(NamedTuple):
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Check topics, then the group; commit what passed; the answer has no top-level error. Many partitions are handled in steps."""
+    """Check the topics, then the group, and commit the partitions that passed. The answer has no top-level error. Many partitions are
+    handled in steps."""
     message = request.message
     assert isinstance(message, OffsetCommitRequest)
     ration = Ration(turn.settings)
@@ -130,9 +131,6 @@ def _once(turn: Turn, lines: list[Line]) -> list[Line]:
     return [found[key] for key in scala_map_order(scala_table_order(found, id_partition_hash), id_partition_hash)]
 
 
-# -- committing --------------------------------------------------------------------------------------------------------
-
-
 def _commit(cluster: Cluster, turn: Turn, request: Request, message: OffsetCommitRequest, prepared: Prepared) -> list[int]:
     by = Committer(message.generation_id_or_member_epoch, message.member_id, message.group_instance_id)
     error, group = cluster.groups.reach(message.group_id, request.node)
@@ -154,20 +152,18 @@ def _wanted(version: int, message: OffsetCommitRequest, line: Line) -> Commit:
         leader_epoch=partition.committed_leader_epoch,
         # Null is stored as "" and fetched as such: docs/kafka/offsets.md#c-null-metadata
         metadata=partition.committed_metadata or "",
-        # v1 alone has it; -1 is now. It is what retention counts from (P2-c15).
+        # Only v1 has a timestamp, from which retention counts (P2-c15); -1 means now.
         timestamp_ms=partition.commit_timestamp if version == 1 and partition.commit_timestamp != -1 else None,
         # v5 dropped the field (KIP-211): since then the group's state decides when an offset expires.
         retention_ms=message.retention_time_ms if 2 <= version <= 4 and message.retention_time_ms != -1 else None,
     )
 
 
-# -- answering ---------------------------------------------------------------------------------------------------------
-
 Result = tuple[Line, int]
 
 
 def _answer(turn: Turn, heads: list[Head], answers: list[Result]) -> OffsetCommitResponse:
-    """Answer refused partitions first. The old coordinator answers the others once each, in the order of its hash maps."""
+    """Return the answer, with refused partitions first. The old coordinator answers the others once each, in the order of its hash maps."""
     # 4.3: a partition that a gate refused changes the order and joins elements of one topic; else the answer is as asked. A 12 changes
     # nothing (P2-b2).
     merge = turn.quirks.duplicates_answered_once or bool(heads)

@@ -60,7 +60,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         ration.take(0, size=sum([len(each.metadata or "") for topic in answer.topics for each in topic.partitions]))
         turn.reply(request.ticket, answer)
     elif not message.groups and turn.quirks.fetch_without_groups_hangs:
-        # 3.9 alone does so; its connection stays open and mute (P2-c5).
+        # Only 3.9 does so; its connection stays open without an answer (P2-c5).
         turn.abandon(request.ticket, "an OffsetFetch without groups is never answered by this release")
     else:
         # A group id that is listed twice is answered twice: docs/kafka/offsets.md#offsetfetch
@@ -90,18 +90,15 @@ def _take(
         ration.take(within([topic.partition_indexes for topic in topics]), PARTITION_COST)
 
 
-# -- v0 to v7 ----------------------------------------------------------------------------------------------------------
-
-
 def _one_group(cluster: Cluster, turn: Turn, request: Request, message: OffsetFetchRequest) -> OffsetFetchResponse:
     wanted = None if message.topics is None else [(topic.name, topic.partition_indexes) for topic in message.topics]
-    # Before the gate, because the offsets that v0 reads are no coordinator's (P2-c22).
+    # Before the gate, because v0 reads offsets that no coordinator has (P2-c22).
     if request.version == 0:
         return _answer(_everywhere(_in_java_order(wanted or []), error_codes.UNSUPPORTED_VERSION))
     error = cluster.groups.gate(message.group_id, request.node)
     if not error:
         return _answer(_fetch(cluster, turn, message.group_id, wanted, message.require_stable))
-    # v1 has no field for it: each partition has the code, and on 3.9 none has (P2-c4).
+    # v1 has no error field: each partition has the code, and on 3.9 none has (P2-c4).
     if request.version >= 2:
         return OffsetFetchResponse(error_code=error)
     return _answer([] if turn.quirks.fetch_v1_hides_group_errors else _everywhere(wanted or [], error))
@@ -133,9 +130,6 @@ def _in_java_order(wanted: Wanted) -> Wanted:
 
 def _everywhere(wanted: Wanted, error: int) -> list[Topic]:
     return [(name, [FoundOffsets(index, NO_OFFSET, error) for index in indexes]) for name, indexes in wanted]
-
-
-# -- reading -----------------------------------------------------------------------------------------------------------
 
 
 def _fetch(cluster: Cluster, turn: Turn, group_id: str, wanted: Wanted | None, stable: bool) -> Iterable[Topic]:
@@ -172,9 +166,6 @@ def _once(wanted: Wanted) -> Wanted:
     for name, index in scala_map_order(((name, index) for name, indexes in wanted for index in indexes), partition_hash):
         topics.setdefault(name, []).append(index)
     return list(topics.items())
-
-
-# -- v8 and later ------------------------------------------------------------------------------------------------------
 
 
 def _group(cluster: Cluster, turn: Turn, request: Request, wanted: OffsetFetchRequestGroup, stable: bool) -> OffsetFetchResponseGroup:

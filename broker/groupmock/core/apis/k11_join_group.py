@@ -112,8 +112,9 @@ def _refused_unseen(turn: Turn, request: Request, message: JoinGroupRequest) -> 
 
 
 def _claimed(cluster: Cluster, turn: Turn, request: Request, message: JoinGroupRequest, other: GroupType | None) -> ClassicGroup | None:
-    """A new group, perhaps in the place of an Empty one of another type. None, and it is answered: who has an id can be no member of a
-    group that is to be made (25), and the members of another type speak another protocol (23; GroupMetadataManager.classicGroupJoin)."""
+    """Return a new group, perhaps in the place of an Empty one of another type. If that is refused, answer and return None: a client with
+    a member id cannot be in a new group (25), and members of another type use another protocol (23;
+    GroupMetadataManager.classicGroupJoin)."""
     # 25 makes the client drop its id and join anew (CLIENT-03). An empty group of another type gives way to an id-less join only (P1-b8).
     if message.member_id and (other is None or other.is_empty()):
         if isinstance(other, ConsumerGroup):
@@ -143,9 +144,6 @@ def _terms(request: Request, message: JoinGroupRequest) -> JoinTerms:
         rebalance_timeout_ms=message.rebalance_timeout_ms if request.version else message.session_timeout_ms,
         group_instance_id=message.group_instance_id,
     )
-
-
-# -- J6, J8 ------------------------------------------------------------------------------------------------------------
 
 
 def _has_room(turn: Turn, group: Group, member_id: str) -> bool:
@@ -186,9 +184,6 @@ def _fits(group: Group, terms: JoinTerms) -> bool:
     return terms.protocol_type == group.protocol_type and any(group.supported_by_all(name) for name, _ in terms.protocols)
 
 
-# -- who it is ---------------------------------------------------------------------------------------------------------
-
-
 def _decide(turn: Turn, group: Group, request: Request, message: JoinGroupRequest, terms: JoinTerms) -> None:
     """Follow the tables 'member id empty' and 'member id given' of the documentation."""
     member_id, instance = message.member_id, message.group_instance_id
@@ -222,7 +217,7 @@ def _decide_without_id(turn: Turn, group: Group, request: Request, terms: JoinTe
     instance = terms.group_instance_id
     if instance is not None and instance in group.static_members:
         return _replace(turn, group, request, group.members[group.static_members[instance]], terms, reason)
-    # KIP-394: a client that never saw its answer would leave a member behind at each try. Before v4 clients do not know 79 (SERVER-02),
+    # KIP-394: a client that never got its answer would leave a member behind at each retry. Before v4 clients do not know 79 (SERVER-02),
     # and with an instance id they do not need it (SERVER-03).
     if instance is None and request.version >= 4:
         answer = ANSWERS[group.state, JOIN_RESERVE]
@@ -231,9 +226,6 @@ def _decide_without_id(turn: Turn, group: Group, request: Request, terms: JoinTe
         _refuse(turn, request, answer.error, member_id)
         return FINE
     return _add(turn, group, request, membership.new_id(turn, group, request.client_id, instance), terms, reason)
-
-
-# -- what happens ------------------------------------------------------------------------------------------------------
 
 
 def _add(turn: Turn, group: Group, request: Request, member_id: str, terms: JoinTerms, reason: str | None) -> PhaseOutcome:
@@ -250,8 +242,8 @@ def _add(turn: Turn, group: Group, request: Request, member_id: str, terms: Join
 
 def _rejoin(turn: Turn, group: Group, request: Request, member: Member, terms: JoinTerms, reason: str | None) -> PhaseOutcome:
     """Handle another JoinGroup of a member."""
-    # A leader that joins again wants a new assignment (CLIENT-47): it rebalances with the same list (SERVER-18), a follower does not
-    # (SERVER-17).
+    # A leader that joins again wants a new assignment (CLIENT-47): the group rebalances even with the same list (SERVER-18), but not for a
+    # follower (SERVER-17).
     same = member.protocols == terms.protocols
     leads = group.is_leader(member)
     ask = Question.JOIN_CHANGED if not same else Question.JOIN_LEADER if leads else Question.JOIN_FOLLOWER
@@ -267,9 +259,6 @@ def _rejoin(turn: Turn, group: Group, request: Request, member: Member, terms: J
         return rebalance.go_on(turn, group, do, causes.all_joined(member.member_id))
     why = causes.leader_rejoined(member.member_id, reason) if same else causes.member_changed(member.member_id, reason)
     return rebalance.go_on(turn, group, do, why)
-
-
-# -- static replacement ------------------------------------------------------------------------------------------------
 
 
 def _replace(turn: Turn, group: Group, request: Request, old: Member, terms: JoinTerms, reason: str | None) -> PhaseOutcome:

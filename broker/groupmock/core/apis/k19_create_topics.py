@@ -41,7 +41,7 @@ class TopicPlan(NamedTuple):
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Make each topic or say why not; names listed twice are refused after the others."""
+    """Create each topic or refuse it. Names that are listed twice are refused after the others."""
     asked = request.message
     assert isinstance(asked, CreateTopicsRequest)
     seen = Counter(topic.name for topic in asked.topics)
@@ -70,7 +70,8 @@ def _whole_refused(cluster: Cluster, asked: CreateTopicsRequest, wanted: list[Cr
 
 
 def partitions_of(cluster: Cluster, wanted: Iterable[CreatableTopic]) -> int:
-    """Return how many partitions these topics are to have. An impossible number counts as none, because it is refused topic by topic."""
+    """Return the number of partitions that these topics would have. An impossible number counts as 0, because it is refused for each
+    topic."""
     standard = cluster.environment.settings.num_partitions
     return sum(
         max(len(topic.assignments) or (standard if topic.num_partitions == DEFAULT else topic.num_partitions), 0) for topic in wanted

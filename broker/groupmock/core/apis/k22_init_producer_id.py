@@ -20,7 +20,7 @@ FENCED_SINCE: Final = 4
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Give out a producer id. A producer that comes with a transactional id fences the producer that had it before."""
+    """Assign a producer id and an epoch. A producer with a transactional id fences the producer that had it before."""
     asked = request.message
     assert isinstance(asked, InitProducerIdRequest)
     given = _given(cluster, request, asked, turn)

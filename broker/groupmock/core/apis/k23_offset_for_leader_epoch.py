@@ -26,7 +26,7 @@ PARTITION_COST: Final = 4  # Units of work (core.budget)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Answer per partition: the epoch found and its end offset, -1 and -1 for an epoch that is not known."""
+    """Answer for each partition the epoch that was found and its end offset, or -1 and -1 for an unknown epoch."""
     asked = request.message
     assert isinstance(asked, OffsetForLeaderEpochRequest)
     take(turn.settings, within([topic.partitions for topic in asked.topics]) + len(asked.topics), PARTITION_COST)

@@ -1,5 +1,5 @@
-"""AddPartitionsToTxn (24): partitions of a transaction before something is written there (KIP-98). v2 has an error of its own for who is
-fenced (KIP-588); v4 and v5 are sent by brokers, several transactions at once, also to ask only (KIP-890; TX-44)."""
+"""AddPartitionsToTxn (24) adds partitions to a transaction before records are written there (KIP-98). v2 has an error of its own for a
+fenced producer (KIP-588). v4 and v5 are sent by brokers, with several transactions at once, also to verify only (KIP-890; TX-44)."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _codes(
     cluster: Cluster, request: Request, turn: Turn, asked: AddPartitionsToTxnTransaction, places: Sequence[At]
 ) -> Iterable[tuple[At, int]]:
     unknown = {at for at in places if cluster.topics.find(*at) is None}
-    if unknown:  # Nothing is added, and the existing partitions are answered so (TX-41)
+    if unknown:  # Nothing is added, and the existing partitions get 55 (TX-41)
         others = error_codes.OPERATION_NOT_ATTEMPTED
         return [(at, error_codes.UNKNOWN_TOPIC_OR_PARTITION if at in unknown else others) for at in places]
     transactions, name = cluster.transactions, asked.transactional_id
@@ -90,8 +90,8 @@ def _codes(
 
 
 def _results(codes: dict[At, int], verified: bool) -> list[AddPartitionsToTxnTopicResult]:
-    """Build the topics of an answer, each once. They stand as asked; a refusal and the answer to a broker have the order of a Scala map
-    and of a Java map, because Kafka collects them there (AddPartitionsToTxnResponse.topicCollectionForErrors)."""
+    """Return the topics of an answer, each once, in the order of the request. A refusal and the answer to a broker have the order of a
+    Scala map and of a Java map, because Kafka collects them there (AddPartitionsToTxnResponse.topicCollectionForErrors)."""
     mapped = verified or error_codes.UNKNOWN_TOPIC_OR_PARTITION in codes.values()
     places = scala_table_order(codes, partition_hash) if mapped else list(codes)
     topics: dict[str, list[AddPartitionsToTxnPartitionResult]] = {}

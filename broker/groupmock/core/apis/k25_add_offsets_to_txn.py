@@ -1,4 +1,5 @@
-"""AddOffsetsToTxn (25): a transaction is going to commit offsets of a group (KIP-98): its partition of __consumer_offsets is added."""
+"""AddOffsetsToTxn (25) announces that a transaction will commit offsets of a group (KIP-98): its partition of __consumer_offsets is added.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ FENCED_SINCE: Final = 2
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Add a group's partition. The group need not exist, and an empty id is one (TX-45)."""
+    """Add the offsets partition of a group. The group need not exist, and an empty id is one (TX-45)."""
     asked = request.message
     assert isinstance(asked, AddOffsetsToTxnRequest)
     code = cluster.transactions.gate(asked.transactional_id, request.node)

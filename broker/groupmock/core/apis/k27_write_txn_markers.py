@@ -1,6 +1,5 @@
-"""WriteTxnMarkers (27): how transactions ended, written into partitions as control batches (KIP-98). Brokers send it to each other;
-without an authorizer any client may (TX-99). The coordinator of the transaction hears nothing of it.
-"""
+"""WriteTxnMarkers (27) writes the ends of transactions into partitions as control batches (KIP-98). Brokers send it to each other; without
+an authorizer any client may (TX-99). The coordinator of the transaction is not informed."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ PARTITION_COST: Final = 20
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Write each marker by itself. A producer that is named twice is answered once."""
+    """Write each marker on its own. A producer that is listed twice is answered once."""
     asked = request.message
     assert isinstance(asked, WriteTxnMarkersRequest)
     ration = Ration(turn.settings)

@@ -1,5 +1,5 @@
-"""TxnOffsetCommit (28): a transaction commits offsets of a group (KIP-98). v3 says which member of it does (KIP-447), v5 puts the group
-into the transaction by itself (KIP-890). Order of the checks: docs/kafka/transactions.md#tx-74."""
+"""TxnOffsetCommit (28): a transaction commits offsets of a group (KIP-98). v3 names the member that commits (KIP-447), and v5 adds the
+group's partition to the transaction by itself (KIP-890). Order of the checks: docs/kafka/transactions.md#tx-74."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 TOPIC_COST: Final = 5  # Units of work (core.budget)
 PARTITION_COST: Final = 9
-ABORTABLE_SINCE: Final = 4  # KIP-890: 120 in the place of 48
+ABORTABLE_SINCE: Final = 4  # KIP-890: 120 instead of 48
 ADDS_SINCE: Final = 5
 
 
@@ -93,7 +93,7 @@ def _lines(topics: Topics, asked: TxnOffsetCommitRequest) -> list[Line]:
 
 
 def _batch(turn: Turn, asked: TxnOffsetCommitRequest, prepared: Prepared) -> Generator[None, None, Batch | None]:
-    """Return what goes into the log of the group's partition; None: nothing, because every offset was refused."""
+    """Return the batch for the log of the group's partition, or None if every offset was refused."""
     if not prepared.offsets:
         return None
     by, old_values = Holder(asked.producer_id, asked.producer_epoch), turn.quirks.old_offset_values
@@ -103,7 +103,7 @@ def _batch(turn: Turn, asked: TxnOffsetCommitRequest, prepared: Prepared) -> Gen
 def _commit(
     cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest, turn: Turn, prepared: Prepared, batch: Batch | None
 ) -> list[int] | None:
-    """Return an error code per commit, or None if the coordinator fails over it and nothing of the request is answered."""
+    """Return an error code per commit, or None if the coordinator fails and the request is not answered."""
     groups, by = cluster.groups, Committer(asked.generation_id, asked.member_id, asked.group_instance_id)
     error = error_codes.INVALID_GROUP_ID if not asked.group_id else groups.gate(asked.group_id, request.node)
     if error:
@@ -121,8 +121,8 @@ def _commit(
 
 
 def _verified(cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest, turn: Turn) -> int:
-    """Return whether the group's partition is in the open transaction, as a code. It is asked at the first write of each transaction
-    only (KIP-890)."""
+    """Return NONE or the error code of verifying that the group's partition is in the open transaction. Only the first write of each
+    transaction is verified (KIP-890)."""
     hosting, by = cluster.groups.hosting, Holder(asked.producer_id, asked.producer_epoch)
     hosting.make_topic(turn)
     at = (hosting.topic, hosting.partition_of(asked.group_id))

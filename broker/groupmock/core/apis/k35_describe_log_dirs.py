@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..log.topics import Topic
     from ..turn import Turn
 
-TOPIC_COST: Final = 3  # core.budget; all of groupmock.cluster.max.partitions can be told
+TOPIC_COST: Final = 3  # in units of core.budget; all of groupmock.cluster.max.partitions can be answered
 PARTITION_COST: Final = 1
 NAME_COST: Final = 2
 

@@ -110,7 +110,7 @@ def _elect(cluster: Cluster, turn: Turn, topic: str, index: int, election_type: 
 
 
 def _row(index: int, failure: TopicRefused | None) -> PartitionResult:
-    """Return a partition's row. The text of a failure may be missing."""
+    """Return the row of a partition. The text of a failure may be missing."""
     if failure is None:
         return PartitionResult(partition_id=index, error_message=None)
     return PartitionResult(partition_id=index, error_code=failure.code, error_message=fitting(failure.message) or None)

@@ -87,7 +87,7 @@ def _reassign(cluster: Cluster, turn: Turn, topic: str, wanted: ReassignablePart
 
 
 def _row(index: int, refused: TopicRefused | None) -> ReassignablePartitionResponse:
-    """Return a partition's row. The text of a refusal may be missing."""
+    """Return the row of a partition. The text of a refusal may be missing."""
     if refused is None:
         return ReassignablePartitionResponse(partition_index=index, error_message=None)
     return ReassignablePartitionResponse(partition_index=index, error_code=refused.code, error_message=refused.message or None)

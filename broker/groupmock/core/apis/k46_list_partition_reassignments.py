@@ -1,4 +1,4 @@
-"""ListPartitionReassignments (46) finds none under way, because each is done when it is ordered (log.reassigning; KIP-455)."""
+"""ListPartitionReassignments (46) answers none, because each is done as soon as it is ordered (log.reassigning; KIP-455)."""
 
 from __future__ import annotations
 

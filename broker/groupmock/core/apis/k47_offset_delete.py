@@ -53,8 +53,8 @@ Head = tuple[int, str]
 
 
 def _delete(cluster: Cluster, turn: Turn, group: GroupType, topics: list[OffsetDeleteRequestTopic]) -> list[OffsetDeleteResponseTopic]:
-    """Delete offsets. Topics with a refused partition come first, as in OffsetCommit (seen on 4.3.0 and 3.9.1). An unknown topic counts
-    even without partitions: 4.3.0 and 3.9.1 name it in the answer."""
+    """Delete offsets of a group. Topics with a refused partition come first, as in OffsetCommit (seen on 4.3.0 and 3.9.1). An unknown
+    topic counts even without partitions: 4.3.0 and 3.9.1 name it in the answer."""
     refused: list[Result] = []
     done: list[Result] = []
     heads: list[Head] = []

@@ -1,7 +1,8 @@
-"""DescribeQuorum (55): the log of the cluster's metadata, led by the controller, alone in its quorum; the other nodes observe (KIP-595).
+"""DescribeQuorum (55): the log of the cluster's metadata, with the controller as leader and only voter; the other nodes are observers
+(KIP-595).
 
-There is no such log here. Its end is what it would be: a record for each topic and partition that was made, and one for every
-half second in which nothing happens (KIP-835). No controller listens anywhere, so the node is told without endpoints (KIP-853).
+There is no such log here. Its end offset is computed: one record for each topic and partition ever created, and one for every half second
+without events (KIP-835). No controller listens anywhere, so the nodes have no endpoints (KIP-853).
 """
 
 from __future__ import annotations

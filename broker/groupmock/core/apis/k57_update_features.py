@@ -1,6 +1,8 @@
-"""UpdateFeatures (57): raise or lower what the cluster has agreed on (KIP-584, KIP-778, KIP-1022), in the words of the KRaft controller.
+"""UpdateFeatures (57) raises or lowers the feature levels of the cluster (KIP-584, KIP-778, KIP-1022), with the KRaft controller's
+messages.
 
-`metadata.version` stays: to lower it is refused as Kafka refuses what could lose metadata, and no release knows a higher one than its own.
+`metadata.version` cannot change: to lower it is refused like a change that could lose metadata in Kafka, and no release knows a higher
+level than its own.
 """
 
 from __future__ import annotations

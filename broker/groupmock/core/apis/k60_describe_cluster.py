@@ -1,4 +1,4 @@
-"""DescribeCluster (60): nodes and ids (KIP-700); v1 may ask for the controllers' side (KIP-919), which a broker's listener refuses."""
+"""DescribeCluster (60): nodes and ids (KIP-700). v1 may ask for controllers (KIP-919), which a broker's listener refuses."""
 
 from __future__ import annotations
 

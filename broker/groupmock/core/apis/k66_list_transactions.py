@@ -1,5 +1,5 @@
-"""ListTransactions (66): the transactional ids that a node coordinates (KIP-664), v1 by how long they are under way (KIP-994), v2 by a
-pattern (KIP-1152)."""
+"""ListTransactions (66) lists the transactional ids that a node coordinates (KIP-664); v1 filters by duration (KIP-994), v2 by a pattern
+(KIP-1152)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _wanted(asked: ListTransactionsRequest, known: list[TransactionalId], wall_ms: int) -> list[TransactionalId]:
-    """Return the ids that pass every filter; an id that never had a transaction counts as one that lasts for ever (TX-97). Raises
+    """Return the ids that pass every filter. An id that never had a transaction passes every filter by duration (TX-97). Raises
     RegexRefused."""
     states, producers, pattern = frozenset(asked.state_filters), frozenset(asked.producer_id_filters), asked.transactional_id_pattern
     found = [

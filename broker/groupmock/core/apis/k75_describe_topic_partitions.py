@@ -35,7 +35,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     assert isinstance(asked, DescribeTopicPartitionsRequest)
     ration = Ration(turn.settings)
     ration.take_names([topic.name for topic in asked.topics], NAME_COST)
-    ration.take(0 if asked.topics else cluster.topics.count)  # all are sorted, a page is told
+    ration.take(0 if asked.topics else cluster.topics.count)  # all topics are sorted, though only a page is answered
     wanted = sorted({topic.name for topic in asked.topics} or cluster.topics.names())
     cursor = asked.cursor
     if cursor is not None:
