@@ -1,4 +1,5 @@
-"""What members claimed and were told in one round, out of the bytes in JoinGroup and SyncGroup, whatever the assignor's protocol is."""
+"""Claims and assignments of members in one round, decoded from the bytes in JoinGroup and SyncGroup, whatever the assignor's protocol
+is."""
 
 from __future__ import annotations
 
@@ -15,13 +16,13 @@ from groupmock_codec.errors import DecodeError
 Partition = tuple[str, int]
 Partitions = frozenset[Partition]
 REMEMBERED: Final = 1024
-"""What a member wrote is read when it joins, when the leader is told and when it is dealt out: the same bytes."""
+"""Bounds the cache of decoded bytes: they are read when a member joins, when the leader is told and when it assigns."""
 EAGER: Final = frozenset({"range", "roundrobin", "sticky"})
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One member's Subscription: its topics, and what it says it holds (an eager member: nothing)."""
+    """The Subscription of a member: its topics, and the partitions that it claims (an eager member: none)."""
 
     topics: frozenset[str]
     owned: Partitions
@@ -29,7 +30,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One member's Assignment: all that it holds from now on, what it is asked to give up, and when to join again (ms, 0: not)."""
+    """The Assignment of a member: all that it holds from now on, what it must give up, and when to join again (ms, 0: not)."""
 
     assigned: Partitions
     revoked: Partitions
@@ -41,7 +42,7 @@ NOTHING: Final = Instruction(frozenset(), frozenset(), 0)
 
 @lru_cache(REMEMBERED)
 def claim_of(protocol_type: str, protocol: str, data: bytes) -> Claim:
-    """A member's metadata. Connect's "partitions" are (connector, task), -1 for the connector itself; its topics are none."""
+    """Decode a member's metadata. Connect's "partitions" are (connector, task), -1 for the connector itself; it has no topics."""
     if protocol_type == "connect":
         return Claim(frozenset(), _claimed_tasks(data))
     stock = consumer.read_subscription(data)
@@ -56,7 +57,7 @@ def claim_of(protocol_type: str, protocol: str, data: bytes) -> Claim:
 
 @lru_cache(REMEMBERED)
 def told_of(protocol_type: str, protocol: str, data: bytes, claim: Claim) -> Instruction:
-    """A member's Assignment. Where the protocol does not say what is given up (KIP-429), it is what was claimed and not assigned."""
+    """Decode a member's Assignment. If the protocol does not say what is given up (KIP-429), it is what was claimed and not assigned."""
     if protocol_type == "connect":
         return _connect(data, claim)
     if protocol in designs.LITERAL:
@@ -71,7 +72,7 @@ def told_of(protocol_type: str, protocol: str, data: bytes, claim: Claim) -> Ins
 
 
 def flat(found: Iterable[TopicPartitions] | None) -> Partitions:
-    """Pairs; null is nothing."""
+    """Return pairs; null is an empty list."""
     return frozenset((each.topic, number) for each in found or () for number in each.partitions)
 
 
@@ -82,7 +83,7 @@ def _told(design: designs.DesignAssignment, assigned: Partitions) -> Instruction
 def _connect(data: bytes, claim: Claim) -> Instruction:
     try:
         found = connect.decode_assignment(data)
-    except DecodeError:  # nothing at all, or nothing that a worker could read
+    except DecodeError:  # Nothing at all, or nothing that a worker could read
         return Instruction(frozenset(), claim.owned, 0)
     new, revoked = _tasks(found.assigned), _tasks(found.revoked)
     # Version 0 is complete, from 1 on `assigned` holds only what is new (KIP-415, docs/kafka/embedded-protocols.md#kafka-connect).

@@ -30,12 +30,14 @@ from .rebalance_model import Rebalance
 
 ASKED: Final = (JOIN_GROUP, SYNC_GROUP, CONSUMER_GROUP_HEARTBEAT)
 CREATED, GROWN, DELETED = "topic_created", "topic_grown", "topic_deleted"
-"""Notes about topics, whoever made, grew or deleted them: a command, CreateTopics, a Metadata request. The first one has the topic's id."""
+"""Notes about topics, by whatever means they were created, grown or deleted: a command, CreateTopics, a Metadata request. The first one
+has the topic's id."""
 OF_TOPICS: Final = (CREATED, GROWN, DELETED)
 
 
 def rebalances(rows: Iterable[Json | Row | UnknownRow], group: str | None = None) -> Iterator[Rebalance]:
-    """The rebalances of a journal, each as it ends, those that never end when the rows do. `group`: of this one alone."""
+    """Yield the rebalances of a journal, each as it ends; those that never end are yielded when the rows end. `group`: of this one
+    alone."""
     fold = Rebalances(group)
     for row in rows:
         over = fold.feed(row)
@@ -58,14 +60,14 @@ class Rebalances(RowReader):
         self.created: dict[Partition, int] = {}
         self._all = group is None
         self._now = 0
-        self._strangers: dict[str, GroupFold] = {}  # groups that requests name, and nothing says that there are such groups
-        self._names: dict[str, str] = {}  # topic id -> name
-        self._ids: dict[str, str] = {}  # name -> topic id
-        self._asked: dict[int, Json] = {}  # ticket -> what a JoinGroup, SyncGroup or heartbeat without an answer says
+        self._strangers: dict[str, GroupFold] = {}  # Groups that requests name, without rows that say that they exist
+        self._names: dict[str, str] = {}  # Topic id -> name
+        self._ids: dict[str, str] = {}  # Name -> topic id
+        self._asked: dict[int, Json] = {}  # Ticket -> the JoinGroup, SyncGroup or heartbeat without an answer
         self._connections = Connections()
 
     def feed(self, row: Json | Row | UnknownRow) -> Rebalance | None:
-        """One more row, in the journal's order, as it is or as its JSON has it. Returns the rebalance that is over with it."""
+        """Take one more row, in the journal's order, as it is or as its JSON has it. Returns the rebalance that ended with it."""
         take = self.handlers.get(row.__class__)
         if take is not None:
             self._now = max(self._now, row.t)  # type: ignore[union-attr]  # only rows have a handler
@@ -77,30 +79,30 @@ class Rebalances(RowReader):
         return None
 
     def forget(self, name: str) -> None:
-        """A group is gone, and whoever asks has no use for what it was: its number of rebalances begins anew if it comes back."""
+        """Forget a group that is gone. Its number of rebalances begins anew if it comes back."""
         self.groups.pop(name, None)
         self._strangers.pop(name, None)
         self._connections.forget(name)
 
     def of(self, name: str) -> GroupFold:
-        """That group, the same object for as long as the rows go on, whether or not they tell of it."""
+        """Return that group, the same object for as long as the rows go on, whether or not they tell of it."""
         if name not in self.groups:
             self.groups[name] = self._strangers.pop(name) if name in self._strangers else self._fold(name)
         return self.groups[name]
 
     def close(self) -> list[Rebalance]:
-        """There are no more rows: the rebalances that are under way, their last phase as long as the journal shows it."""
+        """Return the rebalances that are under way, because there are no more rows. Their last phase is as long as the journal shows it."""
         left = [each for each in self.groups.values() if each.rebalance is not None]
         for group in left:
             group.spend(self._now)
         return [each.rebalance for each in left if each.rebalance is not None]
 
     def _group(self, name: str) -> GroupFold | None:
-        """The group that a row of the coordinator names."""
+        """Return the group that a row of the coordinator names."""
         return self.of(name) if self._all else self.groups.get(name)
 
     def _named(self, name: str) -> GroupFold | None:
-        """The group that a request names."""
+        """Return the group that a request names."""
         found = self.groups.get(name) or self._strangers.get(name)
         if found is None and self._all:
             found = self._strangers[name] = self._fold(name)
@@ -137,7 +139,7 @@ class Rebalances(RowReader):
             if message["member_epoch"] == 0 and message["member_id"]:
                 self._connections.joins(group.name, message["member_id"], row.connection)
                 group.begins_anew(message["member_id"], row.t)
-        # Without an id nobody has joined yet: the answer reserves one (79, KIP-394) or brings it with success.
+        # Without an id no member has joined yet: the answer reserves one (79, KIP-394) or brings it with success.
         elif message["member_id"]:
             self._connections.joins(group.name, message["member_id"], row.connection)
             group.joins(message, message["member_id"], row.t)
@@ -153,9 +155,9 @@ class Rebalances(RowReader):
             return
         if not accepted:
             self._turned_away(group, asked["member_id"])
-        elif name in self._strangers:  # rows that say so are not there, as in a journal that begins later
+        elif name in self._strangers:  # Rows that say so are missing, as in a journal that begins later
             self.of(name)
-        # An answer that was lost tells its member nothing: it goes on with what it had.
+        # A member whose answer was lost goes on with what it had.
         arrived = accepted and row.delivered
         if row.api_key == CONSUMER_GROUP_HEARTBEAT:
             if arrived:
@@ -171,14 +173,14 @@ class Rebalances(RowReader):
                 group.begun(message, asked, row.t, self.counts)
 
     def _turned_away(self, group: GroupFold, member: str) -> None:
-        """A request of the group was refused. Whoever asked is no member by that, and the group need not be there."""
+        """Note that a request of the group was refused. Its sender is no member by that, and the group need not exist."""
         group.turned_away(member)
         if member not in group.members:
             self._connections.leaves(group.name, member)
         self._strangers.pop(group.name, None)
 
     def _beaten(self, group: GroupFold, message: Json, at: int) -> None:
-        """An answer to a heartbeat tells what its member may have, where that is another than before."""
+        """Note an answer to a heartbeat, which tells what its member may have, if that changed."""
         told, member = message.get("assignment"), message.get("member_id")
         if told is not None and member:
             topics = [(self._names.get(each["topic_id"], each["topic_id"]), each["partitions"]) for each in told["topic_partitions"]]
@@ -189,7 +191,7 @@ class Rebalances(RowReader):
         what = row.what
         if what not in OF_TOPICS:
             return
-        fields = msgspec.to_builtins(row.fields)  # because a topic's id is bytes in memory and text in messages and files
+        fields = msgspec.to_builtins(row.fields)  # A topic's id is bytes in memory and text in messages and files
         topic = str(fields["topic"])
         if what == CREATED:
             self._names[fields["topic_id"]] = topic
@@ -218,21 +220,22 @@ class Rebalances(RowReader):
 
 
 class Connections:
-    """The connection by which each member of a group joined last. A member that joins again by another lives on when the old one ends."""
+    """The connection by which each member of a group joined last. A member that joins again by another one lives on when the old one
+    ends."""
 
     def __init__(self) -> None:
-        self._of: dict[str, dict[str, int]] = {}  # group -> member -> connection
-        self._joined: dict[int, dict[tuple[str, str], None]] = {}  # connection -> whoever joined by it, in order
+        self._of: dict[str, dict[str, int]] = {}  # Group -> member -> connection
+        self._joined: dict[int, dict[tuple[str, str], None]] = {}  # Connection -> the members that joined by it, in order
 
     def joins(self, group: str, member: str, connection: int) -> None:
-        """By this connection from now on."""
+        """Note that the member joined by this connection."""
         if self._of.get(group, {}).get(member) != connection:
             self.leaves(group, member)
         self._of.setdefault(group, {})[member] = connection
         self._joined.setdefault(connection, {})[group, member] = None
 
     def leaves(self, group: str, member: str) -> None:
-        """It is no member, or is one by no connection."""
+        """Note that it is no member, or is one by no connection."""
         connection = self._of.get(group, {}).pop(member, None)
         if connection is None:
             return
@@ -246,12 +249,12 @@ class Connections:
         return len(self._of) + len(self._joined)
 
     def forget(self, group: str) -> None:
-        """The group is gone."""
+        """Forget the members of a group that is gone."""
         for member in list(self._of.get(group, ())):
             self.leaves(group, member)
 
     def closed(self, connection: int) -> list[tuple[str, str]]:
-        """Who joined last by a connection that has ended, group and member, in the order of their joining."""
+        """Return group and member of those that joined last by an ended connection, in the order of their joining."""
         found = list(self._joined.get(connection, ()))
         for group, member in found:
             self.leaves(group, member)

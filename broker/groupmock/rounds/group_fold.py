@@ -36,9 +36,9 @@ LIVES_ON: Final = (LEFT, LOADED, UPGRADED, DOWNGRADED)
 RESERVATION_ENDS: Final = ("reservation_left", "reservation_expired")
 """Causes of `removed` for an id that was reserved and belonged to no member (KIP-394)."""
 GONE: Final = ("removed", "replaced", "fenced", "away")
-"""`member` rows after which a member has nothing."""
+"""The `member` rows after which a member has nothing."""
 REMEMBERED: Final = 1_000
-"""Members that are gone of which the client id is known, and partitions that nobody owns of which the last owner is."""
+"""The most gone members whose client id is known, and the most partitions without an owner whose last owner is known."""
 NO_CLAIM: Final = Claim(frozenset(), frozenset())
 
 
@@ -71,7 +71,7 @@ class GroupFold:
         self.state = ""
         self.since = 0
         self.size: int | None = None
-        self._size_before: int | None = None  # by its last move
+        self._size_before: int | None = None  # By its last move
         self.epoch: int | None = None
         self.members: set[str] = set()
         self.leader: str | None = None
@@ -82,35 +82,35 @@ class GroupFold:
         self.lost: list[Gap] = []
         self.arrived: dict[str, int] = {}
         self.given: dict[str, Partitions] = {}
-        self._called: dict[str, str] = {}  # member id -> client id
-        self._called_before: dict[str, str] = {}  # the same of members that are gone, the last ones
+        self._called: dict[str, str] = {}  # Member id -> client id
+        self._called_before: dict[str, str] = {}  # The same of the last members that are gone
         self._changed = changed
-        self._ownership: Ownership | None = None  # until somebody owns something
+        self._ownership: Ownership | None = None  # None until a member owns something
         self._number = 0
         self.protocol = ""
-        self._joined: dict[str, int] = {}  # of the rebalance under way, or of this moment: it may begin one
-        self._assigned: dict[str, Partitions] | None = None  # by the last plan; None: that is not in these rows
-        self._stored: tuple[str, ...] = ()  # members of the classic group's last record in the log
+        self._joined: dict[str, int] = {}  # Of the rebalance under way, or of this moment, which may begin one
+        self._assigned: dict[str, Partitions] | None = None  # By the last plan; None if these rows do not have it
+        self._stored: tuple[str, ...] = ()  # Members of the classic group's last record in the log
         self._holders: dict[Partition, Holder] = {}
 
     @property
     def ownership(self) -> Ownership:
-        """Who owns what."""
+        """Return the owners of the group's partitions."""
         if self._ownership is None:
             self._ownership = Ownership(self._changed)
         return self._ownership
 
-    # The coordinator's own rows
+    # Rows of the coordinator
 
     def moved(self, row: MovedRow) -> Rebalance | None:
-        """The group changed its state. Returns the rebalance that is over with it."""
+        """Note that the group changed its state. Returns the rebalance that ended with it."""
         at, before, after, cause = row.t, row.before, row.after, row.cause or ""
         self.spend(at)
-        if cause not in LIVES_ON and (not before or after == DEAD):  # it begins anew: generation 1 is another one
+        if cause not in LIVES_ON and (not before or after == DEAD):  # The group begins anew: generation 1 is another one
             self.generation = None
             self.members.clear()
         newest = self.generation
-        # The log has no generation whose plan was not taken: its number is given again after the load.
+        # The log has no generation whose plan was not accepted: its number is given again after the load.
         if cause == LOADED and newest is not None and (newest.planned is None or newest.number != row.generation):
             self.generation = None
         self._remembered(row, cause)
@@ -125,7 +125,7 @@ class GroupFold:
         self.protocol = row.protocol_name or self.protocol
         newest = self.generation
         if after == STABLE and before != STABLE and newest is not None and row.generation == newest.number:
-            newest.planned = at  # what the leader brought was taken
+            newest.planned = at  # The leader's assignment was accepted
         if self.rebalance is None:
             return None
         self.rebalance.generation_after, self.rebalance.members_after = row.generation, size
@@ -134,11 +134,11 @@ class GroupFold:
         return None if after in UNDER_WAY else self._over(self.rebalance, at, after)
 
     def _remembered(self, row: MovedRow, cause: str) -> None:
-        """What its members have by the last plan, where the move alone tells it, and which members the log has."""
+        """Note the assignments of the last plan, if the move alone tells them, and which members the log has."""
         before, after = row.before, row.after
         if cause == LOADED and len(self._stored) == row.members:
             self.members = set(self._stored)
-        if cause == UPGRADED:  # the coordinator assigns from now on, and no row has all of that
+        if cause == UPGRADED:  # The coordinator assigns from now on, and no row has all of that
             self._assigned = None
         elif before in ("", EMPTY) and cause not in LIVES_ON:
             self._assigned = {}
@@ -147,12 +147,12 @@ class GroupFold:
             self._stored = tuple(self.members)
 
     def spend(self, at: int) -> None:
-        """The phase it is in lasts until now."""
+        """Extend the phase under way until now."""
         if self.rebalance is not None and self.rebalance.phases:
             self.rebalance.phases[-1].spent = max(0, at - self.since)
 
     def _at_once(self, row: MovedRow) -> bool:
-        """Did a consumer group go from rest to rest by a new epoch?"""
+        """Return whether a consumer group went from rest to rest by a new epoch."""
         rests = row.before in AT_REST and row.after in AT_REST and row.cause != BEHIND_THEIR_BACKS
         return rests and self.epoch is not None and row.generation > self.epoch
 
@@ -167,7 +167,7 @@ class GroupFold:
 
     def _begun(self, row: MovedRow) -> Rebalance:
         self._number += 1
-        # The JoinGroup that began it stands before this row in the journal, with the same time; older ones belong to nothing.
+        # The JoinGroup that began it is before this row in the journal, with the same time; older ones belong to nothing.
         self._joined = {member: at for member, at in self._joined.items() if at == row.t}
         lost, self.lost = self.lost, []
         return Rebalance(
@@ -178,8 +178,8 @@ class GroupFold:
         )  # fmt: skip
 
     def _generation_before(self, row: MovedRow) -> int:
-        """The generation counts up when the join phase ends: a group that is first seen completing has the new one already, and a consumer
-        group where it is first seen under way. Mostly that one says what it was."""
+        """Return the generation before. It counts up when the join phase ends, so a group that is first seen completing has the new one
+        already, and so has a consumer group that is first seen under way. Usually the row says what it was."""
         generation = row.generation
         if row.after == PREPARING_REBALANCE:
             return generation
@@ -194,7 +194,7 @@ class GroupFold:
             self._assigned = {member: told.assigned for member, told in now.plan.told.items()}
         elif state == STABLE:
             self._assigned = None
-        # It ended without members, or the group is gone: nobody has anything by the plan before. Where its coordinator left, the log has.
+        # It ended without members, or the group is gone: the plan before is void. If its coordinator left, the log has the plan.
         elif self.moved_because not in LIVES_ON:
             self._assigned = {}
         if not now.classic:
@@ -206,7 +206,7 @@ class GroupFold:
         return now
 
     def _forget_partitions(self) -> None:
-        """Topics come and go, and no row of the group says which of its partitions are no more."""
+        """Forget old partitions, because topics come and go, and no row of the group says which partitions are gone."""
         if self._ownership is None:
             return
         self._ownership.forget(REMEMBERED)
@@ -226,7 +226,7 @@ class GroupFold:
         self._holders |= new
 
     def member(self, row: MemberRow) -> None:
-        """Somebody came or went."""
+        """Note that a member came or went."""
         member, what = row.member_id, row.what
         if what in ("added", "replaced"):
             self._comes(row, replaced_by(member, row.reason) if what == "replaced" else None)
@@ -242,7 +242,7 @@ class GroupFold:
             self.gone(member, row.t)
 
     def _comes(self, row: MemberRow, before: str | None) -> None:
-        """A new member, or one with a new id in the place of `before`, whose part of the plan and lead it takes over."""
+        """Add a new member, or one with a new id in the place of `before`, whose part of the plan and lead it takes over."""
         member = row.member_id
         self._called[member] = row.client_id or member
         self._arrived(member, row.t)
@@ -258,7 +258,7 @@ class GroupFold:
         self.members.add(member)
 
     def _goes(self, member: str, what: str, cause: str) -> None:
-        """A member is gone, or an id that was only reserved."""
+        """Remove a member that is gone, or an id that was only reserved."""
         unseen = member not in self.members
         self.members.discard(member)
         self._remember_client(member)
@@ -268,7 +268,7 @@ class GroupFold:
         self.leader = None if self.leader == member else self.leader
 
     def _remember_client(self, member: str) -> None:
-        """The member is gone, and may still be named as the one that had a partition."""
+        """Remember the client of a gone member, which may still be named as the last owner of a partition."""
         client = self._called.pop(member, None)
         if client is not None:
             self._called_before[member] = client
@@ -276,10 +276,10 @@ class GroupFold:
                 del self._called_before[next(iter(self._called_before))]
 
     def _on_the_way(self, member: str, what: str, at: int) -> None:
-        """A member of a consumer group follows the target."""
+        """Note that a member of a consumer group follows the target."""
         if what not in ("reconciled", "revoking"):
             return
-        self.arrived.pop(member, None)  # out first, as in `_arrived`
+        self.arrived.pop(member, None)  # Removed first, as in `_arrived`
         if what == "reconciled":
             self.arrived[member] = at
         if self.rebalance is not None:
@@ -290,14 +290,14 @@ class GroupFold:
                 arrival.gave_up = at
 
     def process_of(self, member: str) -> str:
-        """What a member is called by its process: what its id says of that (KIP-394), in a consumer group its client id."""
+        """Return the process of a member: its id tells the client id (KIP-394), and in a consumer group a row does."""
         name = name_of(member)
         return name if name != member else self._called.get(member) or self._called_before.get(member, member)
 
-    # What members say
+    # Requests and answers of members
 
     def joins(self, message: Json, member: str, at: int) -> None:
-        """A JoinGroup of a member that has an id. Of what it had it keeps what it claims by the protocol that the group had so far."""
+        """Note a JoinGroup of a member with an id. It keeps what it claims, by the protocol that the group had so far."""
         self._arrived(member, at)
         owned = self.ownership.of(member)
         listed = {each["name"]: each["metadata"] for each in message.get("protocols", ())} if owned else {}
@@ -309,18 +309,19 @@ class GroupFold:
     def _arrived(self, member: str, at: int) -> None:
         if self.rebalance is None and self._joined and next(reversed(self._joined.values())) != at:
             self._joined = {}
-        # Out first: a dict keeps the place of a key that it has, and who joins again must stand last.
+        # Removed first: a dict keeps the place of a key, and a member that joins again must be last.
         self._joined.pop(member, None)
         self._joined[member] = at
 
     def turned_away(self, member: str) -> None:
-        """Its JoinGroup was refused."""
+        """Note that its JoinGroup was refused."""
         self._joined.pop(member, None)
 
     def begun(self, message: Json, asked: Json, at: int, counts: Mapping[str, int]) -> None:
-        """The leader's answer to JoinGroup. One that repeats a generation's (a leader that joins again unchanged) tells nothing new."""
+        """Note the leader's answer to JoinGroup. If it repeats a generation's answer (the leader joined again unchanged), it tells
+        nothing new."""
         kind = str(asked["protocol_type"])
-        # SERVER-20: the answer has the list and the generation that there was.
+        # SERVER-20: the answer has the list and the generation of before.
         if self.generation is not None and self.generation.number == message["generation_id"]:
             return
         protocol = str(message["protocol_name"])
@@ -332,20 +333,20 @@ class GroupFold:
             self.rebalance.generations.append(self.generation)
 
     def syncs(self, message: Json) -> None:
-        """A SyncGroup. What its leader brings a generation whose plan was not taken yet is what its members are told."""
+        """Note a SyncGroup. The members are told what its leader brings a generation whose plan was not accepted yet."""
         now = self.generation
-        # In Stable a SyncGroup is answered with what is stored, whatever it brings (SERVER-38).
+        # In Stable a SyncGroup is answered with the stored assignment, whatever it brings (SERVER-38).
         if now is None or now.planned is not None or (message["member_id"], message["generation_id"]) != (now.leader, now.number):
             return
-        if "assignments" not in message:  # a row in memory that was made small: nobody knows what it brought
+        if "assignments" not in message:  # A row in memory that was made small: its assignments are unknown
             return
         brought = {each["member_id"]: bytes_of(each["assignment"]) for each in message["assignments"]}
         for member, claim in now.claims.items():
-            # Whom the leader leaves out is answered an empty assignment (docs/kafka/group-protocol.md#s-leader-missing).
+            # A member that the leader leaves out is answered an empty assignment (docs/kafka/group-protocol.md#s-leader-missing).
             now.told[member] = told_of(now.protocol_type, now.protocol, brought.get(member, b""), claim)
 
     def hears(self, asked: Json, message: Json, at: int) -> None:
-        """An answer to SyncGroup that arrived: all that the member has from now on."""
+        """Note an answer to SyncGroup that arrived: it has all that the member owns from now on."""
         now, member = self.generation, asked["member_id"]
         if now is None or now.number != asked["generation_id"] or "assignment" not in message:
             return
@@ -354,13 +355,14 @@ class GroupFold:
         self._loses(member, told.assigned, at, self.last)
 
     def begins_anew(self, member: str, at: int) -> None:
-        """A heartbeat at epoch 0: whatever it had, it has given up."""
+        """Note a heartbeat at epoch 0: the member has given up whatever it had."""
         self._arrived(member, at)
         self.given.pop(member, None)
         self._loses(member, frozenset(), at, self.rebalance)
 
     def may_have(self, member: str, partitions: Partitions, at: int) -> None:
-        """An answer to a heartbeat that arrived: all that the member has from now on. One that ends a rebalance comes after its end."""
+        """Note an answer to a heartbeat that arrived: it has all that the member owns from now on. An answer that ends a rebalance comes
+        after its end."""
         had, now = self.given.get(member, frozenset()), self.rebalance or self.last
         self.given[member] = partitions
         if now is not None:
@@ -373,7 +375,7 @@ class GroupFold:
         self._loses(member, partitions, at, now)
 
     def _taken(self, member: str, partitions: Partitions) -> Iterator[Move]:
-        """A member's id is all that is known of its process: clients draw it anew when they start."""
+        """Yield the moves. A member's id stands for its process, because clients draw it anew when they start."""
         holder = Holder(member, member)
         for partition in sorted(partitions):
             before = self._holders.get(partition, holder)
@@ -382,11 +384,11 @@ class GroupFold:
             self._holders[partition] = holder
 
     def gone(self, member: str, at: int) -> None:
-        """It was removed or replaced, or its connection ended."""
+        """Note that it was removed or replaced, or that its connection ended."""
         self._loses(member, frozenset(), at, self.rebalance)
 
     def _loses(self, member: str, keeps: Partitions, at: int, counted: Rebalance | None) -> None:
-        """`counted`: the rebalance in which it is lost what it does not keep; None: the next one, if any comes."""
+        """Take from the member what it does not keep. `counted` is the rebalance in which that counts; None: the next one, if any comes."""
         if not keeps and self._ownership is None:
             return
         gaps = self.ownership.owns(member, keeps, at)

@@ -13,7 +13,7 @@ from .rebalance_model import Gap
 
 NOTHING: Partitions = frozenset()
 Changed = Callable[[str, Partitions, Partitions, int, Sequence[Gap]], None]
-"""Told of every change: member, what it owned, what it owns, when (ns), and the gaps that begin."""
+"""A listener for every change: member, partitions before and after, when (ns), and the gaps that begin."""
 
 
 class Ownership:
@@ -30,11 +30,11 @@ class Ownership:
         self._open: dict[Partition, Gap] = {}
 
     def of(self, member: str) -> Partitions:
-        """What it owns."""
+        """Return the partitions that it owns."""
         return self._owned.get(member, NOTHING)
 
     def owns(self, member: str, partitions: Partitions, at: int) -> list[Gap]:
-        """From now on it owns these and nothing else. Gaps that end are told so; those that begin are returned."""
+        """Make these the member's only partitions. Gaps that end are closed, and those that begin are returned."""
         before = self._owned.pop(member, NOTHING)
         if partitions:
             self._owned[member] = partitions
@@ -57,14 +57,14 @@ class Ownership:
         return partition in self._owners
 
     def forget(self, most: int) -> None:
-        """Partitions that nobody owns, where there are many more of them than of others: `most`, and as many as are owned."""
+        """Forget partitions without an owner if there are many more of them than of others: `most`, and as many as are owned."""
         if len(self.first) > most + 2 * len(self._owners):
             self.first = {partition: at for partition, at in self.first.items() if partition in self._owners}
         if len(self._open) > most + len(self._owners):
             self._open.clear()
 
     def _let_go(self, partition: Partition, member: str) -> bool:
-        """Was it the last owner?"""
+        """Return whether it was the last owner."""
         owners = self._owners[partition]
         owners.discard(member)
         if not owners:

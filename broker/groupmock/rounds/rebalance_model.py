@@ -25,13 +25,14 @@ _UUID: Final = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 
 def name_of(member_id: str) -> str:
-    """The process behind a member: its id without the UUID that the coordinator appends to a client id or an instance id (KIP-394)."""
+    """Return the process behind a member: its id without the UUID that the coordinator appends to a client id or an instance id
+    (KIP-394)."""
     return _UUID.sub("", member_id)
 
 
 def short_name(member_id: str, called: str | None = None) -> str:
-    """For people: what the member is called and four characters of what the coordinator appended to that, `anna#d7e8`. `called`: its
-    instance id or client id where they are known, else what its id says. Not made printable here."""
+    """Return a short name for people: the member's name and four characters of what the coordinator appended to it, `anna#d7e8`.
+    `called` is its instance id or client id if known, else its id tells the name. The result may be unprintable."""
     called = called if called is not None else name_of(member_id) if name_of(member_id) != member_id else ""
     rest = member_id.removeprefix(called).lstrip("-") if called else member_id
     return f"{called}#{rest[:4]}" if called else member_id[:12]
@@ -59,21 +60,19 @@ class Generation:
 
     @property
     def began_ms(self) -> float:
-        """`began` in ms."""
         return self.began / NS_PER_MS
 
     @property
     def planned_ms(self) -> float | None:
-        """`planned` in ms."""
         return None if self.planned is None else self.planned / NS_PER_MS
 
     def holders(self) -> dict[Partition, str]:
-        """Partition -> the member that was told to hold it."""
+        """Return by partition the member that was told to hold it."""
         return {partition: member for member, told in self.told.items() for partition in told.assigned}
 
     @property
     def settled(self) -> bool:
-        """Everything has an owner, nobody is asked to give something up, nobody is told to wait, and all of them heard so."""
+        """Return whether every partition has an owner, no member must give something up or wait, and all of them were told so."""
         told = self.told.values()
         return (
             self.planned is not None
@@ -101,7 +100,7 @@ class Phase:
 
 
 class Holder(NamedTuple):
-    """Who holds a partition. `process`: the member's name, its id where several members of the generation have that name."""
+    """The holder of a partition. `process` is the member's name, or its id if several members of the generation have that name."""
 
     member: str
     process: str
@@ -117,7 +116,7 @@ class Move(NamedTuple):
 
 @dataclass(slots=True)
 class Gap:
-    """A partition that nobody owned, from the loss by its last owner until somebody heard that it has it; None: nobody has so far."""
+    """A partition without an owner, from the loss by its last owner until another member was told that it has it; None: not yet."""
 
     partition: Partition
     since: int
@@ -138,19 +137,19 @@ class Arrival:
 
 
 class Share(NamedTuple):
-    """What one member had by the plan before, what it has now, and the difference."""
+    """The partitions that one member had by the plan before, those it has now, and the difference."""
 
     had: Partitions
     has: Partitions
 
     @property
     def got(self) -> Partitions:
-        """What came."""
+        """Return the partitions that came."""
         return self.has - self.had
 
     @property
     def lost(self) -> Partitions:
-        """What went."""
+        """Return the partitions that went."""
         return self.had - self.has
 
 
@@ -198,25 +197,25 @@ class Rebalance:
 
     @property
     def classic(self) -> bool:
-        """Did it have a phase in which members joined, or a leader assigned?"""
+        """Return whether it had a phase in which members joined, or a leader assigned."""
         return any(phase.state in OF_CLASSIC for phase in self.phases)
 
     @property
     def plan(self) -> Generation | None:
-        """The generation that ended it, if it ended Stable and what its leader brought was seen."""
+        """Return the generation that ended it, if it ended Stable and the leader's assignment was seen."""
         last = self.generations[-1] if self.generations else None
         return last if self.ended_in == STABLE and last is not None and last.told else None
 
     def spent(self, *states: str) -> int:
-        """ns in these states, all phases of each."""
+        """Return the ns in these states, all phases of each."""
         return sum(each.spent for each in self.phases if each.state in states)
 
     def times(self, state: str) -> int:
-        """How many phases of that state it had: more than one PreparingRebalance where a leader's plan did not come."""
+        """Return how many phases of that state it had: more than one PreparingRebalance if a leader's plan did not come."""
         return sum(each.state == state for each in self.phases)
 
     def shares(self) -> dict[str, Share]:
-        """What each member had and has, that of members which are gone included; {} without a plan."""
+        """Return what each member had and has, gone members included; {} without a plan."""
         plan = self.plan
         if plan is None:
             return {}

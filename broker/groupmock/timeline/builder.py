@@ -42,27 +42,27 @@ from .said import unsaid
 from .thinning import Dots, S, Spans
 
 MOST_ROUTINE: Final = 20_000
-"""Marks of accepted heartbeats and commits;"""
+"""The most marks of accepted heartbeats and commits."""
 MOST_SPECIAL: Final = 12_000
-"""marks of everything else;"""
+"""The most marks of everything else."""
 MOST_EVENTS: Final = 6_000
-"""faults, commands, findings and the like;"""
+"""The most faults, commands, findings and the like."""
 MOST_SPANS: Final = 60_000
-"""bands, partitions without an owner, partitions with several; of one journal, each."""
+"""The most bands, partitions without an owner, and partitions with several, of one journal, each."""
 GROUPS: Final = 200
 OPEN_REQUESTS: Final = 10_000
 CONNECTIONS: Final = 10_000
 LEAVING: Final = 20
-"""Members that one LeaveGroup names."""
+"""The most members that one LeaveGroup names."""
 ROUTINE: Final = frozenset(("Heartbeat", "ConsumerGroupHeartbeat", "OffsetCommit", "TxnOffsetCommit"))
 SILENT: Final = frozenset(("create_topic", "append", "reseed", "seed_faults"))
-"""Commands without a mark: what comes of them is drawn."""
+"""Commands without a mark, because their effects are drawn."""
 Where = tuple[str, int | None]
-"""A group and the place of a lane in it; None: all of the group."""
+"""A group and the place of a lane in it; None stands for the whole group."""
 
 
 class Limits(NamedTuple):
-    """Marks of accepted heartbeats and commits, marks of all else, events, spans of a kind."""
+    """The most marks of accepted heartbeats and commits, marks of all else, events, and spans of a kind."""
 
     routine: int
     special: int
@@ -71,7 +71,7 @@ class Limits(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A request that has no answer yet."""
+    """A request without an answer yet."""
 
     row: RequestRow
     group: str
@@ -98,23 +98,23 @@ class TimelineBuilder(RowReader):
         self._room = Room(Spans[Band](most.spans), Spans[Gap](4 * most.spans), Spans[Shared](most.spans))
         self._tracks: dict[str, GroupTrack] = {}
         self.others: set[str] = set()
-        """Groups that are not drawn, as they are printed, the first `most_others` of them."""
+        """Groups that are not drawn, as they are printed: the first `most_others` of them."""
         self._rebalances = Rebalances(group, self._watched)
         self._routine = Dots[Asking](most.routine, more_asking)
         self._special = Dots[Asking](most.special, more_asking)
         self._events = Dots[Event](most.events, more_events)
         self._asked: OrderedDict[int, Asked] = OrderedDict()
-        self._libraries: OrderedDict[int, str] = OrderedDict()  # by connection
-        self._spoke: OrderedDict[int, dict[Where, None]] = OrderedDict()  # connection -> who spoke by it
+        self._libraries: OrderedDict[int, str] = OrderedDict()  # By connection
+        self._spoke: OrderedDict[int, dict[Where, None]] = OrderedDict()  # Connection -> the members that spoke by it
         self._stalled: dict[Any, Event] = {}
         self._untold = 0
 
     def limits(self) -> Limits:
-        """How much is kept."""
+        """Return how much is kept."""
         return Limits(MOST_ROUTINE, MOST_SPECIAL, MOST_EVENTS, MOST_SPANS)
 
     def feed(self, row: Row | UnknownRow) -> None:
-        """One more."""
+        """Take one more row."""
         if self._end is not None and row.t > self._end:
             return
         self._now = max(self._now, row.t)
@@ -126,11 +126,11 @@ class TimelineBuilder(RowReader):
             if over is not None and (track := self._track(over.group)) is not None:
                 track.over(over)
             take(self, row)
-        except (AttributeError, KeyError, TypeError, ValueError, IndexError):  # a journal of somebody else: messages may be anything
+        except (AttributeError, KeyError, TypeError, ValueError, IndexError):  # A journal of another program: messages may be anything
             self._untold += 1
 
     def finding(self, row: FindingRow) -> None:
-        """A client broke a rule."""
+        """Note that a client broke a rule."""
         if row.group is not None and self._only not in (None, row.group):
             return
         where: Where | None = None
@@ -143,7 +143,8 @@ class TimelineBuilder(RowReader):
         )  # fmt: skip
 
     def finish(self, source: int, notices: list[str]) -> tuple[Source, list[Group]]:
-        """There are no more rows. `source`: place of the journal in the picture; `notices`: what the journal lacks."""
+        """Return the source and its groups, because there are no more rows. `source` is the place of the journal in the picture;
+        `notices` say what the journal lacks."""
         for asked in self._asked.values():
             self._mark(asked, OPEN, self._now, "")
         for rebalance in self._rebalances.close():
@@ -175,7 +176,7 @@ class TimelineBuilder(RowReader):
         return track
 
     def _shown(self, group: Group) -> Group:
-        """Without what ended before the part that is drawn begins."""
+        """Return the group without what ended before the part that is drawn begins."""
         begin = self._begin
         if begin:
             group.states = _lasting(group.states, begin)
@@ -287,7 +288,7 @@ class TimelineBuilder(RowReader):
     def _closed(self, row: CloseRow) -> None:
         self._libraries.pop(row.connection, None)
         whose = self._spoke.pop(row.connection, {})
-        if row.by == "server" and row.reason.startswith("the server"):  # the run is over
+        if row.by == "server" and row.reason.startswith("the server"):  # The run is over
             return
         for where in whose:
             told = Event(row.t, row.t, "closed", f"connection closed by the {text(row.by)}", shortened(row.reason))
@@ -321,7 +322,7 @@ class TimelineBuilder(RowReader):
         meant = ((name, track.lanes.meant(row.client)) for name, track in self._tracks.items())
         where = next(((name, place) for name, place in meant if place is not None), None)
 
-        # By what was said, not by how that is told: of a long run most of it is only counted.
+        # Called late: of a long run most events are only counted.
         def told() -> Event:
             return Event(row.t, row.t, "says", f"{text(row.client)} says: {text(row.what)}", facts(row.fields))
 
@@ -347,7 +348,7 @@ class TimelineBuilder(RowReader):
         self._pin(where, (event.kind, event.title, event.text), event.at, event.until, lambda: event)
 
     def _pin(self, where: Where | None, alike: tuple[object, ...], at: int, until: int, told: Callable[[], Event]) -> None:
-        """`alike`: of several at once with the same one is kept, which counts."""
+        """Add an event. Of several with the same `alike` at once one is kept, which counts."""
         if until >= self._begin and (self._end is None or at <= self._end):
             group, place = where if where is not None else (None, None)
             self._events.add((group, place, *alike), at, told, lambda: Event(at, until, "", ""))
@@ -361,18 +362,19 @@ class BothDots(Dots[Asking]):
         self._parts = dots
 
     def items(self) -> Iterator[tuple[Any, list[Asking]]]:
-        """As `Dots.items`."""
+        """Yield what `Dots.items` yields, for both kinds."""
         for part in self._parts:
             yield from part.items()
 
 
 def _lasting(spans: list[S], begin: int) -> list[S]:
-    """Those that are not over by then."""
+    """Return the spans that are not over by then."""
     return [each for each in spans if each.until is None or each.until >= begin]
 
 
 def _members_of(row: RequestRow) -> list[str]:
-    """Ids of those that it is about; "" for who has none yet. LeaveGroup names several from version 3 on (KIP-345)."""
+    """Return ids of the members that a request is about; "" for a member without one yet. LeaveGroup names several from version 3 on
+    (KIP-345)."""
     leaving = field(row.message, "members") if row.api_name == "LeaveGroup" else None
     if isinstance(leaving, list) and leaving:
         return [str(field(each, "member_id") or "") for each in leaving[:LEAVING]]
@@ -387,4 +389,4 @@ def _remember(kept: OrderedDict[int, Any], connection: int, value: Any) -> None:
 
 
 def _unseen(*_: Any) -> None:
-    """Of a group that is not drawn."""
+    """Ignore the change, because its group is not drawn."""

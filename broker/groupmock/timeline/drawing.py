@@ -1,4 +1,4 @@
-"""Journals to a picture: the one way for the command line, for `groupmock run --timeline` and for the fixture."""
+"""Draws journals: the one way for the command line, for `groupmock run --timeline` and for the fixture."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from .model import APIS as DRAWN
 from .model import Group, Source, Timeline
 
 ENDINGS: Final = {".html": "html", ".htm": "html", ".svg": "svg", ".perfetto.json": "perfetto", ".json": "perfetto"}
-"""How the name of a file says its form."""
+"""Maps endings of file names to forms."""
 
 
 READ: Final = frozenset(APIS[name].key for name in (*DRAWN, "ApiVersions"))
-"""APIs whose requests and answers are looked at: of most journals Fetch is the most. ApiVersions names the client library (KIP-511)."""
+"""APIs whose requests and answers are read: in most journals Fetch is the most frequent. ApiVersions names the client library (KIP-511)."""
 
 
 class Nothing(LookupError):
@@ -33,11 +33,11 @@ class Nothing(LookupError):
 
 
 class UnknownForm(ValueError):
-    """The name of the file says no form; the text says which there are."""
+    """The name of the file has no known ending; the text says which there are."""
 
 
 def form_of(file: str) -> str:
-    """The form that a file's name says. Raises UnknownForm."""
+    """Return the form for a file's name. Raises UnknownForm."""
     for ending, form in ENDINGS.items():
         if file.lower().endswith(ending):
             return form
@@ -62,8 +62,9 @@ class Drawing:
         begin: int = 0,
         end: int | None = None,
     ) -> Source:
-        """One more journal, read to its end; `begin`, `end`: ns of its run, the part that is drawn. Its `notices` may be added to."""
-        # Where it lies on this machine is nobody's matter.
+        """Add a journal and read it to its end. `begin`, `end` bound the part that is drawn, in ns of its run. `notices` may be added to
+        the result."""
+        # Its folder on this machine does not belong into a picture.
         builder = TimelineBuilder(os.path.basename(name), header, self._tables, self._group, begin, end, findings=not self._audit)
         if self._audit:
             _judged(builder, rows)
@@ -80,11 +81,11 @@ class Drawing:
 
     @property
     def empty(self) -> bool:
-        """Nothing was added."""
+        """Return whether nothing was added."""
         return not self._sources
 
     def timeline(self) -> Timeline:
-        """The picture of all that was added. Raises Nothing where a group was named and is in none of the journals."""
+        """Return the picture of all journals. Raises Nothing if a named group is in none of them."""
         if self._group is not None and not self._groups:
             there = f"there are {listed(sorted(self._others))}" if self._others else "there is none at all"
             raise Nothing(f"no group {text(self._group)!r} in these rows: {there}")
@@ -93,7 +94,7 @@ class Drawing:
 
 
 def of_journal(journal: str, group: str | None = None) -> Timeline:
-    """The picture of one journal file, which may still be written. Raises OSError, NotAJournal, Nothing."""
+    """Return the picture of one journal file, which may still be written. Raises OSError, NotAJournal, Nothing."""
     drawing = Drawing(group)
     with opened(journal) as file:
         reader = JournalReader(file)
@@ -110,7 +111,7 @@ def save(timeline: Timeline, file: str, form: str) -> None:
 
 
 def written(form: str, timeline: Timeline) -> str:
-    """The picture as html, svg or perfetto. Texts of peers are escaped."""
+    """Return the picture as html, svg or perfetto. Texts of peers are escaped."""
     return FORMS[form](timeline)
 
 

@@ -1,4 +1,4 @@
-"""One group while rows come in: its states, rebalances and generations, its lanes, what its members asked and what befell them."""
+"""One group while rows come in: its states, rebalances and generations, its lanes, the requests of its members and the events."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from .said import Unsaid
 from .thinning import Dots
 
 MOST_STATES: Final = 20_000
-"""Of a group; its rebalances and generations are fewer."""
+"""The most states of a group; its rebalances and generations are fewer."""
 
 
 @dataclass(slots=True)
 class Asking:
-    """Requests of one member that came out alike: `Mark`, its texts not yet in the table."""
+    """Requests of one member with equal results: a `Mark` whose texts are not in the table yet."""
 
     at: int
     until: int
@@ -40,17 +40,17 @@ class Asking:
 
 
 def more_asking(old: Asking, new: Asking) -> None:
-    """One more, or several."""
+    """Add one request or several to a mark."""
     old.until, old.count, old.latency = max(old.until, new.until), old.count + new.count, max(old.latency, new.latency)
 
 
 def more_events(old: Event, new: Event) -> None:
-    """The same once more."""
+    """Add an equal event to one."""
     old.until, old.count = max(old.until, new.until), old.count + new.count
 
 
 class GroupTrack:
-    """`lanes` and `holdings` are told directly; the rest comes by `moved`, `over` and `generation`."""
+    """A group's history. `lanes` and `holdings` are fed directly; the rest comes by `moved`, `over` and `generation`."""
 
     def __init__(self, name: str, tables: Tables, room: Room) -> None:
         self.name = name
@@ -64,7 +64,7 @@ class GroupTrack:
         self._newest: Generation | None = None
 
     def moved(self, row: MovedRow) -> None:
-        """The group changed its state."""
+        """Note that the group changed its state."""
         if self._states:
             last = self._states[-1]
             last.until = max(row.t, last.since)
@@ -78,19 +78,19 @@ class GroupTrack:
             self.lanes.all_gone(row.t, row.reason)
 
     def over(self, found: Rebalance) -> None:
-        """A rebalance, at its end or the journal's."""
+        """Note a rebalance, at its end or the journal's."""
         if len(self._rounds) < MOST_STATES:
             self._rounds.append(self._round(found))
 
     def generation(self, fold: GroupFold) -> None:
-        """Perhaps there is a new one: what was heard of the last is known then."""
+        """Note the generation if it is a new one: all is known then that was heard of the last."""
         if fold.generation is not self._newest and fold.generation is not None:
             self._generations += self._newest_facts()
             self._newest = fold.generation
 
     def group(self, source: int, asked: Dots[Asking], done: Dots[Event], under_way: Rebalance | None = None) -> Group:
-        """All of it up to now, in lists of its own: more may come. `asked`, `done`: those of all groups of the journal; `under_way`: a
-        rebalance that has not ended."""
+        """Return the group up to now, in lists of its own, because more may come. `asked`, `done` are those of all groups of the
+        journal; `under_way` is a rebalance that has not ended."""
         rounds = [*self._rounds, *([self._round(under_way)] if under_way is not None else [])]
         found = Group(self.name, source, [*self._states], rounds, [*self._generations, *self._newest_facts()])
         marks: defaultdict[int, list[Mark]] = defaultdict(list)
@@ -113,7 +113,7 @@ class GroupTrack:
         return found
 
     def forget(self, before: int) -> None:
-        """What ended before that moment is not asked for any more."""
+        """Forget what ended before that moment."""
         self._states = [each for each in self._states if each.until is None or each.until >= before]
         self._rounds = [each for each in self._rounds if each.ended is None or each.ended >= before]
         self._generations = [each for each in self._generations if each.began >= before]
@@ -134,7 +134,8 @@ class GroupTrack:
 
     @staticmethod
     def _began_before(lives: list[Life], seen: list[int]) -> None:
-        """Who owned something, or was answered as a member is, was one: a journal that begins in the middle has no row of it."""
+        """Add the life of a member without a row of its joining: who owned something, or was answered as a member is, was one. That is
+        so in a journal that begins in the middle."""
         if not lives and seen:
             lives.append(Life(min(seen), BEFORE))
 

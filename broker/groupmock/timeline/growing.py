@@ -19,20 +19,20 @@ from .said import said
 
 MOST_SETS: Final = 5_000
 MORE_LANES: Final = 500
-"""Members that may come and go until it is worn."""
+"""The picture is worn after this many members came and went."""
 
 
 class Forgetful(Protocol):
-    """What keeps things that have an end."""
+    """Keeps things that have an end."""
 
     def forget(self, before: int) -> None:
-        """Without those that ended before that moment."""
+        """Forget what ended before that moment."""
 
 
 class Growing(TimelineBuilder):
     """`feed` it rows of one run in their order."""
 
-    most_others = 0  # nobody is told of them
+    most_others = 0  # Its others are never printed
 
     def __init__(self, group: str, header: Header | None) -> None:
         super().__init__("", header, Tables(), group)
@@ -40,24 +40,24 @@ class Growing(TimelineBuilder):
         self._lanes_at_first: int | None = None
 
     def limits(self) -> Limits:
-        """As of `TimelineBuilder.limits`: it is sent again and again."""
+        """Return how much is kept: less than of a journal, because the picture is sent again and again."""
         return Limits(6_000, 6_000, 1_000, 10_000)
 
     @property
     def worn(self) -> bool:
-        """Is there more in it than what runs?"""
+        """Return whether most of it is about the past."""
         lanes = len(self._tracks[self._group].lanes.all) if self._group in self._tracks else 0
         return len(self._tables.sets) > MOST_SETS or lanes > (self._lanes_at_first or 0) + MORE_LANES
 
     def forget(self, before: int) -> None:
-        """What ended before that moment (ns of the run) is not asked for any more."""
+        """Forget what ended before that moment (ns of the run)."""
         room = self._room
         kept: list[Forgetful] = [self._routine, self._special, self._events, *self._tracks.values(), room.bands, room.gaps, room.doubles]
         for each in kept:
             each.forget(before)
 
     def picture(self, begin: int, end: int) -> Timeline:
-        """From `begin` to `end` (ns of the run), the last row or later."""
+        """Return the picture from `begin` to `end` (ns of the run), the last row or later."""
         begin, end = max(0, begin), max(end, self._now)
         self._tables.begin_texts()
         groups = [self._so_far(begin, end)] if self._group in self._tracks else []
@@ -90,7 +90,7 @@ class Growing(TimelineBuilder):
         return found
 
     def _without_answer(self, found: Group, end: int) -> None:
-        """Requests that wait: marks as long as they have waited."""
+        """Add marks for requests that wait, as long as they have waited."""
         text = self._tables.text
         for row, _, members in self._asked.values():
             api, since = APIS.index(row.api_name), max(0, end - row.received)
@@ -100,7 +100,7 @@ class Growing(TimelineBuilder):
                 found.lanes[self._tracks[self._group].lanes.place(member)].marks.append(mark)
 
     def _seen_lanes(self, found: Group, begin: int) -> None:
-        """Without the lanes in which nothing is seen. Bands are copies: their numbers are those of this picture."""
+        """Remove lanes without anything to see. Bands are copies, because their numbers are those of this picture."""
         places: dict[int, int] = {}
         kept: list[Lane] = []
         for place, lane in enumerate(found.lanes):

@@ -1,4 +1,4 @@
-"""What the groups of a picture share: sets of partitions and texts, each once, said by their place."""
+"""The data that groups of a picture share: sets of partitions and texts, each once, named by their place."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class Tables:
         self._said: dict[Unsaid, int] = {}
 
     def held(self, partitions: Partitions) -> int:
-        """The place of a set."""
+        """Return the place of a set."""
         return self.sets.setdefault(partitions, len(self.sets))
 
     def text(self, text: str) -> int:
-        """The place of a text."""
+        """Return the place of a text."""
         return self.texts.setdefault(text, len(self.texts))
 
     def said(self, message: Unsaid | str) -> int:
-        """The place of what a message says; equal ones are told once."""
+        """Return the place of a message's text. Equal messages have one text."""
         if isinstance(message, str):
             return self.text(message)
         place = self._said.get(message)
@@ -37,12 +37,12 @@ class Tables:
         return place
 
     def begin_texts(self) -> None:
-        """Those of another picture: what is not in it leaves none behind."""
+        """Begin the texts of another picture, so that this one's are not left over."""
         self.texts.clear()
         self._said.clear()
 
     def settled(self, groups: Iterable[Group]) -> tuple[list[str], list[list[Topics]]]:
-        """Names of topics, and the sets that these groups use, which are numbered anew: what was thinned out leaves none behind."""
+        """Return names of topics, and the sets that these groups use, numbered anew, so that thinned-out spans leave none behind."""
         wanted = list(self.sets)
         used: dict[int, int] = {}
         for span in _holding(groups):

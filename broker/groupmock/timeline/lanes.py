@@ -1,4 +1,4 @@
-"""The lanes of one group: who was a member from when to when, and whose a request is."""
+"""The lanes of one group: the stays of its members, and the requests of each."""
 
 from __future__ import annotations
 
@@ -12,25 +12,26 @@ from ..story.words import member_text, shortened, text
 from .model import Lane, Life
 
 LANES: Final = 2000
-"""So many members have lanes of their own."""
+"""The most members with lanes of their own."""
 OTHERS: Final = "more members"
 NOBODY: Final = "clients without a member id"
 BEFORE: Final = "it had joined before this journal begins"
 
 
 class Lanes:
-    """By member id, in the order in which they were first seen. `left_out`: member ids that share one lane, which is there at all then."""
+    """Lanes by member id, in the order in which they were first seen. `left_out` are member ids that share one lane, which exists only
+    then."""
 
     def __init__(self) -> None:
         self.all: list[Lane] = []
         self.left_out = 0
         self._places: dict[str, int] = {}
-        self._called: dict[str, int] = {}  # client id or instance id -> the last lane that ever had it
-        self._spelled: dict[int, str] = {}  # place -> its client id as it is
+        self._called: dict[str, int] = {}  # Client id or instance id -> the last lane that ever had it
+        self._spelled: dict[int, str] = {}  # Place -> its client id as it is
         self._shared: dict[str, int] = {}
 
     def place(self, member_id: str) -> int:
-        """Of its lane, made when it is new; "" is nobody in particular."""
+        """Return the place of the member's lane, which is made when it is new; "" stands for requests without a member."""
         place = self._places.get(member_id)
         if place is not None:
             return place
@@ -44,16 +45,16 @@ class Lanes:
         return self._places[member_id]
 
     def known(self, member_id: str) -> int | None:
-        """Of its lane, if it has one."""
+        """Return the place of its lane, or None."""
         return self._places.get(member_id)
 
     def meant(self, wanted: str) -> int | None:
-        """The last lane that a person means: by member id, instance id or client id."""
+        """Return the last lane that a person means: by member id, instance id or client id."""
         place = max(self._places.get(wanted, -1), self._called.get(wanted, -1))
         return None if place < 0 else place
 
     def took_part(self, member_id: str, client_id: str | None, library: str | None) -> int:
-        """A client speaks as this member."""
+        """Note that a client speaks as this member."""
         place = self.place(member_id)
         if member_id:
             lane = self.all[place]
@@ -64,7 +65,7 @@ class Lanes:
         return place
 
     def member(self, row: MemberRow) -> None:
-        """The coordinator says what became of it."""
+        """Note what the coordinator says about a member."""
         if row.what in ("added", "replaced"):
             old = replaced_by(row.member_id, row.reason)
             if row.what == "replaced":
@@ -77,20 +78,20 @@ class Lanes:
             self._ends(row.member_id, row.t, how_gone(row), row.cause or "")
 
     def all_gone(self, at: int, reason: str) -> None:
-        """The group is gone, and its members with it."""
+        """End all stays, because the group is gone."""
         for lane in self.all:
             if lane.lives and lane.lives[-1].until is None:
                 self._ends(lane.member_id, at, shortened(reason), "group gone")
 
     def finished(self) -> Iterator[tuple[int, Lane]]:
-        """Each with its place and its label."""
+        """Yield each lane with its place, after setting its label."""
         for place, lane in enumerate(self.all):
             if not lane.label:
                 lane.label = member_text(lane.member_id, lane.instance or lane.client_id or None)
             yield place, lane
 
     def label(self, member_id: str) -> str:
-        """What a member id is called."""
+        """Return the label of a member id."""
         place = self.known(member_id)
         lane = self.all[place] if place is not None else Lane("", member_id)
         return member_text(member_id, lane.instance or lane.client_id or None)

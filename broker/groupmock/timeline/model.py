@@ -12,21 +12,21 @@ from typing import Final
 import msgspec
 
 APIS: Final = ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "LeaveGroup", "TxnOffsetCommit", "ConsumerGroupHeartbeat")
-"""Requests that are marks, `Mark.api` says which."""
+"""The requests that are marks; `Mark.api` is an index."""
 OK: Final = "ok"
-"""Result of a mark whose answer had no error and arrived."""
+"""The result of a mark whose answer had no error and arrived."""
 LOST: Final = "the answer did not arrive"
 NEVER: Final = "never answered"
 OPEN: Final = "no answer in this journal"
-"""Results of marks, where they are no error of Kafka's."""
+"""Results of marks that are no errors of Kafka's."""
 WAITS: Final = "waits for its answer"
-"""... of one that is under way, in a picture that grows."""
+"""The result of a request that is under way, in a picture that grows."""
 EXPECTED: Final = ("MEMBER_ID_REQUIRED", "REBALANCE_IN_PROGRESS")
 """Errors by which a coordinator leads a member on: come back with this id (KIP-394), join again. Nothing went wrong."""
 
 
 class Life(msgspec.Struct, omit_defaults=True):
-    """One stay of a member in its group. `came`, `gone`: how, in a sentence; `cause`: of going, the coordinator's word for it."""
+    """One stay of a member in its group. `came` and `gone` say how, in a sentence; `cause` is the coordinator's word for why it left."""
 
     since: int
     came: str
@@ -36,7 +36,7 @@ class Life(msgspec.Struct, omit_defaults=True):
 
 
 class Band(msgspec.Struct, array_like=True):
-    """What a member owned from then to then: `held`, place in `Timeline.sets`."""
+    """The partitions of a member for some time: `held` is a place in `Timeline.sets`."""
 
     since: int
     until: int | None
@@ -62,8 +62,8 @@ class Mark(msgspec.Struct, array_like=True):
 
 
 class Event(msgspec.Struct, omit_defaults=True):
-    """Something that was done to somebody. `kind`: fault, command, finding, closed, refused, says or note; `text`: more about it;
-    `severity` and `rows`: of a finding. `count` of them came out alike, from `at` to `until`."""
+    """An event of one or more members. `kind`: fault, command, finding, closed, refused, says or note; `text`: more about it; `severity`
+    and `rows`: of a finding. `count` equal ones happened from `at` to `until`."""
 
     at: int
     until: int
@@ -76,7 +76,7 @@ class Event(msgspec.Struct, omit_defaults=True):
 
 
 class Lane(msgspec.Struct, omit_defaults=True):
-    """A member. `label`: client or instance id and four characters of the member id; without `lives` it was none: its requests were
+    """A member. `label`: client or instance id and four characters of the member id. Without `lives` it was no member: its requests were
     refused."""
 
     label: str
@@ -92,7 +92,7 @@ class Lane(msgspec.Struct, omit_defaults=True):
 
 
 class State(msgspec.Struct, omit_defaults=True):
-    """The group's state for a while, and why it came into it."""
+    """A state of the group for some time, and why it came into it."""
 
     since: int
     until: int | None
@@ -104,7 +104,7 @@ class State(msgspec.Struct, omit_defaults=True):
 
 
 class GenerationFacts(msgspec.Struct, omit_defaults=True):
-    """Members that joined together. `planned`: when what the leader brought was taken (None: it never was); `heard`: how many were told."""
+    """The members that joined together. `planned`: when the leader's assignment was accepted (None: never); `heard`: how many were told."""
 
     number: int
     began: int
@@ -117,7 +117,7 @@ class GenerationFacts(msgspec.Struct, omit_defaults=True):
 
 
 class Round(msgspec.Struct, omit_defaults=True):
-    """A rebalance, as `groupmock.rounds.Rebalance` has it, in figures."""
+    """A rebalance in figures, as `groupmock.rounds.Rebalance` has it."""
 
     number: int
     began: int
@@ -136,7 +136,7 @@ class Round(msgspec.Struct, omit_defaults=True):
 
 
 class Hole(msgspec.Struct, array_like=True):
-    """Partitions that nobody owned from then to then, though somebody had."""
+    """Partitions without an owner for some time, though they had one."""
 
     since: int
     until: int | None
@@ -144,7 +144,7 @@ class Hole(msgspec.Struct, array_like=True):
 
 
 class Double(msgspec.Struct, array_like=True):
-    """Partitions that several members owned at once. `lanes`: whose, places in `Group.lanes`."""
+    """Partitions with several owners at once. `lanes` holds places in `Group.lanes`."""
 
     since: int
     until: int | None
@@ -153,7 +153,8 @@ class Double(msgspec.Struct, array_like=True):
 
 
 class Group(msgspec.Struct, omit_defaults=True):
-    """One group of one journal; `source`: place in `Timeline.sources`. Lanes in the order in which their members were first seen."""
+    """One group of one journal; `source` is a place in `Timeline.sources`. Lanes are in the order in which their members were first
+    seen."""
 
     name: str
     source: int
@@ -189,7 +190,7 @@ class Topics(msgspec.Struct, array_like=True):
 
 
 class Timeline(msgspec.Struct):
-    """A whole picture."""
+    """A whole picture with all of its journals."""
 
     groupmock: str
     sources: list[Source]
@@ -202,10 +203,10 @@ class Timeline(msgspec.Struct):
 
     @property
     def begin(self) -> int:
-        """Where the axis begins, ns: every journal has its own 0."""
+        """Return where the axis begins, in ns: every journal has its own 0."""
         return min((each.begin for each in self.sources), default=0)
 
     @property
     def end(self) -> int:
-        """Where it ends, ns; after `begin`."""
+        """Return where the axis ends, in ns; it is after `begin`."""
         return max(self.begin + 1, *(each.end for each in self.sources)) if self.sources else 1

@@ -1,5 +1,4 @@
-"""A decoded request or answer in few words: its fields with Kafka's names, what is long made short, subscriptions and assignments
-opened."""
+"""Decoded requests and answers in few words: fields with Kafka's names, long values made short, subscriptions and assignments decoded."""
 
 from __future__ import annotations
 
@@ -16,41 +15,41 @@ from ..journal.rows import ReplyRow, RequestRow
 from ..text.printable import printable
 
 LONGEST: Final = 900
-"""Characters of a whole message,"""
+"""The most characters of a whole message."""
 WORD: Final = 80
-"""of one text in it,"""
+"""The most characters of one text in it."""
 ITEMS: Final = 4
-"""and how many elements of a list."""
+"""The most elements of a list that are shown."""
 LARGE: Final = 4096
-"""Bytes of a frame."""
+"""The bytes of a large frame."""
 DULL: Final = frozenset(("throttle_time_ms", "unknown_tags"))
 OPENED: Final = {"metadata": consumer.read_subscription, "assignment": consumer.read_assignment}
-"""Fields of JoinGroup and SyncGroup that a consumer wrote (KIP-429), and what reads them where the row has no copy of its own."""
+"""Fields of JoinGroup and SyncGroup that a consumer wrote (KIP-429), and their readers where the row has no copy of its own."""
 EMBEDDING: Final = frozenset(("JoinGroup", "SyncGroup"))
 _json: Final = msgspec.json.Decoder(tuple[Any, Any])
 
 
 def said(row: RequestRow | ReplyRow) -> str:
-    """The message of a row, one line, printable."""
+    """Return the message of a row, in one printable line."""
     return _told(row.message, row.embedded, row.api_name in EMBEDDING)
 
 
 class Unsaid(NamedTuple):
-    """A message that nobody has looked at yet. Of a long journal most are put together with others, and never told; those of one member
-    are mostly equal. As JSON it takes a tenth of the room that its objects have."""
+    """A message whose text nothing needs yet. In a long journal most are merged with others and never told; those of one member are
+    mostly equal. As JSON it takes a tenth of the memory of its objects."""
 
     before: str
     embedding: bool
     json: bytes
 
     def said(self) -> str:
-        """`before`, and the message as `said` tells it."""
+        """Return `before`, and the message as `said` tells it."""
         message, embedded = _json.decode(self.json)
         return self.before + _told(message, embedded, self.embedding)
 
 
 def unsaid(row: RequestRow | ReplyRow, before: str = "") -> Unsaid | str:
-    """For later; a large one is told at once, for what is told of it is small."""
+    """Keep the message for later. A large one is told at once, because its text is small."""
     if row.size > LARGE or row.message is None:
         return before + said(row)
     return Unsaid(before, row.api_name in EMBEDDING, msgspec.json.encode((row.message, row.embedded)))
@@ -65,12 +64,12 @@ def _told(message: Any, embedded: Any, embedding: bool) -> str:
 
 
 def _fields(message: dict[str, Any]) -> str:
-    """name: value, name: value."""
+    """Return "name: value, name: value"."""
     return ", ".join([f"{_name(name)}: {_value(value)}" for name, value in message.items() if name not in DULL])
 
 
 def _value(value: Any) -> str:
-    """One of them, with nothing embedded in it."""
+    """Return one value with nothing embedded in it."""
     if isinstance(value, dict):
         return f"{{{_fields(value)}}}"
     if isinstance(value, list | tuple):
@@ -83,13 +82,13 @@ def _items(shown: list[str], all_of_them: int) -> str:
 
 
 class _Words:
-    """What `_fields` and `_value` say, with what a consumer wrote opened: `opened`, by path, where the row has it."""
+    """Does what `_fields` and `_value` do, with a consumer's bytes decoded: `opened`, by path, if the row has them."""
 
     def __init__(self, opened: dict[str, Any]) -> None:
         self._opened = opened
 
     def fields(self, message: dict[str, Any], path: str) -> str:
-        """name: value, name: value."""
+        """Return "name: value, name: value"."""
         shown = [
             f"{_name(name)}: {self.value(value, f'{path}.{name}' if path else str(name), str(name))}"
             for name, value in message.items()
@@ -98,7 +97,7 @@ class _Words:
         return ", ".join(shown)
 
     def value(self, value: Any, path: str, name: str) -> str:
-        """One of them."""
+        """Return one value, decoded if it is embedded."""
         if path in self._opened:
             return _value(msgspec.to_builtins(self._opened[path]))
         if isinstance(value, dict):

@@ -11,13 +11,13 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 from groupmock_codec.units import NS_PER_MS
 
 WIDEST: Final = 1 << 50
-"""ns, 13 days: buckets are not widened beyond it; whoever is new then is counted and not kept."""
+"""The widest bucket in ns (13 days); dots that are new then are counted and not kept."""
 ROOM: Final = 0.75
-"""The share of the room that is taken after a thinning: one a row would take its time."""
+"""The share of the room that is used after a thinning, because one thinning per row would take its time."""
 
 
 class Dot(Protocol):
-    """What has a time, a last time, and a number of those that it stands for."""
+    """A thing with a time, a last time, and a number of those that it stands for."""
 
     at: int
     until: int
@@ -28,10 +28,8 @@ D = TypeVar("D", bound=Dot)
 
 
 class Dots(Generic[D]):
-    """At most `most` dots. Those with the same key that fall into one bucket of time are one; buckets grow when there are too many.
-
-    `together`: dots that others were added to; `dropped`: those for which there was no room at all.
-    """
+    """At most `most` dots. Dots with the same key in one bucket of time are merged; buckets grow when there are too many. `together`
+    counts dots that others were merged into; `dropped` those without any room."""
 
     def __init__(self, most: int, add: Callable[[D, D], None]) -> None:
         self.width = 1
@@ -40,7 +38,7 @@ class Dots(Generic[D]):
         self._kept: dict[Hashable, dict[int, D]] = {}
 
     def add(self, key: Hashable, at: int, make: Callable[[], D], brief: Callable[[], D]) -> None:
-        """One more. `make` makes it whole; `brief`, which may be cheaper, where it only counts for another one."""
+        """Add a dot. `make` makes it whole; `brief`, which may be cheaper, makes one that is only counted."""
         kept = self._kept.get(key)
         old = kept.get(at // self.width) if kept is not None else None
         if old is not None:
@@ -48,7 +46,7 @@ class Dots(Generic[D]):
         elif self.width >= WIDEST and self._count >= self._most:
             self.dropped += 1
         else:
-            if kept is None:  # only now: of those that are dropped nothing is to be left
+            if kept is None:  # Checked late, so that dropped dots leave nothing behind
                 kept = self._kept[key] = {}
             kept[at // self.width] = make()
             self._count += 1
@@ -56,19 +54,19 @@ class Dots(Generic[D]):
                 self._widen()
 
     def items(self) -> Iterator[tuple[Any, list[D]]]:
-        """Keys, each with its dots in the order of time."""
+        """Yield keys, each with its dots in the order of time."""
         for key, kept in self._kept.items():
             yield key, sorted(kept.values(), key=lambda each: each.at)
 
     def forget(self, before: int) -> None:
-        """Those that are over by then go, and with fewer of them buckets are as narrow as at first."""
+        """Forget dots that are over by then. With fewer of them buckets are as narrow as at first."""
         kept = {key: {dot.at: dot for dot in dots.values() if dot.until >= before} for key, dots in self._kept.items()}
         self._kept = {key: dots for key, dots in kept.items() if dots}
         self._count, self.width = sum(map(len, self._kept.values())), 1
 
     @property
     def together(self) -> tuple[int, int]:
-        """How many dots stand for several, and for how many."""
+        """Return how many dots stand for several, and for how many."""
         several = [dot.count for kept in self._kept.values() for dot in kept.values() if dot.count > 1]
         return len(several), sum(several)
 
@@ -81,7 +79,7 @@ class Dots(Generic[D]):
 
     def _merged(self, kept: dict[int, D]) -> dict[int, D]:
         merged: dict[int, D] = {}
-        if len(kept) == 1:  # the most of those that come but once
+        if len(kept) == 1:  # Most keys have one dot
             (dot,) = kept.values()
             return {dot.at // self.width: dot}
         for dot in sorted(kept.values(), key=lambda each: each.at):
@@ -92,7 +90,7 @@ class Dots(Generic[D]):
 
 
 class Spanned(Protocol):
-    """What lasts: `until` None, to the end."""
+    """A thing that lasts; `until` is None if it lasts to the end."""
 
     since: int
     until: int | None
@@ -102,8 +100,8 @@ S = TypeVar("S", bound=Spanned)
 
 
 class Spans(Generic[S]):
-    """At most `most` spans: then those that are over and were the shortest go. `dropped`: how many did, none of them as long as `shortest`
-    (ns)."""
+    """At most `most` spans: then those that are over and were the shortest are dropped. `dropped` counts them, none as long as
+    `shortest` (ns)."""
 
     def __init__(self, most: int) -> None:
         self.dropped = 0
@@ -113,7 +111,7 @@ class Spans(Generic[S]):
         self._count = 0
 
     def add(self, key: Hashable, span: S) -> None:
-        """One more; it may end later."""
+        """Add a span; it may end later."""
         if span.until is not None and span.until - span.since < self.shortest:
             self.dropped += 1
             return
@@ -123,11 +121,11 @@ class Spans(Generic[S]):
             self._thin()
 
     def of(self, key: Hashable) -> list[S]:
-        """Those of a key, in the order in which they came."""
+        """Return the spans of a key, in the order in which they came."""
         return self._kept.get(key, [])
 
     def forget(self, before: int) -> None:
-        """Those that are over by then go."""
+        """Forget spans that are over by then."""
         self._kept = {
             key: kept
             for key, spans in self._kept.items()
@@ -139,7 +137,7 @@ class Spans(Generic[S]):
         lasting = sorted(each.until - each.since for kept in self._kept.values() for each in kept if each.until is not None)
         spare = self._count - int(ROOM * self._most)
         if not lasting:
-            self._most *= 2  # none of them is over: whoever owns something now is drawn
+            self._most *= 2  # None of them is over: present owners are always drawn
             return
         self.shortest = max(self.shortest, lasting[min(spare, len(lasting)) - 1] + 1)
         for key, kept in self._kept.items():

@@ -1,4 +1,4 @@
-"""What a picture can be written as."""
+"""The forms in which a picture can be written."""
 
 from __future__ import annotations
 

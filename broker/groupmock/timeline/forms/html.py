@@ -1,5 +1,5 @@
-"""For people: one page that fetches nothing. Its own script (`assets`) draws the picture, which comes along as JSON; whatever a peer named
-is text to it."""
+"""The HTML form, for people: one page that fetches nothing. Its own script (`assets`) draws the picture, which comes along as JSON;
+whatever a peer named is text to it."""
 
 from __future__ import annotations
 
@@ -69,17 +69,17 @@ BODY: Final = f"""
 </header>
 <main>{SECTIONS}</main>
 """
-"""The picture and what belongs to it: the live page has the same parts, and its script looks for them by their names."""
+"""The elements of the picture: the live page has the same ones, and its script finds them by their ids."""
 
 
 def write(timeline: Timeline) -> str:
-    """The whole page."""
+    """Return the whole page."""
     style, script = _assets()
     return document("groupmock timeline", style, BODY, script=script, data=as_data(timeline))
 
 
 def as_data(timeline: Timeline) -> str:
-    """The picture as JSON that may stand in a page: printable ASCII, and no `<`, so that nothing in it can end its element."""
+    """Return the picture as JSON that may stand in a page: printable ASCII without `<`, so that nothing in it can end its element."""
     return ascii_json(msgspec.json.encode(timeline)).decode().replace("<", "\\u003c")
 
 

@@ -17,7 +17,7 @@ from ..model import APIS, OK, Double, Event, Group, Hole, Lane, Mark, Timeline
 from ..words import held_text
 
 STATES, ROUNDS, HOLES, DOUBLES, EVENTS, FIRST_LANE = 1, 2, 3, 4, 5, 10
-"""Threads of a group."""
+"""The threads of a group."""
 THREADS: Final = {
     STATES: "group state",
     ROUNDS: "rebalances",
@@ -26,12 +26,12 @@ THREADS: Final = {
     EVENTS: "events of the group",
 }
 PARKED_NS: Final = 1_000_000
-"""A request that waited longer is a slice."""
+"""A request that waited longer is drawn as a slice."""
 Trace = dict[str, Any]
 
 
 def write(timeline: Timeline) -> str:
-    """One JSON object."""
+    """Return one JSON object."""
     told = {
         "displayTimeUnit": "ms",
         "otherData": {"by": f"groupmock {timeline.groupmock}", "notices": [text for each in timeline.sources for text in each.notices]},
@@ -69,7 +69,7 @@ def _group(timeline: Timeline, process: int, group: Group) -> Iterator[Trace]:
 
 
 def _overlapping(timeline: Timeline, process: int, thread: int, name: str, spans: Sequence[Hole | Double], end: int) -> Iterator[Trace]:
-    """Slices of a thread may lie in each other and not overlap: these are asynchronous ones."""
+    """Yield asynchronous slices, because slices of a thread may lie in each other and not overlap."""
     for number, span in enumerate(spans, 1):
         until = end if span.until is None else span.until
         told = f"{name} {held_text(timeline, span.held)}"

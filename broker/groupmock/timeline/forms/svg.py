@@ -1,4 +1,4 @@
-"""For paper, issues and pull requests: the same picture standing still. It says what it had no room for."""
+"""The SVG form, for paper, issues and pull requests: the same picture standing still. It says what it had no room for."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ..words import clock_text, held_text, step_of
 WIDTH, LEFT, RIGHT = 1400, 190, 14
 AXIS, STATE, LANE, PINS = 26, 22, 34, 14
 LANES: Final = 300
-"""Lanes that are drawn; who wants more names a group, or takes the page."""
+"""The most lanes that are drawn; a user who wants more names a group, or takes the page."""
 MOST: Final = 40_000
-"""Elements of a picture."""
+"""The most elements of a picture."""
 CHARACTER: Final = 6.1
-"""Width of one, about."""
+"""The width of a character, about."""
 HUES: Final = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a8f2a", "#7a6fb0")
-"""Okabe and Ito's, which stay apart for every kind of colour blindness; words and shapes say the same."""
+"""Okabe and Ito's colours, which stay apart for every kind of colour blindness; words and shapes say the same."""
 STATES: Final = {STABLE: "#009e73", PREPARING_REBALANCE: "#e69f00", COMPLETING_REBALANCE: "#56b4e9", EMPTY: "#8d8d8d"} | {
     ASSIGNING: "#e69f00",
     RECONCILING: "#56b4e9",
@@ -45,7 +45,7 @@ LEGEND: Final = (
 
 
 def write(timeline: Timeline) -> str:
-    """One SVG 1.1 document."""
+    """Return one SVG 1.1 document."""
     return "\n".join(_Picture(timeline).lines()) + "\n"
 
 
@@ -59,7 +59,7 @@ class _Picture:
         self._left_out: list[str] = []
 
     def lines(self) -> Iterator[str]:
-        """The document."""
+        """Yield the lines of the document."""
         y, body = AXIS + 24, []
         for group in self._timeline.groups:
             height, lines = self._group(group, y)
@@ -84,7 +84,7 @@ class _Picture:
         return LEFT + (min(max(at, self._begin), self._end) - self._begin) * self._scale
 
     def _span(self, since: int, until: int | None) -> tuple[float, float]:
-        """Left edge and width."""
+        """Return the left edge and the width."""
         left = self._x(since)
         return left, max(0.8, self._x(self._end if until is None else until) - left)
 
@@ -147,7 +147,7 @@ class _Picture:
     # -- a member
 
     def _lane(self, lane: Lane, y: int, height: int) -> list[str]:
-        """Marks above, what befell it below them where something did, then its bands."""
+        """Draw a lane: marks above, events below them if there are any, then its bands."""
         lines = [f'<g class="lane">{self._text(8, y + 20, lane.label, most=27)}']
         for life in lane.lives:
             left, wide = self._span(life.since, life.until)
@@ -222,7 +222,7 @@ def _shape(api: str, x: float, y: float) -> str:
 
 
 def _fitting(text: str, wide: float) -> str:
-    """As much of it as there is room for; "" where that says nothing."""
+    """Return as much of a text as there is room for; "" if too little is left."""
     room = int((wide - 6) / CHARACTER)
     if len(text) <= room:
         return text
