@@ -33,7 +33,7 @@ $ groupmock scenario run death-in-time --live --protocol design-2/aiokafka --jou
 $ groupmock scenario table --live --agree --json measured.json
 ```
 
-Every run must keep [the invariants](../how-to/cooperative.md#what-is-checked), and no run may lose a record. With twin consumers
+Every run must keep [the invariants](../how-to/cooperative.md#checked-invariants), and no run may lose a record. With twin consumers
 only records of a process that was killed may come twice. With `--agree`, a live run and the virtual run of the same scenario must count the
 same moves and the same rounds; one that does not is played again alone, twice at most, because on a busy machine a process may come back
 too late. Exit code 1 means that one of these did not hold.

@@ -46,7 +46,7 @@ class Round:
         now: int,
     ) -> None:
         self.rules, self.claims, self.me, self.now = rules, claims, me, now
-        # Under another id the leader has been away, and others may have led since (docs/how-to/cooperative.md#what-the-leader-does).
+        # Under another id the leader has been away, and others may have led since (docs/how-to/cooperative.md#rules-of-the-leader).
         self.memory = memory if memory is not None and me in memory.subscriptions else None
         self.received = received if self.memory is None and received is not None and received.member == me else None
         # The subscribed topics whose partitions the leader knew.
