@@ -1,3 +1,3 @@
-"""Recordings: what real consumers and a real cluster say to each other, as a journal of groupmock's own kind."""
+"""Recordings: the requests and answers of real consumers and a real cluster, as a journal of groupmock's own kind."""
 
 from __future__ import annotations

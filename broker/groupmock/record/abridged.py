@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from .wire_codec import WireCodec
 
 SMALLEST_ADDRESS: Final = 15
-"""Bytes of a tagged section with one endpoint: count, tag, size, count, node id 4, host 1 and its length, port 4, tags."""
+"""The bytes of a tagged section with one endpoint: count, tag, size, count, node id 4, host 1 and its length, port 4, tags."""
 FIRST: Final = 8
-"""Length of the frame and correlation id."""
+"""The length of the frame and the correlation id."""
 
-# Steps of a walk: (what, of what).
-FIXED: Final = "fixed"  # so many bytes
-SIZED: Final = "sized"  # bytes behind their length
-EACH: Final = "each"  # a count, and the steps of an element
+# Steps of a walk: (what, of what)
+FIXED: Final = "fixed"  # This many bytes
+SIZED: Final = "sized"  # Bytes behind their length
+EACH: Final = "each"  # A count, and the steps of an element
 RECORDS: Final = "records"
 TAGS: Final = "tags"
 LENGTH_BYTES: Final = {"string": 2, "bytes": 4, "records": 4, "array": 4}
@@ -51,13 +51,13 @@ Step = tuple[str, Any]
 
 @cache
 def abridges(key: int) -> bool:
-    """Is there anything to leave out of an answer of this API?"""
+    """Return whether an answer of this API has records, which can be left out."""
     return has_records(APIS[key].response.message)
 
 
 @cache
 def steps_of(key: int, version: int) -> tuple[Step, ...]:
-    """The walk through an answer with its length and header."""
+    """Return the walk through an answer with its length and header."""
     api = APIS[key]
     flexible = api.flexible_from is not None and version >= api.flexible_from
     header: list[Step] = [(FIXED, FIRST)]
@@ -88,7 +88,7 @@ def _value(wire: Wire, version: int, flexible: bool) -> Iterator[Step]:
 
 
 def _joined(steps: list[Step]) -> tuple[Step, ...]:
-    """Fixed ones that follow each other are one."""
+    """Merge fixed steps that follow each other."""
     found: list[Step] = []
     for what, size in steps:
         if what == FIXED and found and found[-1][0] == FIXED:
@@ -114,12 +114,12 @@ class Abridged:
         self._data = b""
         self._at = 0
         self._message: Message | None = None
-        self._records: list[tuple[int, Any] | None] = []  # length and digest of each `records` in the order of the wire, None: kept
+        self._records: list[tuple[int, Any] | None] = []  # Length and digest of each `records` in the order of the wire; None if it is kept
         self._due: list[tuple[Any, memoryview]] = []
         self._walk: Iterator[None] | None = self._steps(steps_of(codec.key, codec.version))
 
     def feed(self, data: bytes) -> None:
-        """The next bytes of it."""
+        """Take the next bytes of the answer."""
         self._to_come -= len(data)
         self._data = self._data[self._at :] + data
         self._at = 0
@@ -151,7 +151,7 @@ class Abridged:
             self._message = message
         return self._message
 
-    # The walk: each of these yields when it needs bytes that have not come
+    # The walk: each of these yields when it needs bytes that have not arrived
 
     def _steps(self, steps: tuple[Step, ...]) -> Iterator[None]:
         for what, of in steps:
@@ -173,7 +173,7 @@ class Abridged:
                 yield from self._tags()
 
     def _need(self, size: int) -> Iterator[None]:
-        """So many bytes are here."""
+        """Yield until so many bytes have arrived."""
         while (here := len(self._data) - self._at) < size:
             if here + self._to_come < size:
                 raise _NoSuchAnswer
@@ -184,7 +184,7 @@ class Abridged:
         self._at += size
 
     def _length(self, size: int, keep: bool = True) -> Any:
-        """A length or a count; of null 0."""
+        """Read a length or a count; null is 0."""
         if size:
             yield from self._need(size)
             value, end = int.from_bytes(self._data[self._at : self._at + size], "big", signed=True), size
@@ -231,7 +231,7 @@ class Abridged:
             return
         digest = sha256()
         self._records.append((length, digest))
-        self.kept += b"\xff" * size or b"\0"  # null
+        self.kept += b"\xff" * size or b"\0"  # A null
         self._at += end
         while True:
             part = memoryview(self._data)[self._at : self._at + length]

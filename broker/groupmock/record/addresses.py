@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
 Translate = Callable[[int, str, int], tuple[str, int]]
-"""(node id, host, port) as the cluster tells them -> host and port that the client is told."""
+"""Maps (node id, host, port) of the cluster to the host and port that the client is told."""
 NODE_IDS: Final = ("node_id", "broker_id")
 NONE: Final = ("", -1)
-"""No address: what stands beside an error."""
+"""No address: the field's value beside an error."""
 
 
 @cache
 def tells_addresses(key: int, version: int) -> bool:
-    """Does this answer have addresses in it, or may it?"""
+    """Return whether this answer has addresses in it, or may have."""
     return any(True for _ in _places(APIS[key].response.message, version))
 
 
 @cache
 def watched() -> frozenset[int]:
-    """Keys of the APIs some version of which is changed on its way."""
+    """Return keys of the APIs some version of which is changed on its way."""
     return frozenset(key for key in APIS if key == API_VERSIONS or any(tells_addresses(key, each) for each in APIS[key].versions))
 
 
@@ -42,12 +42,12 @@ def rewrite(key: int, version: int, message: Message, translate: Translate) -> b
     """Put our addresses into an answer, in place. Was anything changed?"""
     if key == API_VERSIONS:
         return _cut(message)
-    # A sum, for every place is to be looked at
+    # A sum, because every place must be looked at
     return sum(_at(message, path, translate) for path in _places(type(message), version)) > 0
 
 
 def _places(message: type[Message], version: int) -> Iterator[tuple[str, ...]]:
-    """Ways to the structs with an address: names of the lists on the way, () for the message itself."""
+    """Yield the paths to the structs with an address: names of the lists on the way, () for the message itself."""
     names = {field.name for field in fields_of(message) if field.present(version)}
     if {"host", "port"} <= names:
         yield ()
@@ -87,7 +87,7 @@ def _node_id(entry: Any) -> int:
 
 
 def _cut(message: Any) -> bool:
-    """Versions above ours are not offered, of APIs that we know; where there is none in common, and of all others, everything stays."""
+    """Remove versions above ours from known APIs. If no version is common, and for all other APIs, everything stays."""
     changed = False
     for row in message.api_keys:
         ours = APIS[row.api_key].versions if row.api_key in APIS else None

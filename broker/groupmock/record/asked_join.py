@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 Remembered = TypeVar("Remembered")
 MOST_UNANSWERED: Final = 1000
-"""LeaveGroups, or JoinGroups of one group, that are remembered until their answers come."""
+"""The most LeaveGroups, or JoinGroups of one group, that are remembered until their answers come."""
 MOST_PROTOCOLS: Final = 100
 LONG: Final = 64
-"""Bytes of a subscription, or of a protocol's name, above which only a digest is kept: they are only compared."""
+"""The longest subscription or protocol name in bytes of which more than a digest is kept: they are only compared."""
 
 
 def about(call: Seen, asked: Any) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def shortened(data: bytes) -> bytes:
 
 
 def remember(table: dict[int, Remembered], ticket: int, what: Remembered) -> None:
-    """Until the answer to that request comes, which may be never: the oldest is forgotten when there are too many."""
+    """Remember a request until its answer comes, which may be never: the oldest is forgotten when there are too many."""
     if len(table) >= MOST_UNANSWERED:
         del table[next(iter(table))]
     table[ticket] = what

@@ -37,19 +37,19 @@ class Beat:
         self.held: tuple[bytes, int] | None = None
 
     def frame(self, identifier: bytes) -> bytes:
-        """The heartbeat with this correlation id."""
+        """Return the heartbeat with this correlation id."""
         return self.head + identifier + self.tail
 
     def is_asked(self, data: bytes) -> bool:
-        """Are these bytes that heartbeat once more, nothing else, and does none wait for its answer?"""
+        """Return whether these bytes are that heartbeat once more, nothing else, while none waits for its answer."""
         return self.held is None and data[:8] == self.start and data[12:] == self.tail
 
     def is_answered(self, data: bytes) -> bool:
-        """Are these bytes the answer to the one that is held, and nothing else?"""
+        """Return whether these bytes are the answer to the held heartbeat, and nothing else."""
         held = self.held
         return held is not None and data[8:] == self.answer and data[:4] == self.answer_start and data[4:8] == held[0][4:8]
 
     @property
     def answer_size(self) -> int:
-        """Bytes of the answer without its length."""
+        """Return the bytes of the answer without its length."""
         return len(self.answer) + 4

@@ -29,7 +29,7 @@ class Closable(Protocol):
 
     @property
     def is_ahead(self) -> bool:
-        """Is there a request that the node is still to be sent?"""
+        """Return whether a request is still to be sent to the node."""
 
     def drop(self) -> None:
         """Drop what arrives from now on."""
@@ -38,14 +38,14 @@ class Closable(Protocol):
         """Write the row of the connection's end."""
 
     def in_next_turn(self) -> None:
-        """Be served, not before the loop's next turn."""
+        """Be served, but not before the loop's next turn."""
 
     def gone(self) -> None:
         """Both ends are closed: forget the connection."""
 
 
 class Closing:
-    """`finishing`: the client sends no more, which the node is not told yet."""
+    """The closing of a relay. `finishing`: the client sends no more, and the node is not told yet."""
 
     __slots__ = ("_first", "_put_off", "_relay", "finishing")
 
@@ -56,7 +56,7 @@ class Closing:
         self._put_off: tuple[Callable[[], None], ...] = ()
 
     def finished(self, end: End) -> None:
-        """The peer of this end sends no more."""
+        """Note that the peer of this end sends no more."""
         self._soon(end, self._finish_client if end is self._relay.client else self._finish_server)
 
     def lost(self, end: End, failure: Exception | None) -> None:
@@ -77,7 +77,7 @@ class Closing:
             if not relay.server.finish():
                 relay.client.close()
 
-    # Inside
+    # Private methods
 
     def _soon(self, end: End, call: Callable[[], None]) -> None:
         if self._first is None:
@@ -92,7 +92,7 @@ class Closing:
     def _finish_server(self) -> None:
         relay = self._relay
         relay.drop()
-        relay.client.resume(WAITING)  # to see its end
+        relay.client.resume(WAITING)  # Reading goes on, to see its end
         if not relay.client.finish():
             relay.server.close()
 

@@ -18,14 +18,14 @@ from groupmock_codec.frame import FrameError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-HEAD: Final = 12  # length, key, version, correlation id
-ANSWER_HEAD: Final = 8  # length, correlation id
+HEAD: Final = 12  # Length, key, version, correlation id
+ANSWER_HEAD: Final = 8  # Length, correlation id
 MOST_AWAITED: Final = 10_000
-"""Requests whose answer is to be looked at; of a peer that sends more without an answer the oldest passes unchanged."""
+"""The most requests whose answer is to be looked at; if a peer sends more without an answer, the oldest passes unchanged."""
 MOST_READ: Final = 16 * 1024 * 1024
-"""Longest frame that is decoded: copying, decoding and digesting a longer one would pause the loop for more than 50 ms."""
+"""The longest frame that is decoded: copying, decoding and digesting a longer one would pause the loop for more than 50 ms."""
 KEPT_BYTES: Final = 40_000
-"""Bytes of a longer frame that are kept: its header with the longest client id."""
+"""The kept bytes of a longer frame: its header with the longest client id."""
 _length = Struct(">i").unpack_from
 
 
@@ -34,7 +34,7 @@ class Refused(Exception):
 
 
 class Held:
-    """Bytes of unfinished frames in all connections, in both directions. Above `most` no further ones are kept."""
+    """The bytes of unfinished frames in all connections, in both directions. Above `most` no further ones are kept."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -42,12 +42,12 @@ class Held:
 
     @property
     def full(self) -> bool:
-        """Is there no room for more?"""
+        """Return whether there is no room for more."""
         return self.bytes > self.most
 
     @property
     def refusal(self) -> str:
-        """Why something is not kept."""
+        """Return why something is not kept."""
         return f"the connection would keep back an answer while unfinished frames of all connections have more than {self.most} bytes"
 
 
@@ -61,15 +61,15 @@ class Requests:
         self.limit = limit
         self.watched = watched
         self.noticed = noticed
-        self._left = 0  # bytes of the frame that are still to come
-        self._head = b""  # of a frame whose first bytes came apart
+        self._left = 0  # Bytes of the frame that are still to come
+        self._head = b""  # The first bytes of a frame that arrived in parts
 
     def look(self, data: bytes, at: int = 0, most: int = MOST_AWAITED) -> tuple[int, int]:
         """Return the end of the bytes from `at` on that belong to at most so many good frames and to one that began before, and the number
         of frames that began there. If that number is less than `most` and bytes are left, a frame follows whose length is none
         (`refusal`)."""
         size = len(data)
-        # One read, one whole frame is the usual case
+        # The usual case is one read with one whole frame
         if not (self._left or self._head or at) and most and size >= HEAD and _length(data)[0] == size - 4 <= self.limit:
             if data[4] << 8 | data[5] in self.watched:
                 self.noticed(data[4:8], data[8:HEAD])
@@ -77,7 +77,7 @@ class Requests:
         return self._walk(data, at, most)
 
     def refusal(self, data: bytes) -> FrameError:
-        """Why the frame that begins here (behind what `look` said) is none."""
+        """Return why the frame that begins here (behind what `look` reported) is invalid."""
         return FrameError(_length(self._head + data[: 4 - len(self._head)])[0], self.limit)
 
     def _walk(self, data: bytes, at: int, most: int) -> tuple[int, int]:
@@ -114,13 +114,13 @@ class Taker(Protocol):
     """Takes the bytes of one answer."""
 
     def feed(self, data: bytes) -> None:
-        """The next bytes of it, its length among them."""
+        """Take the next bytes of it, its length among them."""
 
     def end(self) -> None:
-        """All of it has come."""
+        """Note that all of it has arrived."""
 
     def drop(self) -> None:
-        """The rest will not come."""
+        """Note that the rest will not come."""
 
 
 class Collected:
@@ -129,7 +129,7 @@ class Collected:
     __slots__ = ("_frame", "_held", "_whole")
 
     def __init__(self, whole: Callable[[bytes], None], size: int, held: Held) -> None:
-        """`size`: of the answer with its length. Raises Refused."""
+        """Raises Refused. `size` is that of the answer with its length."""
         if size - 4 > MOST_READ:
             raise Refused(f"an answer in which addresses are replaced has {size - 4} bytes, and at most {MOST_READ} are read")
         self._whole = whole
@@ -144,7 +144,7 @@ class Collected:
             raise Refused(self._held.refusal)
 
     def end(self) -> None:
-        """Hand on the answer, which is whole."""
+        """Pass the whole answer on."""
         frame = bytes(memoryview(self._frame)[4:])
         self.drop()
         self._whole(frame)
@@ -167,17 +167,17 @@ class Answers:
         self.awaited: dict[bytes, object] = {}
         self.passes = passes
         self.taker = taker
-        self._left = 0  # bytes of the frame that are still to come
-        self._held = b""  # of a frame's head that came apart
-        self._taker: Taker | None = None  # of the frame
+        self._left = 0  # Bytes of the frame that are still to come
+        self._held = b""  # The first bytes of a frame that arrived in parts
+        self._taker: Taker | None = None  # The taker of the frame under way
 
     @property
     def between(self) -> bool:
-        """Does a frame begin with the next byte, and is none awaited?"""
+        """Return whether a frame begins with the next byte, and none is awaited."""
         return not (self._left or self._held or self.awaited)
 
     def wait_for(self, correlation: bytes, what: object) -> None:
-        """The answer with this id is to be looked at."""
+        """Note that the answer with this id is to be looked at."""
         if len(self.awaited) >= MOST_AWAITED:
             del self.awaited[next(iter(self.awaited))]
         self.awaited[correlation] = what
@@ -240,8 +240,8 @@ class Answers:
 
 
 class Frames:
-    """The frames of one direction, one by one, as the recording reads them. `size`: of the frame that `next` gave last; it is more than
-    the bytes that were given where only the head of a frame was kept."""
+    """The frames of one direction, one by one, as the recording reads them. `size` is that of the last frame that `next` returned; it is
+    more than the bytes returned if only the head of a frame was kept."""
 
     __slots__ = ("_frame", "_head", "_held", "_keep", "_left", "most", "size")
 
@@ -249,14 +249,14 @@ class Frames:
         self.most = most
         self.size = 0
         self._held = held
-        self._head = b""  # of the four bytes of a length that came apart
-        self._frame: bytearray | None = None  # what is kept of the frame that is open
-        self._left = 0  # bytes of it that are still to come
-        self._keep = 0  # bytes of it that are kept
+        self._head = b""  # The first of the four bytes of a length that arrived in parts
+        self._frame: bytearray | None = None  # The kept part of the frame under way
+        self._left = 0  # Bytes of it that are still to come
+        self._keep = 0  # Bytes of it that are kept
 
     @property
     def cut_bytes(self) -> int:
-        """Bytes that have come of a frame whose rest has not."""
+        """Return the bytes that have arrived of an incomplete frame."""
         return len(self._head) if self._frame is None else 4 + self.size - self._left
 
     def next(self, data: bytes, at: int) -> tuple[bytes | None, int]:

@@ -61,7 +61,7 @@ RAW_TOKEN: Final = "a SASL token without a header (SaslHandshake v0): its bytes 
 
 
 def header(run: str, epoch_ns: int, config: dict[str, Any], cluster: dict[str, Any] | None = None) -> Header:
-    """The header of a recording: never complete, since nobody can replay a cluster that was only overheard."""
+    """Return the header of a recording. It is never complete, because an observed cluster cannot be replayed."""
     return Header(
         v=VERSION,
         run=run,
@@ -77,8 +77,8 @@ def header(run: str, epoch_ns: int, config: dict[str, Any], cluster: dict[str, A
 
 
 class Line:
-    """One connection between a client and a node. `pending`: requests without an answer, the open one first; bytes of those behind it are
-    `waiting`."""
+    """One connection between a client and a node. `pending`: requests without an answer, the open one first; `waiting` counts bytes of
+    those behind it."""
 
     __slots__ = ("beat", "client_host", "cut_bytes", "deaf", "node", "number", "pending", "port", "raw_tokens", "waiting")
 
@@ -90,13 +90,14 @@ class Line:
         self.cut_bytes = 0
         self.waiting = 0
         self.deaf = False
-        self.pending: list[Passing] = []  # a deque of each connection would take 760 bytes more, and few are pending (`relay.MOST_OPEN`)
+        # A deque for each connection would take 760 bytes more, and few requests are pending (`relay.MOST_OPEN`)
+        self.pending: list[Passing] = []
         self.raw_tokens = False
-        self.beat: Beat | None = None  # only while nothing is pending
+        self.beat: Beat | None = None  # Only while nothing is pending
 
     @property
     def unanswered(self) -> bool:
-        """Is there a request without an answer?"""
+        """Return whether a request has no answer."""
         return bool(self.pending) or (self.beat is not None and self.beat.held is not None)
 
 
@@ -104,7 +105,7 @@ LineT = TypeVar("LineT", bound=Line)
 
 
 class Passing(msgspec.Struct, eq=False):
-    """One request that passes by. Until its turn comes it is a frame and a time; `handled` 0: its turn has not come."""
+    """A request that passes by. Until its turn comes it is a frame and a time, and `handled` is 0."""
 
     connection: Line
     codec: Codec
@@ -119,16 +120,16 @@ class Passing(msgspec.Struct, eq=False):
     hidden: bool = False
     protocol_type: str | None = None
     note: str | None = None
-    recorded: bool = False  # its row is there already, because a fault rule struck it
-    cut: int = 0  # bytes at its end that were not kept
-    held_by: Rule | None = None  # the fault rule that lets it wait
-    go_on: Callable[[int], None] | None = None  # what happens when that wait is over
-    answer: bytes = b""  # that the node gave, as the client is to be told it: frame without its length
-    answered: Message | None = None  # what that says
+    recorded: bool = False  # Its row exists already, because a fault rule applied to it
+    cut: int = 0  # Bytes at its end that were not kept
+    held_by: Rule | None = None  # The fault rule that lets it wait
+    go_on: Callable[[int], None] | None = None  # Called when that wait is over
+    answer: bytes = b""  # The node's answer, as the client is to be told it: a frame without its length
+    answered: Message | None = None  # The decoded answer
 
     @property
     def correlation(self) -> bytes:
-        """The client's own number of it, as it stands in the frame."""
+        """Return the client's own number of it, as it stands in the frame."""
         return self.frame[4:8]
 
     def read(self) -> None:
@@ -145,7 +146,7 @@ class Passing(msgspec.Struct, eq=False):
             self.note = f"it could not be read: {broken}"
 
     def narrow(self, message: Message) -> None:
-        """This is asked in its place: a fault rule took a part of it."""
+        """Replace the message, because a fault rule removed a part of it."""
         codec = self.codec
         assert isinstance(codec, WireCodec)
         self.message = message
@@ -159,7 +160,7 @@ class Passing(msgspec.Struct, eq=False):
 
     @property
     def answerless(self) -> bool:
-        """Is no answer due (Produce with acks 0)?"""
+        """Return whether no answer is due (Produce with acks 0)."""
         return self.codec.key == PRODUCE and getattr(self.message, "acks", None) == 0
 
 
@@ -186,7 +187,7 @@ class Dialogue:
         return line
 
     def asked(self, line: Line, frame: bytes, now: int, size: int = 0) -> None:
-        """A request's frame has come. `size`: of the whole, where `frame` may be only its head."""
+        """Note that a request's frame has arrived. `size` is that of the whole, if `frame` is only its head."""
         beat = line.beat
         if beat is not None:
             if beat.held is None and frame[8:] == beat.tail and frame[:4] == beat.head:
@@ -248,7 +249,7 @@ class Dialogue:
         line.pending.clear()
 
     def ended(self) -> None:
-        """Nothing more comes: what the last requests must have done is told."""
+        """Write what the last requests must have done, because nothing more comes."""
         self.tell(self.overheard.settle())
 
     def tell(self, told: Told) -> None:
@@ -257,10 +258,10 @@ class Dialogue:
         for at, effect in told:
             self.record.effects[type(effect)](effect, at)
 
-    # What it is made of: whoever keeps requests back (a fault rule) does it step by step
+    # Single steps, for callers that keep requests back (a fault rule)
 
     def begin(self, call: Passing, now: int) -> None:
-        """Its turn has come: it is read and gets its ticket."""
+        """Begin the request, because its turn has come: it is read and gets its ticket."""
         call.read()
         call.handled = now
         self.counters.handled = call.ticket = self.counters.handled + 1
@@ -279,7 +280,7 @@ class Dialogue:
     def read_answer(self, call: Passing, frame: bytes, now: int) -> Message | None:
         """Return the decoded answer. Return None, with a note, if it cannot be decoded, and None for an API that is not read."""
         if call.codec.opaque and call.codec.key == API_VERSIONS:
-            call.codec = self.codecs[VERSION_0]  # in which a broker answers that has not this version (KIP-511)
+            call.codec = self.codecs[VERSION_0]  # A broker answers in version 0 if it does not have the requested version (KIP-511)
         codec = call.codec
         call.connection.raw_tokens = _expects_raw_tokens(call, frame)
         if isinstance(codec, Opaque):
@@ -294,10 +295,10 @@ class Dialogue:
         """Note what an answer shows of its group."""
         self.tell(self.overheard.answered(call, message, now))
 
-    # Inside
+    # Private methods
 
     def _begin(self, line: Line, now: int) -> None:
-        """The first request that is pending has its turn; those to which no answer is due are over at once."""
+        """Begin the first pending request; requests to which no answer is due are over at once."""
         while line.pending:
             call = line.pending[0]
             self.begin(call, now)
@@ -317,7 +318,7 @@ class Dialogue:
         self._begin(line, now)
 
     def repeated(self, line: Line, beat: Beat, identifier: bytes, asked: int, now: int) -> None:
-        """A heartbeat that repeats the last one, and its answer."""
+        """Note a heartbeat that repeats the last one, and its answer."""
         counters = self.counters
         counters.handled += 1
         counters.replies += 1
@@ -329,13 +330,13 @@ class Dialogue:
             self.journal.append_repeated(burst, 2)
 
     def _forget_beat(self, line: Line, beat: Beat) -> None:
-        """Something else comes: what is held takes the full way."""
+        """Forget the repeated heartbeat, because another request comes. A held one is read in full."""
         line.beat = None
         if beat.held is not None:
             self.asked(line, *beat.held)
 
     def _unseen(self, call: Passing, reason: str, now: int) -> None:
-        """It was answered, or not, and nobody saw it."""
+        """Note that the answer was not seen."""
         self.record.remark(UNSEEN_ANSWER, now, connection=call.connection.number, ticket=call.ticket, reason=reason)
         self._forget(call.connection)
         self._begin(call.connection, now)
@@ -346,7 +347,7 @@ class Dialogue:
             line.waiting -= len(line.pending[0].frame)
 
     def _whose(self, line: Line, frame: bytes, now: int) -> Passing | None:
-        """The request that this is the answer to, open now. None: none that is pending."""
+        """Return the request that this answers, open now, or None if it is not pending."""
         identifier, pending = frame[:4], line.pending
         if not pending or (pending[0].correlation != identifier and all(call.correlation != identifier for call in pending)):
             return None
@@ -356,5 +357,6 @@ class Dialogue:
 
 
 def _expects_raw_tokens(call: Passing, frame: bytes) -> bool:
-    """SaslHandshake v0 answered without an error: what follows are tokens without a header (docs/kafka/security.md, SEC-21)."""
+    """Return whether tokens without a header follow, because SaslHandshake v0 was answered without an error (docs/kafka/security.md,
+    SEC-21)."""
     return call.codec.key == SASL_HANDSHAKE and call.codec.version == 0 and frame[4:6] == b"\0\0"

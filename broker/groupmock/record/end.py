@@ -1,4 +1,4 @@
-"""One socket of a relay: an asyncio protocol that tells its relay what comes and reads while there is no reason not to."""
+"""One socket of a relay: an asyncio protocol that passes what arrives to its relay, and reads while there is no reason not to."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Final, cast
 from ..net.connection import NO_LINGER
 
 WRITE_BUFFER: Final = 262_144
-"""Bytes that a peer has not read above which nothing more is read for it."""
+"""While a peer has not read more bytes than this, nothing more is read for it."""
 
-# Reasons for not reading.
-SLOW_PEER: Final = 1  # the other end's peer does not read
-BEHIND: Final = 2  # the recording of all connections is behind
-WAITING: Final = 4  # enough of this client's requests wait
-TURN: Final = 8  # what this node answered waits for its turn
-UNRECORDED: Final = 16  # the recording of this relay is behind
+# Reasons for not reading
+SLOW_PEER: Final = 1  # The other end's peer does not read
+BEHIND: Final = 2  # The recording of all connections is behind
+WAITING: Final = 4  # Enough of this client's requests wait
+TURN: Final = 8  # This node's answers wait for their turn
+UNRECORDED: Final = 16  # The recording of this relay is behind
 
 
 class End(asyncio.Protocol):
@@ -39,7 +39,7 @@ class End(asyncio.Protocol):
         self.blocked: Callable[[int], None] = lambda size: None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast(asyncio.Transport, transport)  # uvloop's does not derive from asyncio's
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's transport does not derive from asyncio's
         self.transport.set_write_buffer_limits(high=WRITE_BUFFER)
         self.made()
 
@@ -47,7 +47,7 @@ class End(asyncio.Protocol):
         self.takes(data)
 
     def eof_received(self) -> bool:
-        """Its peer sends no more, and may still be written to (but with TLS, where the transport closes itself now)."""
+        """Note that its peer sends no more. The peer may still be written to (but with TLS, where the transport closes itself now)."""
         self.finished = True
         self.finishes(self)
         return self.transport is not None and self.transport.can_write_eof()
@@ -57,7 +57,7 @@ class End(asyncio.Protocol):
         self.over(self, exc)
 
     def pause_writing(self) -> None:
-        """Its peer does not read."""
+        """Stop the other end's reading, because this peer does not read."""
         self.other.pause(SLOW_PEER)
         self.blocked(self.transport.get_write_buffer_size() if self.transport is not None else 0)
 
@@ -65,10 +65,10 @@ class End(asyncio.Protocol):
         """Let the other end go on, because this peer reads again."""
         self.other.resume(SLOW_PEER)
 
-    # What the relay does with it
+    # Methods for the relay
 
     def write(self, data: bytes) -> None:
-        """To its peer; into nothing when that is gone."""
+        """Write to its peer, if that is still connected."""
         if self.transport is not None and not self.lost:
             self.transport.write(data)
 
@@ -78,13 +78,13 @@ class End(asyncio.Protocol):
         self.paused |= reason
 
     def resume(self, reason: int) -> None:
-        """That is no reason any more."""
+        """Remove a reason for not reading."""
         was, self.paused = self.paused, self.paused & ~reason
         if was and not self.paused and self.transport is not None and not self.lost:
             self.transport.resume_reading()
 
     def finish(self) -> bool:
-        """FIN behind what was written. False: this transport cannot, or there is nobody left to hear the rest."""
+        """Send FIN behind what was written. Returns False if this transport cannot, or the peer is gone."""
         if self.transport is None or self.finished or not self.transport.can_write_eof():
             return False
         self.transport.write_eof()

@@ -15,23 +15,23 @@ if TYPE_CHECKING:
 
 MOST_SESSIONS: Final = 1_000
 MOST_PARTITIONS: Final = 100_000
-"""In all sessions; of more the oldest session goes, and one that has more by itself is not kept."""
+"""The most partitions in all sessions; of more the oldest session is forgotten, and a session with more by itself is not kept."""
 FULL: Final = 0
 FINAL: Final = -1
 Named = tuple[str, bytes, int]
-"""Topic, or ""; its id, or zeros; partition."""
+"""A partition: topic or ""; its id, or zeros; number."""
 
 
 class HeardSessions:
-    """The sessions of every node. `name_of`: topic id -> name, where that was told."""
+    """The sessions of every node. `name_of` maps topic ids to names, if known."""
 
     def __init__(self, name_of: Callable[[bytes], str | None]) -> None:
         self._name_of = name_of
         self._sessions: dict[tuple[int, int], dict[Named, None]] = {}
-        self._partitions = 0  # in all of them
+        self._partitions = 0  # The number of partitions in all of them
 
     def asked(self, node: int, request: FetchRequest) -> None:
-        """A fetch goes to its node."""
+        """Note a fetch that goes to its node."""
         place = (node, request.session_id)
         session = self._sessions.get(place)
         if request.session_epoch in (FULL, FINAL) or session is None:
@@ -62,7 +62,7 @@ class HeardSessions:
             self._end(next(iter(self._sessions)))
 
     def partitions(self, node: int, session_id: int) -> Iterator[tuple[str | None, bytes, int]]:
-        """(topic, None where its id names none; topic id; partition) of each partition of that session."""
+        """Yield (topic, or None if its id names none; topic id; partition) of each partition of that session."""
         for topic, topic_id, partition in self._sessions.get((node, session_id), ()):
             yield topic or self._name_of(topic_id), topic_id, partition
 

@@ -1,4 +1,4 @@
-"""A big answer with records on its way to a client: it is read as it passes (`record.abridged`)."""
+"""A big answer with records on its way to a client, which is read as it passes (`record.abridged`)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 class Passage:
-    """A big answer with records on its way to the client. Pieces are kept back while addresses may follow."""
+    """The taker of such an answer. Pieces are kept back while addresses may follow."""
 
     def __init__(self, relay: Relay, codec: WireCodec, size: int) -> None:
         self.relay = relay
         self.abridged = Abridged(codec, size)
         self._kept_back: list[bytes] = []
-        self._held = 0  # bytes that are counted in `House.held`
+        self._held = 0  # Bytes that are counted in `House.held`
 
     def feed(self, data: bytes) -> None:
         """Pass the next bytes on, then digest them: between two pieces others have their turn. Raises Refused."""
@@ -39,7 +39,7 @@ class Passage:
         self.abridged.digest()
 
     def end(self) -> None:
-        """It is whole: with addresses in it, it goes out with ours."""
+        """Send the whole answer. Addresses in it are replaced by ours."""
         if self._kept_back and self._tells():
             frame = b"".join(self._kept_back)[4:]
             self.drop()
@@ -59,7 +59,7 @@ class Passage:
         try:
             return rewrite(codec.key, codec.version, self.abridged.read(), self.relay.house.upstream.translate)
         except CodecError:
-            return False  # told by a note when it is recorded; what cannot be read cannot be changed
+            return False  # A note says so when it is recorded; an answer that cannot be read cannot be changed
 
     def _let_go(self) -> None:
         for data in self._kept_back:

@@ -33,11 +33,12 @@ if TYPE_CHECKING:
 
 FLUSH_EVERY_S: Final = 0.25
 ACCEPT_AT_ONCE: Final = 16
-"""Clients accepted between two turns of the loop: each needs a connection to its node, which takes half a millisecond and a descriptor."""
+"""The most clients that are accepted between two turns of the loop: each needs a connection to its node, which takes half a millisecond
+and a descriptor."""
 CLOSE_WITHIN_S: Final = 1.0
 FINISH_WITHIN_NS: Final = 2_000_000_000
 SLICE_US: Final = 500
-"""Longest stretch of answers that wait for their turn, between two turns of the loop; half of a server's (see `record.work`)."""
+"""The longest stretch of answers that wait for their turn, between two turns of the loop; half of a server's (see `record.work`)."""
 NEW_NODE: Final = "a node of the upstream has a listener from now on"
 NOT_OURS: Final = "an address of the upstream could not be replaced"
 NOT_RECORDED: Final = "the recording ended before everything that had passed by was recorded"
@@ -45,10 +46,8 @@ UNKNOWN_NODES: Final = "the upstream tells nothing before credentials: its nodes
 
 
 class Proxy:
-    """`await start()`, `ready_line()`, `await close()`; one loop, one thread. `on_failure` is called when the journal cannot be written.
-
-    Making one raises BadPlan.
-    """
+    """A recording proxy: `await start()`, `ready_line()`, `await close()`; one loop, one thread. `on_failure` is called when the journal
+    cannot be written. Raises BadPlan."""
 
     def __init__(self, settings: Settings, on_failure: Callable[[], None] = lambda: None) -> None:
         self.settings = settings
@@ -56,7 +55,7 @@ class Proxy:
         self.now = self.clock.now
         self.failure: str | None = None
         self.path = settings.journal
-        """The journal's file; until it is begun perhaps the folder that it will be in."""
+        """The journal's file. Until it is begun it may be the folder for the file."""
         self.upstream = Upstream(settings.host, settings.port, settings.advertise, settings.tls)
         self.upstream.began = self._began
         self.upstream.trouble = partial(self._remark, NOT_OURS)
@@ -76,7 +75,7 @@ class Proxy:
         self._begun = False
 
     async def start(self) -> None:
-        """Reach the cluster, listen, begin the journal. Raises CannotStart, with nothing left open."""
+        """Connect to the cluster, listen, begin the journal. Raises CannotStart, with nothing left open."""
         try:
             for where in self.settings.upstream:
                 self.upstream.add(where)
@@ -88,7 +87,7 @@ class Proxy:
         except CannotStart:
             self.upstream.close()
             raise
-        watched()  # before clients come: it reads the declarations of all APIs
+        watched()  # Before clients come, because it reads the declarations of all APIs
         self._begin_journal()
         if self._striker is not None:
             self._striker.begin()
@@ -100,11 +99,11 @@ class Proxy:
 
     @property
     def bootstrap(self) -> str:
-        """`host:port` of every node, comma separated."""
+        """Return `host:port` of every node, comma separated."""
         return ",".join(node.told for node in self.upstream.nodes)
 
     def ready_line(self) -> bytes:
-        """The one line that is printed when it answers."""
+        """Return the line that is printed when the proxy is ready."""
         nodes = [
             {"id": node.number, "host": node.host, "port": node.port, "upstream": str(node.where)} for node in self.upstream.nodes
         ]  # fmt: skip
@@ -149,7 +148,7 @@ class Proxy:
             relay.serve()
 
     def gone(self, relay: Relay) -> None:
-        """Both its ends are closed."""
+        """Forget a relay, because both its ends are closed."""
         self.relays.pop(relay.number, None)
         if not self.relays:
             self._empty.set()
@@ -157,7 +156,7 @@ class Proxy:
             if node.acceptor is not None:
                 node.acceptor.resume()
 
-    # Inside
+    # Private methods
 
     def _with_rules(self) -> Striker | None:
         if self.settings.plan is None:
@@ -206,7 +205,7 @@ class Proxy:
         self._flusher = asyncio.get_running_loop().call_later(FLUSH_EVERY_S, self._flush_later)
 
     def _began(self, node: Node) -> None:
-        """A node showed up: clients are about to be told of its listener."""
+        """Begin to listen for a new node: clients are about to be told of its listener."""
         if self._begun:
             self._accept(node)
             self.dialogue.record.remark(NEW_NODE, self.now(), node=node.number, upstream=str(node.where), told=node.told)
@@ -230,7 +229,7 @@ class Proxy:
         task.add_done_callback(self._joining.discard)
 
     def _relay(self, node: Node, host: str, port: int) -> Relay:
-        """A careful one where a rule could still strike."""
+        """Return a relay that passes the gate if a rule could still apply, else a plain one."""
         if self._striker is None or self._striker.gate is None:
             return Relay(self, node, self._numbers, host, port)
         from .struck import CarefulRelay
@@ -238,7 +237,7 @@ class Proxy:
         return CarefulRelay(self, self._striker, node, self._numbers, host, port)
 
     async def _join(self, relay: Relay, accepted: socket.socket) -> None:
-        """The node's connection, then the client's: until then the kernel keeps what the client sends."""
+        """Connect to the node, then to the client: until then the kernel keeps what the client sends."""
         where = relay.node.where
         try:
             await self.upstream.connect(lambda: relay.server, where)
@@ -251,7 +250,7 @@ class Proxy:
             return
         try:
             await asyncio.get_running_loop().connect_accepted_socket(lambda: relay.client, accepted)
-        except OSError:  # it was gone before it was ours
+        except OSError:  # The client was gone before its turn
             accepted.close()
             relay.client.lost = True
             relay.shut("client", "the client closed")
@@ -260,7 +259,7 @@ class Proxy:
             relay.client.close()
 
     async def _until_empty(self) -> None:
-        """No connection is left, or the time is over."""
+        """Wait until no connection is left, or the time is over."""
         self._empty.clear()
         if self._joining:
             await asyncio.wait(self._joining, timeout=CLOSE_WITHIN_S)

@@ -1,4 +1,4 @@
-"""Reaching a real cluster: its address, TLS, and what to say where it cannot be reached."""
+"""Reaches a real cluster: its address, TLS, and the sentences for when it cannot be reached."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..server.running import CannotStart
 
 CONNECT_S: Final = 10.0
 TLS_ALERT: Final = b"\x15\x03"
-"""A peer that speaks TLS answers anything else by such a record (RFC 8446, 5.1)."""
+"""The record by which a peer that speaks TLS answers anything else (RFC 8446, 5.1)."""
 
 
 class Where(NamedTuple):
@@ -34,7 +34,7 @@ class Called(NamedTuple):
     tls: str
 
     def speaks_tls(self, where: Where) -> str:
-        """For one that answers plain text by an alert."""
+        """Return the sentence about a peer that answers plain text by an alert."""
         return f"the {self.what} {where} speaks TLS: add {self.tls}"
 
 
@@ -47,7 +47,8 @@ def address(text: str, flag: str) -> Where:
 
 
 def tls_context(wanted: bool, ca: str | None, certificate: str | None, key: str | None, flag: str) -> ssl.SSLContext | None:
-    """How to speak to the cluster, from paths of PEM files; None: in plain text. `flag`: that of TLS. Raises ConfigError."""
+    """Return the TLS context for the cluster, from paths of PEM files, or None for plain text. `flag` is that of TLS. Raises
+    ConfigError."""
     if not (wanted or ca or certificate):
         return None
     try:

@@ -50,19 +50,19 @@ if TYPE_CHECKING:
     from .work import Take, Work
 
 REQUEST_BYTES: Final = 104_857_600
-"""Largest request: Kafka's socket.request.max.bytes, above which the node would close it too."""
+"""The largest request: Kafka's socket.request.max.bytes, above which the node would close the connection, too."""
 ANSWER_BYTES: Final = 268_435_456
-"""Largest answer that is recorded: four times what Kafka's fetch.max.bytes lets a client ask for by default."""
+"""The largest answer that is recorded: four times what Kafka's fetch.max.bytes lets a client ask for by default."""
 MOST_OPEN: Final = 16
-"""Requests of one client that are passed on and not answered and recorded yet."""
+"""The most requests of one client that are passed on and not answered and recorded yet."""
 OPEN_BYTES: Final = 262_144
-"""Bytes of such requests above which no further one is passed on."""
+"""With more bytes of such requests no further one is passed on."""
 AHEAD_BYTES: Final = 65_536
-"""Bytes that wait behind them above which nothing more is read."""
+"""With more bytes waiting behind them nothing more is read."""
 BEHIND_BYTES: Final = 1_048_576
-"""Bytes of one relay that wait to be recorded above which nothing more is read from its ends."""
+"""With more bytes of one relay waiting to be recorded nothing more is read from its ends."""
 BIG_ANSWER: Final = 65_536
-"""One with records and of so many bytes is read as it passes; a smaller one mostly comes in one piece."""
+"""An answer with records and at least so many bytes is read as it passes; a smaller one mostly arrives in one piece."""
 
 NOTHING: Final[deque[bytes]] = deque(maxlen=0)
 """The queue of most relays, because an empty deque for each of them would take 760 bytes."""
@@ -87,7 +87,8 @@ class House(Protocol):
 
 
 class Relay:
-    """`number`: of the connection in this run; `client` and `server`: its two ends; `line`: as the recording has it."""
+    """A relay between a client and a node. `number` is that of the connection in this run; `client` and `server` are its two ends;
+    `line` is the recording's."""
 
     def __init__(self, house: House, node: Node, number: int, host: str, port: int) -> None:
         self.house = house
@@ -95,7 +96,7 @@ class Relay:
         self.number = number
         self.ended = False
         self.line: Line
-        self._known = False  # does the recording know this connection, so that there is a line?
+        self._known = False  # True once the recording knows this connection, so that `line` is set
         self.closing = Closing(self)
         self.client = End(self.from_client, self.closing.finished, self._client_lost)
         self.server = End(self.from_server, self.closing.finished, self.closing.lost)
@@ -103,30 +104,30 @@ class Relay:
         self.client.blocked = self._not_reading
         self._requests = Requests(REQUEST_BYTES, watched(), self._noticed)
         self._answers = Answers(ANSWER_BYTES, self._passes, self._taker)
-        self._asked = Frames(house.held, MOST_READ)  # of the recording, which is later
+        self._asked = Frames(house.held, MOST_READ)  # For the recording, which is later
         self._answered = Frames(house.held, MOST_READ)
-        self._ahead = NOTHING  # of the client, behind the requests that are open
-        self._ahead_at = 0  # of the first of these
+        self._ahead = NOTHING  # The client's requests behind the open ones
+        self._ahead_at = 0  # The position in the first of these
         self._ahead_bytes = 0
-        self._coming: list[bytes] = []  # of the node, until it is this relay's turn: few, since then nothing more is read
+        self._coming: list[bytes] = []  # The node's bytes, until it is this relay's turn: few, because nothing more is read then
         self._coming_at = 0
-        self._unrecorded = 0  # bytes that wait in `House.work`
-        self._unread = 0  # requests that wait there
+        self._unrecorded = 0  # Bytes that wait in `House.work`
+        self._unread = 0  # Requests that wait there
         self._due = False
         self.slow = False
-        """Its last answer took longer than a slice (`net.turns`)."""
+        """True if its last answer took longer than a slice (`net.turns`)."""
         self._later(partial(self._record_open, host, port, house.now()))
 
     # Bytes
 
     def from_client(self, data: bytes) -> None:
-        """To the node, and into the recording: at once where nothing waits and it repeats what was read before."""
+        """Pass bytes to the node and into the recording: at once if nothing waits and they repeat what was read before."""
         beat = self._beat()
         if beat is not None and not (self._asked.cut_bytes or self._ahead) and beat.is_asked(data):
             beat.held = (data[4:], self.house.now())
             self.server.write(data)
             return
-        if self.ended or self.server.finished:  # a node that sends no more answers nothing more
+        if self.ended or self.server.finished:  # A node that sends no more answers nothing more
             return
         at = 0 if self._ahead else self._ask(data, 0)
         if at < len(data):
@@ -138,7 +139,7 @@ class Relay:
                 self.client.pause(WAITING)
 
     def from_server(self, data: bytes) -> None:
-        """To the client, and into the recording."""
+        """Pass bytes to the client and into the recording."""
         beat = self._beat()
         if beat is not None and self._answers.between and not self._coming and beat.is_answered(data):
             asked, now = beat.held[1], self.house.now()  # type: ignore[index]  # it is answered
@@ -159,7 +160,7 @@ class Relay:
             self.house.settle()
 
     def serve(self) -> None:
-        """Hand on answers until this relay's part of the slice is over."""
+        """Pass answers on until this relay's part of the slice is over."""
         self._due = False
         over = self.house.turns.over
         while self._coming:
@@ -173,7 +174,7 @@ class Relay:
             self.closing.go_on()
 
     def relieved(self) -> None:
-        """The recording is not behind any more."""
+        """Read again, because the recording is not behind any more."""
         self.client.resume(BEHIND)
         self.server.resume(BEHIND)
 
@@ -193,7 +194,7 @@ class Relay:
             self._later(partial(self._record_close, by, reason, self.house.now()))
 
     def drop(self) -> None:
-        """Nothing more is passed on."""
+        """Pass nothing more on."""
         self._ahead = NOTHING
         self._coming.clear()
         self._wait(-self._ahead_bytes)
@@ -201,13 +202,13 @@ class Relay:
         self._answers.drop()
 
     def serve_soon(self) -> None:
-        """When it is this relay's turn."""
+        """Be served when it is this relay's turn."""
         if not self._due:
             self._due = True
             self.house.turns.waiting.append(self)
 
     def in_next_turn(self) -> None:
-        """When it is this relay's turn, but not before the loop's next one."""
+        """Be served when it is this relay's turn, but not before the loop's next one."""
         self.serve_soon()
         self.house.turns.order()
 
@@ -216,10 +217,10 @@ class Relay:
 
     @property
     def is_ahead(self) -> bool:
-        """Is there a request that the node is still to be sent?"""
+        """Return whether a request is still to be sent to the node."""
         return bool(self._ahead)
 
-    # Inside
+    # Private methods
 
     def _ask(self, data: bytes, at: int) -> int:
         """Pass requests on, as many as may be open. Return the end of what was passed on; behind it they wait."""
@@ -236,7 +237,7 @@ class Relay:
         return end
 
     def _room(self) -> int:
-        """How many more requests may be open."""
+        """Return how many more requests may be open."""
         pending = self.line.pending if self._known else ()
         open_bytes = self._unrecorded + (self.line.waiting if pending else 0)
         if open_bytes > OPEN_BYTES:
@@ -244,7 +245,7 @@ class Relay:
         return max(MOST_OPEN - self._unread - len(pending), 0)
 
     def _ask_on(self) -> None:
-        """Something was recorded: pass on what waited for that."""
+        """Pass on what waited for the recording."""
         while self._ahead and self._room():
             data, at = self._ahead[0], self._ahead_at
             end = self._ask(data, at)
@@ -259,7 +260,7 @@ class Relay:
         self.closing.pass_finish_on()
 
     def _wait(self, change: int) -> None:
-        """So many more bytes, or fewer, wait for their turn."""
+        """Count bytes that wait for their turn, or wait no more."""
         self._ahead_bytes += change
         self.house.held.bytes += change
 
@@ -276,11 +277,11 @@ class Relay:
             self._coming.insert(0, data)
 
     def _beat(self) -> Beat | None:
-        """The heartbeat of this client, while all that passed by is recorded: rows keep the order in which they were seen."""
+        """Return the heartbeat of this client while all that passed by is recorded, so that rows keep the order in which they were seen."""
         return None if self.house.work.pieces else self.line.beat
 
     def _noticed(self, start: bytes, correlation: bytes) -> None:
-        """A request of an API some of whose answers are changed on the way."""
+        """Note a request of an API some of whose answers are changed on the way."""
         codec = self.house.dialogue.codecs[start]
         if isinstance(codec, WireCodec) and (_changes(codec) or abridges(codec.key)):
             self._answers.wait_for(correlation, codec)
@@ -296,7 +297,7 @@ class Relay:
         self._add(self._take_answered, data, self.house.now())
 
     def tell(self, codec: WireCodec, frame: bytes) -> None:
-        """An answer that may tell addresses. Raises TooManyNodes."""
+        """Pass an answer on that may have addresses. Raises TooManyNodes."""
         message, told = None, frame
         try:
             message = codec.read_answer(frame)
@@ -304,7 +305,7 @@ class Relay:
             if rewrite(codec.key, codec.version, message, self.house.upstream.translate):
                 told = codec.answer(frame[:4], message)[4:]
         except CodecError:
-            message = None  # told by a note when it is recorded; what cannot be read cannot be changed
+            message = None  # A note says so when it is recorded; an answer that cannot be read cannot be changed
         self.client.write(len(told).to_bytes(4, "big") + told)
         self._add(partial(self._record_answer, message), told, self.house.now())
 
@@ -333,7 +334,7 @@ class Relay:
             self.server.pause(BEHIND)
 
     def _recorded(self, size: int) -> None:
-        """So many bytes do not wait any more."""
+        """Note that so many bytes wait no more."""
         self._unrecorded -= size
         if self.client.paused & UNRECORDED and self._unrecorded <= BEHIND_BYTES // 2:
             self.client.resume(UNRECORDED)
@@ -351,7 +352,7 @@ class Relay:
         self._add(take, b"", 0)
 
     def _take_asked(self, data: bytes, now: int, at: int) -> int:
-        """One frame at a time, so that a piece of many costs the others no more than a slice. The usual piece is one."""
+        """Record one frame at a time, so that a piece of many costs the others no more than a slice. The usual piece is one frame."""
         if not at and not self._asked.cut_bytes and len(data) >= 4 and _length(data)[0] == len(data) - 4:
             self._read_asked(data[4:], len(data) - 4, now)
             return len(data)
@@ -362,7 +363,7 @@ class Relay:
 
     def _read_asked(self, frame: bytes, size: int, now: int) -> None:
         line = self.line
-        line.node = self.node.number  # it may have been learned since
+        line.node = self.node.number  # The id may have been learned since
         self._unread -= 1
         self.house.dialogue.asked(line, frame, now, size)
 
@@ -387,7 +388,7 @@ class Relay:
         try:
             message = abridged.read()
         except CodecError:
-            message = None  # what is wrong with it is found once more, and told
+            message = None  # The recording finds the same mistake once more, and notes it
         self.house.dialogue.answered(self.line, frame, now, message, abridged.size - 4)
         return len(frame)
 
@@ -406,7 +407,7 @@ class Relay:
         self.house.dialogue.closed(self.line, by, reason, now, cut)
 
     def _cut_bytes(self) -> int:
-        """Bytes that have come of a request whose rest has not."""
+        """Return the bytes that have arrived of an incomplete request."""
         return self._asked.cut_bytes
 
     def _remark(self, what: str, now: int, **fields: Any) -> None:
@@ -418,5 +419,5 @@ def _too_long(size: int) -> str:
 
 
 def _changes(codec: WireCodec) -> bool:
-    """Are answers of this API changed on the way?"""
+    """Return whether answers of this API are changed on the way."""
     return codec.key == API_VERSIONS or tells_addresses(codec.key, codec.version)

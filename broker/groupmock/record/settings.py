@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 class Settings(NamedTuple):
-    """`port` 0: a free one each; `journal`: a path; `tls`: how to speak to the upstream, None: in plain text."""
+    """Settings of a recording. `port` 0: a free one for each node; `journal`: a path; `tls`: how to speak to the upstream, None for
+    plain text."""
 
     upstream: Sequence[Where]
     journal: str

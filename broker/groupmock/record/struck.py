@@ -43,22 +43,22 @@ if TYPE_CHECKING:
     from .upstream import Node
 
 MOST_TOPICS: Final = 20_000
-"""Topic ids whose names are remembered."""
+"""The most topic ids whose names are remembered."""
 
 
 class StruckLine(Line):
-    """A line that rules can strike."""
+    """A connection to which rules can apply."""
 
     __slots__ = ("relay", "run")
 
     def __init__(self, relay: CarefulRelay, number: int, node: int | None, host: str, port: int) -> None:
         super().__init__(number, node, host, port)
         self.relay = relay
-        self.run = None  # nothing is repeated here (`net.gated`)
+        self.run = None  # Nothing is repeated here (`net.gated`)
 
     @property
     def unanswered(self) -> bool:
-        """Does a request wait for its answer?"""
+        """Return whether a request waits for its answer."""
         return self.relay.call is not None
 
     def answer(self, frame: bytes) -> None:
@@ -66,23 +66,23 @@ class StruckLine(Line):
         self.relay.client.write(frame)
 
     def wedge(self) -> None:
-        """Its request will never be answered: open and mute."""
+        """Note that its request will never be answered: open and mute."""
         self.relay.wedged = True
         self.relay.go_on()
 
 
 class Open(dict[int, Passing]):
-    """Ticket -> the request that is open under it."""
+    """Maps tickets to open requests."""
 
     def close(self, ticket: int) -> Passing | None:
-        """It is open no more."""
+        """Remove and return the request of a ticket."""
         call = self.pop(ticket, None)
         if call is not None:
             _relay(call).call = None
         return call
 
     def reopen(self, call: Passing) -> None:
-        """It was answered, and its connection is to wait all the same."""
+        """Open a request again that was answered, because its connection must wait all the same."""
         self[call.ticket] = _relay(call).call = call
 
 
@@ -109,7 +109,7 @@ class Striker:
         self._check(plan, origin)
 
     def begin(self) -> None:
-        """The rules are rows of the journal, as everywhere."""
+        """Write the rules as rows of the journal, as everywhere."""
         for command in self._commands:
             self.rules.command(command, self.now())
 
@@ -125,7 +125,7 @@ class Striker:
         self.house.settle()
 
     def apply(self, call: Passing, now: int) -> None:
-        """A request that passed the gate goes to the node."""
+        """Send a request that passed the gate to the node."""
         if not call.recorded:
             self.dialogue.note_request(call)
         self.dialogue.note_effect(call)
@@ -138,7 +138,7 @@ class Striker:
             self.go_on(call.connection)
 
     def deliver(self, reply: Reply, now: int) -> None:
-        """An answer that passed it goes to the client, as the node gave it unless a rule changed it."""
+        """Send an answer that passed the gate to the client, as the node gave it unless a rule changed it."""
         call = self.tickets.close(reply.ticket)
         if call is None:
             return
@@ -164,11 +164,11 @@ class Striker:
                     cast(StruckLine, call.connection).wedge()
 
     def steer(self, command: Command, now: int) -> Effects:
-        """There is no coordinator of ours (see `_refuse_steering`)."""
+        """Do nothing, because there is no coordinator of ours (see `_refuse_steering`)."""
         raise ValueError("a recording steers nothing")
 
     def go_on(self, connection: Any) -> None:
-        """Its request is dealt with: the next one, when it is the connection's turn."""
+        """Take the connection's next request, when it is its turn, because the one before is done."""
         connection.relay.go_on()
 
     def shut(self, connection: Any, reason: str, linger: bool = True, now: int | None = None) -> None:
@@ -179,15 +179,15 @@ class Striker:
         connection.relay.reset(reason)
 
     def learn(self, message: Any) -> None:
-        """Topic ids have names in Metadata alone (KIP-516)."""
+        """Learn topic names, which are in Metadata alone (KIP-516)."""
         for topic in message.topics:
             if topic.name and len(self._topics) < MOST_TOPICS:
                 self._topics[topic.topic_id] = topic.name
 
-    # Inside
+    # Private methods
 
     def _answer(self, reply: Reply, now: int) -> None:
-        """Through the gate's other side, as an answer of ours would go."""
+        """Pass an answer through the gate's other side, as an answer of ours would go."""
         call = self.tickets.get(reply.ticket)
         if call is None or self.gate is None or self.gate.after(call, reply, now):
             self.deliver(reply, now)
@@ -200,13 +200,13 @@ class Striker:
         return GroupFacts(group.state, group.leader, instances, lambda member_id: None)
 
     def _check(self, plan: Plan, origin: str) -> None:
-        """All of it, before anything is started."""
+        """Check all rules before anything is started."""
         self.rules.registry.add_all(plan.rule, origin)
         self.rules.registry.clear()
 
 
 class CarefulRelay(Relay):
-    """A relay whose frames pass the gate one at a time. `call`: the request that is open; `wedged`: it will never be answered."""
+    """A relay whose frames pass the gate one at a time. `call` is the open request; `wedged`: it will never be answered."""
 
     def __init__(self, house: House, striker: Striker, node: Node, number: int, host: str, port: int) -> None:
         self.striker = striker
@@ -216,10 +216,10 @@ class CarefulRelay(Relay):
         self.wedged = False
         self._inbox = Inbox(REQUEST_BYTES)
         self._frames = Framer(ANSWER_BYTES)
-        self._counted = 0  # bytes that are counted in `House.held`
+        self._counted = 0  # Bytes that are counted in `House.held`
 
     def from_client(self, data: bytes) -> None:
-        """Requests wait for their turn."""
+        """Keep requests until their turn."""
         if self.ended or self.server.finished:
             return
         self._inbox.keep(data, self.house.now())
@@ -237,7 +237,7 @@ class CarefulRelay(Relay):
         self._count()
 
     def serve(self) -> None:
-        """Answers, and the next requests until one waits for its answer, while it is this relay's turn."""
+        """Pass answers on, and the next requests until one waits for its answer, while it is this relay's turn."""
         self._due = False
         over, began = self.house.turns.over, monotonic_ns()
         while not self.ended:
@@ -256,7 +256,7 @@ class CarefulRelay(Relay):
         self.closing.pass_finish_on()
 
     def go_on(self) -> None:
-        """Its request is dealt with."""
+        """Go on, because its request is done."""
         if self._inbox.waiting or self.closing.finishing:
             self.serve_soon()
 
@@ -277,7 +277,7 @@ class CarefulRelay(Relay):
             self.striker.tickets.close(self.call.ticket)
 
     def drop(self) -> None:
-        """Nothing more is passed on."""
+        """Pass nothing more on."""
         super().drop()
         self._inbox = Inbox(REQUEST_BYTES)
         self._frames = Framer(ANSWER_BYTES)
@@ -286,14 +286,14 @@ class CarefulRelay(Relay):
 
     @property
     def is_ahead(self) -> bool:
-        """Is there a request that the node is still to be sent?"""
+        """Return whether a request is still to be sent to the node."""
         held = self.call is not None and self.call.held_by is not None
         return not self.wedged and (held or self._inbox.waiting > 0)
 
-    # Inside
+    # Private methods
 
     def _serve_next(self) -> bool:
-        """The next request, if one is whole."""
+        """Take the next request, if one is whole."""
         try:
             found = self._inbox.pop()
         except FrameError as broken:
@@ -304,7 +304,7 @@ class CarefulRelay(Relay):
         return found is not None
 
     def _hand_on(self) -> None:
-        """The next answer, if it is whole."""
+        """Pass the next answer on, if it is whole."""
         data = self._coming.pop(0)
         try:
             frame, at = self._frames.next(data, self._coming_at)
@@ -353,7 +353,7 @@ class CarefulRelay(Relay):
         call = Passing(line, striker.dialogue.codecs[frame[:4]], frame, received)
         striker.dialogue.begin(call, now)
         striker.tickets.reopen(call)
-        # What could not be read meets no rule
+        # No rule applies to a request that could not be read
         if call.message is None or striker.gate is None or striker.gate.before(call, now):
             striker.apply(call, now)
 
@@ -385,7 +385,7 @@ class CarefulRelay(Relay):
         changed = rewrite(codec.key, codec.version, message, self.house.upstream.translate)
         return codec.answer(frame[:4], message)[4:] if changed else frame
 
-    # The recording: nothing is put off, since rules decide by what was seen so far
+    # The recording, at once, because rules decide by what was seen so far
 
     def _record_open(self, host: str, port: int, now: int) -> None:
         line = StruckLine(self, self.number, self.node.number, java_host(host), port)

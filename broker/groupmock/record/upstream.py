@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 UPSTREAM: Final = Called("upstream", "--upstream", "--tls")
 MOST_NODES: Final = 1000
-"""A cluster that tells of more is not believed: each one is a listener."""
+"""The most nodes of a cluster, because each one is a listener."""
 VERSION: Final = 4
 """The version of Metadata to ask: every broker since 0.11 has it."""
 MOST_BYTES: Final = 16_777_216
@@ -55,12 +55,12 @@ class Node:
 
     @property
     def told(self) -> str:
-        """`host:port` as clients are told."""
+        """Return `host:port` as clients are told."""
         return f"{bracketed(self.host)}:{self.port}"
 
 
 class Upstream:
-    """Every node that is known. `began(node)` is called for one whose listener was just made; `trouble(sentence)` where there is none."""
+    """Every known node. `began(node)` is called for a node whose listener was just made; `trouble(sentence)` if there is none."""
 
     def __init__(self, host: str, port: int, advertise: Address | None, tls: ssl.SSLContext | None) -> None:
         self.nodes: list[Node] = []
@@ -70,10 +70,10 @@ class Upstream:
         self._host = host
         self._port = port
         self._advertise = advertise
-        self._without: set[tuple[int, Where]] = set()  # nodes for which there is no listener, each told once
+        self._without: set[tuple[int, Where]] = set()  # Nodes without a listener, each reported once
 
     def add(self, where: Where, number: int | None = None) -> Node:
-        """Listen for it: on the next port, or on a free one. Raises OSError."""
+        """Listen for the node: on the next port, or on a free one. Raises OSError."""
         listener = listen(self._host, self._port + len(self.nodes) if self._port else 0)
         host, port = self._host, listener.getsockname()[1]
         if self._advertise is not None:
@@ -85,7 +85,7 @@ class Upstream:
         return node
 
     def expect(self, message: Message, where: Where) -> None:
-        """The node at `where` answered this: raises TooManyNodes before one of the brokers that it names gets a listener."""
+        """Check an answer of the node at `where`: raises TooManyNodes before one of the brokers that it names gets a listener."""
         named = len(getattr(message, "brokers", ()))
         if named > MOST_NODES:
             raise TooManyNodes(
@@ -98,7 +98,7 @@ class Upstream:
         return (host, port) if node is None else (node.host, node.port)
 
     def known(self, number: int, where: Where) -> Node | None:
-        """The node of that id there; new ones get a listener. None: it could not be had."""
+        """Return the node of that id there; a new one gets a listener. Returns None if it could not have one."""
         node = next((each for each in self.nodes if each.number == number), None)
         if node is None:
             node = next((each for each in self.nodes if each.number is None and each.where == where), None)
@@ -117,20 +117,20 @@ class Upstream:
                 node.listener.close()
 
     async def connect(self, protocol: Callable[[], Any], where: Where) -> None:
-        """A connection to a node. Raises OSError (ssl.SSLError, TimeoutError among them)."""
+        """Connect to a node. Raises OSError (ssl.SSLError, TimeoutError among them)."""
         async with asyncio.timeout(CONNECT_S):
             name = where.host if self.tls is not None else None
             await asyncio.get_running_loop().create_connection(protocol, where.host, where.port, ssl=self.tls, server_hostname=name)
 
     async def ask(self, where: Where) -> None:
-        """Learn who is there, so far as it says so without credentials. Raises CannotStart when it cannot be reached."""
+        """Learn the nodes, if the cluster answers without credentials. Raises CannotStart when it cannot be reached."""
         reader, writer = await reach(where, self.tls, UPSTREAM)
         try:
             await self._ask_metadata(where, reader, writer)
         finally:
             writer.close()
 
-    # Inside
+    # Private methods
 
     async def _ask_metadata(self, where: Where, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Ask the node for the cluster's nodes. A node that wants credentials first hangs up: then its clients' answers will tell."""

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 REQUEST_ELEMENTS: Final = 30_000
 ANSWER_ELEMENTS: Final = 1_000_000
-"""Most array elements of one message that are read for its rows: of a request as many as a server of ours reads (`net.limits`), of an
-answer more, because the Metadata of a large cluster has some 10^5 of them."""
+"""The most array elements of one answer that are read for its rows. A request has as many as a server of ours reads (`net.limits`); an
+answer has more, because the Metadata of a large cluster has some 10^5 of them."""
 HEADER_BYTES: Final = 10
-"""Key, version, correlation id, length of the client id: in every version of the header (KIP-482)."""
+"""Key, version, correlation id, and length of the client id: they are in every version of the header (KIP-482)."""
 
 
 class WireCodec(ApiCodec):
-    """One API in one version that the codec knows: its answers can be read too."""
+    """An API in a version that the codec knows, so that its answers can be read, too."""
 
     opaque: Final = False
 
@@ -40,7 +40,7 @@ class WireCodec(ApiCodec):
         self._answer_header = response_header_version(key, version)
 
     def read_answer(self, frame: bytes) -> Message:
-        """The message in an answer's frame (without its length). Raises DecodeError; bytes left over are refused, as clients do."""
+        """Return the message in an answer's frame (without its length). Raises DecodeError; bytes left over are refused, as clients do."""
         _, _, at = decode_response_header(frame, self._answer_header)
         message, end = self._decode_answer(frame, at)
         if end != len(frame):
@@ -48,7 +48,7 @@ class WireCodec(ApiCodec):
         return message
 
     def asking(self, frame: bytes, message: Message) -> bytes:
-        """A request's frame (without its length) with another message behind its header."""
+        """Return a request's frame (without its length) with another message behind its header."""
         return frame[: self.header(frame)[1]] + APIS[self.key].request.encode(self.version, message)
 
     @cached_property
@@ -62,7 +62,7 @@ class Opaque:
     opaque: Final = True
 
     def __init__(self, key: int, version: int, size: int = 0) -> None:
-        """`size`: of a request that is too long to be read."""
+        """`size` is that of a request that is too long to be read."""
         self.key = key
         self.version = version
         known = key in APIS
@@ -82,10 +82,10 @@ Codec = WireCodec | Opaque
 
 
 class WireCodecs(dict[bytes, Codec]):
-    """First four bytes of a request's frame (key and version) -> its codec, made at first use; at most `MOST` of them."""
+    """Maps the first four bytes of a request's frame (key and version) to its codec, made at first use; at most `MOST` of them."""
 
     MOST: Final = 4096
-    """More pairs than Kafka has: a peer that makes them up must not fill the memory."""
+    """The limit is above the pairs that Kafka has, because a peer that makes them up must not fill the memory."""
 
     def __missing__(self, start: bytes) -> Codec:
         key, version = int.from_bytes(start[:2], "big", signed=True), int.from_bytes(start[2:], "big", signed=True)
@@ -107,7 +107,8 @@ def client_id_of(frame: bytes) -> str | None:
 
 
 def plausible(frame: bytes) -> bool:
-    """Could this be a request, and no raw SASL token? Only asked where tokens may come (SaslHandshake v0, docs/kafka/security.md)."""
+    """Return whether this could be a request, and no raw SASL token. It is only asked where tokens may come (SaslHandshake v0,
+    docs/kafka/security.md)."""
     if len(frame) < HEADER_BYTES:
         return False
     key, version = int.from_bytes(frame[:2], "big"), int.from_bytes(frame[2:4], "big")

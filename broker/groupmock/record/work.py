@@ -18,13 +18,13 @@ EACH: Final = 128
 PAUSE_S: Final = 0.001
 """Pieces that arrive within this time are handled together, because a turn for each would cost more than the work."""
 SLICE_NS: Final = 500_000
-"""Longest stretch of this work between two turns of the loop: half of a server's (`net.limits`, groupmock.requests.slice.us), because a
-request that passes by and its answer need a turn each."""
+"""The longest stretch of this work between two turns of the loop: half of a server's (`net.limits`, groupmock.requests.slice.us),
+because a request that passes by and its answer need a turn each."""
 
 Take = Callable[[bytes, int, int], int]
-"""(data, when it came, how much of it is dealt with) -> how much is then; called until that is all of it."""
+"""Takes (data, time of arrival, how much of it is done) and returns how much is done then; it is called until that is all of it."""
 Done = Callable[[int], None]
-"""Called with the length of a piece that is dealt with."""
+"""Called with the length of a piece that is done."""
 
 
 class Work:
@@ -36,11 +36,11 @@ class Work:
         self._most = most
         self._relieved = relieved
         self.pieces: deque[tuple[Take, bytes, int, Done]] = deque()
-        self._at = 0  # of the first
+        self._at = 0  # How much of the first piece is done
         self._ordered = False
 
     def add(self, take: Take, data: bytes, now: int, done: Done) -> None:
-        """To be done soon, after all that was added before."""
+        """Add a piece, to be done after all that was added before."""
         self.pieces.append((take, data, now, done))
         self.waiting += len(data) + EACH
         if self.waiting > self._most:
