@@ -19,31 +19,34 @@ from groupmock.text.bounded import MAX_BYTES, MAX_DEPTH, MAX_PARTS
 from .markdown import cell, notice, table
 
 CONTROL = """
-`groupmock serve --control PORT` (or `run --control PORT`) serves it beside the cluster, on loopback; port 0 picks a free one. The line that
-`serve` prints when it is ready has the URL as `control`. It needs the extra `control` ([install](../start/first-steps.md#install)). With
-`--token TOKEN` every request must carry `Authorization: Bearer TOKEN`; on any address but loopback a token is required. Whoever
-lists the processes of the machine sees a flag: `GROUPMOCK_TOKEN`, or `token` in the file of `--config`, keeps it apart. It is printed
-nowhere. Requests that a web page of another site makes (`Origin`, `Sec-Fetch-Site`, `Host`) are refused, whatever their method.
+`groupmock serve --control PORT` (or `run --control PORT`) serves the control API beside the cluster, on loopback; port
+0 picks a free one. The ready line of `serve` has the URL as `control`. The API needs the extra `control`
+([install](../start/first-steps.md#install)). With
+`--token TOKEN` every request must carry `Authorization: Bearer TOKEN`; on any address but loopback a token is required. A list of the
+machine's processes
+shows flags; `GROUPMOCK_TOKEN`, or `token` in the file of `--config`, keeps the token secret. It is printed nowhere. Requests from web
+pages of other sites (`Origin`, `Sec-Fetch-Site`, `Host`) are refused, whatever their method.
 
 Bodies and answers are JSON; times are milliseconds, the `timeout` of a wait seconds, `t` of rows nanoseconds
-since the start. What cannot be done is answered with one
-sentence, `{"error": ...}`, and nothing is changed: 400 something in the request is wrong, 401 no token, 403 a page of another site asks,
-404 there is no such thing (the sentence says what there is), 405 the path takes another method, 408 what was waited for did not happen
-in time, 409 it is not in a state in which that can be done, 413 the body is too large, 415 it is packed, 503 too many wait.
+since the start. A refused request gets one sentence, `{"error": ...}`, and changes nothing: 400 the request is wrong,
+401 no token, 403 a page of another site asks, 404 unknown name (the sentence lists the known ones), 405 the path takes
+another method, 408 the wait timed out, 409 impossible in the current state, 413 the body is too large, 415 the body is
+compressed, 503 too many waits.
 
-What a client may ask of it is bounded, since it shares a thread with Kafka's port: a body has at most BYTES bytes (one of
-JSON Lines LINES MiB) and is not packed; its JSON or TOML is at most DEPTH deep, a key of TOML has at most PARTS parts; RULES fault rules
-are registered at a time, 100 texts of 300 characters in one condition. A request that was begun has HALF s to be there as a whole, a
-connection that is not used is closed after IDLE s, as is one whose answer is not read for UNREAD s; VISITORS connections are served at a
-time, of which WAITS may wait for rows. A wait costs other clients next to nothing; it ends when its client hangs up.
+Requests are bounded, because the API shares a thread with Kafka's port: a body has at most BYTES bytes (one of
+JSON Lines LINES MiB) and is not compressed; its JSON or TOML is at most DEPTH deep, a key of TOML has at most PARTS parts; RULES fault
+rules
+are registered at a time, 100 texts of 300 characters in one condition. A request must be complete HALF s after its first byte. A connection
+is closed if it is idle for IDLE s, or if its answer is not read for UNREAD s; VISITORS connections are served at a
+time, of which WAITS may wait for rows. A wait costs other clients almost nothing; it ends when its client closes the connection.
 
-A command answers `{"seq": N}`, the number of its row in the journal. What it causes is written in later rows, so
-`/v1/journal/wait?since=N&...` waits for an effect. Journal queries see the rows that are kept in memory: the last 8 MiB, without
-heartbeats that changed nothing. `/openapi.json` describes all of it to machines; the verbs `groupmock topic`, `group`, `faults`,
+A command returns `{"seq": N}`, the number of its row in the journal. Its effects are later rows, so
+`/v1/journal/wait?since=N&...` waits for an effect. Journal queries read the rows in memory: the last 8 MiB, without
+heartbeats that changed nothing. `/openapi.json` describes the whole API for programs; the verbs `groupmock topic`, `group`, `faults`,
 `transaction`, `cluster`, `records` and `journal` are the same routes as commands, with `--control URL` or the variable
 `GROUPMOCK_CONTROL_URL`. In a container: `--control 0.0.0.0:9093 --token TOKEN`, and publish the port.
 
-In process, `Broker(control=0).control` is the URL, and `Broker` and the fixture `groupmock` have the same as
+In process, `Broker(control=0).control` is the URL, and `Broker` and the fixture `groupmock` have the same commands as
 [methods](python.md).
 """.strip()
 

@@ -13,8 +13,9 @@ from .markdown import cell, notice, table
 
 READING: Final = """\
 The verbs `story`, `journal`, `replay` and `audit` [read a journal file](../how-to/journal-files.md), plain or packed. In Python
-`groupmock.journal.read` reads a whole journal, `groupmock.journal.follow` one that is being written, and `groupmock.rounds` makes
-rebalances of the rows: why, how long, who joined when, what each member had and has, what nobody owned meanwhile.
+`groupmock.journal.read` reads a whole journal, `groupmock.journal.follow` one that is being written, and `groupmock.rounds`
+makes rebalances of the rows: their cause, their duration, the time of each join, each member's partitions before and after, and
+the partitions without an owner.
 
 ```python
 from groupmock.journal.read import read
@@ -27,19 +28,21 @@ for each in rebalances(read("journal.jsonl")[1]):
 ABOUT_THE_FILE: Final = f"""\
 ## The file
 
-Lines are printable ASCII: all else is `\\uXXXX`, so that a line is a line for every reader and a terminal obeys none (journals of older
-versions are UTF-8 and read the same). Rows are handed to the kernel whole, at least every quarter of a second; after `kill -9` the last
+Lines are printable ASCII with `\\uXXXX` for all other characters, so that every reader sees the same lines and no terminal interprets
+them (journals of older
+versions are UTF-8 and read the same). Whole rows are written at least every quarter of a second; after `kill -9` the last
 line may be cut, which readers report (`cut`). A line in the middle that cannot be read (no JSON, not UTF-8, nested too deep) is reported
 too (`broken`), and the rest is read. The file is locked while it is written: a second server on it does not start.
 
-`--journal-max-bytes` limits the file. It keeps whole rows; in the place of the first that does not fit stands a `note` whose `what` is
-`{LEFT_OUT}`, with `first`, its number, and `max_bytes`. At the end of the run a second one has `rows`, how many are
-not there. The server goes on, and its log says so. `JournalReader` and `Follower` give both notes as `left_out`, not as rows; such a
-journal is replayed as far as it goes (`ReplayResult.left_out` says what is not), and the pipeline takes what is there as that of a run that
-did not end."""
+`--journal-max-bytes` limits the file. It keeps whole rows; the first row that does not fit is replaced by a `note` whose `what` is
+`{LEFT_OUT}`, with `first`, the number of that row, and `max_bytes`. At the end of the run a second note has `rows`, the number of
+missing rows. The server goes on, and its log reports the limit. `JournalReader` and `Follower` give both notes as `left_out`, not as
+rows; such a
+journal is replayed as far as it goes (`ReplayResult.left_out` names the missing rows), and the pipeline treats the run as one that did
+not end."""
 
 ABOUT_CAUSES: Final = """\
-`cause` of `moved` and `member` rows is one of these words; `reason` says the same to people, and may be put in other words at any time."""
+`cause` of `moved` and `member` rows is one of these words; `reason` is the same for human readers, and its words may change at any time."""
 
 ABOUT_TRANSACTIONS: Final = """\
 Of transactional ids there are notes: `transaction_moved` (`before` and `after` are states as DescribeTransactions has them, empty for an id

@@ -21,10 +21,12 @@ LARGE: Final = "scenarios-large.json"
 TWINS: Final = ("aiokafka-twin", "scripted-twin", "aiokafka", "kafka-python", "connect", "scripted", "confluent-kafka")
 
 ABOUT: Final = """
-"Incremental Cooperative Rebalancing" ends each of its designs with Characteristics: what a Kubernetes process death, a rolling bounce
-and scaling up or down cost, in the words YES and IMPROVED. Here is that table with figures. `groupmock scenario` plays each scenario
-with stock clients over TCP (`--live`), a process per member, and with scripted members on a virtual clock (`--virtual`): the same policy
-code, the same core and driver, a thousand members if need be. What is measured comes from the journal alone.
+"Incremental Cooperative Rebalancing" ends each of its designs with Characteristics: it rates the cost of a Kubernetes
+process death, a rolling bounce and scaling up or down with YES and IMPROVED. This page has that table with figures. `groupmock
+scenario` plays each scenario
+with stock clients over TCP (`--live`), a process per member, and with scripted members on a virtual clock (`--virtual`): the same
+policy code, the same core
+and driver, with up to a thousand members and more. All figures come from the journal.
 
 ```console
 $ groupmock scenario list
@@ -33,19 +35,20 @@ $ groupmock scenario run death-in-time --live --protocol design-2/aiokafka --jou
 $ groupmock scenario table --live --agree --json measured.json
 ```
 
-Every run must keep [the invariants](../how-to/cooperative.md#checked-invariants), and no run may lose a record. With twin consumers
-only records of a process that was killed may come twice. With `--agree`, a live run and the virtual run of the same scenario must count the
-same moves and the same rounds; one that does not is played again alone, twice at most, because on a busy machine a process may come back
-too late. Exit code 1 means that one of these did not hold.
+Every run must keep [the invariants](../how-to/cooperative.md#checked-invariants), and no run may lose a record. With
+twin consumers only records of a killed process may be delivered twice. With `--agree`, a live run and the virtual run of the same
+scenario must
+have the same number of moves and rounds. A live run that differs is repeated alone, twice at most, because on a busy machine a process may
+come back too late. Exit code 1 means that one of these conditions failed.
 """.strip()
 
 READING: Final = """
 A cell has the design document's word, if it has one for that line; the partitions that moved to another process; and the partition-seconds
 in which records waited. Designs II and III wait on purpose: the partitions of a departed process are kept for it. If it comes back, nothing
-moves; if it does not, the delay is lost. Consumers of both libraries deliver nothing while a round is under way, with any assignor. A
-[twin](../reference/glossary.md#twin) does deliver, so its partition-seconds are those of partitions that really moved. In a consumer group
-(KIP-848: `group.protocol=consumer`, the broker assigns by `uniform`) nobody stops for the others: what waits is what moves, and what a
-killed process had until its session is over; it is kept for nobody.
+moves; if it does not, the delay is lost. Consumers of both libraries deliver nothing during a round, with any assignor. A
+[twin](../reference/glossary.md#twin) delivers, so that its partition-seconds are those of partitions that really moved. In a consumer group
+(KIP-848: `group.protocol=consumer`, the broker assigns by `uniform`) no member stops for the others: only partitions that move wait, and
+those of a killed process until its session ends. They are kept for no member.
 """.strip()
 
 
@@ -60,7 +63,7 @@ def page(folder: Path) -> str:
     if live is not None:
         parts += ["## Live", sizes(live), _lines(characteristics(live)), READING, "With twins:", _lines(characteristics(live, TWINS))]
         parts += ["## Live and virtual", *_agreement(live)]
-    parts += ["## What is measured", _measured()]
+    parts += ["## The figures", _measured()]
     if large is not None:
         parts += ["## A large group, virtual", sizes(large), _lines(characteristics(large))]
     if live is not None:
@@ -104,7 +107,7 @@ def _agreement(live: ScenarioResults) -> Iterator[str]:
     )
     rest = [each for each in live.results if each.agreed is False or each.broken or each.figures is None]
     if rest:
-        yield "The others, and what was not as it should be:"
+        yield "The other runs, with their deviations:"
         yield _lines(f"- {each.scenario}, {TITLES[each.protocol]}, {each.client}: {'; '.join(_wrong(each))}" for each in rest)
 
 

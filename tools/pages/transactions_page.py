@@ -17,47 +17,50 @@ ONE_ID: Final = "aiokafka-one-id"
 CLIENTS: Final = ("aiokafka", "confluent-kafka", "java")
 SOURCES: Final = "https://github.com/groupmock/groupmock/blob/main/tests/interop/members"
 ABOUT: Final = f"""\
-Two or three members of one client read from one topic, write what they read to another, and commit their offsets in the same transaction:
-an exactly-once service as the documentation of each library writes it. Members are processes
+Two or three members of one client read from one topic, write the records to another, and commit their offsets in the
+same transaction: an exactly-once service as the documentation of each library describes it. Members are processes
 ([Python]({SOURCES}/python/transformer.py), [Java]({SOURCES}/java/src/main/java/groupmock/interop/Transformer.java)) that
-end when they cannot go on; a supervisor starts them again. Each history is drawn from a seed (`tests/support/transaction_histories.py`):
+end when they cannot go on; a supervisor starts them again. A seed determines each history (`tests/support/transaction_histories.py`):
 
-- on any broker members are killed (SIGKILL), paused for longer than a session and perhaps than their transaction may take, closed, and
+- On any broker members are killed (SIGKILL), paused for longer than a session and perhaps than the transaction timeout, closed, and
   doubled: a twin with the same transactional id, or one in the place of a zombie that then wakes up;
-- on groupmock faults strike as well (up to four random rules and often a ready plan: errors that a broker may answer, lost answers, broken
+- On groupmock faults strike as well (up to four random rules and often a ready plan: errors that a broker may answer, lost answers, broken
   connections, delays, a fence, a timeout, markers that come late, a coordinator that moves), and an operator aborts, fences, moves,
   rebalances and stops nodes.
 
-Then nothing is broken any more, everybody catches up, the last transaction is over, and what a reader of committed records gets is held
-against what was put in. *Exact*: each record once and no other, and just what lies below the committed offsets
+Then all faults end, the members catch up, the last transaction ends, and the committed output is compared with the input. *Exact*
+means that each record was read once and no other, and exactly the records below the committed offsets
 (`tests/support/exactly_once.py`)."""
 LEGEND: Final = """\
-Seeds from 1 on. *Steps*: what people and operators did. *Members that ended* are those that had to, fenced or not answered for long; each
-was started again. *Stalls*: nothing was broken any more, and for 30 s nobody got anywhere; all were restarted then. *Rules broken*: of
-those of the audit about whose offsets these are (CLIENT-45), where reading begins and about fenced producers, judged by the journal."""
+The seeds begin at 1. *Steps* are the actions of users and operators. *Members that ended* had to end, because they were
+fenced or had no answer for long; each was restarted. *Stalls* are times of 30 s without progress although no fault was
+left; all members were restarted then. *Rules broken* are rules of the audit about the group of offsets (CLIENT-45), the
+begin of reading and fenced producers, judged by the journal."""
 ZOMBIES: Final = """\
-Two members that are paused in turn, four times, each for longer than its session, and no fault: when one wakes up the other has its
-partitions, and it still has records that it had fetched before."""
+Two members are paused in turn, four times, each for longer than its session, without faults. When one wakes up, the
+other has its partitions, and it still has records that it fetched before."""
 PLANNED: Final = """\
-Two members, one [plan](../how-to/faults.md#ready-plans), nothing else that breaks; in quotes what a member said."""
+Two members run under one [plan](../how-to/faults.md#ready-plans) without other faults; the quotes are errors of a member."""
 FINDINGS: Final = """\
-- aiokafka 0.14.0 sends offsets without the group's metadata (TxnOffsetCommit v0; KIP-447), so the group cannot refuse those of a member
-  that lost its partition. The program therefore has a transactional id for each partition, which a new owner takes before it looks at the
-  committed offset. A program that has one for each member instead is not exact, here and on Apache Kafka: CLIENT-45 says why.
-- aiokafka 0.14.0 commits a transaction of which a write was refused, unless the caller looks at the futures of `send()`: with
-  INVALID_RECORD (87) for its only batches `async with producer.transaction()` ends without an error, and nothing can be read. The program
-  awaits each.
-- aiokafka 0.14.0, `seek_to_committed()` does nothing where the committed offset is 0 or there is none: after the abort of the first
+- aiokafka 0.14.0 sends offsets without the group's metadata (TxnOffsetCommit v0; KIP-447), so the group cannot refuse the
+  offsets of a member that lost its partition. The program therefore has a transactional id for each partition, which a new owner takes
+  before it looks at the
+  committed offset. A program with one id for each member is not exact, here and on Apache Kafka: CLIENT-45 says why.
+- aiokafka 0.14.0 commits a transaction with a refused write, unless the caller checks the futures of `send()`: with
+  INVALID_RECORD (87) for its only batches `async with producer.transaction()` ends without an error, and no record can
+  be read. The program awaits each future.
+- aiokafka 0.14.0, `seek_to_committed()` does nothing if the committed offset is 0 or missing: after the abort of the first
   transaction of a partition its records are skipped. The program seeks by itself.
-- confluent-kafka 2.16.1 (librdkafka): `send_offsets_to_transaction()` now and then waits for good, whatever its timeout, after a
-  connection broke in a transaction: AddOffsetsToTxn was answered, TxnOffsetCommit is never sent; known as librdkafka issues 5511 and 5456,
-  open. And an OffsetFetch that was answered NOT_COORDINATOR (16) is not asked again (CLIENT-69): issue 5586, open. Both are stalls; nothing
-  is lost or doubled by them.
-- aiokafka 0.14.0 looks at the errors of partitions alone: an OffsetFetch that is refused as a whole (NOT_COORDINATOR, 16, as the group's
+- confluent-kafka 2.16.1 (librdkafka): `send_offsets_to_transaction()` sometimes waits for ever, despite its timeout, after
+  a connection broke in a transaction: AddOffsetsToTxn was answered, TxnOffsetCommit is never sent; known as librdkafka issues 5511 and
+  5456,
+  open. Also, an OffsetFetch that was answered NOT_COORDINATOR (16) is not repeated (CLIENT-69): issue 5586, open. Both are stalls and
+  neither lose nor double records.
+- aiokafka 0.14.0 checks only the errors of partitions: an OffsetFetch that is refused as a whole (NOT_COORDINATOR, 16, as the group's
   coordinator moves) is "nothing committed" to `committed()`, and the member reads its partition from the start: records twice (seeds 42 and
-  44; CLIENT-69). Nothing of the kind is seen on Apache Kafka above because no coordinator moves there.
-- aiokafka 0.14.0: a member that was expelled in the middle of a rebalance now and then sends nothing but Metadata for half a minute,
-  although it was answered everything.
+  44; CLIENT-69). Apache Kafka above does not show this because no coordinator moves there.
+- aiokafka 0.14.0: a member that was expelled during a rebalance sometimes sends only Metadata for half a minute, although every request was
+  answered.
 - aiokafka 0.14.0 raises AssertionError (an invalid transition of its state) from `abort_transaction()` of a producer that was fenced."""
 
 
