@@ -1,1 +1,1 @@
-"""The group coordinator: classic groups, their offsets, and where they live."""
+"""The group coordinator: classic and consumer groups, their offsets, and the partitions in which they are stored."""

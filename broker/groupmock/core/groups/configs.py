@@ -1,11 +1,12 @@
-"""Settings of single groups, config resource type 32 (KIP-848, KIP-932, KIP-1071), in the words of Kafka 4.3.0 (CG-150 to CG-157).
+"""Settings of single groups, config resource type 32 (KIP-848, KIP-932, KIP-1071), with the messages of Kafka 4.3.0 (CG-150 to CG-157).
 
-They belong to an id, not to a group: any id may have them, whether such a group is there or not, of whatever type it comes to be, and they
-outlive it. What a group does not set comes from the broker's own `group.*`, set at start or, for assignment intervals, at run time.
+They belong to an id, not to a group: any id may have them, whether the group exists or not and whatever its type will be, and they outlive
+the group. Settings that a group does not have come from the broker's own `group.*`, set at start or, for assignment intervals, at run
+time.
 
-A change is judged as a whole (GroupConfig, GroupConfigManager): names; then each value by its kind and lowest value, in the order of
-`KEYS`; then by the broker's bounds, in that of `_BOUNDED`; then each session timeout against its heartbeat interval, what is set or holds
-otherwise.
+A change is checked as a whole (GroupConfig, GroupConfigManager): first the names; then each value by its type and lowest value, in the
+order of `KEYS`; then the broker's bounds, in the order of `_BOUNDED`; then each session timeout against its heartbeat interval, with the
+broker's values for settings that are not set.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ from ..log.value_checks import at_least, fine, one_of
 if TYPE_CHECKING:
     from ..settings import Settings
 
-GROUP: Final = 32  # ConfigResource.Type
-DYNAMIC_GROUP: Final = 8  # ConfigSource
+GROUP: Final = 32  # a number of Kafka's ConfigResource.Type
+DYNAMIC_GROUP: Final = 8  # a number of Kafka's ConfigSource
 MOST_GROUPS: Final = 10_000
 MOST_TEXT: Final = 1024 * 1024
-"""Characters of the names of all groups that have settings; the settings are few and short."""
+"""The largest number of characters in the names of all groups with settings; the settings themselves are few and short."""
 TOO_MANY: Final = f"This broker keeps configs of at most {MOST_GROUPS} groups whose names have at most {MOST_TEXT} characters."
 
 SESSION: Final = "consumer.session.timeout.ms"
@@ -46,12 +47,12 @@ _RESET: Final = "share.auto.offset.reset"
 _DURATION: Final = re.compile(
     r"\+?P(?=[0-9T+])(?:\+?([0-9]+)D)?(?:T(?=[0-9+])(?:\+?([0-9]+)H)?(?:\+?([0-9]+)M)?(?:\+?([0-9]+)(?:[.,][0-9]{0,9})?S)?)?", re.IGNORECASE
 )
-"""`java.time.Duration.parse`, but for what is negative."""
+"""The durations that `java.time.Duration.parse` accepts, without negative ones."""
 _UNITS_S: Final = (86_400, 3600, 60, 1)
 
 
 def _is_duration(text: str) -> bool:
-    """True if Java can read the text as a duration that is not negative: its seconds, too, are a `long`."""
+    """True if Java can read the text as a duration that is not negative. Its seconds must fit a `long`, too."""
     found = _DURATION.fullmatch(text)
     if found is None:
         return False
@@ -127,8 +128,8 @@ _BOUNDED: Final = (
 
 
 class GroupConfigs:
-    """Configs that were set for single groups, and those that hold for them. `overrides_of` returns what was changed at run time, as a
-    node sees it; `changed` is called with the id of a group whose configs changed."""
+    """The configs that were set for single groups, and the values in effect. `overrides_of` returns the broker configs that were changed
+    at run time on a node. `changed` is called with the id of a group whose configs changed."""
 
     def __init__(self, settings: Settings, overrides_of: Callable[[int], Overrides], changed: Callable[[str], None]) -> None:
         self._settings, self._overrides_of, self._changed = settings, overrides_of, changed
@@ -136,17 +137,18 @@ class GroupConfigs:
         self._text = 0
 
     def session_timeout_ms(self, group_id: str) -> int:
-        """How long the group keeps a silent member of the consumer protocol."""
+        """Return how long the group keeps a silent member of the consumer protocol."""
         own = self._set.get(group_id, {}).get(SESSION)
         return number_of(own) if own else self._session_ms
 
     def heartbeat_interval_ms(self, group_id: str) -> int:
-        """How often the group's members are told to heartbeat."""
+        """Return the heartbeat interval that the group's members are told."""
         own = self._set.get(group_id, {}).get(HEARTBEAT)
         return number_of(own) if own else self._heartbeat_ms
 
     def assignment_interval_ms(self, group_id: str, node: int) -> int:
-        """Least time between two targets of the group; the broker's value may be changed at run time, so ask as the coordinator's node."""
+        """Return the least time between two targets of the group. The broker's value may change at run time, so `node` has to be the
+        coordinator's."""
         return number_of(self._effective(ASSIGNMENT, self._set.get(group_id, {}), node))
 
     @cached_property
@@ -158,19 +160,19 @@ class GroupConfigs:
         return number_of(self._started(f"group.{HEARTBEAT}"))
 
     def _started(self, name: str) -> str:
-        """A value of the broker that is read at start."""
+        """Return a value of the broker that is read at start."""
         return started_with(name, self._settings) or broker_keys(self._settings.quirks)[name].default or ""
 
     def of(self, group_id: str) -> Mapping[str, str]:
-        """Return what was set for the group, as it was written."""
+        """Return the configs that were set for the group, as they were written."""
         return self._set.get(group_id, {})
 
     def listed(self) -> list[str]:
-        """Ids that have settings, in the order of ListConfigResources."""
+        """Return the ids that have settings, in the order of ListConfigResources."""
         return java_order(self._set, java_hash)
 
     def described(self, group_id: str, node: int) -> list[Described]:
-        """Every config of that id as DescribeConfigs tells it. Raises TopicRefused."""
+        """Return every config of the id as in DescribeConfigs. Raises TopicRefused."""
         if not group_id:
             raise TopicRefused(error_codes.INVALID_REQUEST, "Group name must not be empty")
         found, changed = self._set.get(group_id, {}), self._overrides_of(node)
@@ -196,7 +198,7 @@ class GroupConfigs:
         return own if own is not None else self._broker_values(KEYS[name], self._overrides_of(node))[0].value or ""
 
     def alter(self, node: int, wanted: Alteration, validate_only: bool) -> None:
-        """Change what is set for one id, or only say whether it could be changed. Raises TopicRefused."""
+        """Change the settings of one id, or with `validate_only` only check the change. Raises TopicRefused."""
         before = self._set.get(wanted.name, {})
         after = made(before, wanted, KEYS, lambda name: KEYS[name].default)
         if not wanted.name:
@@ -219,7 +221,7 @@ class GroupConfigs:
         self._changed(group_id)
 
     def _check(self, after: Mapping[str, str], node: int) -> None:
-        """Raises BadConfig for the first trouble."""
+        """Check the settings of one id. Raises BadConfig for the first problem."""
         for name in after:
             if name not in KEYS:
                 raise configs.UnknownConfig(f"Unknown group config name: {name}")
@@ -236,7 +238,8 @@ class GroupConfigs:
                 raise configs.BadConfig(f"{session} must be greater than {heartbeat}")
 
     def _check_bounds(self, name: str, value: int) -> None:
-        """Kafka's bounds, or the broker's own value where that is beyond them: Kafka starts no such broker (docs/kafka/differences.md)."""
+        """Check Kafka's bounds of a value. If the broker's own value is beyond them, it is the bound instead: Kafka would not start such a
+        broker (docs/kafka/differences.md)."""
         kind, _, rest = name.partition(".")
         keys = broker_keys(self._settings.quirks)
         lowest, highest = f"group.{kind}.min.{rest}", f"group.{kind}.max.{rest}"

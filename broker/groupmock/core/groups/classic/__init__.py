@@ -1,1 +1,1 @@
-"""The classic group: JoinGroup, SyncGroup, Heartbeat and LeaveGroup, a leader that assigns."""
+"""The classic group, with JoinGroup, SyncGroup, Heartbeat and LeaveGroup, in which the leader assigns."""

@@ -1,4 +1,4 @@
-"""Checks of what a classic group allows: to commit its offsets, to delete them, to delete the group
+"""Checks whether a classic group allows a request: to commit its offsets, to delete them, or to delete the group
 (docs/kafka/offsets.md#offsetcommit)."""
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from .states import ANSWERS, EMPTY, STABLE, Do, Question
 
 
 def commit(turn: Turn, group: Group, by: Committer) -> int:
-    """The checks of OffsetCommit (SERVER-50, SERVER-51); a member's session is re-armed when it may commit."""
-    # Before the ids are looked at: an Empty group takes a commit without generation whatever they say (docs/kafka/offsets.md#c2)
+    """Do the checks of OffsetCommit (SERVER-50, SERVER-51). If the member may commit, its session is renewed."""
+    # Before the check of the ids: an Empty group accepts a commit without generation whatever the ids are (docs/kafka/offsets.md#c2)
     if not by.named or (by.generation < 0 and group.state is EMPTY):
         return ANSWERS[group.state, Question.COMMIT_SIMPLE].error
     error = membership.validate(turn, group, by.member_id, by.group_instance_id)
@@ -29,7 +29,8 @@ def commit(turn: Turn, group: Group, by: Committer) -> int:
 
 
 def transactional_commit(turn: Turn, group: Group, by: Committer) -> int:
-    """The checks of TxnOffsetCommit (KIP-447; TX-75): none for who names nothing, and none of the state. No session is re-armed."""
+    """Do the checks of TxnOffsetCommit (KIP-447; TX-75). A request without ids and generation passes, and the state is not checked. No
+    session is renewed."""
     if not by.named or (by.generation < 0 and group.state is EMPTY):
         return error_codes.NONE
     error = membership.validate(turn, group, by.member_id, by.group_instance_id)
@@ -43,19 +44,18 @@ def deletion(group: Group) -> int:
 
 
 def offset_deletion(group: Group) -> int:
-    """Return the error of OffsetDelete for the whole group. With members in it the subscriptions decide topic by topic, which only
-    consumers have (SERVER-56)."""
+    """Return the error of OffsetDelete for the whole group. If it has members, their subscriptions decide for each topic, and only
+    consumers have subscriptions (SERVER-56)."""
     readable = group.state is EMPTY or group.protocol_type == "consumer"
     return error_codes.NONE if readable else error_codes.NON_EMPTY_GROUP
 
 
 def offsets_age_from(group: Group) -> Base | None:
-    """From when an offset's age counts (KIP-211; SERVER-57).
+    """Return the function that gives the time from which an offset's age counts, or None if offsets do not expire (KIP-211; SERVER-57).
 
-    That is when nobody could be using it any more: since the group is Empty; in a Stable group since the commit, of topics that nobody
-    subscribes to; in a group that only ever commits (no protocol type) since the commit. While a group rebalances, or where its
-    subscriptions cannot be read, nothing expires: it cannot be known what is in use.
-    """
+    An offset ages from the moment when nothing can use it any more: since the group became Empty; in a Stable group since the commit, for
+    topics without subscribers; and in a group that only ever commits (no protocol type) since the commit. While a group rebalances, or if
+    its subscriptions cannot be read, nothing expires, because the topics in use are unknown."""
     if group.protocol_type is None:
         return lambda offset: offset.commit_ms
     if group.state is EMPTY:

@@ -1,4 +1,4 @@
-"""The messages a group answers with, as each version wants them (docs/kafka/group-protocol.md#joingroup)."""
+"""The answers of a classic group, in the form of each version (docs/kafka/group-protocol.md#joingroup)."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ NULL_SINCE: Final = 7
 
 
 def protocol_name(name: str | None, version: int) -> str | None:
-    """Below v7 null travels as "", from v7 on "" travels as null (KIP-559)."""
+    """Return the name as it is sent: null as "" before v7, and "" as null from v7 on (KIP-559)."""
     return (name or None) if version >= NULL_SINCE else (name or "")
 
 
 def join_refused(error: int, version: int, member_id: str = "") -> JoinGroupResponse:
-    """A JoinGroup answer with an error: no leader, no members, no names. Which errors echo the member id: P1-d4."""
+    """Return a JoinGroup answer with an error: no leader, no members, no names. P1-d4 lists the errors that echo the member id."""
     name = None if version >= 7 else ""
     return JoinGroupResponse(error_code=error, generation_id=-1, protocol_type=None, protocol_name=name, member_id=member_id)
 
 
 def sync_refused(error: int) -> SyncGroupResponse:
-    """A SyncGroup answer with an error: empty assignment, null names."""
+    """Return a SyncGroup answer with an error: an empty assignment, and null names."""
     return SyncGroupResponse(error_code=error)
 
 
 class Joined(msgspec.Struct, frozen=True):
-    """The part that all JoinGroup answers of one generation share, fixed when it begins."""
+    """The part that all JoinGroup answers of one generation share. It does not change after the generation began."""
 
     generation: int
     protocol_type: str | None
@@ -54,7 +54,7 @@ class Joined(msgspec.Struct, frozen=True):
         )
 
     def all(self, waiting: list[tuple[Parked, str]], listed: Listed) -> Iterator[Reply]:
-        """Every waiting member's answer, made one by one; the leader's list is made when its turn comes."""
+        """Yield the answers of all parked members one by one. The leader's list is made at its turn."""
         generation, protocol_type, leader_id = self.generation, self.protocol_type, self.leader_id
         before, since = protocol_name(self.protocol_name, 0), protocol_name(self.protocol_name, NULL_SINCE)
         for parked, member_id in waiting:
@@ -70,13 +70,14 @@ class Joined(msgspec.Struct, frozen=True):
 
 
 def joined(group: Group, leader_id: str | None = None) -> Joined:
-    """The facts of the current generation; `leader_id` overrides who is told to lead (SERVER-34)."""
+    """Return the shared part for the current generation; `leader_id` overrides the leader in the answer (SERVER-34)."""
     return Joined(group.generation, group.protocol_type, group.protocol_name, leader_id or group.leader_id or "")
 
 
 def member_list(group: Group) -> Listed:
-    """The leader's list of the members as they are now, made when called: in hash map order, metadata of the chosen protocol only."""
-    # Copied, not read when called: the answers are drained between turns of the loop, and the group may have moved on by then.
+    """Return a function that makes the leader's list of the present members, in hash map order, with metadata of the chosen protocol only.
+    """
+    # A copy, because the answers are made between turns of the loop, and the group may have changed by then.
     rows = [(m.member_id, m.group_instance_id, m.protocols) for m in group.ordered()]
     chosen = group.protocol_name or ""
 
@@ -99,18 +100,18 @@ def synced(group: Group, version: int, member: Member) -> SyncGroupResponse:
 
 
 def all_synced(group: Group, waiting: list[tuple[Parked, bytes]]) -> Iterator[Reply]:
-    """Every waiting SyncGroup's answer, made one by one."""
+    """Yield the answers to all parked SyncGroups one by one."""
     protocol_type, name = group.protocol_type, group.protocol_name
     before, since = protocol_name(name, 0), protocol_name(name, NULL_SINCE)
 
     def made() -> Iterator[Reply]:
         for parked, assignment in waiting:
-            told = since if parked.version >= NULL_SINCE else before
-            yield Reply(parked.ticket, SyncGroupResponse(protocol_type=protocol_type, protocol_name=told, assignment=assignment))
+            name_sent = since if parked.version >= NULL_SINCE else before
+            yield Reply(parked.ticket, SyncGroupResponse(protocol_type=protocol_type, protocol_name=name_sent, assignment=assignment))
 
     return made()
 
 
 def all_syncs_refused(error: int, waiting: list[Parked]) -> Iterator[Reply]:
-    """Every waiting SyncGroup refused, one by one."""
+    """Yield a refusal for each parked SyncGroup, one by one."""
     return (Reply(parked.ticket, sync_refused(error)) for parked in waiting)

@@ -1,4 +1,4 @@
-"""A classic group as DescribeGroups tells of it (docs/kafka/admin.md)."""
+"""A classic group in the form of DescribeGroups (docs/kafka/admin.md)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from .states import STABLE
 
 
 def describe(turn: Turn, group: Group) -> DescribedGroup:
-    """The protocol's name and what members said beside it in Stable only: until then none is chosen for good."""
+    """Return the group for DescribeGroups. The protocol's name and the members' metadata are shown in Stable only, because before it the
+    choice is not final."""
     stable = group.state is STABLE
     return DescribedGroup(
         group_id=group.group_id,
@@ -22,7 +23,8 @@ def describe(turn: Turn, group: Group) -> DescribedGroup:
 
 
 def _member(turn: Turn, group: Group, member: Member) -> DescribedGroupMember:
-    """Metadata in Stable only; the assignment as it is stored, which in Preparing may be the previous generation's."""
+    """Return a member for DescribeGroups. Metadata is shown in Stable only. The stored assignment is shown always; in PreparingRebalance
+    it may be the previous generation's."""
     stable = group.state is STABLE
     hidden = turn.quirks.assignment_described_in_stable_only and not stable
     return DescribedGroupMember(

@@ -1,7 +1,7 @@
-"""A classic group and its members as data (docs/kafka/group-protocol.md#records), and what must always hold of them.
+"""A classic group and its members as data (docs/kafka/group-protocol.md#records), with its invariants.
 
-Only functions of this package change them, and what a heartbeat's answer hangs on (state, generation, members, their protocols, the
-leader) only by methods of Group, because each of them ends the leases that were given before it (`Group.end_leases`).
+Only functions of this package change them. Values on which a heartbeat's answer depends (state, generation, members, their protocols, the
+leader) are changed by methods of Group only, because each of them ends the leases that were given before (`Group.end_leases`).
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from ..type import Home
 
 Protocols = tuple[tuple[str, bytes], ...]
-"""The protocols of a member, its first choice first: (name, metadata)."""
+"""The protocols of a member as (name, metadata), its first choice first."""
 
 
 def metadata_of(protocols: Protocols, name: str) -> bytes:
-    """The metadata beside one name of a list; empty when it is not there."""
+    """Return the metadata of one protocol in a list, or b"" if the list does not have it."""
     for listed, metadata in protocols:
         if listed == name:
             return metadata
@@ -36,18 +36,18 @@ def metadata_of(protocols: Protocols, name: str) -> bytes:
 
 
 def lists(protocols: Protocols, name: str) -> bool:
-    """Is the name on that list?"""
+    """True if the list has the protocol."""
     return any(listed == name for listed, _ in protocols)
 
 
 def bytes_of(protocols: Protocols) -> int:
-    """How much metadata a list has."""
+    """Return the size of all metadata in a list."""
     return len(protocols[0][1]) if len(protocols) == 1 else sum([len(metadata) for _, metadata in protocols])
 
 
 class Parked(msgspec.Struct, gc=False):
-    """A JoinGroup or SyncGroup that is parked. `answered`: it was refused by a failing join phase but still counts as parked, as on
-    4.3.0. `led` is the leader before, for a replaced static member that waits for the group record only (`replacement`)."""
+    """A parked JoinGroup or SyncGroup. `answered` means that a failing join phase refused it, though it still counts as parked, as on
+    4.3.0. `led` is the former leader, for a replaced static member that only waits for the group record (`replacement`)."""
 
     ticket: int
     version: int
@@ -56,7 +56,8 @@ class Parked(msgspec.Struct, gc=False):
 
 
 class Member(msgspec.Struct, gc=False, eq=False):
-    """A member of a classic group. `spread` orders members as Kafka's hash map does; `is_new` until its first generation is answered."""
+    """A member of a classic group. `spread` orders members as Kafka's hash map does. `is_new` is True until the answer of its first
+    generation."""
 
     member_id: str
     group_instance_id: str | None
@@ -78,7 +79,7 @@ class Member(msgspec.Struct, gc=False, eq=False):
 
 
 class ProtocolListing(msgspec.Struct, gc=False, eq=False):
-    """A protocol list and how many members have it; they share the one object (saves its bytes in big groups)."""
+    """A protocol list and the number of members that have it. They share the one object, which saves its bytes in large groups."""
 
     protocols: Protocols
     size: int  # bytes of metadata
@@ -86,7 +87,8 @@ class ProtocolListing(msgspec.Struct, gc=False, eq=False):
 
 
 class StoredGroup(NamedTuple):
-    """The last group record in the log, in columns: `members[i]` gives the ids, the other columns what may have changed since."""
+    """The last group record in the log, in columns: `members[i]` has the ids, and the other columns the values that may have changed
+    since."""
 
     generation: int
     protocol_type: str | None
@@ -101,15 +103,16 @@ class StoredGroup(NamedTuple):
 
 
 class Group(GroupType):
-    """A classic group's data; `type.ClassicGroup` adds what is asked of groups of any type.
+    """The data of a classic group; `type.ClassicGroup` adds the methods that groups of any type have.
 
-    `pending_joins`: ids reserved by 79; `pending_syncs`: ids that owe a SyncGroup; `awaiting`: members with a parked join;
-    `table`: buckets of Kafka's member map, which never shrinks; `order`: what `ordered` gave last, while it holds; `line`: see `leaving`;
-    `listed_bytes`: metadata of all members, which the leader is told;
-    `initial`: (delay, remaining) ms of the initial join phase.
-    `join_phase_dead`: it failed once and the old coordinator never looks at it again.
-    `duplicates_count` and `scala` are the release's quirks: a protocol listed twice counts twice; members stand in Scala's hash order.
-    """
+    `pending_joins`: ids that were reserved by 79. `pending_syncs`: ids that still have to send a SyncGroup. `awaiting`: the number of
+    members with a parked join. `table`: the number of buckets of Kafka's member map, which never shrinks. `order`: the last result of
+    `ordered`, as long as it is valid. `line`: see `leaving`. `listed_bytes`: size of all members' metadata, which the leader gets.
+    `initial`: (delay, remaining) ms of the initial join phase. `join_phase_dead`: it failed once, and the old coordinator never completes
+    it.
+
+    `duplicates_count` and `scala` are the release's quirks: a protocol listed twice counts twice; members are in the order of Scala's hash
+    map."""
 
     __slots__ = (
         "awaiting",
@@ -176,11 +179,10 @@ class Group(GroupType):
         self.duplicates_count = duplicates_count
         self.scala = scala
 
-    # -- reading -------------------------------------------------------------------------------------------------------
 
     def ordered(self) -> list[Member]:
-        """The members in the order of Kafka's hash map: leader's list, answers of a phase, DescribeGroups, next leader
-        (P1-d1). Not to be changed: it is kept until members come or go."""
+        """Return the members in the order of Kafka's hash map: for the leader's list, the answers of a phase, DescribeGroups, and the next
+        leader (P1-d1). The list must not be changed, because it is kept until members come or go."""
         if self.order is None:
             self.order = self._sorted()
         return self.order
@@ -191,7 +193,8 @@ class Group(GroupType):
 
     @contextmanager
     def leaving(self) -> Iterator[None]:
-        """While thousands leave together, each of whom may have led, `first` does not look at all that are left each time. Nobody comes."""
+        """Within this block thousands of members may leave at once without `first` searching all remaining members each time. No member
+        may be added."""
         self.line = self.ordered()[::-1]
         try:
             yield
@@ -199,7 +202,7 @@ class Group(GroupType):
             self.line = None
 
     def first(self, awaiting_only: bool = False) -> Member | None:
-        """The first member of that order, perhaps only of those with a parked join. It is not sorted for that."""
+        """Return the first member of that order, with `awaiting_only` the first with a parked join. This does not sort the members."""
         if self.line is not None and not awaiting_only:
             while self.line and self.members.get(self.line[-1].member_id) is not self.line[-1]:
                 self.line.pop()
@@ -209,32 +212,31 @@ class Group(GroupType):
         return min(among, key=lambda member: order_key(member.spread, mask, scala), default=None)
 
     def rebalance_timeout_ms(self) -> int:
-        """The largest rebalance timeout of the current members, 0 without any."""
+        """Return the largest rebalance timeout of the current members, or 0 without members."""
         return max([member.rebalance_timeout_ms for member in self.members.values()], default=0)
 
     def everybody_joined(self) -> bool:
-        """Nobody is awaited: every member has a parked join and no id is reserved (SERVER-27)."""
+        """True if the group waits for no one: every member has a parked join and no id is reserved (SERVER-27)."""
         return len(self.members) == self.awaiting and not self.pending_joins
 
     def is_leader(self, member: Member) -> bool:
-        """Does it lead?"""
         return member.member_id == self.leader_id
 
     def supported_by_all(self, name: str) -> bool:
-        """Do all members list that protocol?"""
+        """True if all members list the protocol."""
         return self.supported[name] == len(self.members)
 
     def subscribed_to(self, topic: str) -> bool:
-        """Is the topic in use by the current generation? Unknown subscriptions count as all, other protocol types never (SERVER-56)."""
+        """True if the current generation uses the topic. Unknown subscriptions count as all topics, and other protocol types use none
+        (SERVER-56)."""
         if self.protocol_type != "consumer":
             return False
         topics = self.subscribed.topics
         return topics is None or topic in topics
 
-    # -- bookkeeping ---------------------------------------------------------------------------------------------------
 
     def move(self, state: State, now_ms: int) -> State:
-        """Change the state; returns the one before. AssertionError: no such transition."""
+        """Change the state and return the one before. A transition that does not exist is an AssertionError."""
         before = self.state
         assert state in MAY_FOLLOW[before], f"{before} may not become {state}"
         self.previous_state = before
@@ -244,12 +246,12 @@ class Group(GroupType):
         return before
 
     def next_generation(self) -> None:
-        """A join phase is over, also one that leaves nobody: the number grows at its end, not when it begins (SERVER-11)."""
+        """Raise the generation at the end of a join phase, even of one without members (SERVER-11)."""
         self.generation += 1
         self.end_leases()
 
     def set_generation(self, number: int) -> None:
-        """Be in another generation behind the members' backs, as a log that was taken over may have it."""
+        """Set another generation without the members' knowledge, as after taking over a log."""
         self.generation = number
         self.end_leases()
 
@@ -259,10 +261,10 @@ class Group(GroupType):
         self.end_leases()
 
     def put(self, member: Member) -> None:
-        """Take a member in: maps, counts, table. Its protocols are shared with members that list the very same."""
+        """Add a member to maps, counts and table. It shares its protocols with members that list the same."""
         self.members[member.member_id] = member
         self.order = None
-        self.table = table_for(len(self.members), self.table, self.scala)  # it grows here and never shrinks, as Java's does
+        self.table = table_for(len(self.members), self.table, self.scala)  # the table grows here and never shrinks, as Java's does
         if member.group_instance_id is not None:
             self.static_members[member.group_instance_id] = member.member_id
         self.awaiting += member.join is not None
@@ -270,7 +272,7 @@ class Group(GroupType):
         self.end_leases()
 
     def drop(self, member: Member) -> None:
-        """Take a member out of maps and counts; leader and debts are the caller's."""
+        """Remove a member from maps and counts. The caller sees to the leader and to pending SyncGroups."""
         del self.members[member.member_id]
         self.order = None
         if member.group_instance_id is not None and self.static_members.get(member.group_instance_id) == member.member_id:
@@ -280,7 +282,7 @@ class Group(GroupType):
         self.end_leases()
 
     def refill(self, stored: StoredGroup, members: Iterable[Member]) -> None:
-        """Become, a new group, what a record tells: Stable with these members, or Empty."""
+        """Fill a new group from its record: Stable with these members, or Empty."""
         self.generation = stored.generation
         self.protocol_type = stored.protocol_type
         self.protocol_name = stored.protocol_name
@@ -291,7 +293,7 @@ class Group(GroupType):
         self.state = STABLE if self.members else EMPTY
 
     def clear(self) -> None:
-        """Forget every member, reservation and debt."""
+        """Forget all members, reserved ids and pending SyncGroups."""
         self.members.clear()
         self.order = None
         self.static_members.clear()
@@ -303,13 +305,13 @@ class Group(GroupType):
         self.lead(None)
 
     def relist(self, member: Member, protocols: Protocols) -> None:
-        """The member offers other protocols now."""
+        """Replace the protocols of a member."""
         self._unlist(member.protocols)
         member.protocols = self._list(protocols)
         self.end_leases()
 
     def park_join(self, member: Member, parked: Parked | None) -> Parked | None:
-        """Park a join or, with None, take it away; returns the one that was there."""
+        """Park a join, or remove it with None. Return the former one."""
         before, member.join = member.join, parked
         self.awaiting += (parked is not None) - (before is not None)
         return before
@@ -336,12 +338,11 @@ class Group(GroupType):
                 del self.supported[name]
 
     def _names(self, protocols: Protocols) -> Iterable[str]:
-        if len(protocols) == 1:  # nearly always, and a storm comes through here
+        if len(protocols) == 1:  # as nearly always, and a storm of joins comes through here
             return (protocols[0][0],)
         names = [name for name, _ in protocols]
         return names if self.duplicates_count else dict.fromkeys(names)
 
-    # -- what must hold ------------------------------------------------------------------------------------------------
 
     def invariants(self) -> None:
         """Raise AssertionError, naming the broken invariant, unless all hold."""
@@ -370,10 +371,10 @@ def _instances(group: Group) -> dict[str, str]:
 
 
 _IN_GENERATION = frozenset({COMPLETING, STABLE})
-_PEOPLED = frozenset({PREPARING, COMPLETING, STABLE})
+_WITH_MEMBERS = frozenset({PREPARING, COMPLETING, STABLE})
 
 _INVARIANTS: dict[str, Callable[[Group], bool]] = {
-    "Empty and Dead have no members": lambda g: g.state in _PEOPLED or not g.members,
+    "Empty and Dead have no members": lambda g: g.state in _WITH_MEMBERS or not g.members,
     "Completing and Stable have members": lambda g: g.state not in _IN_GENERATION or bool(g.members),
     "the leader is a member": lambda g: g.leader_id is None or g.leader_id in g.members,
     "members have a leader, but for those of a consumer group of a moment ago (CG-187)": lambda g: (

@@ -1,6 +1,6 @@
-"""Members that go: LeaveGroup entries and session expiry (docs/kafka/group-protocol.md#leavegroup-and-expiry).
+"""Leaving members: LeaveGroup entries and session expiry (docs/kafka/group-protocol.md#leavegroup-and-expiry).
 
-What leaves is the member; what the group does about it is asked of the table of states once, after all entries of a request (SERVER-46), in
+The member leaves first. The table of states is then asked once for the group's reaction, after all entries of a request (SERVER-46), in
 3.9 after each. In Kafka: GroupMetadataManager.classicGroupLeave and expireClassicGroupMemberHeartbeat.
 """
 
@@ -17,12 +17,12 @@ from .states import ANSWERS, EMPTY, PREPARING, Do, Question
 
 
 def leave(turn: Turn, group: Group, member_id: str, group_instance_id: str | None, reason: str | None) -> tuple[int, bool]:
-    """One LeaveGroup entry: its error code, and whether the group has to look at itself again afterwards (`after`)."""
-    if not member_id and group_instance_id in group.static_members:  # how an administrator removes a static member (SERVER-45)
+    """Handle one entry of a LeaveGroup. Return its error code, and True if the group has to react afterwards (`after`)."""
+    if not member_id and group_instance_id in group.static_members:  # this is how an administrator removes a static member (SERVER-45)
         member = group.members[group.static_members[group_instance_id or ""]]
         membership.remove(turn, group, member, causes.instance_removed(member.member_id, reason))
         return error_codes.NONE, True
-    if member_id in group.pending_joins:  # before the ids are checked: a reserved id is no member and would be 25 (SERVER-28)
+    if member_id in group.pending_joins:  # before the check of the ids, because a reserved id is no member and would be 25 (SERVER-28)
         return _leave_reserved(turn, group, member_id, group_instance_id)
     error = membership.validate(turn, group, member_id, group_instance_id)
     if not error:
@@ -32,17 +32,17 @@ def leave(turn: Turn, group: Group, member_id: str, group_instance_id: str | Non
 
 def _leave_reserved(turn: Turn, group: Group, member_id: str, group_instance_id: str | None) -> tuple[int, bool]:
     membership.drop_reservation(turn, group, member_id, causes.reservation_left(member_id))
-    # Kafka 4 counts it as somebody that left, so that a Stable group rebalances for nothing; 3.9 looks at a join phase alone
+    # Kafka 4 counts it as a member that left, so that a Stable group rebalances without need; 3.9 checks only a join phase
     return error_codes.NONE, group.state is PREPARING or not turn.quirks.leaving_reservation_starts_nothing
 
 
 def after(turn: Turn, group: Group, why: Why) -> rebalance.PhaseOutcome:
-    """Somebody went: rebalance, or end the join phase if only they were awaited."""
+    """Rebalance after members left, or end the join phase if it waited for these only."""
     return rebalance.go_on(turn, group, ANSWERS[group.state, Question.LEFT].do, why)
 
 
 def expire(turn: Turn, group: Group, member_id: str) -> bool:
-    """The session of a member or of a reserved id is over. Did that change anything?"""
+    """Let the session of a member or of a reserved id expire. Return True if that changed anything."""
     if member_id in group.pending_joins:
         why = causes.reservation_expired(member_id)
         membership.drop_reservation(turn, group, member_id, why)
@@ -51,7 +51,8 @@ def expire(turn: Turn, group: Group, member_id: str) -> bool:
     member = group.members.get(member_id)
     if member is None:
         return False
-    # Who waits for an answer is alive by definition (ClassicGroupMember.hasSatisfiedHeartbeat, SERVER-30); who is new is not (SERVER-29).
+    # A member that waits for an answer counts as alive (ClassicGroupMember.hasSatisfiedHeartbeat, SERVER-30), but not a new one
+    # (SERVER-29).
     if not member.is_new and (member.join is not None or member.sync is not None):
         group.end_leases()  # the next answer re-arms it; until then no lease may move the dead timer
         return False
@@ -70,10 +71,10 @@ def _expire_member(turn: Turn, group: Group, member: Member) -> None:
 
 
 def _complete_after_expiry(turn: Turn, group: Group, why: Why) -> None:
-    """Unlike a join or a leave, an expiry may cut the initial delay short (not in the old coordinator; SERVER-10).
+    """End the join phase after an expiry, which may cut the initial delay short, unlike a join or a leave (not in the old coordinator;
+    SERVER-10).
 
-    Kafka 4's expiry ends the phase without maybeCompleteJoinPhase, which is where the initial delay is looked at.
-    """
+    Kafka 4's expiry ends the phase without maybeCompleteJoinPhase, which has the check for the initial delay."""
     if group.state is not PREPARING or not group.everybody_joined():
         return
     if not (group.previous_state is EMPTY and turn.quirks.expiry_keeps_initial_delay):

@@ -23,7 +23,7 @@ ROOM_FOR_UUID: Final = 37
 
 
 class JoinTerms(msgspec.Struct, gc=False, frozen=True):
-    """The content of a JoinGroup, whatever its version."""
+    """The content of a JoinGroup, in the same form for every version."""
 
     protocol_type: str
     protocols: Protocols
@@ -33,11 +33,10 @@ class JoinTerms(msgspec.Struct, gc=False, frozen=True):
 
 
 def validate(turn: Turn, group: Group, member_id: str, group_instance_id: str | None) -> int:
-    """The code that these ids earn: 25 for an unknown instance or id, 82 for an instance of another member, else 0.
+    """Return the error code for these ids: 25 for an unknown instance or id, 82 for an instance of another member, else 0.
 
-    The instance decides first (ClassicGroup.validateMember): a process that was replaced must learn that it is fenced for good, not that
-    its id is unknown, which it would answer with another JoinGroup (KIP-345, SERVER-37).
-    """
+    The instance is checked first (ClassicGroup.validateMember): a process that was replaced must learn that it is fenced for good. If it
+    were told that its id is unknown, it would send another JoinGroup (KIP-345, SERVER-37)."""
     if group_instance_id is not None:
         mapped = group.static_members.get(group_instance_id)
         if mapped is None:
@@ -48,26 +47,25 @@ def validate(turn: Turn, group: Group, member_id: str, group_instance_id: str | 
 
 
 def new_id(turn: Turn, group: Group, client_id: str | None, group_instance_id: str | None) -> str:
-    """A member id that nobody has in the group: the instance id or the client id, a dash, a random UUID (SERVER-01).
+    """Return a new member id: the instance id or the client id, a dash, and a random UUID (SERVER-01).
 
-    Nothing reads the parts again; but tools and people do, so that the prefix is the release's to the letter.
-    """
+    The coordinator never parses it, but tools and people do, so the prefix is exactly that of the release."""
     prefix = group_instance_id
     if prefix is None:
         prefix = client_id or ""
     if len(prefix) > LONG and len(prefix.encode("utf-8", "surrogatepass")) > LONGEST_TEXT - ROOM_FOR_UUID:
         raise OverBudget(f"a client id or instance id of {len(prefix)} characters: no answer can carry a member id that is longer still")
-    while True:  # the same seed may be given twice (`reseed`), and then draws what it drew before
+    while True:  # the same seed may be given twice (`reseed`) and then draws the same ids again
         member_id = f"{prefix}-{turn.environment.dice.uuid_text()}"
         if not (member_id in group.members or member_id in group.pending_joins or member_id in group.pending_syncs):
             return member_id
 
 
 def reserve(turn: Turn, group: Group, client_id: str | None, session_timeout_ms: int) -> str:
-    """Reserve a fresh id for a client that has to come back with it (79).
+    """Reserve a new id for a client that has to come back with it (79).
 
-    No member: it is in no list, does not count for group.max.size, and keeps no protocols; only the join phase waits for it (KIP-394).
-    """
+    The id is no member: it is in no list, does not count for group.max.size, and has no protocols; only the join phase waits for it
+    (KIP-394)."""
     member_id = new_id(turn, group, client_id, None)
     group.pending_joins.add(member_id)
     sessions.reserve(turn, group, member_id, session_timeout_ms)
@@ -82,8 +80,8 @@ def drop_reservation(turn: Turn, group: Group, member_id: str, why: Why, what: s
 
 
 def add(turn: Turn, group: Group, request: Request, member_id: str, terms: JoinTerms, why: Why) -> Member:
-    """Take a new member in, its JoinGroup parked."""
-    if not group.members:  # the first one decides; an Empty group may so become one of another type
+    """Add a new member whose JoinGroup is parked."""
+    if not group.members:  # the first member decides, so an Empty group may get another type
         group.protocol_type = terms.protocol_type
     member = Member(
         member_id=member_id,
@@ -100,13 +98,13 @@ def add(turn: Turn, group: Group, request: Request, member_id: str, terms: JoinT
     group.pending_joins.discard(member_id)
     group.put(member)
     telling.changed(turn, group, member_id, "added", why, member)
-    if group.leader_id is None:  # somebody leads from the first member on, though nobody is told before the phase ends
+    if group.leader_id is None:  # the first member leads at once, though no member is told before the phase ends
         lead(turn, group, member, causes.FIRST_MEMBER)
     return member
 
 
 def update(turn: Turn, group: Group, member: Member, request: Request, terms: JoinTerms) -> None:
-    """A member joined again: take over what it offers and asks for, park its JoinGroup; an earlier one is never answered (P1-d8)."""
+    """Update a member that joined again with its new terms, and park its JoinGroup. An earlier parked one is never answered (P1-d8)."""
     if member.protocols != terms.protocols:
         group.relist(member, terms.protocols)
         telling.changed(turn, group, member.member_id, "updated", causes.protocols_changed(member.member_id), member)
@@ -114,22 +112,22 @@ def update(turn: Turn, group: Group, member: Member, request: Request, terms: Jo
     member.rebalance_timeout_ms = terms.rebalance_timeout_ms
     earlier = group.park_join(member, Parked(request.ticket, request.version))
     if earlier is not None and not earlier.answered:
-        # Kafka replaces the callback and so loses it; the connection waits for an answer and is read no more (P1-d6)
+        # Kafka replaces the callback and so loses it; the connection waits for an answer and is not read any more (P1-d6)
         turn.abandon(earlier.ticket, f"member {member.member_id} sent another JoinGroup")
 
 
 def remove(turn: Turn, group: Group, member: Member, why: Why) -> None:
-    """Take a member out: its parked join is answered 25 with an empty id, its parked sync never (P1-d4, P1-d6)."""
+    """Remove a member from the group. Its parked join is answered 25 with an empty id, and its parked sync never (P1-d4, P1-d6)."""
     if member.join is not None and not member.join.answered:
         turn.reply(member.join.ticket, answers.join_refused(error_codes.UNKNOWN_MEMBER_ID, member.join.version))
     discard(turn, group, member, why)
 
 
 def discard(turn: Turn, group: Group, member: Member, why: Why, what: str = "removed") -> None:
-    """Take a member without a parked join out of the group; the next leader is the first of Kafka's member map."""
+    """Remove a member without a parked join. The next leader is the first in Kafka's member map."""
     sessions.end(turn, group, member.member_id)
     group.drop(member)
-    group.pending_syncs.discard(member.member_id)  # but for an id that was replaced: see `replace`
+    group.pending_syncs.discard(member.member_id)  # except for an id that was replaced: see `replace`
     telling.changed(turn, group, member.member_id, what, why, member)
     if member.sync is not None:
         turn.abandon(member.sync.ticket, f"member {member.member_id} is gone: {why.sentence}")
@@ -138,9 +136,9 @@ def discard(turn: Turn, group: Group, member: Member, why: Why, what: str = "rem
 
 
 def discard_all(turn: Turn, group: Group, members: list[Member], why: Callable[[Member], Why]) -> None:
-    """Take many members out, electing a leader once: the first of those who remain, as one by one would give."""
+    """Remove many members and elect a leader once: the first of the remaining ones, as removing one by one would."""
     leader = group.members.get(group.leader_id) if group.leader_id is not None else None
-    # Taken out one by one, as Kafka does it, several might lead in turn; only the last of them is ever told to anybody.
+    # If they were removed one by one, as in Kafka, several might lead in turn, but clients only learn of the last.
     for member in members:
         if member is not leader:
             discard(turn, group, member, why(member))
@@ -149,16 +147,16 @@ def discard_all(turn: Turn, group: Group, members: list[Member], why: Callable[[
 
 
 def lead(turn: Turn, group: Group, member: Member | None, why: Why) -> None:
-    """Make a member the leader; None: there is none any more."""
+    """Make a member the leader; None leaves the group without one."""
     group.lead(member)
     if member is not None:
         telling.changed(turn, group, member.member_id, "led", causes.leads(member.member_id, why), member)
 
 
 def refuse(turn: Turn, group: Group, member_id: str, why: Why) -> bool:
-    """Drop an id, member or reserved, that found no room (81, SERVER-32). Was there one?"""
+    """Drop an id, of a member or reserved, that found no room (81, SERVER-32). Return True if the group had it."""
     if member_id in group.pending_joins:
-        # And no look at the join phase: with all others parked it goes on to its timer (P1-d3)
+        # Without completing the join phase: if all others are parked, it lasts until its timer (P1-d3)
         drop_reservation(turn, group, member_id, why, "refused")
         return True
     member = group.members.get(member_id)
@@ -168,16 +166,15 @@ def refuse(turn: Turn, group: Group, member_id: str, why: Why) -> bool:
 
 
 def replace(turn: Turn, group: Group, old: Member, request: Request, terms: JoinTerms) -> Member:
-    """A static member came back without its id: a new id takes the old one's place (docs/kafka/group-protocol.md#static-membership).
+    """Replace a static member that came back without its id by one with a new id (docs/kafka/group-protocol.md#static-membership).
 
-    `pending_syncs` keeps the old id on purpose: Kafka forgets to rewrite it, so a sync timer may start a rebalance later.
-    The old session timer is left to the caller.
-    """
+    `pending_syncs` keeps the old id on purpose: Kafka forgets to rewrite it, so a sync timer may start a rebalance later. The caller ends
+    the old session timer."""
     assert old.group_instance_id is not None
-    # whoever still waits under the old id is another process, or the same one before it died: 82 ends it (SERVER-36)
+    # a request that is still parked under the old id is of another process, or of the same one before it died: 82 ends it (SERVER-36)
     refuse_parked(turn, group, old)
     member_id = new_id(turn, group, request.client_id, old.group_instance_id)
-    # Client id and host stay those of the old process: DescribeGroups of every release shows them (docs/kafka/differences.md)
+    # Client id and host remain those of the old process: DescribeGroups of every release shows them (docs/kafka/differences.md)
     new = msgspec.structs.replace(
         old,
         member_id=member_id,
@@ -195,7 +192,7 @@ def replace(turn: Turn, group: Group, old: Member, request: Request, terms: Join
 
 
 def swap(group: Group, old: Member, new: Member) -> None:
-    """Put `new` where `old` was: maps, counts, leadership."""
+    """Put `new` in the place of `old`: maps, counts and leadership."""
     group.drop(old)
     group.put(new)
     if group.is_leader(old):

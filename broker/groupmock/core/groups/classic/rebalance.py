@@ -1,43 +1,42 @@
-"""The join phase and the sync phase: what a rebalance is made of.
+"""A rebalance of a classic group consists of the join phase and the sync phase.
 
 In Kafka: GroupMetadataManager.prepareRebalance, maybeCompleteJoinPhase, completeClassicGroupJoin, classicGroupSync. The tables that lead
-here are in `states`; rules with numbers are those of docs/kafka/group-protocol.md and docs/kafka/seen-on-brokers.md.
+here are in `states`; numbered rules are those of docs/kafka/group-protocol.md and docs/kafka/seen-on-brokers.md.
 
-**The join phase waits for everybody**: for a JoinGroup of each member, and for each reserved id (79) to be used, given back or to expire
-(SERVER-27). It ends early only when nobody is awaited, else when the join timer fires: the largest rebalance timeout of the members,
-taken when the phase begins (SERVER-26; a leave does not shorten it, P1-d11). Then dynamic members that did not join are removed; static
-ones stay, for a process that restarts is exactly who does not join in time (SERVER-22, SERVER-23). If only such are left the phase starts
-over, and the generation does not move: there is nobody to tell it (SERVER-24). If the leader did not join somebody who did leads
-(SERVER-25).
+**The join phase waits for every member** to send a JoinGroup, and for each reserved id (79) to be used, given back or to expire
+(SERVER-27). It ends early only when none of them is missing. Otherwise it ends when the join timer fires: after the largest rebalance
+timeout of the members, determined when the phase begins (SERVER-26; a leave does not shorten it, P1-d11). Then dynamic members that did
+not join are removed. Static ones stay, because a process that restarts often does not join in time (SERVER-22, SERVER-23). If only such
+members are left, the phase starts over without a new generation, because no one could be told of it (SERVER-24). If the leader did not
+join, another member that did becomes the leader (SERVER-25).
 
-**The initial phase** (KIP-134), of a group that was Empty, is the other way round: it lasts its delay even when nobody is awaited,
-because the first of ten members that start together would otherwise be given all partitions, and the group rebalance nine times more.
-When a slice of the delay is over and a member was added within it another slice follows; all of it is bounded by the rebalance timeout
-(SERVER-08, SERVER-09). Joins and leaves do not cut it short (SERVER-10). An expiry may, in 4.x, where it takes another path through the
-code.
+**The initial phase** (KIP-134), of a group that was Empty, lasts its whole delay even when no one is missing. Otherwise the first of ten
+members that start together would get all partitions, and the group would rebalance nine more times. If a member was added within a slice
+of the delay, another slice follows; the rebalance timeout limits the sum (SERVER-08, SERVER-09). Joins and leaves do not cut it short
+(SERVER-10). In 4.x an expiry may, because it takes another path through the code.
 
-**Ending it** has an order that shows when something fails: the generation is raised, then the vote is held and the subscriptions are
-read, then the state moves. Kafka throws in the middle where a list names a protocol twice or a Subscription is malformed (P1-b5, P1-b6):
-the generation has moved, nobody is answered, the group stays in PreparingRebalance. That is `Outcome.FAILED`, no exception here, since it
-is what a broken client makes of a healthy broker. The one JoinGroup that ended the phase is answered -1 and its member still counts as
-joined. A timer that ended it has nobody to tell.
+**The end of the join phase** has an order that is visible when something fails: first the generation is raised, then the vote is held and
+the subscriptions are read, then the state changes. Kafka throws in the middle if a list names a protocol twice or a Subscription is
+malformed (P1-b5, P1-b6): the generation has been raised, no join is answered, the group stays in PreparingRebalance. That is
+`PhaseOutcome.FAILED` and no exception here, because a broken client causes it in a healthy broker. The one JoinGroup that ended the phase
+is answered -1 and its member still counts as joined. If a timer ended the phase, no client is told.
 
-**The sync phase** waits for the leader alone. Its SyncGroup answers all that wait, and makes the group Stable; whoever comes later is
-answered from what is stored (SERVER-38, SERVER-40). But every member *owes* a SyncGroup, within one rebalance timeout from the end of the
-join phase, and heartbeats do not pay for it: who has not sent one is removed, in Stable as well, and the group rebalances (KAFKA-12890,
-SERVER-41). A leader whose assignment hangs while its heartbeats go on used to hold the group in CompletingRebalance for ever.
+**The sync phase** waits for the leader only. The leader's SyncGroup answers all parked ones, and makes the group Stable; later ones are
+answered from the stored assignment (SERVER-38, SERVER-40). But every member has to send a SyncGroup within one rebalance timeout from the
+end of the join phase, and heartbeats do not replace it. A member that has not sent one is removed, in Stable as well, and the group
+rebalances (KAFKA-12890, SERVER-41). Before that rule, a leader whose assignment hung while its heartbeats continued kept the group in
+CompletingRebalance for ever.
 
-**Requests that wait** are data (`Parked`), and what happens to them is not symmetric. A JoinGroup whose member joins again is
-*abandoned*: the second is parked in its place, the first is never answered, and since Kafka reads no further request of a connection
-before it has answered, that connection stays mute (P1-d6, P1-d8). The same goes for a second SyncGroup, and for the SyncGroup of a member
-that is removed; a removed member's JoinGroup however is answered 25. A connection that closes changes nothing: its request still counts
-(P1-d7).
+**Parked requests** are data (`Parked`), and they are not treated alike. A JoinGroup whose member joins again is *abandoned*: the second is
+parked in its place, and the first is never answered. As Kafka reads no further request of a connection before it has answered, that
+connection stays mute (P1-d6, P1-d8). The same holds for a second SyncGroup, and for the SyncGroup of a removed member; a removed member's
+JoinGroup however is answered 25. A closed connection changes nothing: its request still counts (P1-d7).
 
-**Sessions** run on while a request waits, but end nothing then: its connection cannot carry a heartbeat. The timer that fires is spent,
-and the answer starts a new one (SERVER-30). New members are the exception: they have 300 s and then expire all the same (SERVER-29,
-KAFKA-7610), for nothing else would end the place of a client that went away during its first join.
+**Sessions** continue while a request is parked, but do not expire then, because the connection cannot carry a heartbeat. The timer that
+fires is used up, and the answer starts a new one (SERVER-30). New members are the exception: they have 300 s and then expire nevertheless
+(SERVER-29, KAFKA-7610), because nothing else would remove a client that went away during its first join.
 
-All of it happens in one call; only the answers, which may be ten thousand, are an effect that makes them one by one.
+All of this happens in one call. Only the answers, which may be ten thousand, are an effect that makes them one by one.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ from .vote import select_protocol
 
 
 class PhaseOutcome(Enum):
-    """How it went to begin a join phase, to look at one, or to end it."""
+    """The outcome of beginning a join phase, checking it, or ending it."""
 
     FINE = "the phase is over, or waits for its members"
     FAILED = "Kafka's completion throws: the generation has moved, nobody is answered, the state stays (P1-b5, P1-b6)"
@@ -71,7 +70,7 @@ FAILED: Final = PhaseOutcome.FAILED
 
 
 def go_on(turn: Turn, group: Group, do: Do, why: Why) -> PhaseOutcome:
-    """Do what the table (states.ANSWERS) says about a member that came, came back, or left."""
+    """Do what the table (states.ANSWERS) says for a member that came, came back, or left."""
     if do is COMPLETE:
         return maybe_complete(turn, group, why)
     if do is REBALANCE:
@@ -80,22 +79,19 @@ def go_on(turn: Turn, group: Group, do: Do, why: Why) -> PhaseOutcome:
     return FINE
 
 
-# -- starting ----------------------------------------------------------------------------------------------------------
-
-
 def prepare(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
-    """Begin to collect JoinGroup requests. Returns FAILED if the phase was over at once, and failed."""
-    # Who waits for an assignment of a generation that is over is told to join again (SERVER-21)
+    """Begin to collect JoinGroup requests. Return FAILED if the phase ended at once and failed."""
+    # Members that wait for an assignment of the old generation are told to join again (SERVER-21)
     if group.state is COMPLETING:
         _reset_assignments(group)
         refuse_syncs(turn, group, error_codes.REBALANCE_IN_PROGRESS)
-    group.pending_syncs.clear()  # debts are to a generation, and this one is over
+    group.pending_syncs.clear()  # pending SyncGroups belong to a generation, and this one is over
     turn.timers.cancel(("sync", group.group_id))
     initial = group.state is EMPTY
     group.join_phase_dead = False
     telling.moved(turn, group, group.move(PREPARING, turn.wall_ms), why)
     if initial:
-        # The timeout of the first member alone: who joins within the delay neither lengthens nor shortens it (P1-d14)
+        # The timeout of the first member only: members that join within the delay neither lengthen nor shorten it (P1-d14)
         delay = turn.settings.group_initial_rebalance_delay_ms
         group.initial = (delay, max(group.rebalance_timeout_ms() - delay, 0))
         group.new_member_added = False
@@ -103,7 +99,7 @@ def prepare(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
     elif group.everybody_joined():
         return complete(turn, group, causes.NOBODY_AWAITED)
     else:
-        # Taken once: the leave of the member with the largest timeout does not shorten it (P1-d11)
+        # Determined once: the leave of the member with the largest timeout does not shorten it (P1-d11)
         turn.timers.set(("join", group.group_id), turn.after(group.rebalance_timeout_ms()))
     return FINE
 
@@ -114,7 +110,7 @@ def _reset_assignments(group: Group) -> None:
 
 
 def refuse_syncs(turn: Turn, group: Group, error: int) -> None:
-    """Answer every parked SyncGroup with an error; each of these members' sessions starts again."""
+    """Answer every parked SyncGroup with an error. The sessions of these members start again."""
     waiting = _take_syncs(turn, group)
     if waiting:
         turn.replies(answers.all_syncs_refused(error, [parked for parked, _ in waiting]))
@@ -125,26 +121,23 @@ def _take_syncs(turn: Turn, group: Group) -> list[tuple[Parked, bytes]]:
     waiting = [(member.sync, member.assignment) for member in synced if member.sync is not None]
     for member in synced:
         member.sync = None
-    # Waiting was no sign of life, being answered is, whatever the answer (SERVER-30)
+    # A parked request does not renew the session, but its answer does, whatever the answer is (SERVER-30)
     sessions.renew_all(turn, group, synced)
     return waiting
 
 
-# -- the join phase ----------------------------------------------------------------------------------------------------
-
-
 def maybe_complete(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
-    """End a normal join phase if nobody is awaited; the initial delay is not cut short (SERVER-10)."""
+    """End a normal join phase if no member is missing. The initial delay is not cut short (SERVER-10)."""
     if group.state is PREPARING and group.previous_state is not EMPTY and group.everybody_joined():
         return complete(turn, group, why)
     return FINE
 
 
 def on_join_timer(turn: Turn, group: Group) -> None:
-    """The join timer fired: extend the initial delay or end the phase (SERVER-09)."""
+    """Extend the initial delay or end the phase, because the join timer fired (SERVER-09)."""
     delay, remaining = group.initial
     initial = group.previous_state is EMPTY
-    if initial and group.new_member_added and remaining:  # added, not joined: who comes back within the delay extends nothing
+    if initial and group.new_member_added and remaining:  # added, not joined: members that come back within the delay do not extend it
         group.new_member_added = False
         step = min(turn.settings.group_initial_rebalance_delay_ms, remaining)
         group.initial = (step, max(remaining - delay, 0))
@@ -154,17 +147,17 @@ def on_join_timer(turn: Turn, group: Group) -> None:
 
 
 def complete(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
-    """End the phase in which members join. If it fails, a note says why, and only the asker has to be told."""
+    """End the join phase of the group. If that fails, a note has the reason, and only the sender of the last request has to be told."""
     if group.join_phase_dead or turn.environment.holds.holds_phase(group.group_id):
         return FINE
     turn.timers.cancel(("join", group.group_id))
     _remove_silent(turn, group, why)
-    if not _leader_joined(turn, group) and group.members:  # only silent static members are left
+    if not _leader_joined(turn, group) and group.members:  # only static members that did not join are left
         group.initial = (0, 0)
         again = max(group.rebalance_timeout_ms(), 1)  # a timeout of 0 keeps Kafka's timer thread busy; in one call here it would never end
         turn.timers.set(("join", group.group_id), turn.after(again))
         return FINE
-    # Before the vote, which may fail: each attempt that does adds one all the same (P1-b5)
+    # Before the vote, which may fail: each failed attempt raises the generation as well (P1-b5)
     group.next_generation()
     if group.members:
         return _begin_generation(turn, group, why)
@@ -192,7 +185,7 @@ def _leader_joined(turn: Turn, group: Group) -> bool:
 
 
 def _leads_as_chosen(turn: Turn, group: Group) -> bool:
-    """Somebody chose who leads (core.steering.joins), and it joined."""
+    """True if a command chose the leader (core.steering.joins), and that member has joined."""
     holds = turn.environment.holds
     name = holds.leader(group.group_id)
     if name is None:
@@ -208,7 +201,7 @@ def _leads_as_chosen(turn: Turn, group: Group) -> bool:
 
 
 def _become_empty(turn: Turn, group: Group, why: Why) -> None:
-    # The type stays: it says that the group had members, so that offsets age from when it became Empty (SERVER-57)
+    # The type stays, to show that the group had members, so that offsets age from the time when it became Empty (SERVER-57)
     group.protocol_name = None
     group.subscribed = NO_TOPICS if group.protocol_type == "consumer" else UNKNOWN
     telling.moved(turn, group, group.move(EMPTY, turn.wall_ms), causes.no_members_left(why))
@@ -217,11 +210,11 @@ def _become_empty(turn: Turn, group: Group, why: Why) -> None:
 
 def _begin_generation(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
     chosen = select_protocol(group, turn.quirks.scala_vote_order)
-    # A winner that was counted twice may be missing on a list: then Kafka throws over that member's metadata (P1-b6)
+    # A winner that was counted twice may be missing in a list: then Kafka throws at that member's metadata (P1-b6)
     if chosen is None or (group.duplicates_count and not all(lists(protocols, chosen) for protocols in group.listings)):
         return _fail(turn, group, "no protocol is listed by all members once each (a list names one twice)")
     group.protocol_name = chosen
-    # Other types' metadata is never parsed (P1-b5)
+    # The metadata of other types is never parsed (P1-b5)
     metadata = [metadata_of(protocols, chosen) for protocols in group.listings] if group.protocol_type == "consumer" else None
     wrong = _malformed(metadata) if metadata is not None and turn.quirks.malformed_subscription_hangs else None
     if wrong is not None:
@@ -229,7 +222,7 @@ def _begin_generation(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
     group.subscribed = UNKNOWN if metadata is None else Subscribed(metadata)
     telling.moved(turn, group, group.move(COMPLETING, turn.wall_ms), why)
     waiting = _take_joins(turn, group)
-    # Static members that did not join owe one as well (P1-b2)
+    # Static members that did not join have to send one as well (P1-b2)
     group.pending_syncs = set(group.members)
     turn.timers.set(("sync", group.group_id), turn.after(group.rebalance_timeout_ms()))
     turn.replies(answers.joined(group).all(waiting, answers.member_list(group)))
@@ -237,26 +230,26 @@ def _begin_generation(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
 
 
 def _take_joins(turn: Turn, group: Group) -> list[tuple[Parked, str]]:
-    """Every parked join with its member's id, in the order in which Kafka answers; all members' sessions start again and nobody who joined
-    is new any more. What else waits on the answered connections is handled in that order, too."""
+    """Return every parked join with its member's id, in the order in which Kafka answers. All sessions start again, and members that
+    joined are no longer new. Later requests on the answered connections are handled in that order, too."""
     waiting = []
     for member in group.ordered():
         join = member.join
         if join is not None:
             member.join = None
             member.is_new = False
-            # Refused with -1 by an attempt that failed, it counts as joined and is answered no second time (P1-b5)
+            # It was refused with -1 by a failed attempt: it counts as joined and is not answered again (P1-b5)
             if not join.answered:
                 waiting.append((join, member.member_id))
-    # Sessions of all members: also of static ones that did not join, who are answered nothing (P1-b2)
+    # Sessions of all members, also of static ones that did not join and get no answer (P1-b2)
     group.awaiting = 0
     sessions.renew_all(turn, group, group.members.values())
     return waiting
 
 
 def _malformed(metadata: list[bytes]) -> Malformed | None:
-    """Return what makes Kafka's parser fail, if anything. It stops at the first Subscription that merely ends too early: then all topics
-    are unknown. Here it stops behind MOST_TOPICS topics, too."""
+    """Return the part of the metadata on which Kafka's parser fails, if any. It stops at the first Subscription that merely ends too
+    early: then all topics are unknown. Here it also stops after MOST_TOPICS topics."""
     left = MOST_TOPICS
     try:
         for one in metadata:
@@ -275,11 +268,8 @@ def _fail(turn: Turn, group: Group, why: str) -> PhaseOutcome:
     return FAILED
 
 
-# -- the sync phase ----------------------------------------------------------------------------------------------------
-
-
 def collect(turn: Turn, group: Group, member: Member, request: Request, message: SyncGroupRequest) -> None:
-    """A SyncGroup in CompletingRebalance: park it; the leader's brings the assignments (SERVER-40)."""
+    """Park a SyncGroup in CompletingRebalance. The leader's has the assignments (SERVER-40)."""
     earlier, member.sync = member.sync, Parked(request.ticket, request.version)
     if earlier is not None:
         turn.abandon(earlier.ticket, f"member {member.member_id} sent another SyncGroup")
@@ -289,17 +279,19 @@ def collect(turn: Turn, group: Group, member: Member, request: Request, message:
 
 
 def settle(turn: Turn, group: Group, member: Member) -> None:
-    """The member sent the SyncGroup it owed."""
+    """Note that the member has sent its SyncGroup."""
     group.pending_syncs.discard(member.member_id)
     if not group.pending_syncs:
         turn.timers.cancel(("sync", group.group_id))
 
 
 def _assign(turn: Turn, group: Group, message: SyncGroupRequest) -> None:
-    wanted = {one.member_id: one.assignment for one in message.assignments}  # of an id named twice the last counts; strangers are ignored
+    # for an id that is named twice the last entry counts; unknown ids are ignored
+    wanted = {one.member_id: one.assignment for one in message.assignments}
     for member in group.members.values():
         member.assignment = wanted.get(member.member_id, b"")
-    # What cannot be written was never assigned: all who wait hear of it and start over (docs/kafka/group-protocol.md#s-leader-failure)
+    # An assignment that cannot be stored is void: all parked SyncGroups are refused, and the group starts over
+    # (docs/kafka/group-protocol.md#s-leader-failure)
     if storage.too_large(turn, group):
         _reset_assignments(group)
         refuse_syncs(turn, group, error_codes.UNKNOWN_SERVER_ERROR)
@@ -312,14 +304,14 @@ def _assign(turn: Turn, group: Group, message: SyncGroupRequest) -> None:
 
 
 def on_sync_timer(turn: Turn, group: Group) -> bool:
-    """The sync timer fired: whoever still owes a SyncGroup is removed and the group rebalances (KAFKA-12890, SERVER-41)."""
+    """Remove members that have not sent their SyncGroup, because the sync timer fired, and rebalance (KAFKA-12890, SERVER-41)."""
     if group.state not in (COMPLETING, STABLE) or not group.pending_syncs:
         return False
     late = [group.members[member_id] for member_id in group.pending_syncs if member_id in group.members]
-    # `pending_syncs` is a set, whose order another process does not repeat; a replay has to
+    # The order of the set `pending_syncs` differs between processes, but a replay must repeat it
     late.sort(key=lambda member: member.member_id)
     timeout = group.rebalance_timeout_ms()
     membership.discard_all(turn, group, late, lambda member: causes.member_sync_overdue(member.member_id, timeout))
-    # Nobody is late where only a replaced id owed: Kafka rebalances all the same (docs/kafka/group-protocol.md#static-replacement)
+    # No member is late if only a replaced id is pending: Kafka rebalances nevertheless (docs/kafka/group-protocol.md#static-replacement)
     prepare(turn, group, causes.sync_overdue([member.member_id for member in late], timeout) if late else causes.REPLACED_ID_OVERDUE)
     return True

@@ -1,7 +1,7 @@
-"""Session timers: one per member and per reserved id (docs/kafka/group-protocol.md#timers).
+"""Session timers, one for each member and each reserved id (docs/kafka/group-protocol.md#timers).
 
-A sign of life is a valid Heartbeat, a commit that is taken, or being answered; a JoinGroup or SyncGroup that waits is none, the answer
-to it is. A session that is renewed stays where it is in the heap and only its deadline moves: Timers looks at it when the old one is due.
+A valid Heartbeat, an accepted commit, or an answer renews the session. A parked JoinGroup or SyncGroup does not, but its answer does. A
+renewed session keeps its place in the heap and only its deadline moves: Timers checks it at the old deadline.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...turn import Turn
 from .group import Group, Member
 
 NEW_MEMBER_MS: Final = 300_000
-"""How long a new member may wait for its first answer, whatever its session timeout (KAFKA-7610)."""
+"""The time that a new member may wait for its first answer, whatever its session timeout is (KAFKA-7610)."""
 
 
 def key(group: Group, member_id: str) -> Key:
@@ -24,23 +24,24 @@ def key(group: Group, member_id: str) -> Key:
 
 
 def reserve(turn: Turn, group: Group, member_id: str, session_timeout_ms: int) -> None:
-    """A reserved id lives for the session timeout of the request that asked for it, whatever the one that uses it will say (P1-d13)."""
+    """Arm the timer of a reserved id. It uses the session timeout of the request that reserved it, whatever the next request says
+    (P1-d13)."""
     turn.timers.set(key(group, member_id), turn.after(session_timeout_ms))
 
 
 def begin(turn: Turn, group: Group, member_id: str, session_timeout_ms: int) -> Timer:
-    """The timer of a member that was just added: 300 s.
+    """Arm and return the timer of a new member, which is 300 s.
 
-    It is queued for the member's own timeout already, so that re-arming it at the end of the join phase is a mere assignment
-    instead of a second entry in the heap (10,000 members end their join phase in one call).
-    """
+    It is queued for the member's own timeout already, so that re-arming it at the end of the join phase is a mere assignment instead of a
+    second entry in the heap (10,000 members end their join phase in one call)."""
     timer = turn.timers.set(("session", group.group_id, member_id), turn.after(min(session_timeout_ms, NEW_MEMBER_MS)))
     timer.deadline = turn.now + NEW_MEMBER_MS * NS_PER_MS
     return timer
 
 
 def renew(turn: Turn, group: Group, member: Member) -> None:
-    """The member gave a sign of life, or was answered: its session starts again. Flat: the end of a phase does it for every member."""
+    """Restart the member's session after a request that renews it, or an answer. The code is flat, because the end of a phase does this
+    for every member."""
     deadline = turn.now + member.session_timeout_ms * NS_PER_MS
     timer = member.session
     if timer.live and timer.queued <= deadline:
@@ -50,7 +51,7 @@ def renew(turn: Turn, group: Group, member: Member) -> None:
 
 
 def renew_all(turn: Turn, group: Group, members: Iterable[Member]) -> None:
-    """The same for many at once: what a phase that ends costs per member counts (10,000 of them in one call)."""
+    """Restart the sessions of many members, because the cost per member matters at the end of a phase (10,000 of them in one call)."""
     deadlines: dict[int, int] = {}
     for member in members:
         timeout = member.session_timeout_ms
@@ -65,7 +66,7 @@ def renew_all(turn: Turn, group: Group, members: Iterable[Member]) -> None:
 
 
 def arm(turn: Turn, group: Group, member: Member, timeout_ms: int) -> None:
-    """Let the member's session end that many ms from now."""
+    """Let the member's session end after the given number of ms."""
     deadline = turn.after(timeout_ms)
     timer = member.session
     if timer.live and timer.queued <= deadline:
@@ -75,7 +76,7 @@ def arm(turn: Turn, group: Group, member: Member, timeout_ms: int) -> None:
 
 
 def silence(member: Member, now: int) -> int | None:
-    """ns since its last sign of life; None: it has no session, or the long one of a new member that waits for its first answer."""
+    """Return the ns since the session was renewed last, or None if the member has no session, or the long one before its first answer."""
     left, whole = member.session.deadline - now, member.session_timeout_ms * NS_PER_MS
     return max(0, whole - left) if member.session.live and left <= whole else None
 

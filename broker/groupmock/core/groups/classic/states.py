@@ -1,50 +1,51 @@
-"""The classic group as a machine: its states, and what each of them answers. Dispatch, tests and the page of states read these tables.
+"""The classic group as a state machine: its states, and the answer of each state to each request. Dispatch, tests and the page of states
+read these tables.
 
-A classic group agrees on two things, who is in it and who decides, and carries one message from the one who decides to everybody. The
-broker understands neither the metadata nor the assignments. It offers two barriers: JoinGroup, where it waits for the members and names a
-generation and a leader, and SyncGroup, where all wait for what the leader made of it.
+A classic group agrees on its members and its leader, and carries the leader's message to each member. The broker understands neither the
+metadata nor the assignments. It offers two barriers: JoinGroup waits for the members and names a generation and a leader, and SyncGroup
+lets all wait for the leader's assignments.
 
     Empty --join--> PreparingRebalance --everybody joined, or time is up--> CompletingRebalance --the leader's SyncGroup--> Stable
       ^                 |     ^                                                    |                                          |
-      +--nobody is left-+     +---- somebody joins, changes, leaves, expires, or owes a SyncGroup for too long ---------------+
+      +--no members left-+     +---- a member joins, changes, leaves, expires, or sends no SyncGroup in time --------------------+
 
-From every state a group may become Dead, and is gone. In Kafka: ClassicGroup and ClassicGroupState for the data, GroupMetadataManager's
+From every state a group may become Dead, and is removed. In Kafka: ClassicGroup and ClassicGroupState for the data, GroupMetadataManager's
 methods `classicGroup...` for the behaviour; up to 3.9 GroupCoordinator.scala, whose differences are quirks (core.settings.Quirks).
-docs/kafka/group-protocol.md says all of it with numbers (SERVER-nn) that Kafka 4.3.0, 3.9.1 and 2.8.2 were asked about.
+docs/kafka/group-protocol.md has all rules with numbers (SERVER-nn), as checked on Kafka 4.3.0, 3.9.1 and 2.8.2.
 
-**Order of checks.** Ids first (25, 82), then the generation (22), then SyncGroup's type and name (23), the state last. So a cell of the
-table speaks of members of the current generation; what only members ask has no cell in Empty.
+**Order of checks.** Ids come first (25, 82), then the generation (22), then SyncGroup's type and name (23), and the state last. So a cell
+of the table is about members of the current generation; requests that only members can send have no cell in Empty.
 
-**A generation** is a completed join phase. The number grows when the phase ends, not when it begins, and also when it ends with nobody
-(SERVER-11): during PreparingRebalance the old generation is still the current one. Two rules that look the wrong way round follow:
+**A generation** is a completed join phase. The number grows when the phase ends, not when it begins, and also when it ends without members
+(SERVER-11): during PreparingRebalance the old generation is still the current one. Two surprising rules follow:
 
-* Heartbeat is 27 in PreparingRebalance but 0 in CompletingRebalance (SERVER-42): 27 means "join again", and in CompletingRebalance
-  everybody has just done so. The answer renews the session in both; the news does not cost a member its place (SERVER-43).
-* OffsetCommit is taken in PreparingRebalance and refused (27) in CompletingRebalance (SERVER-50): in the former a member commits what it
-  did in the generation that it still has, in the latter it has a new one and was given nothing to commit for.
+* Heartbeat is 27 in PreparingRebalance but 0 in CompletingRebalance (SERVER-42): 27 means "join again", and in CompletingRebalance all
+  members have just done so. The answer renews the session in both, so that a member does not expire because of it (SERVER-43).
+* OffsetCommit is accepted in PreparingRebalance and refused (27) in CompletingRebalance (SERVER-50): in the former a member commits its
+  work in the generation that it still has, in the latter it has a new one and no partitions yet.
 
-**Who joins again** with the list it had (the same names and metadata, in the same order; SERVER-19) either lost its answer or wants
-something. A follower of a Stable group, and anybody in CompletingRebalance, is given the answer again, and nobody else notices
-(SERVER-17, SERVER-20). A leader of a Stable group wants a rebalance: it alone sees that partitions were added (SERVER-18). A changed list
-always rebalances.
+**Joining again** with the same list (the same names and metadata, in the same order; SERVER-19) means that the member lost its answer or
+wants a rebalance. A follower of a Stable group, and any member in CompletingRebalance, gets the answer again, and no other member notices
+(SERVER-17, SERVER-20). A leader of a Stable group wants a rebalance: only the leader sees that partitions were added (SERVER-18). A
+changed list always rebalances.
 
-**Ids.** A member id is the broker's and is never taken back: whoever was removed gets 25 in every API, at any time, and must join without
-an id. The same 25 is given for ids that never were, and for a group that does not exist, which a JoinGroup with an id does not create
-(SERVER-04, SERVER-05). A JoinGroup v4+ without id and instance id adds nobody: it is answered MEMBER_ID_REQUIRED (79) with an id to come
-back with (KIP-394), because clients that time out and ask again used to leave a ghost behind each time, and every ghost cost the group a
-rebalance timeout. The id is only reserved, no member, but the join phase waits for it as for one (SERVER-27).
+**Ids.** The broker assigns member ids and never accepts one again after its removal: a removed member gets 25 in every API, at any time,
+and must join without an id. The same 25 is the answer for ids that never existed, and for a group that does not exist, which a JoinGroup
+with an id does not create (SERVER-04, SERVER-05). A JoinGroup v4+ without id and instance id adds no member: it is answered
+MEMBER_ID_REQUIRED (79) with an id to come back with (KIP-394). Otherwise clients that time out and ask again would leave a dead member
+behind each time, and each of these would cost the group a rebalance timeout. The id is only reserved and no member, but the join phase
+waits for it as for one (SERVER-27).
 
-**Instances** (KIP-345). A group.instance.id stands for a process that may come back. It joins without 79, it is not dropped when it
-misses a join phase, and when it joins without its member id it is given a new one in the place of the old: *static replacement*. Whoever
-then speaks with the old id and the instance id is fenced (82) and must stop, since two processes would otherwise take each other's place
-for ever; with the old id alone it is a stranger (25). In Stable the group keeps its generation, unless the vote changes: a restart that
-costs nobody anything is what instance ids are for (SERVER-33, module replacement). In CompletingRebalance the leader may be assigning to
-the old id, so the group starts over (SERVER-36).
+**Instances** (KIP-345). A group.instance.id stands for a process that may come back. It joins without 79, it is not dropped when it misses
+a join phase, and when it joins without its member id it gets a new one in the place of the old: *static replacement*. A process that then
+uses the old id and the instance id is fenced (82) and must stop, because otherwise two processes would replace each other for ever; with
+the old id alone it is unknown (25). In Stable the group keeps its generation, unless the vote changes: instance ids exist for restarts
+that do not disturb the others (SERVER-33, module replacement). In CompletingRebalance the leader may be assigning to the old id, so the
+group starts over (SERVER-36).
 
-**What is no state.** A group whose partition of __consumer_offsets is being loaded is not there yet: the gate (core.hosting) answers 14
-before a state is asked for, and Heartbeat 0, so that a move of the coordinator is no reason to join again (SERVER-48). Loaded, it is
-Stable or Empty, never in between: only those two are ever written. Dead is a name for an instant: the registry forgets the group in the
-same turn.
+**Not states.** A group whose partition of __consumer_offsets is being loaded does not exist yet: the gate (core.hosting) answers 14 before
+the state matters, and Heartbeat 0, so that a move of the coordinator is no reason to join again (SERVER-48). After loading it is Stable or
+Empty, because only these two are ever written. Dead lasts for an instant only: the registry forgets the group in the same turn.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ from groupmock_codec import error_codes, group_states
 
 
 class State(StrEnum):
-    """Kafka's own names, as DescribeGroups writes them."""
+    """The states with Kafka's own names, as in DescribeGroups."""
 
     EMPTY = group_states.EMPTY
     PREPARING = group_states.PREPARING_REBALANCE
@@ -66,7 +67,7 @@ class State(StrEnum):
     STABLE = group_states.STABLE
     DEAD = group_states.DEAD
 
-    __hash__ = str.__hash__  # every request looks its cell up, and Enum's own is not C
+    __hash__ = str.__hash__  # every request looks up its cell, and Enum's own hash is not written in C
 
 
 EMPTY: Final = State.EMPTY
@@ -82,11 +83,12 @@ MAY_FOLLOW: Final[dict[State, frozenset[State]]] = {
     STABLE: frozenset({PREPARING, DEAD}),
     DEAD: frozenset(),
 }
-"""State -> the states that may come next. Anything else is an internal error."""
+"""The next states that each state allows. Any other transition is an internal error."""
 
 
 class Question(StrEnum):
-    """The questions that a group is asked after the checks that do not depend on its state (ids, generation, protocols, size)."""
+    """The requests and events for which the table has answers, after the checks that do not depend on the state (ids, generation,
+    protocols, size)."""
 
     JOIN_RESERVE = "JoinGroup v4+ without member id and instance id"
     JOIN_NEW = "JoinGroup of a newcomer: reserved id, v0-3 without id, or a new instance id"
@@ -104,7 +106,7 @@ class Question(StrEnum):
     __hash__ = str.__hash__
 
 
-# A look-up in an enumeration costs 0.1 us on Python 3.11, and every request makes one: what is asked most has a name of its own.
+# A look-up in an enumeration costs 0.1 us on Python 3.11, and every request makes one, so the most frequent ones have names of their own.
 JOIN_RESERVE: Final = Question.JOIN_RESERVE
 JOIN_NEW: Final = Question.JOIN_NEW
 SYNC: Final = Question.SYNC
@@ -121,12 +123,12 @@ MEMBERS_ASK: Final = frozenset(
         Question.COMMIT_MEMBER,
     }
 )
-"""The questions that only a member can ask. An Empty group has no member, so it has no rows for these: the check of the ids answers
-first."""
+"""Requests that only a member can send. An Empty group has no rows for these, because without members the check of the ids answers first.
+"""
 
 
 class Do(Enum):
-    """The actions of a group. A JoinGroup that starts a rebalance, or comes while one collects, is parked until the join phase ends."""
+    """The actions of a group. A JoinGroup that starts a rebalance, or comes during a join phase, is parked until the phase ends."""
 
     ANSWER = "answer at once"
     RESERVE = "reserve an id and answer"
@@ -146,7 +148,7 @@ COLLECT: Final = Do.COLLECT
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """An action, the error code that goes with it, and whether the member's session starts again."""
+    """An action, its error code, and whether the member's session starts again."""
 
     do: Do
     error: int = error_codes.NONE
@@ -170,16 +172,16 @@ ANSWERS: Final[dict[tuple[State, Question], Answer]] = {
     (PREPARING, Question.JOIN_CHANGED): Answer(Do.COMPLETE),
     (PREPARING, Question.JOIN_REPLACE): Answer(Do.COMPLETE),
     (PREPARING, Question.SYNC): _IN_PROGRESS,
-    # 27 means "join again", and a rebalance may outlast a session: the news does not cost a member its place (SERVER-43)
+    # 27 means "join again", and a rebalance may outlast a session, so the answer renews the session (SERVER-43)
     (PREPARING, Question.HEARTBEAT): Answer(Do.ANSWER, error_codes.REBALANCE_IN_PROGRESS, renews=True),
     (PREPARING, Question.LEFT): Answer(Do.COMPLETE),
-    # The old generation is still the current one: a member commits what it did in it (SERVER-50)
+    # The old generation is still the current one: a member commits its work in it (SERVER-50)
     (PREPARING, Question.COMMIT_MEMBER): _FINE,
     (PREPARING, Question.COMMIT_SIMPLE): _UNKNOWN,
     (PREPARING, Question.DELETE): Answer(Do.ANSWER, error_codes.NON_EMPTY_GROUP),
     (COMPLETING, Question.JOIN_RESERVE): Answer(Do.RESERVE, error_codes.MEMBER_ID_REQUIRED),
     (COMPLETING, Question.JOIN_NEW): Answer(Do.REBALANCE),
-    # Nothing has changed since the phase ended, so its answer was lost: it is given again, to followers too (SERVER-20)
+    # Nothing has changed since the phase ended, so its answer was lost: it is sent again, to followers too (SERVER-20)
     (COMPLETING, Question.JOIN_LEADER): Answer(Do.ANSWER),
     (COMPLETING, Question.JOIN_FOLLOWER): Answer(Do.ANSWER),
     (COMPLETING, Question.JOIN_CHANGED): Answer(Do.REBALANCE),
@@ -188,15 +190,15 @@ ANSWERS: Final[dict[tuple[State, Question], Answer]] = {
     (COMPLETING, Question.SYNC): Answer(Do.COLLECT),
     (COMPLETING, Question.HEARTBEAT): _FINE,
     (COMPLETING, Question.LEFT): Answer(Do.REBALANCE),
-    # It has a new generation and was given nothing yet to commit for (SERVER-50)
+    # The member has a new generation and no partitions yet to commit for (SERVER-50)
     (COMPLETING, Question.COMMIT_MEMBER): _IN_PROGRESS,
     (COMPLETING, Question.COMMIT_SIMPLE): _UNKNOWN,
     (COMPLETING, Question.DELETE): Answer(Do.ANSWER, error_codes.NON_EMPTY_GROUP),
     (STABLE, Question.JOIN_RESERVE): Answer(Do.RESERVE, error_codes.MEMBER_ID_REQUIRED),
     (STABLE, Question.JOIN_NEW): Answer(Do.REBALANCE),
-    # It alone sees that partitions were added, and has no other way to say so (SERVER-18)
+    # Only the leader sees that partitions were added, and it has no other way to request a rebalance (SERVER-18)
     (STABLE, Question.JOIN_LEADER): Answer(Do.REBALANCE),
-    # A lost answer is no reason to disturb the others (SERVER-17)
+    # A lost answer is no reason to disturb the other members (SERVER-17)
     (STABLE, Question.JOIN_FOLLOWER): Answer(Do.ANSWER),
     (STABLE, Question.JOIN_CHANGED): Answer(Do.REBALANCE),
     (STABLE, Question.JOIN_REPLACE): Answer(Do.KEEP),
@@ -207,4 +209,4 @@ ANSWERS: Final[dict[tuple[State, Question], Answer]] = {
     (STABLE, Question.COMMIT_SIMPLE): _UNKNOWN,
     (STABLE, Question.DELETE): Answer(Do.ANSWER, error_codes.NON_EMPTY_GROUP),
 }
-"""(state, question) -> what happens. Dead has no rows: a group that dies leaves the registry in the same turn, and nobody finds it."""
+"""The action for each state and request. Dead has no rows, because a dead group leaves the registry in the same turn."""

@@ -1,8 +1,8 @@
-"""The group record that the coordinator's log keeps (docs/kafka/group-protocol.md#load-unload-deletion).
+"""The group record in the coordinator's log (docs/kafka/group-protocol.md#load-unload-deletion).
 
-It is written when the leader's assignment comes, when a group becomes Empty and when a static member is replaced, never in between. So a
-coordinator that moves in the middle of a rebalance brings back the generation before, or nothing, and members of the lost generation get 22
-or 25 and join again.
+It is written when the leader's assignment comes, when a group becomes Empty and when a static member is replaced, but never in between. So
+a coordinator that moves during a rebalance restores the generation before, or no group, and members of the lost generation get 22 or 25
+and join again.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from .group import Group, Member, StoredGroup, metadata_of
 from .subscription import UNKNOWN, Subscribed
 
 RECORD_OVERHEAD = 80
-"""Bytes of a record batch with one record around key and value, about."""
+"""The approximate number of bytes of a record batch with one record, besides key and value."""
 
 
 def store(turn: Turn, group: Group) -> None:
-    """Write the group record: what a load brings back. Columns beside the members themselves, as only these few fields ever change."""
+    """Write the group record, from which a load restores the group. Only the fields that ever change are stored in columns beside the
+    members."""
     members = tuple(group.members.values())
     group.stored = StoredGroup(
         generation=group.generation,
@@ -36,12 +37,12 @@ def store(turn: Turn, group: Group) -> None:
 
 
 def too_large(turn: Turn, group: Group) -> bool:
-    """Would the group record exceed what the offsets topic takes? Only where the profile minds (`group_record_limit`)."""
+    """True if the group record would exceed the limit of the offsets topic. Only profiles with `group_record_limit` check this."""
     return turn.quirks.group_record_limit and record_size(group) > group.home.largest_batch(group.partition)
 
 
 def record_size(group: Group) -> int:
-    """Bytes of the group record (GroupMetadataKey v2, GroupMetadataValue v3), give or take the varints."""
+    """Return the approximate size of the group record (GroupMetadataKey v2, GroupMetadataValue v3)."""
     chosen = group.protocol_name or ""
     size = (
         RECORD_OVERHEAD + 4 + _text(group.group_id) + 22 + _text(group.protocol_type) + _text(group.protocol_name) + _text(group.leader_id)
@@ -57,7 +58,7 @@ def _text(value: str | None) -> int:
 
 
 def unload(turn: Turn, group: Group) -> None:
-    """The coordinator loses the group: whoever waits gets 16 (a join with its own id), every timer stops (SERVER-49)."""
+    """Unload the group: parked requests get 16 (a join with its own id), and every timer stops (SERVER-49)."""
     for member in group.members.values():
         sessions.end(turn, group, member.member_id)
         if member.join is not None and not member.join.answered:
@@ -70,7 +71,7 @@ def unload(turn: Turn, group: Group) -> None:
 
 
 def restore(turn: Turn, group: Group, stored: StoredGroup | None) -> None:
-    """Bring a group back from its last record: Stable with its members, sessions running, nobody has to rejoin; else Empty."""
+    """Restore a group from its last record: Stable with its members, whose sessions start and who need not join again; or else Empty."""
     group.stored = stored
     if stored is None:
         return
@@ -88,7 +89,8 @@ def _restored(turn: Turn, group: Group, stored: StoredGroup, row: int, member: M
         client_host=member.client_host,
         session_timeout_ms=timeout,
         rebalance_timeout_ms=stored.rebalance_timeouts_ms[row],
-        protocols=((chosen, metadata_of(stored.protocols[row], chosen)),),  # the record has no other, so the first rejoin may look changed
+        # the record has only this one, so the first rejoin may look changed
+        protocols=((chosen, metadata_of(stored.protocols[row], chosen)),),
         session=turn.timers.set(sessions.key(group, member.member_id), turn.after(timeout)),
         spread=member.spread,
         is_new=False,

@@ -1,4 +1,4 @@
-"""The classic group as a type: where each question that is asked of any group is answered."""
+"""The classic group as a group type: its answers to the calls that every type of group has."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ class ClassicGroup(Group):
     group_type: ClassVar[str] = "classic"
     may_follow: ClassVar[Mapping[str, Collection[str]]] = {str(state): after for state, after in MAY_FOLLOW.items()}
     timers: ClassVar[tuple[str, ...]] = tuple(FIRES)
-    follows_topics: ClassVar[bool] = False  # the leader's client sees it in its metadata and joins again (SERVER-18)
+    follows_topics: ClassVar[bool] = False  # the leader's client sees a change in its metadata and joins again (SERVER-18)
 
     @classmethod
     def begin(cls, turn: Turn, home: Home, group_id: str, partition: int) -> Self:
-        """An Empty group, of generation 0."""
-        # A join phase fails over a name that is listed twice (P1-b6) as over a malformed Subscription (P1-b5): one quirk for both
+        """Return a new Empty group with generation 0."""
+        # A join phase fails with a name that is listed twice (P1-b6) and with a malformed Subscription (P1-b5): both have one quirk
         quirks = turn.quirks
         return cls(home, group_id, partition, turn.wall_ms, quirks.malformed_subscription_hangs, quirks.scala_member_order)
 
     def is_empty(self) -> bool:
-        """State Empty: ids may be reserved."""
+        """True in state Empty, in which ids may be reserved."""
         return self.state is EMPTY
 
     def admit_commit(self, turn: Turn, by: Committer, version: int, at: Collection[At]) -> int:
-        """Ids, generation, state, whatever is committed for; it is a sign of life."""
+        """Check ids, generation and state, whatever the partitions are. An accepted commit renews the session."""
         return admission.commit(turn, self, by)
 
     def admit_transactional_commit(self, turn: Turn, by: Committer, at: Collection[At]) -> int:
-        """Ids and generation, where they are given, whatever is committed for."""
+        """Check ids and generation if they are given, whatever the partitions are."""
         return admission.transactional_commit(turn, self, by)
 
     def admit_deletion(self) -> int:
@@ -54,19 +54,19 @@ class ClassicGroup(Group):
         return admission.deletion(self)
 
     def admit_offset_deletion(self) -> int:
-        """Not of a group of another protocol type with members."""
+        """Return the error of OffsetDelete, which a group of another protocol type with members refuses."""
         return admission.offset_deletion(self)
 
     def offsets_age_from(self) -> Base | None:
-        """Since nobody can use the offset."""
+        """Return the function for the time since which an offset cannot be used."""
         return admission.offsets_age_from(self)
 
     def unread_names(self) -> int:
-        """Subscriptions of a generation are read when somebody asks for the first time."""
+        """Return how many names are still to be read: the subscriptions of a generation are read at their first use."""
         return self.subscribed.unread if self.protocol_type == "consumer" else 0
 
     def described(self, turn: Turn) -> DescribedGroup:
-        from .described import describe  # a server that listens has no need of it yet
+        from .described import describe  # imported here, because a server that only listens does not need it
 
         return describe(turn, self)
 
@@ -89,12 +89,12 @@ class ClassicGroup(Group):
         storage.store(turn, self)
 
     def restore(self, turn: Turn, stored: StoredGroup | None) -> None:
-        """Stable with its members, or Empty."""
+        """Restore the group from its record, as Stable with its members or as Empty."""
         storage.restore(turn, self, stored)
 
     def loaded(self, turn: Turn) -> None:
-        """With more members than the node allows it rebalances, and some find no room."""
-        # Nobody is picked: the last ones to join again are refused 81 (docs/kafka/group-protocol.md#group-size-limit)
+        """Rebalance if the group has more members than the node allows; some of them then find no room."""
+        # No member is selected: the last ones to join again are refused 81 (docs/kafka/group-protocol.md#group-size-limit)
         if self.state is STABLE and len(self.members) > turn.settings.group_max_size:
             rebalance.prepare(turn, self, causes.GROUP_TOO_LARGE)
 
@@ -104,7 +104,7 @@ class ClassicGroup(Group):
         self.die(turn, why)
 
     def die(self, turn: Turn, why: Why) -> None:
-        """Reserved ids go with it."""
+        """Move to Dead and forget the reserved ids and the offsets."""
         for member_id in self.pending_joins:
             turn.timers.cancel(("session", self.group_id, member_id))
         self.pending_joins.clear()

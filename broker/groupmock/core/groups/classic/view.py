@@ -42,7 +42,8 @@ def _member(group: Group, member: Member) -> MemberView:
 
 
 def _by_topic(assignment: Assignment | None) -> dict[str, list[int]]:
-    """An assignor may list a topic more than once: all of it counts (Kafka: ConsumerProtocol.deserializeAssignment)."""
+    """Merge the partitions by topic, because an assignor may list a topic more than once and all entries count (Kafka:
+    ConsumerProtocol.deserializeAssignment)."""
     found: dict[str, list[int]] = {}
     for topic in assignment.assigned_partitions if assignment is not None else ():
         found.setdefault(topic.topic, []).extend(topic.partitions)

@@ -1,8 +1,9 @@
-"""Which protocol a generation uses: of the names all members list, the one most members prefer (SERVER-14; ClassicGroup.selectProtocol).
+"""The vote for the protocol of a generation: of the names that all members list, the one that most members prefer (SERVER-14;
+ClassicGroup.selectProtocol).
 
-Members vote for their first choice among the candidates, so that a group whose members all list the old and the new assignor changes over
-when most of them put the new one first: how one goes from an eager to a cooperative assignor (KIP-429). Ties are no rule of Kafka's, they
-fall out of its hash maps; clients can see them, so they fall here as there (P1-d2).
+Each member votes for its first choice among the candidates. So a group whose members all list the old and the new assignor changes to the
+new one when most of them list it first: this is the way from an eager to a cooperative assignor (KIP-429). Kafka has no rule for ties: its
+hash maps decide them. Clients can see the result, so it is the same here (P1-d2).
 """
 
 from __future__ import annotations
@@ -15,15 +16,14 @@ from .group import Group, Protocols
 
 
 def select_protocol(group: Group, scala: bool = False) -> str | None:
-    """The winner of the vote; ties fall as in Kafka's hash map of the votes (`scala`: the old coordinator's).
+    """Return the winner of the vote. Ties are decided as by Kafka's hash map of the votes (with `scala`, the old coordinator's).
 
-    None: somebody lists no candidate, which Kafka's vote throws about. Possible only where a list names one twice, for it is counted twice:
-    the candidates are what the count makes of them, and the winner need not be on every list.
-    """
-    if len(group.listings) == 1:  # members mostly list the same: then all vote for the first name that is on every list
+    The result is None if a member lists no candidate, at which Kafka's vote throws. That is possible only if a list has a name twice,
+    because it is counted twice: the candidates are based on the count, and the winner need not be in every list."""
+    if len(group.listings) == 1:  # members mostly have the same list: then all vote for the first name that is in every list
         return next((name for protocols in group.listings for name, _ in protocols if group.supported[name] == len(group.members)), None)
     candidates = {name for name, count in group.supported.items() if count == len(group.members)}
-    votes: Counter[str] = Counter()  # by list, not by member: ten thousand members have one or two
+    votes: Counter[str] = Counter()  # votes are counted by list and not by member, because ten thousand members have one or two lists
     for protocols, listing in group.listings.items():
         choice = _choice(protocols, candidates)
         if choice is None:
@@ -43,7 +43,7 @@ def _choice(protocols: Protocols, candidates: set[str]) -> str | None:
 
 
 def _first_in_java(group: Group, candidates: set[str], voted: list[str], tied: list[str]) -> str:
-    """Names that share a bucket stand in the order in which members, in map order, first voted for them."""
+    """Names in the same bucket are in the order in which members, in map order, first voted for them."""
     mask = table_for(len(voted)) - 1
     if len({spread(name) & mask for name in tied}) < len(tied):
         voted = [choice for member in group.ordered() if (choice := _choice(member.protocols, candidates)) is not None]
