@@ -1,7 +1,7 @@
-"""In which order a node lists its groups: that of the maps Kafka keeps them in.
+"""The order in which a node lists its groups, which is that of the maps in which Kafka keeps them.
 
-Kafka 4 asks one coordinator per partition of __consumer_offsets, which lie in a ConcurrentHashMap and have their groups in a
-TimelineHashMap each (CoordinatorRuntime, GroupMetadataManager); the old coordinator has one ConcurrentHashMap of all groups
+Kafka 4 asks one coordinator per partition of __consumer_offsets. These are in a ConcurrentHashMap and have their groups in a
+TimelineHashMap each (CoordinatorRuntime, GroupMetadataManager). The old coordinator has one ConcurrentHashMap of all groups
 (GroupMetadataManager of core). Recorded: tests/data/listed_groups.json.
 """
 
@@ -16,13 +16,13 @@ from ..java.tables import Concurrent, Timeline, signed
 
 
 class Listing(Protocol):
-    """The tables of every node; they tell an order and are asked for nothing else."""
+    """The tables of every node, which are only used for their order."""
 
     def led(self, partitions: Iterable[int], node: int) -> None:
-        """The node begins to lead partitions of the offsets topic at once; they have no groups yet."""
+        """Note that the node begins to lead partitions of the offsets topic, all at once and without groups."""
 
     def left(self, partition: int, node: int) -> None:
-        """The node leads it no more; its groups are gone."""
+        """Note that the node no longer leads the partition; its groups are gone."""
 
     def add(self, group_id: str, partition: int, node: int) -> None:
         ...
@@ -31,14 +31,14 @@ class Listing(Protocol):
         ...
 
     def stopped(self, node: int) -> None:
-        """A node's memory is gone: it will begin with small tables."""
+        """Forget the tables of a stopped node, which will begin with small ones."""
 
     def on(self, node: int) -> list[str]:
-        """The ids of that node's groups."""
+        """Return the ids of the node's groups."""
 
 
 class _Shard:
-    """The groups of one partition. `_came` numbers them by their coming."""
+    """The groups of one partition. `_came` numbers them in the order of their creation."""
 
     def __init__(self) -> None:
         self._table = Timeline()
@@ -59,7 +59,7 @@ class _Shard:
 
 
 class ByPartition:
-    """Kafka 4: partition by partition."""
+    """The listing of Kafka 4, partition by partition."""
 
     def __init__(self, topic: str) -> None:
         self._topic = topic
@@ -67,7 +67,7 @@ class ByPartition:
         self._shards: dict[int, _Shard] = {}
 
     def led(self, partitions: Iterable[int], node: int) -> None:
-        """Shards begin in the order of the hash map in which a broker gathers the partitions it was elected for."""
+        """Add shards in the order of the hash map in which a broker collects the partitions for which it was elected."""
         held = self._partitions.get(node)
         if held is None:
             held = self._partitions[node] = Concurrent(lambda index: partition_hash((self._topic, index)))
@@ -79,48 +79,48 @@ class ByPartition:
         self._shards.pop(partition, None)
 
     def add(self, group_id: str, partition: int, node: int) -> None:
-        """The first one makes the shard's table: nobody asks for an empty one."""
+        """Add the group to its shard. The first one creates the shard's table, because an empty table is never listed."""
         self._shards.setdefault(partition, _Shard()).add(group_id)
 
     def discard(self, group_id: str, partition: int, node: int) -> None:
-        """The table keeps its size."""
+        """Remove the group from its shard. The table keeps its size."""
         self._shards[partition].discard(group_id)
 
     def stopped(self, node: int) -> None:
-        """Its partitions have left before."""
+        """Forget the node, whose partitions were removed before."""
         self._partitions.pop(node, None)
 
     def on(self, node: int) -> list[str]:
-        """The groups of one shard after the other."""
+        """Return the groups of one shard after the other."""
         shards = (self._shards.get(partition) for partition in self._partitions.get(node, ()))
         return [group_id for shard in shards if shard is not None for group_id in shard.listed()]
 
 
 class InOneMap:
-    """Kafka 3.9: one map a node."""
+    """The listing of Kafka 3.9, with one map per node."""
 
     def __init__(self) -> None:
         self._groups: dict[int, Concurrent[str]] = {}
 
     def led(self, partitions: Iterable[int], node: int) -> None:
-        """In which partition a group lives does not change the order."""
+        """Do nothing, because the partition of a group does not change the order."""
 
     def left(self, partition: int, node: int) -> None:
-        """Nothing changes: the map is the node's, whatever partitions it leads."""
+        """Do nothing, because the map belongs to the node, whatever partitions it leads."""
 
     def add(self, group_id: str, partition: int, node: int) -> None:
-        """A node's first group makes its map: nobody asks for an empty one."""
+        """Add the group to the node's map. A node's first group creates its map, because an empty map is never listed."""
         held = self._groups.get(node)
         if held is None:
             held = self._groups[node] = Concurrent(java_hash)
         held.add(group_id)
 
     def discard(self, group_id: str, partition: int, node: int) -> None:
-        """The map keeps its size."""
+        """Remove the group from the node's map. The map keeps its size."""
         self._groups[node].discard(group_id)
 
     def stopped(self, node: int) -> None:
-        """Its groups have gone before."""
+        """Forget the node, whose groups were removed before."""
         self._groups.pop(node, None)
 
     def on(self, node: int) -> list[str]:

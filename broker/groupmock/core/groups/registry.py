@@ -1,8 +1,8 @@
-"""Every group of the cluster by its id, whatever its type: who comes, who replaces whom, who goes.
+"""Every group of the cluster by its id, whatever its type: creation, replacement and removal.
 
-One id is one group, of one type at a time (Kafka: GroupMetadataManager.groups). A group lives in a partition of __consumer_offsets, whose
-`hosting` says which node answers for it; the registry is the hosting's tenant, so that groups die when their partition leaves a node and
-come back, from what the log remembers, when another has loaded it.
+One id is one group, of one type at a time (Kafka: GroupMetadataManager.groups). A group belongs to a partition of __consumer_offsets, and
+`hosting` knows which node answers for it. The registry is the tenant of the hosting, so that groups die when their partition leaves a node
+and are restored from the log when another node has loaded it.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ if TYPE_CHECKING:
     from .offsets.commits import Prepared
 
 TYPES: Final[tuple[type[GroupType], ...]] = (ClassicGroup, ConsumerGroup)
-"""Every type of group that there is. The first one is that of groups which only ever commit, as in Kafka (`simple` groups)."""
+"""All types of group that exist. The first one is the type of groups which only ever commit, as in Kafka (`simple` groups)."""
 
 G = TypeVar("G", bound=GroupType)
 
 
 class Remembered(msgspec.Struct, frozen=True):
-    """The log's memory of one group, while nobody leads its partition or a node is loading it."""
+    """One group in the log, while its partition has no leader or a node is loading it."""
 
     kind: type[GroupType]
     stored: Any
@@ -65,20 +65,20 @@ class GroupRegistry:
         self._environment = environment
         self._groups: dict[str, GroupType] = {}
         self._logs: dict[int, dict[str, Remembered]] = {}
-        self._following: dict[str, None] = {}  # ids of the groups to which new topics are news
+        self._following: dict[str, None] = {}  # ids of the groups that are told of new topics
         self._added = 0
-        self._with_offsets = ByTopic()  # owners: (number of the group in the order of their coming, id)
-        self._remembered = ByTopic()  # of `_logs`; owners: (partition, id)
+        self._with_offsets = ByTopic()  # owners: (number of the group in the order of creation, id)
+        self._remembered = ByTopic()  # for `_logs`; owners: (partition, id)
         self._listing: Listing = InOneMap() if environment.settings.quirks.groups_listed_from_one_map else ByPartition(OFFSETS_TOPIC)
         places = environment.settings.offsets_topic_num_partitions
         self.hosting = Hosting(environment, topics, OFFSETS_TOPIC, partition_for, places, "load", self)
-        """Which node has which partition of __consumer_offsets."""
+        """The hosting of the partitions of __consumer_offsets by nodes."""
         topics.when_deleted(self.topic_deleted)
         topics.when_changed(self.topic_changed)
         topics.when_marked(self._transaction_ended)
         self._topics = topics
         self._in_transactions: dict[tuple[int, int], dict[str, None]] = {}
-        """(partition, producer id) -> groups of which that producer has offsets pending."""
+        """The groups in which a producer has pending offsets, by (partition, producer id)."""
 
     @cached_property
     def configs(self) -> GroupConfigs:
@@ -90,34 +90,34 @@ class GroupRegistry:
     def _configured(self, group_id: str) -> None:
         group = self._groups.get(group_id)
         if group is not None:
-            group.end_leases()  # members are told another interval, and missed sooner or later
+            group.end_leases()  # members get another interval, and their sessions expire sooner or later
 
-    # -- looking -------------------------------------------------------------------------------------------------------
 
     def reach(self, group_id: str, node: int) -> tuple[int, GroupType | None]:
-        """Return what a request that names the group finds on that node: the error 14 or 16 and None, or 0 and the group, if it exists."""
+        """Return the error 14 or 16 of that node and None, or 0 and the group, if it exists."""
         group = self._groups.get(group_id)
         hosting = self.hosting
         error = hosting.gate(hosting.partition_of(group_id) if group is None else group.partition, node)
         return (error, None) if error else (error, group)
 
     def gate(self, group_id: str, node: int) -> int:
-        """May that node answer for the group? 14 while it loads, 16 when another leads, else 0 (SERVER-48)."""
+        """Return 0 if the node may answer for the group, 14 while it loads, and 16 if another leads (SERVER-48)."""
         return self.reach(group_id, node)[0]
 
     def find(self, group_id: str) -> GroupType | None:
-        """The group of that id, if there is one."""
+        """Return the group with that id, or None."""
         return self._groups.get(group_id)
 
     def all(self) -> Iterator[GroupType]:
         return iter(self._groups.values())
 
     def groups_on(self, node: int) -> list[GroupType]:
-        """The groups that node coordinates, in the order in which Kafka lists them."""
+        """Return the groups that the node coordinates, in the order in which Kafka lists them."""
         return [self._groups[group_id] for group_id in self._listing.on(node)]
 
     def in_order(self, turn: Turn, group_ids: Iterable[str], deleted: bool = False) -> list[str]:
-        """In which order groups are described or deleted: in Kafka 4 by offsets partition, both in the order of hash maps."""
+        """Return the ids in the order in which groups are described or deleted: in Kafka 4 by offsets partition, both in the order of hash
+        maps."""
         if turn.quirks.groups_answered_as_asked:
             return scala_table_order(group_ids, java_hash) if deleted else list(group_ids)
         parts: dict[int, list[str]] = {}
@@ -126,14 +126,13 @@ class GroupRegistry:
         order = java_order(((OFFSETS_TOPIC, index) for index in parts), partition_hash)
         return [group_id for _, index in order for group_id in (java_order(parts[index], java_hash) if deleted else parts[index])]
 
-    # -- coming and going ----------------------------------------------------------------------------------------------
 
     def claim(self, turn: Turn, group_id: str, kind: type[G], why: Why, recorded: bool = False) -> G | None:
-        """The group, for somebody who needs one of that type: the one there is, or a new one. None: the id is another type's, and in use.
+        """Return the group for a caller that needs one of that type: the existing one, or a new one. Return None if the id is used by
+        another type.
 
-        An Empty group of another type gives way, and the new one takes over its offsets: how a group changes from the classic to the
-        consumer protocol and back (KIP-848; GroupMetadataManager.maybeDeleteEmptyClassicGroup).
-        """
+        An Empty group of another type is replaced, and the new one takes over its offsets: this is how a group changes from the classic to
+        the consumer protocol and back (KIP-848; GroupMetadataManager.maybeDeleteEmptyClassicGroup)."""
         found = self._groups.get(group_id)
         if isinstance(found, kind):
             return found
@@ -142,19 +141,18 @@ class GroupRegistry:
         return self.exchange(turn, found, kind, why, recorded) if found.is_empty() else None
 
     def exchange(self, turn: Turn, group: GroupType, kind: type[G], why: Why, recorded: bool = False) -> G:
-        """Replace the group by one of that type, without members but with everything that was committed. A caller whose group has members
-        (KIP-848, online migration) puts them into the new one.
+        """Replace the group by one of that type, without members but with all committed offsets. A caller whose group has members
+        (KIP-848, online migration) adds them to the new one.
 
-        The table of offsets itself changes hands, because Kafka keeps it apart from groups, and a change of type does not touch it:
-        offsets of open transactions stay pending, and a fetch of all offsets lists them in the same order (OffsetMetadataManager).
-        """
+        The table of offsets itself is moved, because Kafka keeps it apart from groups, and a change of type does not touch it: offsets of
+        open transactions stay pending, and a fetch of all offsets lists them in the same order (OffsetMetadataManager)."""
         offsets, group.offsets = group.offsets, CommittedOffsets()
         self.delete(turn, group, why)
         return self.create(turn, group.group_id, kind, why, recorded, offsets)
 
     def upgrade(self, turn: Turn, group: ClassicGroup, client_id: str | None) -> ConsumerGroup:
-        """A classic group goes over while its members stay; `check_upgrade` allowed it."""
-        from .consumer.migration import upgrade  # a server that listens has no need of it yet
+        """Convert a classic group with its members to a consumer group, after `check_upgrade`."""
+        from .consumer.migration import upgrade  # imported here, because a server that only listens does not need it
 
         why = causes.upgraded(client_id)
         new = self.exchange(turn, group, ConsumerGroup, why)
@@ -162,7 +160,7 @@ class GroupRegistry:
         return new
 
     def convert(self, turn: Turn, group: GroupType) -> None:
-        """Something happened to it: it may be one that is to be of another type now."""
+        """Convert the group to a classic one if it has to become one after the last change."""
         if not isinstance(group, ConsumerGroup) or self._groups.get(group.group_id) is not group:
             return
         if left_to_classics(turn, group):
@@ -182,11 +180,11 @@ class GroupRegistry:
         )
 
     def create(self, turn: Turn, group_id: str, kind: type[G], why: Why, recorded: bool, offsets: CommittedOffsets | None = None) -> G:
-        """A new group; `recorded`: with a group record in the log, as after a JoinGroup that was refused with 79 or 23 (seen in 4.3.0's
-        __consumer_offsets).
+        """Create a group of that type. With `recorded`, it has a group record in the log, as after a JoinGroup that was refused with 79 or
+        23 (seen in 4.3.0's __consumer_offsets).
 
-        It brings its topic: clients of a mock need not look for the coordinator first. (Kafka answers 16 until somebody has.)
-        """
+        It creates the offsets topic, too, because clients of a mock need not look for the coordinator first. (Kafka answers 16 until some
+        client has done so.)"""
         self.hosting.make_topic(turn)
         group = self._add(turn, group_id, kind, offsets)
         telling.moved(turn, group, "", why)
@@ -196,18 +194,18 @@ class GroupRegistry:
         return group
 
     def create_simple(self, turn: Turn, group_id: str, why: Why) -> GroupType:
-        """A group for offsets that somebody commits without being a member. It is only in memory until it has some."""
+        """Create a group for offsets that are committed without a member. It exists only in memory until it has some."""
         return self.create(turn, group_id, TYPES[0], why, recorded=False)
 
     def mislay(self, turn: Turn, group: GroupType, why: Why) -> None:
-        """The group is gone, though the log still has it: its offsets are those of whoever comes by its id, and a coordinator that loads
-        the log has the group again (GroupMetadataManager.maybeDeleteEmptyConsumerGroup, where no record follows)."""
+        """Remove the group, though the log still has it: its offsets go to the next group with its id, and a coordinator that loads the
+        log restores the group (GroupMetadataManager.maybeDeleteEmptyConsumerGroup, where no record follows)."""
         kept = self._remember(group)
         self.delete(turn, group, why)
         self._logs.setdefault(group.partition, {})[group.group_id] = kept
 
     def delete(self, turn: Turn, group: GroupType, why: Why) -> None:
-        """The group dies, with its reservations and offsets; its id is unknown afterwards."""
+        """Delete the group with its reserved ids and offsets. Its id is unknown afterwards."""
         group.die(turn, why)
         self._forget(group)
 
@@ -238,12 +236,11 @@ class GroupRegistry:
         assert leader is not None, f"partition {partition} of {OFFSETS_TOPIC} has groups and nobody leads it"
         return leader
 
-    # -- transactions --------------------------------------------------------------------------------------------------
 
     def write_pending(self, turn: Turn, group: GroupType, prepared: Prepared, batch: Batch | None) -> list[int]:
-        """Store what a transaction commits, as far as it may be; a code per commit. `batch`, which has it, goes into the log of the group's
-        partition."""
-        from .offsets.commits import size_error, too_large  # a server that listens has no need of them yet
+        """Store the pending offsets of a transaction and return a code per commit. `batch`, which holds them, is written to the log of the
+        group's partition."""
+        from .offsets.commits import size_error, too_large  # imported here, because a server that only listens does not need them
 
         if too_large(group, prepared):
             return [error or size_error(turn) for error in prepared.errors]
@@ -267,7 +264,7 @@ class GroupRegistry:
         self._topics.fetches.changed(turn, [(OFFSETS_TOPIC, group.partition)])
 
     def _transaction_ended(self, turn: Turn, topic: str, partition: int, marker: Marker) -> None:
-        """Its marker stands in a partition of offsets: what was pending is the group's now, or nobody's."""
+        """Commit or drop pending offsets, because the marker of their transaction was written to a partition of offsets."""
         if topic != OFFSETS_TOPIC:
             return
         for group_id in self._in_transactions.pop((partition, marker.producer_id), ()):
@@ -284,13 +281,12 @@ class GroupRegistry:
         turn.note("offsets_of_transaction", group=group_id, offsets=count, cause=why.cause, reason=why.sentence)
 
     def in_transaction(self, producer_id: int) -> list[str]:
-        """Groups in which that producer has offsets that wait for its transaction's end."""
+        """Return the groups in which the producer has pending offsets."""
         return sorted(group_id for (_, each), groups in self._in_transactions.items() if each == producer_id for group_id in groups)
 
-    # -- topics --------------------------------------------------------------------------------------------------------
 
     def topic_changed(self, turn: Turn, name: str) -> None:
-        """A topic was created, has grown or is gone."""
+        """Tell the groups that a topic was created, grown or deleted."""
         if self._following:
             turn.begin(partial(self._tell_changed, name))
 
@@ -303,7 +299,7 @@ class GroupRegistry:
                 yield
 
     def topic_deleted(self, turn: Turn, name: str) -> None:
-        """A topic is gone: so are its offsets in every group; with the topic of offsets everything is that a log remembers."""
+        """Drop the offsets of a deleted topic in every group. With the offsets topic, everything in the logs is dropped."""
         if name == OFFSETS_TOPIC:
             self._logs.clear()
             self._remembered.clear()
@@ -340,7 +336,7 @@ class GroupRegistry:
                 yield
 
     def _end_idle(self, turn: Turn) -> Steps:
-        """Those that have nobody and nothing, whatever topic is gone (GroupMetadataManager.cleanupGroupMetadata)."""
+        """Delete groups without members and offsets, whatever topic was deleted (GroupMetadataManager.cleanupGroupMetadata)."""
         for group in list(self._groups.values()):
             self._end_if_idle(turn, group)
             yield
@@ -350,10 +346,9 @@ class GroupRegistry:
         if idle and not on(self._environment.busy, group.group_id) and not self._environment.holds.keeps_group(group.group_id):
             self.delete(turn, group, causes.NOTHING_LEFT)
 
-    # -- timers --------------------------------------------------------------------------------------------------------
 
     def timer_handlers(self) -> dict[str, TimerHandler]:
-        """Timer name -> what happens when it fires."""
+        """Return the handlers of all timers of groups, by timer name."""
         of_groups = {name: self._of_group(name) for kind in TYPES for name in kind.timers}
         return {**of_groups, "retention": self._on_retention, **self.hosting.timer_handlers()}
 
@@ -374,7 +369,7 @@ class GroupRegistry:
         return False
 
     def _drop_expired(self, turn: Turn) -> Steps:
-        """The timer is told of in front of the first thing that is dropped."""
+        """Drop the expired offsets of all groups. The timer is recorded before the first drop."""
         told = False
         for group in list(self._groups.values()):
             for _ in self._drop_expired_of(turn, group):
@@ -388,32 +383,31 @@ class GroupRegistry:
     def _drop_expired_of(self, turn: Turn, group: GroupType) -> Steps:
         if not on(self._environment.busy, group.group_id):
             yield from retention.sweep(turn, group)
-        # A reserved id keeps no group: its JoinGroup is 25 after the sweep (P2-d2)
+        # A reserved id does not keep a group: its JoinGroup is 25 after the sweep (P2-d2)
         self._end_if_idle(turn, group)
         yield
 
     def _arm_retention(self, turn: Turn) -> None:
-        """The sweeps are at fixed multiples of the interval; without groups there is none to wake up for."""
+        """Arm the timer of the sweeps, which are at fixed multiples of the interval. Without groups there is none."""
         if ("retention",) not in turn.timers:
             interval = turn.settings.offsets_retention_check_interval_ms * NS_PER_MS
             turn.timers.set(("retention",), (turn.now // interval + 1) * interval)
 
-    # -- what the hosting tells ----------------------------------------------------------------------------------------
 
     def led(self, partitions: Iterable[int], node: int) -> None:
-        """The node lists groups of these partitions from now on."""
+        """List the groups of these partitions on the node from now on."""
         self._listing.led(partitions, node)
 
     def left(self, partition: int, node: int) -> None:
-        """The node lists the groups of this partition no more."""
+        """Stop listing the groups of this partition on the node."""
         self._listing.left(partition, node)
 
     def stopped(self, node: int) -> None:
-        """It will begin with empty tables."""
+        """Forget the node's tables, which will be empty when it starts again."""
         self._listing.stopped(node)
 
     def unload(self, turn: Turn, partition: int, node: int | None) -> None:
-        """The partition's groups die; what was written to the log stays (SERVER-49)."""
+        """Unload all groups of the partition. Their records in the log stay (SERVER-49)."""
         why = causes.coordinator_left(partition, node)
         log = self._logs.setdefault(partition, {})
         for group in [group for group in self._groups.values() if group.partition == partition]:
@@ -430,11 +424,11 @@ class GroupRegistry:
         return Remembered(type(group), group.stored, offsets)
 
     def load(self, turn: Turn, partition: int, node: int | None) -> None:
-        """They are back as their last records say, offsets in any case."""
+        """Restore the groups of a partition from their last records. Offsets are always restored."""
         why = causes.coordinator_loaded(partition, node)
         for group_id, kept in self._logs.pop(partition, {}).items():
             if kept.stored is None and kept.offsets.used_up:
-                continue  # only ever in memory: reservations of the old coordinator
+                continue  # it was only in memory: reserved ids of the old coordinator
             group = self._add(turn, group_id, kept.kind)
             group.offsets.refill(kept.offsets)
             kept.offsets.clear()

@@ -1,4 +1,4 @@
-"""Effects that tell of groups of every type: a group's state moves, members come, go, change."""
+"""Journal notes about groups of any type: a group's state changes, or members come, go or change."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .type import GroupMember, GroupType
 
 
 def changed(turn: Turn, group: GroupType, member_id: str, what: str, why: Why, member: GroupMember | None = None) -> None:
-    """Tell what happened to a member or a reserved id."""
+    """Record a change of a member or of a reserved id."""
     if member is None:
         turn.out.append(MemberChanged(group.group_id, member_id, what, why.cause, why.sentence))
         return
@@ -18,7 +18,7 @@ def changed(turn: Turn, group: GroupType, member_id: str, what: str, why: Why, m
 
 
 def moved(turn: Turn, group: GroupType, before: str, why: Why) -> None:
-    """Tell that the group has changed its state; `before` is empty for one that came into being."""
+    """Record that the group has changed its state; `before` is empty for a new group."""
     turn.out.append(
         Moved(
             group=group.group_id,

@@ -1,11 +1,11 @@
-"""A type of group: what the rest of the core may know of a group without knowing its type.
+"""The base class of all group types: the interface that the rest of the core uses without knowing the type.
 
 Kafka 4 has several kinds of group under one name: the classic one (JoinGroup and SyncGroup, an assignor in a client), consumer groups
 (KIP-848, an assignor in the coordinator), share groups (KIP-932), streams groups (KIP-1071). An id belongs to one group of one type at a
-time. Commits, retention, deletion, listing, moves of the coordinator and the journal speak of any type: they use this class and nothing
-else. In Kafka: org.apache.kafka.coordinator.group.Group.
+time. Commits, retention, deletion, listing, moves of the coordinator and the journal work with any type through this class only. In Kafka:
+org.apache.kafka.coordinator.group.Group.
 
-A type is a folder beside `classic/` with a subclass of `GroupType`, a line in `registry.TYPES`, and the APIs that are its own.
+A type is a folder next to `classic/` with a subclass of `GroupType`, a line in `registry.TYPES`, and the APIs that are its own.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 Base = Callable[["Offset"], int]
-"""From which time (ms since 1970) the age of a committed offset counts."""
+"""A function that returns the time (ms since 1970) from which the age of a committed offset counts."""
 
 
 class Committer(msgspec.Struct, frozen=True):
-    """The committer of offsets: generation or member epoch, and ids, as the request gives them (-1, "" and None below v1)."""
+    """The committer of offsets: generation or member epoch, and ids, as in the request (-1, "" and None below v1)."""
 
     generation: int
     member_id: str
@@ -39,7 +39,7 @@ class Committer(msgspec.Struct, frozen=True):
 
     @property
     def named(self) -> bool:
-        """Does it claim to be a member?"""
+        """True if the committer claims to be a member."""
         return self.generation >= 0 or bool(self.member_id) or self.group_instance_id is not None
 
 
@@ -48,16 +48,17 @@ NOBODY: Final = Committer(-1, "", None)
 
 
 class Home(Protocol):
-    """The home of groups: the partitions of the offsets topic, whose logs keep what groups remember."""
+    """The partitions of the offsets topic, whose logs store the groups."""
 
     topics: Topics
 
     def largest_batch(self, partition: int) -> int:
-        """Bytes of one batch in that partition, as configs are now (seen on 4.3.0 and 3.9.1: a change at run time counts at once)."""
+        """Return the size limit of one batch in the partition with the present configs (seen on 4.3.0 and 3.9.1: a change at run time
+        counts at once)."""
 
 
 class GroupMember(Protocol):
-    """A member of any group, as rows tell of it."""
+    """A member of any group, with the fields that journal rows need."""
 
     member_id: str
     group_instance_id: str | None
@@ -66,24 +67,23 @@ class GroupMember(Protocol):
 
 
 class GroupType:
-    """A group of any type. An instance is a group, a subclass a type of them. (`ABC` is no base, because every request asks for the type
-    of a group, and that question is five times as dear then; mypy looks for what a subclass lacks.)
+    """A group of any type. An instance is a group, and a subclass a type of group. (`ABC` is no base class, because every request checks
+    the type of a group, and that check would cost five times as much; mypy finds methods that a subclass lacks.)
 
-    `generation`: what the type counts its rebalances by (KIP-848: the group epoch). `epoch`: of leases, see `end_leases`.
-    `stored`: the last group record in the log, in the type's own form. `static_members`: instance id -> member id.
-    `protocol_type`, `protocol_name` and `leader_id` are null where the type has none.
-    """
+    `generation`: the number of the last rebalance (KIP-848: the group epoch). `epoch`: of leases, see `end_leases`. `stored`: the last
+    group record in the log, in the type's own form. `static_members`: instance id -> member id. `protocol_type`, `protocol_name` and
+    `leader_id` are None if the type has none."""
 
     __slots__ = ("epoch", "offsets")
 
     group_type: ClassVar[str]
-    """The type as ListGroups writes it (Kafka's Group.GroupType)."""
+    """The name of the type in ListGroups (Kafka's Group.GroupType)."""
     may_follow: ClassVar[Mapping[str, Collection[str]]]
-    """State -> the states that may come next, in the order in which they are told of."""
+    """The next states that each state allows, in the order in which they are shown."""
     timers: ClassVar[tuple[str, ...]]
-    """Names (core.timers.NAMES) of the timers that the type sets for the group's id, and perhaps more."""
+    """The timers (core.timers.NAMES) that the type sets for the group's id, and perhaps more."""
     follows_topics: ClassVar[bool]
-    """Is `topic_changed` for it? (A topic that is made costs nothing for each group that does not care.)"""
+    """True if the type needs `topic_changed`. (For other types a new topic then costs nothing.)"""
 
     group_id: str
     partition: int
@@ -102,53 +102,52 @@ class GroupType:
     @classmethod
     @abstractmethod
     def begin(cls, turn: Turn, home: Home, group_id: str, partition: int) -> Self:
-        """A new group without members."""
+        """Return a new group without members."""
 
     def end_leases(self) -> None:
-        """Let no heartbeat be repeated any more that was answered until now (effects.Lease).
+        """End all leases (effects.Lease), so that no earlier heartbeat answer is repeated.
 
-        The driver repeats an answer unasked while the epoch stands. That is right only as long as the core would answer the same, and
-        would move the same live timer: so changes of the group end leases, and so do a session timer that is spent and a hold or freeze
-        that wants to see the heartbeat. One epoch for the whole group: changes are rare, heartbeats are not.
-        """
+        The driver repeats an answer on its own while the epoch is unchanged. That is right only as long as the core would answer the same,
+        and would move the same live timer: so changes of the group end leases, and so do a session timer that has fired and a hold or
+        freeze that has to see the heartbeat. There is one epoch for the whole group, because changes are rare and heartbeats are not."""
         self.epoch += 1
 
-    # -- what others ask -----------------------------------------------------------------------------------------------
 
     @abstractmethod
     def is_empty(self) -> bool:
-        """Has it no members, and nobody on the way in that keeps it from being swept or replaced?"""
+        """True if the group has no members, and no joining client that keeps it from being swept or replaced."""
 
     @abstractmethod
     def admit_commit(self, turn: Turn, by: Committer, version: int, at: Collection[At]) -> int:
-        """The code of an OffsetCommit by them for those partitions."""
+        """Return the code of an OffsetCommit by the committer for those partitions."""
 
     @abstractmethod
     def admit_transactional_commit(self, turn: Turn, by: Committer, at: Collection[At]) -> int:
-        """The code of a TxnOffsetCommit by them for those partitions. It is no sign of life."""
+        """Return the code of a TxnOffsetCommit by the committer for those partitions. It does not renew the session."""
 
     def admit_fetch(self, member_id: str | None, epoch: int) -> int:
-        """The code of an OffsetFetch v9 or later by that member at that epoch; who names nobody (None, -1) may read everything."""
+        """Return the code of an OffsetFetch v9 or later by the member at that epoch. A request without a member (None, -1) may read
+        everything."""
         return 0
 
     @abstractmethod
     def admit_deletion(self) -> int:
-        """The code of DeleteGroups (Kafka's validateDeleteGroup); at 0 the registry deletes the group."""
+        """Return the code of DeleteGroups (Kafka's validateDeleteGroup). With 0 the registry deletes the group."""
 
     @abstractmethod
     def admit_offset_deletion(self) -> int:
-        """The code of OffsetDelete as far as it concerns the group (Kafka's validateOffsetDelete)."""
+        """Return the code of OffsetDelete for the group as a whole (Kafka's validateOffsetDelete)."""
 
     @abstractmethod
     def subscribed_to(self, topic: str) -> bool:
-        """Is the topic in use, so that its offsets neither expire nor may be deleted (SERVER-56)?"""
+        """True if the topic is in use, so that its offsets neither expire nor may be deleted (SERVER-56)."""
 
     @abstractmethod
     def offsets_age_from(self) -> Base | None:
-        """From when an offset's age counts; None: nothing expires now (Kafka's offsetExpirationCondition)."""
+        """Return the function for the start of an offset's age, or None if nothing expires now (Kafka's offsetExpirationCondition)."""
 
     def unread_names(self) -> int:
-        """How many names `subscribed_to` would have to read first; what it reads it keeps (core.budget)."""
+        """Return how many names `subscribed_to` would have to read first; it keeps the result (core.budget)."""
         return 0
 
     def described(self, turn: Turn) -> DescribedGroup | None:
@@ -161,46 +160,46 @@ class GroupType:
         ...
 
     def silent(self, now: int) -> dict[str, int | None]:
-        """Member id -> ns since its last sign of life; None while it waits for an answer that counts as one. {}: the type does not say."""
+        """Return for each member the ns since its session was renewed, None while it waits for an answer that renews it. The result is {}
+        for a type that does not know."""
         return {}
 
     def progress_of(self, member_id: str) -> str | None:
-        """How far a member is with what the coordinator wants it to have (KIP-848); None: nobody, or the type has no such thing."""
+        """Return the progress of a member towards its target (KIP-848), or None for an unknown member or a type without targets."""
         return None
 
     @abstractmethod
     def invariants(self) -> None:
         """Raise AssertionError, naming the broken invariant, unless all hold."""
 
-    # -- what happens to it --------------------------------------------------------------------------------------------
 
     @abstractmethod
     def fire(self, turn: Turn, timer: str, subject: tuple[str, ...]) -> bool:
-        """One of its `timers` fired, which was set for its id and the rest of `subject`. True: that did something."""
+        """Handle one of the group's `timers`, which was set for its id and the rest of `subject`. Return True if that did something."""
 
     @abstractmethod
     def topic_changed(self, turn: Turn, topic: str) -> None:
-        """A topic was created, has grown or is gone: news for a type whose coordinator assigns (KIP-848), where it `follows_topics`."""
+        """Note that a topic was created, grown or deleted, for a type whose coordinator assigns (KIP-848) and that `follows_topics`."""
 
     @abstractmethod
     def store(self, turn: Turn) -> None:
-        """Write the group record: `stored` is what a load brings back."""
+        """Write the group record: a load restores `stored`."""
 
     @abstractmethod
     def restore(self, turn: Turn, stored: Any) -> None:
-        """Become, a new group, what a record tells."""
+        """Fill a new group from its record."""
 
     @abstractmethod
     def loaded(self, turn: Turn) -> None:
-        """It was restored and that was told: what it does first."""
+        """Do the first actions of a group after it was restored."""
 
     @abstractmethod
     def unload(self, turn: Turn, why: Why) -> None:
-        """The coordinator loses the group: whoever waits is told so, every timer stops, and it dies (SERVER-49)."""
+        """Unload the group: parked requests are answered, every timer stops, and the group dies (SERVER-49)."""
 
     @abstractmethod
     def die(self, turn: Turn, why: Why) -> None:
-        """It is deleted: reserved ids and offsets go with it, and its state becomes `DEAD`."""
+        """Delete the group with its reserved ids and offsets: its state becomes `DEAD`."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.group_id!r} {self.state} generation {self.generation}, {len(self.members)} members>"

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from .offsets.committed import CommittedOffsets
 
 State = Literal["Empty", "PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling", "Stable", "Dead"]
-"""Kafka's names of the states of a group: classic groups are never Assigning or Reconciling, consumer groups in no rebalance. One that is
-Dead is gone, or never was."""
+"""Kafka's names of a group's states. Classic groups are never Assigning or Reconciling, and consumer groups never in PreparingRebalance or
+CompletingRebalance. A Dead group was removed, or never existed."""
 Assignment = dict[str, list[int]]
 
 
@@ -44,7 +44,7 @@ class GroupView(msgspec.Struct, frozen=True):
 
 
 def offsets_view(offsets: CommittedOffsets) -> dict[str, dict[int, int]]:
-    """Topic -> partition -> committed offset, in order."""
+    """Return the committed offsets, topic -> partition -> offset, in order."""
     found: dict[str, dict[int, int]] = {}
     for (topic, partition), commit in sorted(offsets.items()):
         found.setdefault(topic, {})[partition] = commit.offset

@@ -237,7 +237,7 @@ class TransactionCoordinator:
 
 
     def end(self, turn: Turn, name: str, by: Holder, committed: bool, bumps: bool, client_id: str | None) -> Given:
-        """End the producer's transaction. `bumps`: a new client's (v5), whose next transaction has an epoch of its own."""
+        """End the open transaction of the producer. `bumps`: a new client's (v5), whose next transaction has an epoch of its own."""
         known = self._ids.get(name)
         if known is None:
             return Given(NO_SUCH)

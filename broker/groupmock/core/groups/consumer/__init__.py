@@ -1,1 +1,1 @@
-"""Consumer groups (KIP-848): the coordinator assigns, members are told by their heartbeats what to give up and what they may have."""
+"""Consumer groups (KIP-848): the coordinator assigns, and heartbeats tell members which partitions to revoke and which they may have."""

@@ -1,4 +1,5 @@
-"""A heartbeat before it changes anything: is it served at all, what does it say, and who says it (CG-10 to CG-22, CG-39, CG-40, CG-90)?
+"""The checks of a heartbeat before it changes anything: whether it is served at all, its content, and its sender (CG-10 to CG-22, CG-39,
+CG-40, CG-90).
 
 In Kafka: KafkaApis.isConsumerGroupProtocolEnabled, GroupMetadataManager.throwIfConsumerGroupHeartbeatRequestIsInvalid and the throwIf...
 and get...MemberOrThrow that follow it.
@@ -23,7 +24,7 @@ FEATURE: Final = "group.version"
 
 
 class Refused(Exception):
-    """A heartbeat is refused: Kafka's `code`, and the text that is answered with it; nothing was changed."""
+    """A heartbeat is refused with Kafka's `code` and text, and nothing was changed."""
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__(text)
@@ -32,8 +33,8 @@ class Refused(Exception):
 
 
 class Beat(msgspec.Struct, frozen=True):
-    """One heartbeat. None (and -1 for the timeout): as before. `listed`: topics by name, as it gives them, doubles too; `names`: the same
-    as a set; `owned`: partitions that it says to own; None: it does not say."""
+    """The values of one heartbeat. None (and -1 for the timeout) means unchanged. `listed` has the topic names as they were sent, with
+    duplicates, and `names` the same as a set. `owned` has the partitions that the member claims to own, None if it does not say."""
 
     group_id: str
     member_id: str
@@ -51,19 +52,19 @@ class Beat(msgspec.Struct, frozen=True):
 
     @property
     def is_full(self) -> bool:
-        """Does it say everything, so that it is told everything (CG-33)?"""
+        """True if the heartbeat has all fields, so that its answer has all fields, too (CG-33)."""
         return self.rebalance_timeout_ms != -1 and not (self.names is None and self.regex is None) and self.owned is not None
 
 
 def served(turn: Turn) -> bool:
-    """Are consumer groups served? Said twice: by each broker's settings, and by what the cluster has agreed on (KIP-848, KIP-1022). A
-    release that has no such feature goes by its settings alone."""
+    """True if consumer groups are served. That depends on each broker's settings and on the cluster's finalized feature level (KIP-848,
+    KIP-1022). For a release without such a feature only the settings count."""
     environment = turn.environment
     return environment.settings.consumer_protocol and environment.identity.level(FEATURE) != 0
 
 
 def read(message: ConsumerGroupHeartbeatRequest, client_id: str | None, client_host: str) -> Beat:
-    """The request as values."""
+    """Return the content of the request."""
     listed, owned = message.subscribed_topic_names, message.topic_partitions
     return Beat(
         group_id=message.group_id,
@@ -83,8 +84,8 @@ def read(message: ConsumerGroupHeartbeatRequest, client_id: str | None, client_h
 
 
 def check(beat: Beat, version: int, assignors: Sequence[str]) -> None:
-    """By itself, before a group is looked for, in Kafka's order (CG-16). Raises Refused."""
-    may_lack_id = version == 0 and beat.epoch in (JOINING, AWAY)  # who joins by v0 is given one (CG-30)
+    """Check the heartbeat itself, before a group is looked up, in Kafka's order (CG-16). Raises Refused."""
+    may_lack_id = version == 0 and beat.epoch in (JOINING, AWAY)  # a member that joins with v0 is given an id (CG-30)
     if not (may_lack_id or beat.member_id.strip()):
         raise _invalid("MemberId can't be empty.")
     if not beat.group_id.strip():
@@ -118,13 +119,13 @@ def _invalid(text: str) -> Refused:
 
 
 def check_room(members: Mapping[str, object], beat: Beat, most: int) -> None:
-    """A full group takes nobody whose member id it does not know, at any epoch (CG-99). Raises Refused."""
+    """Refuse a member id that a full group does not have, at any epoch (CG-99). Raises Refused."""
     if len(members) >= most and beat.member_id not in members:
         raise Refused(error_codes.GROUP_MAX_SIZE_REACHED, f"The consumer group has reached its maximum capacity of {most} members.")
 
 
 def sender(group: Group, beat: Beat) -> Member | None:
-    """Who it is from; None: somebody who joins. Raises Refused, also where that member may not speak at this epoch.
+    """Return the sender, or None for a new member that joins. Raises Refused, also if the member may not send this epoch.
 
     A static member that omits its instance id is served like a dynamic one, and stays static (CG-91)."""
     if beat.group_instance_id is not None:
@@ -154,12 +155,13 @@ def _of_instance(group: Group, beat: Beat, instance: str) -> Member | None:
             f"because the instance id is owned by {holder} member."
         )
         raise Refused(error_codes.UNRELEASED_INSTANCE_ID, text)
-    # Who is away, or speaks the classic protocol, is replaced, by its own id as by another (CG-93, CG-188)
+    # A member that is away, or uses the classic protocol, is replaced by any member id, its own included (CG-93, CG-188)
     return group.members.get(beat.member_id) if known is None else None
 
 
 def _check_epoch(member: Member, beat: Beat) -> None:
-    """Of the future: no. Of the past: from who lost an answer, which shows by what it owns (CG-40); 0 is a clean new beginning (CG-39)."""
+    """Check the epoch of a heartbeat. A higher one is refused. A lower one is accepted from a member that lost an answer, which its owned
+    partitions show (CG-40), and 0 always, because it is a new beginning (CG-39)."""
     if beat.epoch > member.epoch:
         raise _fenced("greater", member, beat)
     if 0 < beat.epoch < member.epoch:

@@ -1,9 +1,10 @@
-"""Members of a consumer group that speak the classic protocol: what their JoinGroup, SyncGroup, Heartbeat are answered (CG-172 to CG-192).
+"""Members of a consumer group that use the classic protocol: the answers to their JoinGroup, SyncGroup and Heartbeat (CG-172 to CG-192).
 
-No barrier holds them: a JoinGroup is answered at once, with the member's epoch for a generation, without a leader and without a list; the
-coordinator assigns. A Heartbeat is where such a member hears that it has to move (27). Then it joins again, with what it owns: an eager one
-owns nothing and goes to the new epoch, a cooperative one that has to give something up stays, gets by SyncGroup what it may keep, and joins
-once more without the rest. In Kafka: GroupMetadataManager.classicGroupJoinToConsumerGroup and its likes.
+There are no barriers: a JoinGroup is answered at once, with the member's epoch as generation, without a leader and without a list; the
+coordinator assigns. A Heartbeat tells such a member that it has to rejoin (27). Then it joins again, with its owned partitions. An eager
+member owns none and gets the new epoch. A cooperative one that has to revoke something stays at its epoch, gets by SyncGroup the
+partitions that it may keep, and joins once more without the others. In Kafka: GroupMetadataManager.classicGroupJoinToConsumerGroup and
+similar methods.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ HIGHEST_SUBSCRIPTION = 3
 
 
 class JoinRefused(Exception):
-    """`code`, and the member id that is answered with it: none but the new one of 79."""
+    """A JoinGroup is refused with `code`. The answer has no member id, except the new one of 79."""
 
     def __init__(self, code: int, member_id: str = "") -> None:
         super().__init__(code)
@@ -56,7 +57,7 @@ def join(
     done: Callable[[Turn, JoinGroupResponse], None],
 ) -> None:
     """Add the member to the group. `client` is its id and host. `done` is called with the answer, after the target if one is computed,
-    which may take long. Raises JoinRefused, before anything has changed."""
+    which may take long. JoinRefused is raised before anything has changed."""
     _check(turn, group, message, version)
     _check_instance(group, message)
     said = _subscription(message)
@@ -108,9 +109,9 @@ def join(
 
 
 def _goes_back(turn: Turn, group: Group, member: Member, replaced: str | None, owned: Owned) -> JoinGroupResponse:
-    """The last member of the consumer protocol is a classic one now: the group is, too, and nobody has to move unless another target is
-    called for (CG-187). Then the member does not even move to the last one: it is answered its own epoch, 0 by another id, whatever the
-    group's is: its next Heartbeat may be 22 (seen on 4.3.0)."""
+    """Answer the last JoinGroup before the group becomes classic: the last member of the consumer protocol is a classic one now. No member
+    has to move unless another target is needed (CG-187). The member does not even move to the last target: it gets its own epoch, or 0
+    with another id, whatever the group's is, so its next Heartbeat may be 22 (seen on 4.3.0)."""
     if replaced is not None:
         group.seat(member.member_id, replaced)
     assert group.lost is not None
@@ -126,7 +127,7 @@ def _joined(member: Member, generation: int) -> JoinGroupResponse:
 
 
 def _check(turn: Turn, group: Group, message: JoinGroupRequest, version: int) -> None:
-    """CG-177, CG-178, in Kafka's order."""
+    """Do the checks of CG-177 and CG-178 in Kafka's order."""
     if len(group.members) >= turn.settings.group_consumer_max_size and message.member_id not in group.members:
         raise JoinRefused(error_codes.GROUP_MAX_SIZE_REACHED)
     if message.protocol_type != "consumer" or not message.protocols or not _fits(group, message):
@@ -136,7 +137,7 @@ def _check(turn: Turn, group: Group, message: JoinGroupRequest, version: int) ->
 
 
 def _fits(group: Group, message: JoinGroupRequest) -> bool:
-    """Is there a protocol in its list that all classic members have in theirs, its own of before included?"""
+    """True if the list has a protocol that all classic members list, in the member's former list, too."""
     return any(group.spoken[each.name] == group.classics for each in message.protocols)
 
 
@@ -173,7 +174,8 @@ def _as_beat(turn: Turn, group: Group, message: JoinGroupRequest, version: int, 
 
 
 def _check_instance(group: Group, message: JoinGroupRequest) -> None:
-    """CG-191: with an id the instance must be that member's; without one it takes whoever's place has it."""
+    """Check the instance id (CG-191). With a member id, it must be that member's. Without one, the sender takes the place of the
+    instance's member."""
     if message.group_instance_id is None or not message.member_id:
         return
     holder = group.static_members.get(message.group_instance_id)
@@ -184,7 +186,7 @@ def _check_instance(group: Group, message: JoinGroupRequest) -> None:
 
 
 def _validated(group: Group, member_id: str, instance: str | None) -> Member | int:
-    """The classic member, or the code that it is refused with."""
+    """Return the classic member, or the error code with which it is refused."""
     if instance is not None:
         holder = group.static_members.get(instance)
         if holder is None:
@@ -196,7 +198,7 @@ def _validated(group: Group, member_id: str, instance: str | None) -> Member | i
 
 
 def sync(turn: Turn, group: Group, message: SyncGroupRequest, version: int) -> SyncGroupResponse:
-    """Return what the member may have, in the version of its own subscription. Assignments that a client sends are ignored (CG-173,
+    """Return the member's partitions, in the version of its own subscription. Assignments that a client sends are ignored (CG-173,
     CG-175)."""
     member = _validated(group, message.member_id, message.group_instance_id)
     if isinstance(member, int):
@@ -223,7 +225,7 @@ def assignment_bytes(group: Group, member: Member, spots: Iterable[Spot]) -> byt
 
 
 def beat(turn: Turn, group: Group, member_id: str, instance: str | None, generation: int) -> tuple[int, Lease | None]:
-    """The code of a Heartbeat, and a lease where the next one is answered alike (CG-172, CG-175, CG-177, CG-185)."""
+    """Return the code of a Heartbeat, and a lease if the next one is answered alike (CG-172, CG-175, CG-177, CG-185)."""
     member = _validated(group, member_id, instance)
     if isinstance(member, int):
         return member, None

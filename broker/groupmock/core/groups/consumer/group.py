@@ -1,7 +1,7 @@
-"""A consumer group and its members as data, and what must always hold of them. Theory: `states`.
+"""A consumer group and its members as data, with their state changes. Theory: `states`.
 
-Only functions of this package change them, and what a heartbeat's answer hangs on only by methods of `Group`, because each of them ends
-the leases that were given before it (`GroupType.end_leases`).
+Only functions of this package change them. Values on which a heartbeat's answer depends are changed by methods of `Group` only, because
+each of them ends the leases that were given before (`GroupType.end_leases`).
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from .assignors import Subscription, Target
 
 NOTHING: Final[Held] = {}
-"""What nearly everybody has to give up."""
+"""The shared empty value of `revoking`, because nearly all members have nothing to revoke."""
 
 
 class Departure(NamedTuple):
-    """How somebody went: replaced by a classic member with its instance id, its `successor`; None: it is gone. `rebalances`: are the
-    others to join again?"""
+    """The departure of a member. `successor` is the classic member with the same instance id that replaced it, None if it is gone.
+    `rebalances` is True if the others have to join again."""
 
     rebalances: bool
     successor: str | None = None
 
 
 class ClassicSide(msgspec.Struct, frozen=True):
-    """Of a member that speaks the classic protocol (CG-172 to CG-192): its list, name and metadata, and its own session timeout.
-    `version`: of its subscription, in which it is told what it has."""
+    """The protocol list (name and metadata) and session timeout of a member that uses the classic protocol (CG-172 to CG-192). `version`
+    is that of its subscription, in which it gets its assignment."""
 
     protocols: tuple[tuple[str, bytes], ...]
     session_timeout_ms: int
@@ -47,22 +47,21 @@ class ClassicSide(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The protocol that it is told: its first."""
+        """Return the protocol that the member is told, which is its first."""
         return self.protocols[0][0]
 
 
 def no_session() -> Timer:
-    """Of who was not heard yet."""
+    """Return the timer of a member without a session."""
     return Timer(("session",), 0, 0, live=False)
 
 
 class Member(msgspec.Struct, eq=False, gc=False):
-    """One member. `names` is as it was sent (Kafka keeps a set); `regex` "" where there is none.
+    """A member of a consumer group. `names` is as it was sent (Kafka keeps a set); `regex` is "" if there is none.
 
-    `epoch`, `previous_epoch`: see `states`. `assigned`: what it may have; `revoking`: what it was told to give up and may still have.
-    `session`: Timer of the last accepted heartbeat; `session_timeout_ms`: what it was armed with. `former_instances`: instance ids that it
-    had before, which are its own as well.
-    """
+    `epoch`, `previous_epoch`: see `states`. `assigned`: the partitions that it may have. `revoking`: the partitions that it has to revoke
+    and may still have. `session`: timer since the last accepted heartbeat. `session_timeout_ms`: the timeout with which it was armed.
+    `former_instances`: earlier instance ids, which still mean this member."""
 
     member_id: str
     group_instance_id: str | None
@@ -85,13 +84,13 @@ class Member(msgspec.Struct, eq=False, gc=False):
 
     @property
     def instances(self) -> tuple[str, ...]:
-        """Every instance id that means this member."""
+        """Return every instance id that means this member."""
         return self.former_instances if self.group_instance_id is None else (self.group_instance_id, *self.former_instances)
 
 
 class Named(msgspec.Struct):
-    """What some members of a group name alike: the names, which these members share, and how many they are. `subscription`: the names as
-    assignors see them while the topics stay as they are; None: nobody has read them since."""
+    """A set of subscribed names that some members share, and the number of these members. `subscription` has the names in the form of
+    assignors, as long as the topics do not change, or None if they were not read since."""
 
     names: frozenset[str]
     members: int = 0
@@ -99,7 +98,7 @@ class Named(msgspec.Struct):
 
 
 class Resolved(msgspec.Struct, frozen=True):
-    """What a regular expression matched, when (ns of the run), and how many topics had been made by then."""
+    """The topics that a regular expression matched, the time (ns of the run), and the number of topics created by then."""
 
     topics: frozenset[str]
     at: int
@@ -107,19 +106,18 @@ class Resolved(msgspec.Struct, frozen=True):
 
 
 class Group(GroupType):
-    """A consumer group's data; `type.ConsumerGroup` adds what is asked of groups of any type.
+    """The data of a consumer group; `type.ConsumerGroup` adds the methods that groups of any type have.
 
-    `generation` is the group epoch. `targets`: member id -> what it is to have. `holders`: partition -> who has it, assigned or revoking.
-    `computed_at`: when the target was computed last (ns of the run; None: never). `restless`: members that are not where the target wants
-    them. `topics`: the subscribed topics as they were when the group epoch was bumped last, name -> (id, partitions); `stale`: a topic
-    has come, grown or gone since, or nobody has looked yet; `recounted`: names that got their first subscriber or lost their last one
-    since then (None: an expression was forgotten, so that all are looked at again). `subscribers`: topic name -> members that name it;
-    `spreads`: hashes of these names; `named`: each set of names that members give. `judged`: do members subscribe alike, where Kafka says
-    otherwise than is so now; `forgotten`: what expressions matched that nobody has any more, in the event that is under way
-    (`judge_anew`). `spoken`: name of a classic protocol -> members that list it; `classics`: members that speak classic; `lost`: how
-    somebody went in the event that is under way. `expressions`: regular expression -> how many members have it; `matchers` and `resolved`
-    of those.
-    """
+    `generation`: the group epoch. `targets`: member id -> its target. `holders`: partition -> the member that has it, assigned or
+    revoking. `computed_at`: time of the last computed target (ns of the run), None before the first. `restless`: members that have not
+    reached the target. `topics`: the subscribed topics at the last bump of the group epoch, name -> (id, partitions). `stale`: a topic was
+    created, grown or deleted since, or the topics were never read. `recounted`: names that got their first subscriber or lost their last
+    one since (None: an expression was dropped, so that all names are read again). `subscribers`: topic name -> number of members that name
+    it. `spreads`: hashes of these names. `named`: each set of names that members have. `judged`: whether members subscribe alike, if
+    Kafka's result differs from the present state. `forgotten`: the matches of expressions that no member has any more, during the present
+    event (`judge_anew`). `spoken`: name of a classic protocol -> number of members that list it. `classics`: number of members that use
+    the classic protocol. `lost`: the departure of a member during the present event. `expressions`: regular expression -> number of
+    members that have it; `matchers` and `resolved` belong to these."""
 
     __slots__ = (
         "assignment_epoch", "classics", "computed_at", "expressions", "forgotten", "generation", "group_id", "holders", "home", "judged",
@@ -163,29 +161,28 @@ class Group(GroupType):
         self.listed_bytes = 0
         self.offsets = CommittedOffsets()
 
-    # -- reading -------------------------------------------------------------------------------------------------------
 
     def ordered(self) -> list[Member]:
-        """The members in the order of the coordinator's table (CG-108)."""
+        """Return the members in the order of the coordinator's table (CG-108)."""
         return [self.members[member_id] for member_id in self.table]
 
     def subscription_of(self, member: Member) -> frozenset[str]:
-        """Names, and what its regular expression matched."""
+        """Return the member's topic names, including those that its regular expression matched."""
         resolved = self.resolved.get(member.regex) if member.regex else None
         return member.names if resolved is None else member.names | resolved.topics
 
     def subscribed_to(self, topic: str) -> bool:
-        """By name, or matched by a regular expression (CG-162)."""
+        """True if a member subscribes to the topic by name or by regular expression (CG-162)."""
         return topic in self.subscribers or any(topic in resolved.topics for resolved in self.resolved.values())
 
     def subscribed_names(self) -> Collection[str]:
-        """Every topic that somebody subscribes to, each once."""
+        """Return every topic to which a member subscribes, each once."""
         if not self.resolved:
             return self.subscribers
         return frozenset(self.subscribers).union(*(resolved.topics for resolved in self.resolved.values()))
 
     def present(self) -> str:
-        """The state that the epochs and members make (ConsumerGroup.maybeUpdateGroupState)."""
+        """Return the state that follows from epochs and members (ConsumerGroup.maybeUpdateGroupState)."""
         if not self.members:
             return State.EMPTY
         if self.generation > self.assignment_epoch:
@@ -193,20 +190,21 @@ class Group(GroupType):
         return State.RECONCILING if self.restless else State.STABLE
 
     def at_rest(self, member: Member) -> bool:
-        """Is it where the target wants it?"""
+        """True if the member has reached the target."""
         return member.epoch == self.assignment_epoch and member.progress is Progress.STABLE
 
     def last_resolved(self) -> Resolved | None:
-        """One of its expressions as it was resolved last: all are at once."""
+        """Return the last resolution of one of the expressions, because all are resolved at the same time."""
         return next(iter(self.resolved.values()), None)
 
     def alike(self) -> bool:
-        """Do all members subscribe alike, as Kafka judged it last (CG-103; ModernGroup.subscriptionType)?"""
+        """True if all members subscribe alike, according to Kafka's last check (CG-103; ModernGroup.subscriptionType)."""
         return self.judge() if self.judged is None else self.judged
 
     def judge(self, forgotten: Iterable[frozenset[str]] = ()) -> bool:
-        """... as it judges it now: every name has as many subscribers as there are members; or one expression has, and nobody gave a
-        name. `forgotten`: topics that expressions matched which are to be forgotten, each counts as a name without subscribers."""
+        """Check now whether all members subscribe alike: every name has as many subscribers as there are members; or one expression has,
+        and no member gave a name. `forgotten` has the topics of expressions that are about to be dropped, each of which counts as a name
+        without subscribers."""
         kept = frozenset().union(*forgotten)
         if any(self.expressions.values()):
             counts = [count for count in self.expressions.values() if count]
@@ -217,19 +215,19 @@ class Group(GroupType):
         return {len(self.members)}.issuperset(self.subscribers.values())
 
     def judge_anew(self, settled: bool) -> None:
-        """A member was written, so that it is judged anew. That is before an expression is forgotten with its last member, unless the
-        member's assignment was written too (`settled`), which is last (ConsumerGroup.updateMember, removeMember)."""
+        """Check again whether members subscribe alike, because a member was written. This comes before an expression is dropped with its
+        last member, unless the member's assignment was written too (`settled`), which is last (ConsumerGroup.updateMember, removeMember).
+        """
         forgotten, self.forgotten = self.forgotten, []
         self.judged = self.judge(forgotten) if forgotten and not settled else None
 
     def target_of(self, member: Member) -> list[Spot]:
-        """What it is to have."""
+        """Return the partitions of the member's target."""
         return [(topic, index) for topic, indexes in self.targets.get(member.member_id, {}).items() for index in indexes]
 
-    # -- bookkeeping ---------------------------------------------------------------------------------------------------
 
     def move(self, state: str) -> str:
-        """Change the state; returns the one before. AssertionError: no such transition."""
+        """Change the state and return the one before. A transition that does not exist is an AssertionError."""
         before = self.state
         assert state in MAY_FOLLOW[before], f"{before} may not become {state}"
         self.state = state
@@ -237,7 +235,7 @@ class Group(GroupType):
         return before
 
     def refill(self, generation: int, assignment_epoch: int, members: Iterable[Member], targets: dict[str, Target]) -> None:
-        """Become, a new group, what its records tell."""
+        """Fill a new group from its records."""
         self.generation, self.assignment_epoch = generation, assignment_epoch
         for member in members:
             self.put(member)
@@ -245,15 +243,15 @@ class Group(GroupType):
         self.targets, self.state = targets, self.present()
 
     def refresh_topics(self) -> bool:
-        """Look at the subscribed topics as they are now. Has anything changed, so that another target is called for?"""
+        """Read the subscribed topics again. Return True if they changed, so that another target is needed."""
         before = self.topics
         self.count_topics()
         self.stale = False
         return self.topics is not before and self.topics != before
 
     def count_topics(self) -> None:
-        """Take down the subscribed topics as they are now (Kafka's metadata hash), with every group epoch. Only names that are new or gone
-        are looked at where no topic has changed, because a group may have thousands, and each join counts."""
+        """Record the present state of the subscribed topics (Kafka's metadata hash), with every group epoch. If no topic has changed, only
+        new and removed names are read, because a group may have thousands and this runs at each join."""
         known, self.recounted = self.recounted, {}
         if self.stale or self.resolved or known is None:
             before, self.topics = self.topics, self.as_they_are(self.subscribed_names())
@@ -266,7 +264,7 @@ class Group(GroupType):
             self.topics = kept | self.as_they_are(name for name in known if name in self.subscribers)
 
     def as_they_are(self, names: Iterable[str]) -> dict[str, tuple[bytes, int]]:
-        """Return those topics that exist: name -> (id, partitions)."""
+        """Return the existing topics among the names: name -> (id, partitions)."""
         found = {}
         for name in names:
             topic = self.home.topics.get(name)
@@ -275,12 +273,12 @@ class Group(GroupType):
         return found
 
     def bump(self) -> None:
-        """Another target is called for."""
+        """Raise the group epoch, because another target is needed."""
         self.generation += 1
         self.end_leases()
 
     def put(self, member: Member) -> None:
-        """Take a member in: maps, subscription, partitions. `seat` gives it its place among the others."""
+        """Add a member to maps, subscription and partitions. `seat` gives it its place among the others."""
         self.members[member.member_id] = member
         if member.group_instance_id is not None:
             self.static_members[member.group_instance_id] = member.member_id
@@ -292,19 +290,20 @@ class Group(GroupType):
         self.end_leases()
 
     def reseat(self) -> None:
-        """The records of an upgrade put the members into a new table, in the order of the one that it was computed with."""
+        """Rebuild the member table, because the records of an upgrade put the members into a new one, in the order of the former."""
         ids, self.table = list(self.table), MemberTable()
         for member_id in ids:
             self.table.add(member_id)
 
     def seat(self, member_id: str, instead_of: str | None = None) -> None:
-        """Into the table of members, which Kafka writes to when a heartbeat is over: what the heartbeat computes still has the old one."""
+        """Add a member to the table. Kafka does this at the end of a heartbeat, so the computation of the heartbeat still has the old
+        table."""
         if instead_of is not None:
             self.table.discard(instead_of)
         self.table.add(member_id)
 
     def drop(self, member: Member) -> None:
-        """Take a member out of all maps but the table; its partitions are free."""
+        """Remove a member from all maps but the table. Its partitions become free."""
         del self.members[member.member_id]
         self.targets.pop(member.member_id, None)
         self.restless.discard(member.member_id)
@@ -320,7 +319,7 @@ class Group(GroupType):
         self.end_leases()
 
     def replace(self, old: Member, new: Member) -> None:
-        """A static member has another id, and what it had: nothing else of the group changes."""
+        """Replace a static member by one with another id and the same partitions. The rest of the group does not change."""
         target = self.targets.pop(old.member_id, None)
         del self.members[old.member_id]
         self.restless.discard(old.member_id)
@@ -336,7 +335,7 @@ class Group(GroupType):
         self.end_leases()
 
     def speak(self, member: Member, classic: ClassicSide | None) -> None:
-        """The member speaks the classic protocol so, or the consumer protocol."""
+        """Note that the member uses the classic protocol with these terms, or the consumer protocol (None)."""
         if member.classic is not None:
             self._speak(member.classic, -1)
         member.classic = classic
@@ -352,7 +351,7 @@ class Group(GroupType):
                 del self.spoken[name]
 
     def subscribe(self, member: Member, names: frozenset[str], regex: str) -> None:
-        """The member subscribes to something else."""
+        """Change the subscription of the member."""
         self._count(member, -1)
         member.names, member.regex = names, regex
         self._count(member, 1)
@@ -360,7 +359,7 @@ class Group(GroupType):
         self.end_leases()
 
     def give(self, member: Member, assigned: Held, revoking: Held) -> None:
-        """The member has other partitions, or gives others up."""
+        """Change the partitions of a member, assigned and revoking."""
         for spot in (*member.assigned, *member.revoking):
             if spot not in assigned and spot not in revoking:
                 self.holders.pop(spot, None)
@@ -369,14 +368,14 @@ class Group(GroupType):
         self.end_leases()
 
     def assign(self, targets: dict[str, Target], now: int, assignor: str) -> None:
-        """The target of this group epoch was computed, by that assignor: nobody is there yet."""
+        """Store the computed target of this group epoch. No member has reached it yet."""
         assert self.assignment_epoch < self.generation
         self.targets, self.assignment_epoch, self.computed_at, self.protocol_name = targets, self.generation, now, assignor
         self.restless = set(self.members)
         self.end_leases()
 
     def watch(self, member: Member) -> None:
-        """Its epoch or progress may have changed."""
+        """Update `restless`, because the member's epoch or progress may have changed."""
         (self.restless.discard if self.at_rest(member) else self.restless.add)(member.member_id)
 
     def _hold(self, member: Member) -> None:
@@ -398,7 +397,7 @@ class Group(GroupType):
             else:
                 del self.subscribers[name]
                 self.spreads.pop(name, None)
-            if count in (0, step):  # the last one, or the first
+            if count in (0, step):  # the last subscriber, or the first
                 changed.append(name)
         if self.recounted is not None:
             self.recounted.update(dict.fromkeys(changed))
@@ -406,7 +405,7 @@ class Group(GroupType):
             self.expressions[member.regex] += step
 
     def _forget_expressions(self) -> None:
-        """The last member that has one takes what it matched along (CG-117)."""
+        """Drop expressions without members, together with their matches (CG-117)."""
         if all(self.expressions.values()):
             return
         for regex in [regex for regex, count in self.expressions.items() if not count]:
@@ -418,11 +417,10 @@ class Group(GroupType):
                 self.recounted = None
                 self.spreads.clear()
 
-    # -- what must hold ------------------------------------------------------------------------------------------------
 
     def invariants(self) -> None:
         """Raise AssertionError, naming the broken invariant, unless all hold."""
-        from .invariants import INVARIANTS  # a server that listens has no need of them
+        from .invariants import INVARIANTS  # imported here, because a server that only listens does not need them
 
         for name, check in INVARIANTS.items():
             assert check(self), f"group {self.group_id!r} in {self.state}: {name}"

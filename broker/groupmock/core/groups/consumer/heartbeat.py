@@ -1,4 +1,4 @@
-"""A heartbeat, from the group it names to the answer, in the order of GroupMetadataManager.consumerGroupHeartbeat."""
+"""Handling of a heartbeat from the group to the answer, in the order of GroupMetadataManager.consumerGroupHeartbeat."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Answer = tuple[ConsumerGroupHeartbeatResponse, Lease | None]
 
 
 def leave(turn: Turn, group: Group, beat: Beat) -> ConsumerGroupHeartbeatResponse:
-    """Epoch -1 or -2: what else it says is not looked at (CG-23, CG-92). Raises Refused."""
+    """Handle a heartbeat with epoch -1 or -2, whose other fields are ignored (CG-23, CG-92). Raises Refused."""
     member = sender(group, beat)
     assert member is not None, "only who joins is nobody yet"
     if beat.epoch == AWAY:
@@ -40,8 +40,9 @@ def leave(turn: Turn, group: Group, beat: Beat) -> ConsumerGroupHeartbeatRespons
 
 
 class Moment(msgspec.Struct):
-    """A heartbeat whose member is in the group and subscribes to what it says, before its step towards the target. `replaced`: whose place
-    the member takes; `joined`: was it nobody yet; `bumped`: has the group another epoch by that; `upgraded`: was it a classic group?"""
+    """A heartbeat whose member is in the group with the new subscription, before its step towards the target. `replaced`: the member whose
+    place it takes. `joined`: it was no member before. `bumped`: the group has another epoch because of the heartbeat. `upgraded`: the
+    group was a classic one."""
 
     group: Group
     topics: Topics
@@ -66,8 +67,8 @@ def answer(
     matcher: Matcher | None,
     upgraded: bool,
 ) -> None:
-    """Epoch 0 or more, by who may speak: `known`, or somebody who joins. With a lease where the next one like it is answered alike. Where a
-    target is computed, which may take long, the answer comes behind that."""
+    """Answer a heartbeat with epoch 0 or more from `known`, or from a new member. The answer has a lease if the next identical heartbeat
+    is answered alike. If a target is computed, which may take long, the answer comes after it."""
     subscribes = known is None or beat.listed is not None or beat.regex is not None
     before, resolved = group.alike() if subscribes else None, group.last_resolved()
     nameless = beat.group_instance_id is not None and beat.group_instance_id not in group.static_members
@@ -77,7 +78,7 @@ def answer(
         subscription.resolve_soon(turn, group, topics, resolved)
     if called_for:
         why = why or causes.resubscribed(member.member_id)
-    # Once for all that calls for it, the topics as they are now included (CG-31 to CG-38)
+    # One bump for all causes, including changed topics (CG-31 to CG-38)
     looks = called_for or group.stale
     bumped = looks and (group.refresh_topics() or called_for)
     if bumped:
@@ -85,7 +86,7 @@ def answer(
         why = why or causes.TOPICS_CHANGED
     moment = Moment(group, topics, settings, beat, member, replaced, known is None, resubscribed, bumped, upgraded)
     if not targets.may_compute(turn, group, settings):
-        # An instance id that is new has no target yet, whoever has it now (ConsumerGroup.targetAssignment)
+        # A new instance id has no target yet, whichever member has the id now (ConsumerGroup.targetAssignment)
         turn.reply(ticket, *_answered(turn, moment, why, aimless=nameless))
         return
     alike = None if looks else group.alike() if before is None else before
@@ -115,7 +116,7 @@ def _answered(turn: Turn, moment: Moment, why: Why | None, aimless: bool) -> Ans
         membership.settle(turn, group, why or causes.member_arrived(member.member_id, member.epoch), moment.bumped)
     told = None
     if changed or beat.epoch == JOINING or beat.is_full:
-        # As it was laid out in this heartbeat, though it may be the same as before; else as the log gave it
+        # In the order of the computation in this heartbeat, even if the partitions are unchanged; otherwise in the order of the log
         order = as_laid_out if member.assigned is not had else by_topic
         told = Assignment([TopicPartitions(topic, indexes) for topic, indexes in order(member.assigned)])
     response = ConsumerGroupHeartbeatResponse(
@@ -125,7 +126,8 @@ def _answered(turn: Turn, moment: Moment, why: Why | None, aimless: bool) -> Ans
 
 
 def _lease(turn: Turn, group: Group, topics: Topics, member: Member) -> Lease | None:
-    """Where nothing is under way for this member, a heartbeat like this one changes nothing; whatever does ends the lease."""
+    """Return a lease if nothing is in progress for the member, so that an identical heartbeat changes nothing. Any change ends the lease.
+    """
     if group.generation != group.assignment_epoch or not group.at_rest(member):
         return None
     if not group.expressions:

@@ -55,4 +55,4 @@ INVARIANTS: Final[dict[str, Callable[[Group], bool]]] = {
         group.stale or group.recounted != {} or group.topics == group.as_they_are(group.subscribed_names())
     ),
 }
-"""What must hold of a group -> does it?"""
+"""The check for each invariant of a group."""

@@ -1,5 +1,5 @@
-"""Who comes, changes and goes, and what that does to the group (GroupMetadataManager.consumerGroupHeartbeat, consumerGroupLeave,
-classicGroupLeaveToConsumerGroup)."""
+"""Members of a consumer group come, change and go, with the effects on the group (GroupMetadataManager.consumerGroupHeartbeat,
+consumerGroupLeave, classicGroupLeaveToConsumerGroup)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def settle(turn: Turn, group: Group, why: Why, bumped: bool = False) -> None:
-    """Tell it where the group's state has become another one, or it has another epoch."""
+    """Record it if the group's state has changed, or its epoch."""
     now = group.present()
     if now != group.state:
         telling.moved(turn, group, group.move(now), why)
@@ -36,8 +36,9 @@ def settle(turn: Turn, group: Group, why: Why, bumped: bool = False) -> None:
 
 
 def admit(turn: Turn, group: Group, beat: Beat, known: Member | None) -> tuple[Member, str | None, Why | None]:
-    """The member that speaks: `known`, or else who joins. That is a new member, or a static one that was away and is back, by whatever
-    member id (CG-93): then whose place it takes. None for the reason: nobody came."""
+    """Return the member that sent the heartbeat: `known`, or else a new one. That may be a static member that was away and is back, with
+    any member id (CG-93); the second value is then the id of the member whose place it takes. The third value is the cause, or None if no
+    member came."""
     if known is not None:
         update(turn, group, known, beat)
         return known, None, None
@@ -62,7 +63,7 @@ def admit(turn: Turn, group: Group, beat: Beat, known: Member | None) -> tuple[M
 
 
 def _returned(turn: Turn, group: Group, old: Member, beat: Beat) -> tuple[Member, Why]:
-    """It has what it had kept, and its target; its epoch begins anew."""
+    """Return the member that came back, with its former partitions and target. Its epoch starts from 0."""
     timing.stop(turn, group, old.member_id)
     anew = {"epoch": JOINING, "previous_epoch": -1, "session": no_session()}
     new = msgspec.structs.replace(old, member_id=beat.member_id, group_instance_id=beat.group_instance_id, former_instances=(), **anew)
@@ -73,14 +74,14 @@ def _returned(turn: Turn, group: Group, old: Member, beat: Beat) -> tuple[Member
 
 
 def update(turn: Turn, group: Group, member: Member, beat: Beat) -> None:
-    """What of a member is stored and calls for nothing (CG-35, CG-41)."""
+    """Update the fields of a member that are stored and need no new target (CG-35, CG-41)."""
     before = _stored(member)
     if beat.group_instance_id is not None and beat.group_instance_id != member.group_instance_id:
         member.former_instances = tuple(instance for instance in member.instances if instance != beat.group_instance_id)
         member.group_instance_id = beat.group_instance_id
         group.static_members[beat.group_instance_id] = member.member_id
     member.client_id, member.client_host = beat.client_id, beat.client_host
-    if member.classic is not None:  # it has been updated, and speaks the consumer protocol from now on
+    if member.classic is not None:  # the member uses the consumer protocol from now on
         timing.stop_classic(turn, group, member.member_id)
         group.speak(member, None)
     if beat.rack_id is not None:
@@ -90,7 +91,7 @@ def update(turn: Turn, group: Group, member: Member, beat: Beat) -> None:
     if beat.assignor is not None:
         member.assignor = beat.assignor
     if _stored(member) != before:
-        group.end_leases()  # a heartbeat by another connection would change it back
+        group.end_leases()  # a heartbeat on another connection would change it back
 
 
 def _stored(member: Member) -> tuple[object, ...]:
@@ -100,14 +101,14 @@ def _stored(member: Member) -> tuple[object, ...]:
 
 
 def advance(turn: Turn, group: Group, member: Member, owned: Owned, resubscribed: bool, aimless: bool = False) -> bool:
-    """The member's step of this heartbeat, told where it is one. Is what it may have another than before? `aimless`: no target is found
-    for it (CG-97)."""
+    """Do the member's step for this heartbeat, and record it if anything changed. Return True if its partitions changed. `aimless`: no
+    target is found for it (CG-97)."""
     before = (member.epoch, member.progress, member.assigned.keys(), member.revoking.keys())
     reconciliation.reconcile(group, member, owned, resubscribed, {} if aimless else group.targets.get(member.member_id, {}))
     if before == (member.epoch, member.progress, member.assigned.keys(), member.revoking.keys()):
         return False
     if member.progress is Progress.UNREVOKED:
-        if member.classic is None:  # others owe a JoinGroup (timing)
+        if member.classic is None:  # classic members have to send a JoinGroup instead (timing)
             timing.await_revocation(turn, group, member)
         what, why = "revoking", causes.must_revoke(member.member_id, in_words(group, list(member.revoking)))
     else:
@@ -121,16 +122,17 @@ def advance(turn: Turn, group: Group, member: Member, owned: Owned, resubscribed
 
 
 def in_words(group: Group, spots: list[Spot], most: int = 4) -> str:
-    """orders/0, orders/1 and 3 more."""
-    # The cluster's names and not the group's: a member still owes what nobody subscribes to any more.
+    """Return partitions as text, such as "orders/0, orders/1 and 3 more"."""
+    # The cluster's names and not the group's, because a member may still have to revoke topics without subscribers
     told = [f"{group.home.topics.name_of(topic) or 'a deleted topic'}/{index}" for topic, index in nsmallest(most, spots)]
     more = f" and {len(spots) - most} more" if len(spots) > most else ""
     return ", ".join(told) + more if told else "nothing"
 
 
 def fence(turn: Turn, group: Group, member: Member) -> None:
-    """As if it had left and joined again unknown to its process, whose epoch is over then (CG-22): what it had is free, and it is at the
-    epoch of a new target. That is computed at once: an old target would leave it at the epoch that its process knows (CG-106)."""
+    """Remove the member and add it again without its process, whose epoch is invalid then (CG-22). Its partitions are free, and it gets
+    the epoch of a new target. That is computed at once, because an old target would leave it at the epoch that its process knows (CG-106).
+    """
     timing.revoked(turn, group, member)
     group.give(member, {}, {})
     group.targets.pop(member.member_id, None)
@@ -149,7 +151,7 @@ def fence(turn: Turn, group: Group, member: Member) -> None:
 
 
 def go_away(turn: Turn, group: Group, member: Member) -> None:
-    """A static member leaves and will be back: nobody else notices (CG-92)."""
+    """Let a static member leave for a while. The other members do not notice (CG-92)."""
     timing.revoked(turn, group, member)
     reconciliation.go_away(group, member)
     group.judge_anew(settled=True)
@@ -159,15 +161,16 @@ def go_away(turn: Turn, group: Group, member: Member) -> None:
 
 
 def left_to_classics(turn: Turn, group: Group) -> bool:
-    """Is the group to be a classic one, now that somebody went and only classic members remain (CG-185 to CG-189)? Who went speaks the
-    consumer protocol, as a rule; but who changed over in place makes it no classic group, and whoever goes then does."""
+    """True if the group has to become a classic one, because a member left and only classic members remain (CG-185 to CG-189). Usually
+    that member used the consumer protocol. A member that changed its protocol in place does not convert the group, but the next departure
+    does."""
     alone = group.lost is not None and group.classics > 0 and group.classics == len(group.members)
     allowed = turn.settings.group_consumer_migration_policy in ("downgrade", "bidirectional")
     return alone and allowed and group.classics <= turn.settings.group_max_size
 
 
 def remove(turn: Turn, group: Group, members: list[Member], why: Why) -> None:
-    """They are gone for good: what they had is free, and another target is called for, once for all of them (CG-66)."""
+    """Remove members from the group for good. Their partitions are free, and one new target is needed for all of them (CG-66)."""
     group.lost = Departure(rebalances=True)
     for member in members:
         timing.stop(turn, group, member.member_id)
@@ -175,14 +178,14 @@ def remove(turn: Turn, group: Group, members: list[Member], why: Why) -> None:
         group.table.discard(member.member_id)
         telling.changed(turn, group, member.member_id, "removed", why, member)
     group.judge_anew(settled=False)
-    if not left_to_classics(turn, group):  # else the registry makes it another group, at this epoch
+    if not left_to_classics(turn, group):  # otherwise the registry converts the group, at this epoch
         group.count_topics()
         group.bump()
         settle(turn, group, why, bumped=True)
 
 
 def leave(turn: Turn, group: Group, entries: Sequence[MemberIdentity]) -> list[int]:
-    """LeaveGroup, an administrator's (CG-163, CG-179). A code per entry; one other target is called for, however many go."""
+    """Handle an administrator's LeaveGroup (CG-163, CG-179). Return a code per entry. One new target is needed, however many members go."""
     gone: dict[str, MemberIdentity] = {}
     errors = []
     for entry in entries:

@@ -1,11 +1,11 @@
-"""A group changes over between the protocols while its members stay (KIP-848, online migration; CG-170 to CG-172, CG-180 to CG-189).
+"""The change of a group between the protocols while its members stay (KIP-848, online migration; CG-170 to CG-172, CG-180 to CG-189).
 
-Up: a member of the consumer protocol joins a classic group. Nobody stops: every classic member is where it was, at the generation for an
-epoch, with the partitions that its leader gave it. Requests that wait are answered 27, and so are Heartbeats as soon as the newcomer has
-called for another target. What classic members are answered from then on: `classic_members`.
+Upgrade: a member of the consumer protocol joins a classic group. No member stops: every classic member keeps the partitions that its
+leader assigned, and its generation becomes its epoch. Parked requests are answered 27, and so are Heartbeats as soon as the new member
+needs another target. `classic_members` has the answers to classic members from then on.
 
-Down: the last member of the consumer protocol is gone, and classic ones remain. By itself a consumer group of classic members stays what
-it is: only that departure counts, and only where the policy allows (`membership.left_to_classics`).
+Downgrade: the last member of the consumer protocol is gone, and classic ones remain. A consumer group of classic members does not change
+by itself: only that departure counts, and only if the policy allows it (`membership.left_to_classics`).
 
 In Kafka: GroupMetadataManager.validateOnlineUpgrade, convertToConsumerGroup, ConsumerGroup.fromClassicGroup; validateOnlineDowngrade...,
 ClassicGroup.fromConsumerGroup.
@@ -48,7 +48,8 @@ CUSTOM: Final = (
 
 
 def check_upgrade(turn: Turn, group: ClassicGroup) -> None:
-    """Raises Refused, in Kafka's order (CG-170, CG-180). From its second half on nobody waits in the group."""
+    """Check whether the group can be upgraded, in Kafka's order (CG-170, CG-180). Once the size check has passed, all parked requests are
+    answered. Raises Refused."""
     why = _why_not(turn, group)
     if why is not None:
         text = f"Cannot upgrade classic group {group.group_id} to consumer group because {why}."
@@ -62,11 +63,11 @@ def _why_not(turn: Turn, group: ClassicGroup) -> str | None:
         return "the group does not use the consumer embedded protocol"
     if len(group.members) > turn.settings.group_consumer_max_size:
         return "the group size exceeds the consumer group maximum size"
-    for member in group.members.values():  # before anything is looked at that may refuse the newcomer: there may be no room (CG-181)
+    for member in group.members.values():  # before the checks that may still refuse the new member, for instance for lack of room (CG-181)
         _send_back(turn, group, member)
     chosen = group.protocol_name or ""
     if not all(lists(member.protocols, chosen) for member in group.members.values()):
-        # Kafka falls over who does not list what the last generation chose, or over there being none yet
+        # Kafka fails if a member does not list the protocol of the last generation, or if there is none yet
         # (ConsumerGroup.fromClassicGroup, seen on 4.3.0)
         raise Refused(error_codes.UNKNOWN_SERVER_ERROR, "")
     try:
@@ -92,7 +93,7 @@ def _read(member: ClassicMember, chosen: str) -> tuple[Subscription, Assignment]
 
 
 def upgrade(turn: Turn, old: ClassicGroup, new: Group, why: Why) -> None:
-    """The members of the classic group are the consumer group's, where they were."""
+    """Move the members of the classic group to the consumer group, with their partitions."""
     generation, chosen = old.generation, old.protocol_name or ""
     for name in ("join", "sync"):
         turn.timers.cancel((name, old.group_id))
@@ -135,8 +136,8 @@ def _target(assigned: Held) -> Target:
 
 
 def downgrade(turn: Turn, old: Group, remaining: Sequence[Member], new: ClassicGroup) -> None:
-    """Its members are the classic group's, at its epoch for a generation, with what they were to have, whether or not they had it yet.
-    They have to join again, unless the last of the others was only replaced (CG-187): then whoever replaced it is put last."""
+    """Move the remaining members to the classic group, with the group epoch as generation and their targets as assignments, reached or
+    not. They have to join again, unless the last of the others was only replaced (CG-187): then its successor is put last."""
     assert old.lost is not None
     rebalances, successor = old.lost
     in_order = sorted(remaining, key=lambda member: member.member_id == successor)

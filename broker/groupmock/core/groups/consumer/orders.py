@@ -1,4 +1,4 @@
-"""The orders of a consumer group's members and of what they have: those of Java's hash maps (CG-108)."""
+"""The orders of a consumer group's members and of their partitions, which are those of Java's hash maps (CG-108)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from .assignors import Target
 
 Spot = tuple[bytes, int]
-"""A partition: topic id and index."""
+"""A partition, as topic id and index."""
 Held = dict[Spot, int]
-"""Partitions of a member -> the epoch at which it was given each (KIP-1251). Another one takes its place, it is never changed itself."""
+"""A member's partitions and the epoch at which it got each (KIP-1251). The dict is replaced and never changed."""
 
 
 class MemberTable(Timeline):
-    """The coordinator's table of a group's members, which orders them wherever they are listed: by slot, in a slot the last one first. It
-    grows with members that come, and never shrinks. In Kafka: the TimelineHashMap ConsumerGroup.members, filled by replaying records."""
+    """The coordinator's table of a group's members, which orders them in every list: by slot, and within a slot the newest first. It grows
+    with its members, and never shrinks. In Kafka: the TimelineHashMap ConsumerGroup.members, filled by replaying records."""
 
     __slots__ = ("_hashes", "_order", "_slots", "_spreads")
 
@@ -43,11 +43,11 @@ class MemberTable(Timeline):
         return iter(self._order)
 
     def spreads(self) -> Iterator[tuple[str, int]]:
-        """Each with what Java's hash maps make of its hash, in that order."""
+        """Yield each member with the spread of its hash in Java's maps, in the order of the table."""
         return zip(self._order, self._spreads, strict=True)
 
     def add(self, member_id: str) -> None:
-        """A member that is not there. It is put twice, by the records of its subscription and of its assignment."""
+        """Add a member that is not in the table. It is put twice, by the records of its subscription and of its assignment."""
         before = self.capacity
         self.put(new=True)
         self.put(new=False)
@@ -62,14 +62,14 @@ class MemberTable(Timeline):
         self._spreads.insert(at, spread_bits(self._hashes[member_id]))
 
     def discard(self, member_id: str) -> None:
-        """A member goes; nothing happens when it is not there."""
+        """Remove a member if the table has it."""
         if member_id in self._hashes:
             at = self._order.index(member_id, bisect_left(self._slots, self._slot_of(member_id)))
             del self._order[at], self._slots[at], self._spreads[at], self._hashes[member_id]
             self.size -= 1
 
     def _arrange(self) -> None:
-        """Sort the table anew, because it has grown."""
+        """Sort the table again, because it has grown."""
         latest_first = list(reversed(self._hashes))
         self._order = sorted(latest_first, key=self._slot_of)
         self._slots = array("Q", map(self._slot_of, self._order))
@@ -80,7 +80,7 @@ class MemberTable(Timeline):
 
 
 def by_topic(spots: Iterable[Spot]) -> list[tuple[bytes, list[int]]]:
-    """Topics as a hash map of their ids has them, each with its partitions as a hash set has those."""
+    """Return the topics in the order of a hash map of their ids, each with its partitions in the order of a hash set."""
     return [(topic, java_order(indexes, int)) for topic, indexes in _in_order(_grouped(spots), java_order)]
 
 
@@ -139,8 +139,7 @@ def _topics_given(every: list[bytes], capacity: int, old: Container[bytes], fres
 
 
 def remaining(had: Held, kept: Held) -> Held:
-    """Return a member's new partitions where whole topics are taken from it: the rest in a copy of the map that it had, no larger than
-    that needed to be."""
+    """Return a member's new partitions if whole topics are revoked: the rest in a copy of its former map, no larger than necessary."""
     parts = dict(by_topic(had))
     topics = HashKeys(UUIDS, room_for(len(parts)), parts)
     return {(topic, index): kept[topic, index] for topic in topics for index in parts[topic] if (topic, index) in kept}
@@ -152,5 +151,5 @@ def as_laid_out(spots: Iterable[Spot]) -> list[tuple[bytes, list[int]]]:
 
 
 def names(subscribed: Iterable[str]) -> list[str]:
-    """Sorted, then as a hash set gives them back."""
+    """Return the names sorted, and then in the order of a hash set."""
     return list(copied_order(STRINGS, sorted(subscribed)))

@@ -1,4 +1,4 @@
-"""A member's way to the target, a heartbeat at a time (CurrentAssignmentBuilder; CG-60 to CG-73). Theory: `states`."""
+"""The steps of a member towards its target, one per heartbeat (CurrentAssignmentBuilder; CG-60 to CG-73). Theory: `states`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from .assignors import Target
 
 Owned = Collection[Spot] | None
-"""What a heartbeat says its member owns; None: it does not say."""
+"""The partitions that a member claims to own in a heartbeat, or None if it does not say."""
 
 
 def reconcile(group: Group, member: Member, owned: Owned, resubscribed: bool, target: Target) -> None:
-    """One heartbeat's step towards `target`. `resubscribed`: its subscription changed in this heartbeat."""
+    """Do one heartbeat's step towards `target`. `resubscribed`: the subscription changed in this heartbeat."""
     there = member.progress is Progress.STABLE and member.epoch == group.assignment_epoch
     if there or (member.progress is Progress.UNREVOKED and _still_owns(owned, member.revoking)):
         if resubscribed:
@@ -28,31 +28,31 @@ def reconcile(group: Group, member: Member, owned: Owned, resubscribed: bool, ta
 
 
 def _still_owns(owned: Owned, lost: Collection[Spot]) -> bool:
-    """Does it, or may it, own something of what it is to lose? An empty loss is nothing to own."""
+    """True if the member owns, or may own, a partition that it has to revoke. That is False for an empty list."""
     return bool(lost) and (owned is None or not set(lost).isdisjoint(owned))
 
 
 def _subscribed(group: Group, member: Member, spots: Held) -> Held:
-    """Those in topics that it (still) subscribes to."""
+    """Return the partitions of topics to which the member (still) subscribes."""
     ids = {group.topics[name][0] for name in group.subscription_of(member) if name in group.topics}
     return {spot: epoch for spot, epoch in spots.items() if spot[0] in ids}
 
 
 def _unsubscribe(group: Group, member: Member, owned: Owned) -> None:
-    """Topics that it no longer subscribes to are taken at once, at its old epoch (CG-36, CG-70; 4.2 and later). That is a step, so that
-    this epoch is the previous one too; and with nothing subscribed it is one though nothing is taken (updateCurrentAssignment)."""
+    """Revoke topics without subscription at once, at the member's old epoch (CG-36, CG-70; 4.2 and later). That is a step, so this epoch
+    becomes the previous one, too. Without any subscription it is a step even if nothing is revoked (updateCurrentAssignment)."""
     kept = _subscribed(group, member, member.assigned)
     lost = {spot: epoch for spot, epoch in member.assigned.items() if spot not in kept}
     if not lost and (member.revoking or group.subscription_of(member)):
         return
     member.previous_epoch = member.epoch
-    told = member.progress is Progress.UNREVOKED or _still_owns(owned, lost)
-    group.give(member, remaining(member.assigned, kept), {**member.revoking, **lost} if told else {})
-    member.progress = Progress.UNREVOKED if told else Progress.STABLE
+    must_revoke = member.progress is Progress.UNREVOKED or _still_owns(owned, lost)
+    group.give(member, remaining(member.assigned, kept), {**member.revoking, **lost} if must_revoke else {})
+    member.progress = Progress.UNREVOKED if must_revoke else Progress.STABLE
 
 
 def _go_on(group: Group, member: Member, owned: Owned, target: Target) -> None:
-    """To the target: what it is to lose first, at its old epoch; then the new epoch, and what is free of what it is to have."""
+    """Go on to the target: first revoke partitions at the old epoch, then take the new epoch with all free partitions of the target."""
     wanted = _subscribed(group, member, {(topic, index): group.assignment_epoch for topic, indexes in target.items() for index in indexes})
     kept: Held = {}
     lost: Held = {}
@@ -72,13 +72,14 @@ def _go_on(group: Group, member: Member, owned: Owned, target: Target) -> None:
 
 
 def missing(group: Group, member: Member) -> list[Spot]:
-    """What of its target others hold."""
+    """Return the partitions of the member's target that other members hold."""
     target = group.targets.get(member.member_id, {})
     return [(topic, index) for topic, indexes in target.items() for index in indexes if (topic, index) not in member.assigned]
 
 
 def go_away(group: Group, member: Member) -> None:
-    """A static member leaves for a while: what it was giving up is free at once, the rest is kept for it (CG-92, CG-98)."""
+    """Let a static member leave for a while: partitions that it was revoking become free at once, and the others are kept for it (CG-92,
+    CG-98)."""
     group.give(member, dict.fromkeys(member.assigned, 0), {})
     member.previous_epoch, member.epoch = member.epoch, AWAY
     member.progress = Progress.STABLE

@@ -1,8 +1,9 @@
-"""Regular expressions that a group subscribes to: when they are resolved, and what a resolution does (CG-110 to CG-118).
+"""Regular expressions in subscriptions of a group: when they are resolved, and the effects of a resolution (CG-110 to CG-118).
 
-A broker resolves in the background: the member that brings an expression is answered first. It looks again at most every ten seconds, all
-expressions of a group at once, and only where one has not been resolved, topics were made since, or it is long ago
-(GroupMetadataManager.maybeUpdateRegularExpressions, TopicRegexResolver). Here a timer that is due at once stands for the background.
+A broker resolves them in the background: the member that brings an expression is answered first. It resolves at most every ten seconds,
+all expressions of a group at once, and only if one was never resolved, topics were created since, or the last time is long ago
+(GroupMetadataManager.maybeUpdateRegularExpressions, TopicRegexResolver). Here a timer that is due at once takes the place of the
+background task.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ LEAST_INTERVAL_NS: Final = 10_000 * NS_PER_MS
 
 
 def matcher_of(turn: Turn, group: Group | None, topics: Topics, regex: str) -> Matcher | None:
-    """Return the matcher of an expression that is new to the group, else None. Raises Refused where RE2 would, OverBudget if the group
-    would have too many expressions."""
+    """Return the matcher of an expression that is new to the group, else None. Raises Refused if RE2 would refuse it, and OverBudget if
+    the group would have too many expressions."""
     if group is not None and regex in group.expressions:
         return None
     take(turn.settings, (1 + (0 if group is None else len(group.expressions))) * (1 + topics.count) + len(regex))
@@ -44,9 +45,9 @@ def matcher_of(turn: Turn, group: Group | None, topics: Topics, regex: str) -> M
 
 
 def subscribe(group: Group, member: Member, beat: Beat, matcher: Matcher | None) -> tuple[bool, bool]:
-    """The member's subscription is what the heartbeat says. Returns: is it another one, does that call for another target?
+    """Set the member's subscription from the heartbeat. Return whether it changed, and whether another target is needed.
 
-    A regular expression that was never resolved matches nothing yet, and calls for nothing (CG-110, CG-114)."""
+    A regular expression that was never resolved matches nothing yet, and needs no target (CG-110, CG-114)."""
     names = member.names if beat.names is None else beat.names
     regex = member.regex if beat.regex is None else beat.regex
     renamed, other = names != member.names, regex != member.regex
@@ -59,14 +60,14 @@ def subscribe(group: Group, member: Member, beat: Beat, matcher: Matcher | None)
 
 
 def resolve_soon(turn: Turn, group: Group, topics: Topics, last: Resolved | None) -> None:
-    """Have the group's expressions resolved, if it is time to. `last`: one that the group had resolved before this
-    heartbeat. The group's only one, replaced by another, counts until the next heartbeat finds none (CG-114; seen on 4.3.0)."""
+    """Have the group's expressions resolved, if it is time. `last` is the last resolution before this heartbeat. If the group's only
+    expression was replaced by another, the former one counts until the next heartbeat finds none (CG-114; seen on 4.3.0)."""
     if wants_resolution(turn, group, topics) and (last is None or turn.now > last.at + LEAST_INTERVAL_NS):
         turn.timers.set(("regex", group.group_id), turn.now)
 
 
 def wants_resolution(turn: Turn, group: Group, topics: Topics) -> bool:
-    """Of a group with expressions: was one never resolved, or were topics made, or is it long since?"""
+    """True if one of the group's expressions was never resolved, topics were created since the last time, or that is long ago."""
     last = group.last_resolved()
     if last is None or len(group.resolved) < len(group.expressions) or last.made < topics.made:
         return True
@@ -74,20 +75,20 @@ def wants_resolution(turn: Turn, group: Group, topics: Topics) -> bool:
 
 
 def resolved_until(turn: Turn, group: Group) -> int:
-    """How long (ns of the run) what its expressions matched counts, if no topic is made meanwhile."""
+    """Return the time (ns of the run) until which the matches are valid, if no topic is created meanwhile."""
     last = group.last_resolved()
     return FOR_EVER if last is None else last.at + turn.settings.group_consumer_regex_refresh_interval_ms * NS_PER_MS
 
 
 def resolve(turn: Turn, group: Group, topics: Topics) -> Steps:
-    """Match all topics that there are now against all of the group's expressions, and tell it where that calls for another target."""
+    """Match all present topics against all of the group's expressions, and record it if another target is needed."""
     names, made, began = topics.names(), topics.made, turn.now
     refusals: dict[str, str] = {}
     resolved = {}
     for regex in group.expressions:
         matched: list[str] = []
         try:
-            # All expressions of a group share what one may cost: one that would cost more matches nothing.
+            # All expressions of a group share one budget; an expression that exceeds its share matches nothing
             yield from group.matchers[regex].find(names, matched, MOST_STEPS // len(group.expressions))
         except RegexRefused as refused:
             refusals[regex] = refused.detail
@@ -104,7 +105,7 @@ def resolve(turn: Turn, group: Group, topics: Topics) -> Steps:
 
 
 def _take(group: Group, resolved: dict[str, Resolved]) -> causes.Why | None:
-    """The group's expressions match this from now on. What calls for another target by that; None: nothing."""
+    """Store the new matches of the group's expressions. Return the cause for another target, or None if none is needed."""
     before, group.resolved = group.resolved, resolved
     group.end_leases()
     for regex, now in resolved.items():

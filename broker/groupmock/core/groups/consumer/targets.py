@@ -1,4 +1,4 @@
-"""When another target is computed, by which assignor, and of what (CG-100 to CG-107; TargetAssignmentBuilder)."""
+"""The computation of targets: when it is done, by which assignor, and with which input (CG-100 to CG-107; TargetAssignmentBuilder)."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ NOTHING_NAMED: Final = Subscription((), 0)
 
 
 def may_compute(turn: Turn, group: Group, timing: Timing) -> bool:
-    """Is there something to compute, and was the last time long enough ago? The first target is never delayed (CG-106)."""
+    """True if there is something to compute, and the last time was long enough ago. The first target is never delayed (CG-106)."""
     if group.generation == group.assignment_epoch:
         return False
     return group.computed_at is None or turn.now >= group.computed_at + timing.assignment_ms() * NS_PER_MS
 
 
 def compute(turn: Turn, group: Group, heard: Member, names: Sequence[str] | None, replaced: str | None, alike: bool | None) -> Steps[None]:
-    """The target of this group epoch. `heard`: whose heartbeat it is, `names`: as that gives them; `replaced`: whose place it takes.
+    """Compute the target of this group epoch. `heard` is the member of the heartbeat, `names` are its topic names in the order of the
+    heartbeat, and `replaced` is the member whose place it takes.
 
-    `alike`: how the group subscribed before this heartbeat, where that did not look at topics: Kafka looks at the subscriptions anew
-    together with those, so that who joins with no topics leaves a group alike, and may be the one whose topics all are given (seen on
-    4.3.0).
-    """
+    `alike` says whether the group subscribed alike before this heartbeat, if the heartbeat did not check topics: Kafka checks the
+    subscriptions only together with the topics. So a member that joins without topics leaves a group alike, and may get all partitions of
+    the others' topics (seen on 4.3.0)."""
     assignor = preferred(turn, group, heard)
     instead_of = replaced if replaced != heard.member_id else None
     alike, effort = group.judge() if alike is None else alike, Effort()
@@ -41,14 +41,14 @@ def compute(turn: Turn, group: Group, heard: Member, names: Sequence[str] | None
 
 
 def _members(group: Group, heard: Member, names: Sequence[str] | None, effort: Effort) -> Steps[list[Seen]]:
-    """Everybody in the table, then `heard`, if it is new to that."""
+    """Return all members of the table, followed by `heard` if it is new."""
     newcomers = () if heard.member_id in group.table else ((heard.member_id, None),)
     nothing: Target = {}
     found = []
     matched: dict[tuple[frozenset[str], str], Subscription] = {}
     for member_id, spread in chain(group.table.spreads(), newcomers):
         member = group.members.get(member_id)
-        if member is None:  # who was replaced
+        if member is None:  # a member that was replaced
             found.append(Seen(member_id, None, NOTHING_NAMED, nothing, spread))
             continue
         subscription, cost = _subscription(group, member, names if member is heard else None, matched)
@@ -61,8 +61,9 @@ def _members(group: Group, heard: Member, names: Sequence[str] | None, effort: E
 def _subscription(
     group: Group, member: Member, listed: Sequence[str] | None, matched: dict[tuple[frozenset[str], str], Subscription]
 ) -> tuple[Subscription, int]:
-    """What the member subscribes to, and the effort of reading it: none where somebody was seen who subscribes to the same. `listed`: names
-    as its heartbeat gives them; None: they are sorted, and shared. `matched`: what has been read of members with regular expressions."""
+    """Return the member's subscription and the effort of reading it, which is none if another member with the same one was read. `listed`
+    has the names in the order of its heartbeat; None means sorted, and shared. `matched` has what was read of members with regular
+    expressions."""
     named = group.named[member.names]
     found = None if listed is not None else matched.get((member.names, member.regex)) if member.regex else named.subscription
     if found is not None:
@@ -78,11 +79,11 @@ def _subscription(
 
 
 def preferred(turn: Turn, group: Group, heard: Member | None = None) -> str:
-    """The assignor that most of those name who name one; else the first of those that there are (CG-100).
+    """Return the assignor that most members name, of those that name one; else the first configured one (CG-100).
 
-    Of even votes the first in the map of votes wins. That has `uniform` first; but a heartbeat (`heard`: whose) counts its member's vote
-    anew, in a copy, and what nobody else votes for is put in front there (ConsumerGroup.computePreferredServerAssignor; HashMap.compute).
-    """
+    In a tie the first in the map of votes wins, which is `uniform`. But a heartbeat (of the member `heard`) counts its member's vote
+    again, in a copy of the map, and an assignor that no other member names is put in front there
+    (ConsumerGroup.computePreferredServerAssignor; HashMap.compute)."""
     named = [member.assignor for member in group.members.values() if member.assignor is not None]
     if not named:
         return turn.settings.consumer_assignors[0]

@@ -1,4 +1,4 @@
-"""The consumer group as a type: where each question that is asked of any group is answered."""
+"""The consumer group as a group type: its answers to the calls that every type of group has."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from .assignors import Target
 
 MEMBER_EPOCH_SINCE: Final = 9
-"""OffsetCommit and OffsetFetch: the version from which on `generation` may be a member epoch (KIP-848)."""
+"""The first version of OffsetCommit and OffsetFetch in which `generation` may be a member epoch (KIP-848)."""
 
 
 class StoredGroup(msgspec.Struct, frozen=True):
-    """The log's memory of a group: all but its timers, and when another target may be computed (the first one after a load is not
-    delayed). `topics` are those it subscribes to, as they were."""
+    """A group in the log: everything but its timers and the time of the last target (the first one after a load is not delayed). `topics`
+    are the subscribed ones in their former state."""
 
     generation: int
     assignment_epoch: int
@@ -40,7 +40,7 @@ class StoredGroup(msgspec.Struct, frozen=True):
 
 
 class ConsumerGroup(Group):
-    """A group to whose members the coordinator assigns (KIP-848; theory: `states`)."""
+    """A group for whose members the coordinator assigns (KIP-848; theory: `states`)."""
 
     __slots__ = ()
     group_type: ClassVar[str] = "consumer"
@@ -57,14 +57,15 @@ class ConsumerGroup(Group):
         return not self.members
 
     def admit_commit(self, turn: Turn, by: Committer, version: int, at: Collection[At]) -> int:
-        """It is no sign of life, and the instance id is not looked at (CG-83, CG-133)."""
+        """Return the code of an OffsetCommit. The commit does not renew the session, and the instance id is not checked (CG-83, CG-133)."""
         member = self.members.get(by.member_id)
         if member is not None and member.classic is None and version < MEMBER_EPOCH_SINCE:
             return error_codes.UNSUPPORTED_VERSION
         return self._admit(member, by, at)
 
     def admit_transactional_commit(self, turn: Turn, by: Committer, at: Collection[At]) -> int:
-        """The checks of OffsetCommit in any version, but a commit that names nothing is taken, and 113 is written as 22 (CG-140; TX-76)."""
+        """Do the checks of OffsetCommit in any version, except that a commit without ids is accepted, and 113 is answered as 22 (CG-140;
+        TX-76)."""
         if by == NOBODY:
             return error_codes.NONE
         error = self._admit(self.members.get(by.member_id), by, at)
@@ -80,14 +81,14 @@ class ConsumerGroup(Group):
         return error_codes.STALE_MEMBER_EPOCH if member.classic is None else error_codes.ILLEGAL_GENERATION
 
     def _had_them(self, member: Member, epoch: int, at: Collection[At]) -> bool:
-        """Does it still have, and had it at that epoch, every partition that it commits for (KIP-1251; CG-135)? Of none that is asked for
-        it does, at any epoch."""
+        """True if the member still has every partition of the commit, and had it at that epoch (KIP-1251; CG-135). For no partitions that
+        is True at any epoch."""
         had = member.assigned | member.revoking
         ids = {topic: self.home.topics.topic_id(topic) or b"" for topic, _ in at}
         return all(had.get((ids[topic], index), epoch + 1) <= epoch for topic, index in at)
 
     def admit_fetch(self, member_id: str | None, epoch: int) -> int:
-        """Ids and epoch, where they are given (CG-136, CG-137)."""
+        """Check ids and epoch, if they are given (CG-136, CG-137)."""
         if member_id is None:
             return error_codes.NONE if epoch < 0 else error_codes.UNKNOWN_SERVER_ERROR
         member = self.members.get(member_id)
@@ -105,7 +106,8 @@ class ConsumerGroup(Group):
         return error_codes.NONE
 
     def offsets_age_from(self) -> Base | None:
-        """Since the commit, of topics that nobody subscribes to (ConsumerGroup.offsetExpirationCondition)."""
+        """Return the function for the time since which an offset is unused: the commit, for topics without subscribers
+        (ConsumerGroup.offsetExpirationCondition)."""
         return lambda offset: offset.commit_ms
 
     def view(self) -> GroupView:
@@ -123,11 +125,11 @@ class ConsumerGroup(Group):
         return None if member is None else str(member.progress)
 
     def fire(self, turn: Turn, timer: str, subject: tuple[str, ...]) -> bool:
-        """Somebody was not heard, or gave nothing up in time, or expressions are to be resolved."""
+        """Handle a timer: a session or a revocation has expired, or expressions are to be resolved."""
         if timer == "regex":
             if not self._is_deferred(turn, timer, subject):
                 turn.begin(lambda turn: subscription.resolve(turn, self, self.home.topics), self)
-            return False  # the work tells it, if it changed anything
+            return False  # the work itself records any change
         member = self.members.get(subject[1])
         if member is None or (timer == "revocation" and member.progress is not Progress.UNREVOKED):
             return False
@@ -137,7 +139,7 @@ class ConsumerGroup(Group):
         return True
 
     def _is_deferred(self, turn: Turn, timer: str, subject: tuple[str, ...]) -> bool:
-        """Does it wait for the release of the group? Then it is dead until that: no lease may move it."""
+        """True if the timer waits for the release of the group. It is dead until then, and no lease may move it."""
         deferred = turn.environment.holds.defers((timer, *subject), self.group_id, self.state)
         if deferred:
             self.end_leases()
@@ -154,7 +156,7 @@ class ConsumerGroup(Group):
         return causes.member_join_overdue(member_id, member.rebalance_timeout_ms)
 
     def topic_changed(self, turn: Turn, topic: str) -> None:
-        """A heartbeat that would have been answered alike is not: it looks at the topics first."""
+        """End the leases if the topic matters to the group, so that the next heartbeat checks the topics first."""
         if self.subscribed_to(topic):
             self.stale = True
         if self.stale or self.expressions:
@@ -162,16 +164,16 @@ class ConsumerGroup(Group):
 
     @property
     def stored(self) -> StoredGroup:
-        """Return what the group's records say now. Every change is a record of its own (ConsumerGroupMetadata..., ...Member...,
+        """Return the present content of the group's records. Every change is a record of its own (ConsumerGroupMetadata..., ...Member...,
         ...TargetAssignment..., ...CurrentMemberAssignment..., ...RegularExpression records), so the stored group is the present one."""
         members = tuple(msgspec.structs.replace(member, session=no_session(), former_instances=()) for member in self.ordered())
         return StoredGroup(self.generation, self.assignment_epoch, members, dict(self.targets), dict(self.topics), dict(self.resolved))
 
     def store(self, turn: Turn) -> None:
-        """Every change is in the log the moment it happens."""
+        """Do nothing, because every change is in the log at once."""
 
     def restore(self, turn: Turn, stored: StoredGroup | None) -> None:
-        """Every member is back where its records left it, and its timers begin anew (GroupMetadataManager.onLoaded)."""
+        """Restore every member from its records. The timers start again (GroupMetadataManager.onLoaded)."""
         if stored is None:
             return
         members = [msgspec.structs.replace(member) for member in stored.members]
@@ -184,10 +186,10 @@ class ConsumerGroup(Group):
                 timing.await_revocation(turn, self, member)
 
     def loaded(self, turn: Turn) -> None:
-        """Nothing: a group that is too large keeps whom it has (CG-99)."""
+        """Do nothing, because a group that is too large keeps its members (CG-99)."""
 
     def unload(self, turn: Turn, why: Why) -> None:
-        """Nobody waits for an answer."""
+        """Unload the group from its coordinator. No request is parked in it."""
         self.die(turn, why)
 
     def die(self, turn: Turn, why: Why) -> None:

@@ -1,1 +1,1 @@
-"""Offsets that groups have committed, whatever the group's type."""
+"""Offsets that groups have committed, for groups of any type."""

@@ -1,13 +1,14 @@
-"""An index from topics to groups with offsets in them, so that deleting a topic costs what is in it, however many groups there are."""
+"""An index from topics to groups with offsets in them, so that the cost of deleting a topic depends on its offsets and not on the number
+of groups."""
 
 from __future__ import annotations
 
 Owner = tuple[int, str]
-"""A number in the order in which owners are to be told, or their partition of the offsets topic, and a group's id."""
+"""The owner of offsets: a number for the order of owners (or the partition of the offsets topic), and a group's id."""
 
 
 class ByTopic:
-    """The index from topics to owners. Its users add and discard offsets: a topic is in it exactly while a group has an offset there."""
+    """The index from topics to owners. Its users add and discard entries: a topic is in it exactly while a group has an offset there."""
 
     def __init__(self) -> None:
         self._owners: dict[str, dict[str, int]] = {}  # topic -> group's id -> number
@@ -19,7 +20,7 @@ class ByTopic:
         self._owners.setdefault(topic, {})[owner[1]] = owner[0]
 
     def discard(self, topic: str, owner: Owner) -> None:
-        """It has nothing there (any more)."""
+        """Note that the owner has no offset in the topic (any more)."""
         owners = self._owners.get(topic)
         if owners is not None and owners.get(owner[1]) == owner[0]:
             del owners[owner[1]]

@@ -1,4 +1,4 @@
-"""Committed offsets: who may commit, what is stored, what is read (docs/kafka/offsets.md)."""
+"""Commits of offsets: the permission to commit, the stored offsets, and what is read (docs/kafka/offsets.md)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..type import Committer, GroupType
 from .committed import At, Offset
 
 NO_OFFSET = Offset(-1, -1, "", -1)
-"""The answer for a partition without a commit."""
+"""The answer for a partition without a committed offset."""
 
 
 class Commit(NamedTuple):
-    """One partition of a commit. Times are ms; `retention_ms` None: the broker's."""
+    """One partition of a commit. Times are ms; `retention_ms` is None for the broker's."""
 
     topic: str
     partition: int
@@ -29,7 +29,8 @@ class Commit(NamedTuple):
 
 
 def admit(turn: Turn, group: GroupType | None, by: Committer, version: int, at: Collection[At]) -> int:
-    """The group's checks; a group that does not exist takes commits of no member (docs/kafka/offsets.md#offsetcommit)."""
+    """Return the code of the group's checks. A group that does not exist accepts commits without a member
+    (docs/kafka/offsets.md#offsetcommit)."""
     if group is not None:
         return group.admit_commit(turn, by, version, at)
     if by.generation < 0:
@@ -39,7 +40,8 @@ def admit(turn: Turn, group: GroupType | None, by: Committer, version: int, at: 
 
 
 def admit_transactional(turn: Turn, group: GroupType | None, by: Committer, at: Collection[At]) -> int:
-    """The same for a transaction: who only knows the group's name may commit whatever its state (KIP-447; TX-75)."""
+    """Return the code of the checks for a transaction. A committer that only gives the group's name may commit in any state (KIP-447;
+    TX-75)."""
     if group is not None:
         return group.admit_transactional_commit(turn, by, at)
     if by.generation < 0:
@@ -49,18 +51,18 @@ def admit_transactional(turn: Turn, group: GroupType | None, by: Committer, at: 
 
 
 def utf16_length(text: str) -> int:
-    """The length as Java counts it."""
+    """Return the length of the text as Java counts it."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def refused_metadata(turn: Turn, metadata: str) -> int:
-    """OFFSET_METADATA_TOO_LARGE where it is longer than allowed."""
+    """Return OFFSET_METADATA_TOO_LARGE if the metadata is longer than allowed."""
     return error_codes.NONE if utf16_length(metadata) <= turn.settings.offset_metadata_max_bytes else error_codes.OFFSET_METADATA_TOO_LARGE
 
 
 class Prepared(NamedTuple):
-    """The commits of a request, as far as they can be made ready without a look at the group: an error per commit, what is to be stored
-    of the others, and the size of the batch that holds all of them in Kafka."""
+    """The commits of a request, prepared as far as possible without the group: an error per commit, the offsets to store for the others,
+    and the size of the batch that would hold all of them in Kafka."""
 
     errors: list[int]
     offsets: list[tuple[At, Offset]]
@@ -68,13 +70,13 @@ class Prepared(NamedTuple):
 
     @property
     def places(self) -> list[At]:
-        """Return the partitions for which the group asks whether the member had them. A commit that is refused for its metadata is not
-        asked (KIP-1251; OffsetMetadataManager.commitOffset)."""
+        """Return the partitions for which the group checks whether the member had them. A commit that was refused for its metadata is not
+        checked (KIP-1251; OffsetMetadataManager.commitOffset)."""
         return [at for at, _ in self.offsets]
 
 
 def prepare(turn: Turn, group_id: str, commits: Iterable[Commit]) -> Generator[None, None, Prepared]:
-    """Make ready in steps what `write` stores."""
+    """Prepare in steps the offsets that `write` stores."""
     now_ms, limited, size = turn.wall_ms, turn.quirks.group_record_limit, 0
     fixed = 40 + len(group_id.encode("utf-8", "surrogatepass"))
     errors: list[int] = []
@@ -92,7 +94,7 @@ def prepare(turn: Turn, group_id: str, commits: Iterable[Commit]) -> Generator[N
 
 
 def write(turn: Turn, group: GroupType, prepared: Prepared) -> list[int]:
-    """Store what may be stored; a code per commit. The last one of a partition wins."""
+    """Store the accepted offsets and return a code per commit. The last commit of a partition wins."""
     if too_large(group, prepared):
         return [error or size_error(turn) for error in prepared.errors]
     for at, offset in prepared.offsets:
@@ -101,18 +103,18 @@ def write(turn: Turn, group: GroupType, prepared: Prepared) -> list[int]:
 
 
 def _stored(now_ms: int, commit: Commit) -> Offset:
-    """Return what the group keeps of a commit. All of one request share `now_ms`, because each number of its own takes 32 bytes."""
-    # Only v1 names a commit time, only v2 to v4 a retention (docs/kafka/offsets.md#per-partition)
+    """Return the stored form of a commit. All commits of one request share `now_ms`, because a number of its own takes 32 bytes."""
+    # Only v1 has a commit time, and only v2 to v4 a retention (docs/kafka/offsets.md#per-partition)
     committed = now_ms if commit.timestamp_ms is None else commit.timestamp_ms
     expires = None if commit.retention_ms is None else committed + commit.retention_ms
     return Offset(commit.offset, commit.leader_epoch, commit.metadata, committed, expires)
 
 
 def size_error(turn: Turn) -> int:
-    """The code of a commit that is larger than a batch may be."""
+    """Return the code of a commit that is larger than a batch may be."""
     return error_codes.INVALID_COMMIT_OFFSET_SIZE if turn.quirks.large_commit_invalid_size else error_codes.UNKNOWN_SERVER_ERROR
 
 
 def too_large(group: GroupType, prepared: Prepared) -> bool:
-    """The log takes or refuses the batch as a whole."""
+    """True if the log refuses the batch, which it does as a whole."""
     return prepared.size > group.home.largest_batch(group.partition)

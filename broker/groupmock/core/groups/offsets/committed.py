@@ -41,7 +41,7 @@ class _Topic(Timeline):
 
 
 class CommittedOffsets(dict[At, Offset]):
-    """(topic, partition) -> what was committed last, in the order of the first commits. Changed only by the methods below."""
+    """The last committed offset of each (topic, partition), in the order of the first commits. Only the methods below change it."""
 
     __slots__ = ("_filed", "_owner", "_pending", "_scala_table", "_tables", "_topics")
 
@@ -50,12 +50,12 @@ class CommittedOffsets(dict[At, Offset]):
         self._topics = Timeline()
         self._tables: dict[str, _Topic] = {}
         self._scala_table = SMALLEST_TABLE
-        self._pending: PendingOffsets | None = None  # from the first offset that a transaction commits on
+        self._pending: PendingOffsets | None = None  # created at the first offset that a transaction commits
         self._filed: ByTopic | None = None
         self._owner: Owner = (0, "")
 
     def file_under(self, filed: ByTopic, owner: Owner) -> None:
-        """From now on `filed` says in which topics the owner has something here, and a former owner has nothing here."""
+        """Keep `filed` informed from now on about the topics in which the owner has offsets here. A former owner has none here any more."""
         for topic in self._named():
             if self._filed is not None:
                 self._filed.discard(topic, self._owner)
@@ -63,7 +63,7 @@ class CommittedOffsets(dict[At, Offset]):
         self._filed, self._owner = filed, owner
 
     def _named(self) -> set[str]:
-        """Return every topic of which something is here."""
+        """Return every topic with offsets here, committed or pending."""
         named = set(self._tables)
         if self._pending is not None:
             named.update([at[0] for at in self._pending.places()])
@@ -71,17 +71,17 @@ class CommittedOffsets(dict[At, Offset]):
 
     @property
     def used_up(self) -> bool:
-        """Does nothing here keep an Empty group alive?"""
+        """True if nothing here keeps an Empty group alive."""
         return not self and not self._pending
 
     def commit(self, at: At, offset: Offset) -> None:
-        """A plain commit, which is later than all that transactions have written so far."""
+        """Store a plain commit, which is later than all that transactions have written so far."""
         self[at] = offset
         if self._pending is not None:
             self._pending.overtaken(at)
 
     def commit_in_transaction(self, producer_id: int, offsets: Collection[tuple[At, Offset]]) -> None:
-        """They count when the producer's transaction is committed."""
+        """Store pending offsets, which become visible when the producer's transaction is committed."""
         if self._pending is None:
             self._pending = PendingOffsets()
         self._pending.write(producer_id, offsets)
@@ -94,7 +94,7 @@ class CommittedOffsets(dict[At, Offset]):
         if self._pending is None:
             return 0
         mine = list(self._pending.of(producer_id))
-        # Kafka 4.3 goes through the tables in which they waited (OffsetMetadataManager.replayEndTransactionMarker)
+        # Kafka 4.3 iterates over the tables of the pending offsets (OffsetMetadataManager.replayEndTransactionMarker)
         waited, count = CommittedOffsets(), 0
         for number, at in enumerate(mine if committed else ()):
             won = self._pending.wins(producer_id, at)
@@ -103,7 +103,7 @@ class CommittedOffsets(dict[At, Offset]):
             if not number % A_FEW:
                 yield
         for at in waited.listed(scala=False):
-            if self._pending.wins(producer_id, at) is not None:  # a topic may go meanwhile
+            if self._pending.wins(producer_id, at) is not None:  # a topic may be deleted meanwhile
                 self[at] = waited[at]
                 self._pending.settle(producer_id, at)
                 count += 1
@@ -119,7 +119,8 @@ class CommittedOffsets(dict[At, Offset]):
         return count
 
     def refused_in_transaction(self, producer_id: int, at: At) -> None:
-        """A commit of the producer there was refused, and what it had pending goes along (quirk `refused_commit_drops_pending`)."""
+        """Drop the producer's pending offset of the partition, because its commit there was refused (quirk
+        `refused_commit_drops_pending`)."""
         if self._pending is not None:
             self._pending.drop(producer_id, at)
             self._left(at[0])
@@ -150,7 +151,7 @@ class CommittedOffsets(dict[At, Offset]):
             self._topics = Timeline()
 
     def _left(self, topic: str) -> None:
-        """Unfile the topic if no offset of it is here any more."""
+        """Remove the topic from the index if no offset of it is here any more."""
         if topic in self._tables or (self._pending and self._pending.in_topic(topic)):
             return
         if self._filed is not None:
@@ -158,15 +159,15 @@ class CommittedOffsets(dict[At, Offset]):
 
     @property
     def unstable(self) -> frozenset[At]:
-        """Partitions in which an open transaction has a commit."""
+        """Return the partitions in which an open transaction has a commit."""
         return self._pending.places() if self._pending else frozenset()
 
     def is_unstable(self, at: At) -> bool:
-        """Is that one of them?"""
+        """True if an open transaction has a commit in the partition."""
         return self._pending is not None and at in self._pending
 
     def discard(self, at: At, awaited: bool = False) -> None:
-        """Forget a partition; nothing happens when it has no offset. `awaited`: the end of its transactions is, all the same."""
+        """Forget a partition, if it has an offset. With `awaited`, the end of its transactions is still awaited."""
         if self._pending is not None:
             self._pending.discard(at, awaited)
         if at in self:
@@ -175,14 +176,14 @@ class CommittedOffsets(dict[At, Offset]):
             self._left(at[0])
 
     def in_topic(self, name: str) -> list[At]:
-        """The partitions of a topic that have an offset, and then those in which one is on its way."""
+        """Return the partitions of a topic that have an offset, followed by those with a pending one."""
         table = self._tables.get(name)
         found = [] if table is None else [(name, partition) for partition in table.partitions]
         pending = [] if self._pending is None else self._pending.in_partitions(name)
         return list(dict.fromkeys(found + pending))
 
     def discard_topic(self, name: str, awaited: bool = False) -> list[At]:
-        """Forget a topic; its partitions that had an offset."""
+        """Forget a topic and return its partitions that had an offset."""
         places = self.in_topic(name)
         found = [at for at in places if at in self]
         for at in places:
@@ -190,7 +191,7 @@ class CommittedOffsets(dict[At, Offset]):
         return found
 
     def refill(self, offsets: Mapping[At, Offset]) -> None:
-        """Take over what a log remembers, what is pending among it."""
+        """Take over the offsets of a log, including pending ones."""
         for at, offset in offsets.items():
             self[at] = offset
         if isinstance(offsets, CommittedOffsets) and offsets._pending:
@@ -209,7 +210,7 @@ class CommittedOffsets(dict[At, Offset]):
         self._topics = Timeline()
 
     def listed(self, scala: bool) -> list[At]:
-        """Every partition in the order of Kafka's hash maps."""
+        """Return every partition in the order of Kafka's hash maps."""
         if scala:
             return scala_map_order(scala_table_order(self, partition_hash, self._scala_table), partition_hash)
         topics, tables = self._topics, self._tables

@@ -1,6 +1,6 @@
-"""Committed offsets as records of __consumer_offsets, as Kafka writes them (GroupMetadataManager, OffsetCommitKey and OffsetCommitValue).
+"""Committed offsets as records of __consumer_offsets, in Kafka's format (GroupMetadataManager, OffsetCommitKey and OffsetCommitValue).
 
-Here they are written for transactions alone, whose markers stand behind them; what else groups remember is no record
+Here only transactions write them, because their markers follow in the log; other state of groups is not written as records
 (docs/kafka/differences.md#transactions).
 """
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .committed import At, Offset
 
 KEY_VERSION: Final = 1
-VALUE_VERSION: Final = 4  # flexible
+VALUE_VERSION: Final = 4  # flexible encoding
 OLD_VALUE_VERSION: Final = 3
 _VERSION: Final = Struct(">h")
 _PARTITION: Final = Struct(">i")
@@ -31,8 +31,8 @@ _TIME: Final = Struct(">q")
 def transactional_batch(
     group_id: str, offsets: Collection[tuple[At, Offset]], producer_id: int, epoch: int, wall_ms: int, old_values: bool
 ) -> Generator[None, None, Batch]:
-    """One batch, of a transaction, made in steps. Its sequence is 0, whatever its producer wrote there before (TX-78). `old_values`: as
-    before 4.0."""
+    """Make in steps the one batch of a transaction. Its sequence is 0, whatever its producer wrote there before (TX-78). With
+    `old_values`, it has the format before 4.0."""
     value = _old_value if old_values else _value
     keys = {topic: _key(group_id, topic) for topic in {at[0] for at, _ in offsets}}
     records = []
@@ -45,7 +45,7 @@ def transactional_batch(
 
 
 def _key(group_id: str, topic: str) -> bytes:
-    """Return the key without the partition, which ends it."""
+    """Return the record key without the partition, which comes last."""
     return _VERSION.pack(KEY_VERSION) + _text(group_id) + _text(topic)
 
 

@@ -1,9 +1,9 @@
-"""Offsets that transactions have committed and whose end is still to come: one group's (KIP-98, KIP-447; docs/kafka/transactions.md#tx-70).
+"""The pending offsets of one group, which open transactions have committed (KIP-98, KIP-447; docs/kafka/transactions.md#tx-70).
 
-They are invisible until the marker of their producer stands in the group's partition of __consumer_offsets. A commit makes them the
-group's, an abort drops them. What wins is the order of writing, not of ending: what was written later, by a plain commit or by another
-transaction, stands whatever ends last. So each one has a number, and `_settled` knows the number of what stands, as long as somebody has
-something pending there.
+They are invisible until the marker of their producer is in the group's partition of __consumer_offsets. A commit adds them to the group,
+an abort drops them. The order of writing decides and not that of ending: an offset that was written later, by a plain commit or by another
+transaction, wins whatever ends last. So each one has a number, and `_settled` has the number of the winner, as long as an offset is
+pending in the partition.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 
 class Pending(msgspec.Struct, gc=False, frozen=True):
-    """One of them; `number`: in the order of writing."""
+    """One pending offset with its `number` in the order of writing."""
 
     offset: Offset
     number: int
 
 
 class PendingOffsets:
-    """Offsets of open transactions by producer id and partition. A look-up of a partition does not visit every producer: `_producers`
-    has those of each partition, and `_topics` counts the partitions."""
+    """The offsets of open transactions by producer id and partition. A look-up of a partition does not visit every producer: `_producers`
+    has the producers of each partition, and `_topics` counts the partitions."""
 
     __slots__ = ("_by_producer", "_number", "_producers", "_settled", "_topics")
 
@@ -45,19 +45,20 @@ class PendingOffsets:
         return at in self._producers
 
     def places(self) -> frozenset[At]:
-        """Every partition in which somebody has one."""
+        """Return every partition with a pending offset."""
         return frozenset(self._producers)
 
     def in_topic(self, topic: str) -> bool:
-        """Has somebody one there?"""
+        """True if a partition of the topic has a pending offset."""
         return topic in self._topics
 
     def of(self, producer_id: int) -> Collection[At]:
-        """The partitions in which that producer has one."""
+        """Return the partitions in which the producer has a pending offset."""
         return self._by_producer.get(producer_id, {}).keys()
 
     def write(self, producer_id: int, offsets: Iterable[tuple[At, Offset]]) -> None:
-        """A transaction commits these offsets; the last one of a partition counts. All have the same number, which takes 32 bytes."""
+        """Store the offsets that a transaction commits; the last one of a partition counts. All share one number, because a number takes
+        32 bytes."""
         self._number += 1
         mine = self._by_producer.setdefault(producer_id, {})
         for at, offset in offsets:
@@ -68,7 +69,7 @@ class PendingOffsets:
             mine[at] = Pending(offset, self._number)
 
     def overtaken(self, at: At) -> None:
-        """A plain commit was written there: it is later than all that is pending."""
+        """Note a plain commit in the partition, which is later than all pending ones."""
         self._number += 1
         if at in self:
             self._settled[at] = self._number
@@ -84,7 +85,7 @@ class PendingOffsets:
         self.drop(producer_id, at)
 
     def ended(self, producer_id: int) -> None:
-        """The producer's transaction is over; it has nothing any more."""
+        """Forget the producer, whose transaction is over."""
         self._by_producer.pop(producer_id, None)
 
     def drop(self, producer_id: int, at: At) -> None:
@@ -97,7 +98,7 @@ class PendingOffsets:
             self._gone(at, producer_id)
 
     def discard(self, at: At, awaited: bool = False) -> None:
-        """Nothing of that partition is pending any more. `awaited`: the transactions are, although they have nothing here."""
+        """Drop all pending offsets of the partition. With `awaited`, the transactions are still awaited, even without pending offsets."""
         for producer_id in list(self._producers.get(at, ())):
             mine = self._by_producer[producer_id]
             del mine[at]
@@ -106,11 +107,11 @@ class PendingOffsets:
             self._gone(at, producer_id)
 
     def in_partitions(self, topic: str) -> list[At]:
-        """The partitions of that topic in which somebody has one."""
+        """Return the partitions of the topic with a pending offset."""
         return [at for at in self._producers if at[0] == topic] if topic in self._topics else []
 
     def _gone(self, at: At, producer_id: int) -> None:
-        """That producer has none there any more."""
+        """Note that the producer has no pending offset in the partition any more."""
         self._producers[at].remove(producer_id)
         if self._producers[at]:
             return

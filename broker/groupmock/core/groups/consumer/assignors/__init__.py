@@ -1,11 +1,11 @@
-"""The assignors of Apache Kafka's coordinator, exactly: who gets which partitions, and in which order they are kept.
+"""The assignors of Apache Kafka's coordinator with exactly the same results: the partitions of each member, and their order.
 
-Orders are not decoration: `uniform` takes and gives partitions in the iteration order of Java's hash maps, so that order decides who has
-what (CG-103, CG-108). Each assignor is a function of a `Group` (spec.py: members in Kafka's order); what it works on and what is stored of
-its result is in drafts.py. Names and order are those of Kafka's setting group.consumer.assignors.
+Orders matter: `uniform` assigns and revokes partitions in the iteration order of Java's hash maps, so that the order decides which member
+has which partition (CG-103, CG-108). Each assignor is a function of a `Group` (spec.py: members in Kafka's order); drafts.py has its
+working copy and the stored form of its result. Names and order are those of Kafka's setting group.consumer.assignors.
 
-A group of thousands takes an assignor seconds. So each is a generator that yields whenever it has done a little (spec.Effort), and whoever
-asks may do something else in between; the result is the same however long that takes.
+An assignor may take seconds for a group of thousands. So each is a generator that yields after a little work (spec.Effort), and the caller
+may do something else in between; the result is the same however long that takes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _uniform(group: Group, effort: Effort) -> Steps[dict[str, Computed]]:
 
 
 ASSIGNORS: Final[dict[str, Assignor]] = {"uniform": _uniform, "range": range_assignor.assign}
-"""Assignors by the names that members and settings give; the first is for groups in which nobody names one."""
+"""Assignors by their names in members and settings; the first is for groups in which no member names one."""
 
 
 def assign(
@@ -42,13 +42,13 @@ def assign(
     alike: bool,
     effort: Effort | None = None,
 ) -> Steps[dict[str, Target]]:
-    """Member id -> its new target; where that has the same partitions as the old one it is the old one itself, in its old order.
+    """Return the new target of each member by its id. If the new target has the same partitions as the old one, it is the old object, in
+    its old order.
 
-    `assignor`: a name of ASSIGNORS. `members`: in the order of the coordinator's member table, then the heartbeating member if it is
-    new. `topics`: name -> (id of 16 bytes, number of partitions), those that exist. `replaced`: the id of the static member, among the
-    members, whose place the last of them takes and whose target that one has. It is left out, and nothing is stored yet of the other.
-    `alike`: do they subscribe alike, as Kafka judges it (`consumer.Group.alike`)?
-    """
+    `assignor`: a name in ASSIGNORS. `members`: in the order of the coordinator's member table, followed by the heartbeating member if it
+    is new. `topics`: name -> (id of 16 bytes, number of partitions), for existing topics. `replaced`: the id of a static member in the
+    list, whose place the last member takes and whose target the last member has; it is left out, and the last member has no stored target
+    yet. `alike`: whether all subscribe alike, as Kafka decides it (`consumer.Group.alike`)."""
     if not members:
         return {}
     effort = effort or Effort()

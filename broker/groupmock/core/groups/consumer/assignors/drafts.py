@@ -1,8 +1,9 @@
-"""A member's target while an assignor changes it, and what of it is stored: the orders of CG-108.
+"""A member's target while an assignor changes it, and the part of it that is stored: the orders of CG-108.
 
-An assignor of Kafka works on a deep copy, made at the first change: a map for as many topics as there were, each with a set for as many
-partitions as there were. What it returns is written to the log in its iteration order, and read back into a new map and new sets.
-A target that has the same partitions as before is not written, so the old order stays.
+An assignor of Kafka works on a deep copy, made at the first change: a map sized for the former number of topics, each with a set sized for
+the former number of partitions. Its result is written to the log in its iteration order, and read back into a new map and new sets. A
+target with the same partitions as before is not written, so the old order stays.
+
 In Kafka: AssignorHelpers.deepCopyAssignment, TargetAssignmentBuilder.build, Assignment.fromRecord.
 """
 
@@ -15,7 +16,7 @@ from ....java.orders import SMALLEST_TABLE
 from .spec import Effort, Steps, Target
 
 Computed = Mapping[bytes, Collection[int]]
-"""A target as an assignor returns it, in its iteration order."""
+"""A target in the form and order in which an assignor returns it."""
 
 
 class Draft:
@@ -32,14 +33,14 @@ class Draft:
             self._sets[topic] = HashKeys.copied(INTEGERS, partitions)
 
     def add(self, topic: bytes, partition: int, capacity: int) -> None:
-        """A partition more; `capacity`: of the set that is made when it is the first of its topic."""
+        """Add a partition to the target. `capacity` is that of the topic's set, if the partition is the first of its topic."""
         self._topics.compute(topic)
         if topic not in self._sets:
             self._sets[topic] = HashKeys(INTEGERS, capacity)
         self._sets[topic].put(partition)
 
     def remove(self, topic: bytes, partition: int) -> None:
-        """A partition less, and with the last one the topic."""
+        """Remove a partition, and with the last one the topic."""
         partitions = self._sets[topic]
         partitions.remove(partition)
         if not partitions:
@@ -70,7 +71,7 @@ def stored(old: Target, computed: Computed, effort: Effort) -> Steps[Target]:
 def _same(old: Target, computed: Computed) -> bool:
     if len(old) != len(computed):
         return False
-    for topic, found in computed.items():  # flat: it is asked of every member of a group
+    for topic, found in computed.items():  # flat code, because this runs for every member of a group
         before = old.get(topic)
         if before is None or len(before) != len(found) or set(found) != set(before):
             return False

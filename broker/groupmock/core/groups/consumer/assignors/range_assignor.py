@@ -1,7 +1,9 @@
-"""The assignor `range` (CG-102): each topic for itself, split into contiguous ranges among its subscribers; the old target does not count.
+"""The assignor `range` (CG-102): it splits each topic on its own into contiguous ranges among its subscribers. The old target does not
+matter.
 
-The order is of static members by instance id, then of the others by member id, as strings of Java are sorted: whoever stays keeps its place
-in the line, so the same members have the same numbers of every topic, and topics with as many partitions are assigned alike.
+Static members come first, by instance id, then the others by member id, as Java sorts strings. A member that stays keeps its place in this
+order, so the same members have the same partition numbers of every topic, and topics with equally many partitions are assigned alike.
+
 In Kafka: RangeAssignor.
 """
 
@@ -15,7 +17,7 @@ from .spec import Effort, Group, Member, Steps, subscribers_of
 
 
 def assign(group: Group, effort: Effort) -> Steps[dict[str, Computed]]:
-    """Member id -> its target. The group has members."""
+    """Return the target of each member by its id. The group must have members."""
     members = _in_line(group.members)
     yield
     alike = members[0].subscription if group.homogeneous else None
@@ -43,7 +45,7 @@ def assign(group: Group, effort: Effort) -> Steps[dict[str, Computed]]:
 
 
 def _in_line(members: list[Member]) -> list[Member]:
-    """ASCII is sorted alike by Java and by Python."""
+    """Return the members in the assignor's order. Java and Python sort ASCII alike."""
     names = [member.member_id if member.group_instance_id is None else member.group_instance_id for member in members]
     rank: Callable[[str], str | bytes] = str if "".join(names).isascii() else string_rank
     ranks = [(member.group_instance_id is None, rank(name)) for member, name in zip(members, names, strict=True)]

@@ -1,8 +1,9 @@
-"""The input of an assignor: members, in the order of Kafka's own map, with the ids that they subscribe to and their targets before.
+"""The input of an assignor: members in the order of Kafka's own map, with the ids of their topics and their former targets.
 
-Members are put into a hash map in the order of the coordinator's table, and the member whose heartbeat computes comes last (CG-108). The
-names of a member are a hash set; assignors see ids one by one as that set is iterated. Assignors do not see names that do not exist, but
-the set's size counts them. In Kafka: TargetAssignmentBuilder, GroupSpecImpl, TopicIds and UnionSet, ConsumerGroup.subscriptionType.
+Members are put into a hash map in the order of the coordinator's table, and the member whose heartbeat computes the target comes last
+(CG-108). The names of a member are a hash set; assignors see ids one by one in the iteration order of that set. Assignors do not see names
+that do not exist, but the set's size counts them. In Kafka: TargetAssignmentBuilder, GroupSpecImpl, TopicIds and UnionSet,
+ConsumerGroup.subscriptionType.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from ....java.orders import SMALLEST_TABLE
 
 T = TypeVar("T")
 Target = dict[bytes, tuple[int, ...]]
-"""Topic id (16 bytes) -> partitions: what one member shall have. Both in the iteration order of the map and sets that Kafka stores."""
+"""The target of one member: topic id (16 bytes) -> partitions, both in the iteration order of the map and sets that Kafka stores."""
 Steps = Generator[None, None, T]
-"""A computation that yields whenever it has done a little; what it returns is the result."""
+"""A computation that yields after a little work, and returns the result."""
 A_STEP: Final = 1000
-"""The effort of one step: about half a millisecond."""
+"""The effort of one step, which is about half a millisecond."""
 
 
 class Effort:
-    """Counts what a computation has done since its last step, so that its steps are small and do not depend on any clock."""
+    """Counts the work of a computation since its last step, so that its steps are small and do not depend on any clock."""
 
     __slots__ = ("_left",)
 
@@ -42,20 +43,21 @@ class Effort:
         return True
 
     def owe(self, cost: int) -> None:
-        """Count what was done where no step can end."""
+        """Count work that was done where no step can end."""
         self._left -= cost
 
 
 class Subscription(msgspec.Struct, gc=False):
-    """Existing topics that a member subscribes to, in the order in which its set gives them; `size` counts names that do not exist too.
-    Members that subscribe alike best share one."""
+    """The existing topics of a member's subscription, in the order of its set. `size` also counts names that do not exist. Members that
+    subscribe alike should share one object."""
 
     ids: tuple[bytes, ...]
     size: int
 
 
 class Member(msgspec.Struct, gc=False):
-    """A member as assignors see it. `target`: the old one. `spread`: of its id, as Java's maps take it; None: nobody knows it yet."""
+    """A member as assignors see it. `target` is the old one. `spread` is that of its id in Java's maps, or None if it was not computed
+    yet."""
 
     member_id: str
     group_instance_id: str | None
@@ -65,7 +67,8 @@ class Member(msgspec.Struct, gc=False):
 
 
 class Group(msgspec.Struct):
-    """Members in the order of Kafka's map. `homogeneous`: as Kafka judges it, all subscribe alike. `partitions`: topic id -> how many."""
+    """The members in the order of Kafka's map. `homogeneous` is True if Kafka considers all subscriptions alike. `partitions` gives the
+    number of partitions by topic id."""
 
     members: list[Member]
     homogeneous: bool
@@ -73,7 +76,7 @@ class Group(msgspec.Struct):
 
 
 class Spreads(dict[str, int]):
-    """Topic name -> its hash as Java's maps take it, computed when it is asked for first."""
+    """The hash of each topic name for Java's maps, computed at the first access."""
 
     def __missing__(self, name: str) -> int:
         spread = self[name] = STRINGS.spread(name)
@@ -81,7 +84,7 @@ class Spreads(dict[str, int]):
 
 
 def group_of(members: Sequence[Member], topics: Mapping[str, tuple[bytes, int]], replaced: str | None, alike: bool) -> Group:
-    """Shapes as `assignors.assign` has them."""
+    """Return the group for an assignor from the arguments of `assignors.assign`."""
     return Group([members[number] for number in _member_order(members, replaced)], alike, dict(topics.values()))
 
 
@@ -107,20 +110,21 @@ def _member_order(members: Sequence[Member], replaced: str | None) -> Iterable[i
 def subscription_of(
     names: Sequence[str], matched: Sequence[str], topics: Mapping[str, tuple[bytes, int]], spreads: Spreads
 ) -> Subscription:
-    """Read what a member subscribes to.
+    """Return the subscription of a member.
 
-    `names`: those it gave, as they were put into its set: sorted, as the log has them, but in the request's order for the member whose
-    heartbeat brings them. `matched`: the names that its regular expression resolved to, sorted. `topics`: name -> (id, partitions).
-    """
+    `names`: those that it sent, in the order in which they were put into its set: sorted, as the log has them, but in the request's order
+    for the member whose heartbeat brings them. `matched`: the names that its regular expression resolved to, sorted. `topics`: name ->
+    (id, partitions)."""
     kind = Kind(spreads.__getitem__, STRINGS.rank)
     given, found = copied_order(kind, names), copied_order(kind, matched) if matched else []
     large, small = (given, found) if len(given) > len(found) else (found, given)
-    ordered = list(dict.fromkeys(large + small)) if small else large  # the larger set first, then what only the smaller one has
+    ordered = list(dict.fromkeys(large + small)) if small else large  # the larger set first, then the rest of the smaller one
     return Subscription(tuple([topics[name][0] for name in ordered if name in topics]), len(ordered))
 
 
 def subscribers_of(members: Sequence[Member], effort: Effort) -> Steps[dict[bytes, list[int]]]:
-    """Topic id -> the numbers of the members that subscribe to it, in their order. Flat: a group may have a million subscriptions."""
+    """Return for each topic id the numbers of its subscribers, in their order. The code is flat, because a group may have a million
+    subscriptions."""
     found: defaultdict[bytes, list[int]] = defaultdict(list)
     for number, member in enumerate(members):
         ids = member.subscription.ids

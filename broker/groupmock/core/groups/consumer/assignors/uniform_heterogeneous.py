@@ -1,8 +1,10 @@
-"""The assignor `uniform` where members subscribe differently (CG-103, CG-105): loads as even as the subscriptions allow.
+"""The assignor `uniform` for members with different subscriptions (CG-103, CG-105): loads are as even as the subscriptions allow.
 
-Loads are levelled one topic after the other, among the topic's subscribers. First what nobody has is dealt out, always to the members at
-the lowest level of load. Then partitions move from the highest level down to the lowest, topic by topic and round by round, until a whole
-round moves nothing, or sixteen have passed. Topics with the most partitions a subscriber come first. Members start from what they had.
+Loads are levelled one topic after the other, among the topic's subscribers. Members start from their old partitions. First the unowned
+partitions are assigned, always to the members with the lowest load. Then partitions move from the highest load to the lowest, topic by
+topic and round by round, until a whole round moves nothing, or sixteen rounds have passed. Topics with the most partitions per subscriber
+come first.
+
 In Kafka: UniformHeterogeneousAssignmentBuilder.
 """
 
@@ -19,12 +21,13 @@ MOST_ROUNDS: Final = 16
 
 
 class _Levels:
-    """A topic's subscribers sorted by load, seen from both ends. Members are numbers, `loads` is everybody's and changes meanwhile.
+    """A topic's subscribers sorted by load, accessed from both ends. Members are numbers; `loads` has the loads of all members and changes
+    meanwhile.
 
-    `_low` is the level of the members [0, _low_end), which are given to in turn; `_high` that of [_high_start, _high_end), which are taken
-    from in turn, last one first. What stands from _high_end on has no partition of this topic to give.
-    In Kafka: UniformHeterogeneousAssignmentBuilder.MemberAssignmentBalancer.
-    """
+    `_low` is the load of the members [0, _low_end), which get partitions in turn. `_high` is the load of the members [_high_start,
+    _high_end), which lose partitions in turn, the last one first. Members from _high_end on have no partition of this topic to lose.
+
+    In Kafka: UniformHeterogeneousAssignmentBuilder.MemberAssignmentBalancer."""
 
     def __init__(self, subscribers: list[int], loads: list[int]) -> None:
         self._loads = loads
@@ -35,7 +38,8 @@ class _Levels:
         self._next_high = len(self._members) - 1
 
     def least_loaded(self) -> int:
-        """Whose turn it is to be given one. When all of the level have got one, the next level begins, with those who are there already."""
+        """Return the member that gets the next partition. After all members with the lowest load got one, the next load begins, with the
+        members that have it already."""
         if self._next_low >= self._low_end:
             self._low += 1
             while self._low_end < len(self._members) and self._loads[self._members[self._low_end]] == self._low:
@@ -45,7 +49,7 @@ class _Levels:
         return self._members[self._next_low - 1]
 
     def most_loaded(self) -> int:
-        """Whose turn it is to give one; NOBODY when no one is left."""
+        """Return the member that loses the next partition, or NOBODY if none is left."""
         if self._next_high < self._high_start:
             if self._high_end <= self._high_start and self._high_start > 0:
                 self._high = self._loads[self._members[self._high_start - 1]]
@@ -60,18 +64,18 @@ class _Levels:
         return self._members[self._next_high + 1]
 
     def exclude_most_loaded(self) -> None:
-        """Whose turn it was has nothing to give."""
+        """Exclude the member that was returned last, because it has no partition to lose."""
         members, at, last = self._members, self._next_high + 1, self._high_end - 1
         members[at], members[last] = members[last], members[at]
         self._high_end = last
 
     def even(self) -> bool:
-        """Do the two levels differ by one at most?"""
+        """True if the two loads differ by at most one."""
         return self._high - self._low <= 1
 
 
 class _Balance:
-    """One assignment: everybody's load, the owner of every partition, and the drafts of members that change."""
+    """The state of one assignment: the load of each member, the owner of every partition, and the drafts of members that change."""
 
     def __init__(self, group: Group, subscribers: dict[bytes, list[int]], effort: Effort) -> None:
         self.group, self.effort = group, effort
@@ -82,7 +86,7 @@ class _Balance:
         self.ranks: dict[bytes, tuple[float, int, int]] = {}
 
     def rank(self) -> Steps[None]:
-        """Rank the topics by the keys by which they are sorted."""
+        """Compute the sort keys of the topics."""
         for topic, subscribers in self.subscribers.items():
             self.ranks[topic] = -(self.group.partitions[topic] / len(subscribers)), len(subscribers), uuid_rank(topic)
             if self.effort.spend(4):
@@ -95,7 +99,7 @@ class _Balance:
         return draft
 
     def keep(self) -> Steps[None]:
-        """Members start from what they had, without topics that they no longer subscribe to."""
+        """Let members start from their old partitions, without topics that they no longer subscribe to."""
         for number, member in enumerate(self.group.members):
             known = frozenset(member.subscription.ids) if member.target else ()
             for topic, partitions in member.target.items():
@@ -109,7 +113,7 @@ class _Balance:
                 yield
 
     def deal(self) -> Steps[None]:
-        """Unowned partitions, to the least loaded."""
+        """Assign unowned partitions to the least loaded members."""
         topics = sorted((topic for topic, owners in self.owners.items() if NOBODY in owners), key=self.ranks.__getitem__)
         yield
         for topic in topics:
@@ -123,9 +127,9 @@ class _Balance:
                         yield
 
     def level(self) -> Steps[None]:
-        """Rounds over the topics that can be levelled; `since`: the topic from which on nothing has moved."""
+        """Level the topics in rounds. `since` is the topic since which nothing has moved."""
         if max(self.loads) - min(self.loads) <= 1:
-            return  # no topic can be
+            return  # no topic can be levelled
         topics = sorted((topic for topic, subscribers in self.subscribers.items() if len(subscribers) > 1), key=self.ranks.__getitem__)
         yield
         since = None
@@ -140,8 +144,8 @@ class _Balance:
                     since = topic
 
     def level_topic(self, topic: bytes) -> Steps[int]:
-        """Level one topic and return how many partitions moved. A member gives its highest partition of those that it had before this
-        began."""
+        """Level one topic and return how many partitions moved. A member loses the highest partition of those that it had when this began.
+        """
         effort, loads = self.effort, set(map(self.loads.__getitem__, self.subscribers[topic]))
         if effort.spend(1 + len(self.subscribers[topic]) // 16):
             yield
@@ -170,7 +174,7 @@ class _Balance:
         return moved
 
     def move(self, topic: bytes, partition: int, taker: int) -> None:
-        """From its owner, if it has one, to that member."""
+        """Move a partition from its owner, if it has one, to that member."""
         owners = self.owners[topic]
         if owners[partition] != NOBODY:
             self.draft(owners[partition]).remove(topic, partition)
@@ -182,7 +186,7 @@ class _Balance:
 
 
 def assign(group: Group, effort: Effort) -> Steps[dict[str, Computed]]:
-    """Member id -> its target, the old one itself where nothing changes; who is missing has none."""
+    """Return the target of each member by its id, the old object if nothing changes. Members that are missing in it have no partitions."""
     subscribers = yield from subscribers_of(group.members, effort)
     if not subscribers:
         return {}

@@ -1,9 +1,12 @@
-"""The assignor `uniform` where all members subscribe alike (CG-103): everybody gets the same number, one more or less, and keeps what fits.
+"""The assignor `uniform` for members with the same subscription (CG-103): all get the same number of partitions, give or take one, and
+keep as many as possible.
 
-Members are asked in order for what is beyond their quota, then those that have less are filled from a pool. The quota is partitions
-div members; `extras` of them, the rest of that division, get one more, first come first served: whoever could have it and has not enough
-for it gives it back, as long as there are more members to come than extras. The pool has first what nobody had, topic by topic, then what
-members gave. So old members only lose when one comes, and only win when one goes (CG-104).
+Partitions beyond a member's quota go to a pool, member by member; then members with too few are filled from the pool. The quota is
+partitions div members; the remainder of that division is the number of `extras`, members that get one more. They are assigned first come,
+first served: a member that has not enough partitions for its extra gives it back, as long as more members than extras are still to come.
+The pool starts with the unowned partitions, topic by topic, followed by those that members lost. So existing members only lose partitions
+when one comes, and only get some when one goes (CG-104).
+
 In Kafka: UniformHomogeneousAssignmentBuilder.
 """
 
@@ -16,7 +19,7 @@ from .spec import Effort, Group, Member, Steps
 
 
 class _Deal:
-    """One assignment: the pool, how many extras are left, and what members that change are to have."""
+    """The state of one assignment: the pool, the number of extras left, and the new targets of members that change."""
 
     def __init__(self, group: Group, topics: list[bytes], pool: list[tuple[bytes, int]], effort: Effort) -> None:
         self.effort = effort
@@ -34,7 +37,7 @@ class _Deal:
         return self.drafts[member.member_id]
 
     def revoke(self) -> Steps[None]:
-        """Move to the pool what is beyond a member's quota."""
+        """Move partitions beyond a member's quota to the pool."""
         known, quota, extras, waiting = self.known, self.quota, self.extras, len(self.members)
         for member in self.members:
             extra = extras > 0
@@ -44,7 +47,7 @@ class _Deal:
                     left -= len(partitions)
                 else:
                     left = yield from self._take(member, topic, left)
-            if left and extra and waiting > extras:  # so many that were not asked yet, with this one
+            if left and extra and waiting > extras:  # the number of members to come, including this one
                 left, extra = left - 1, False
             if left:
                 self.hungry.append((member, left))
@@ -54,7 +57,8 @@ class _Deal:
                 yield
 
     def _take(self, member: Member, topic: bytes, quota: int) -> Steps[int]:
-        """All of a topic that it does not subscribe to, or what is beyond the quota. What of that is left."""
+        """Move a topic's partitions beyond the quota to the pool, or drop the topic if the member does not subscribe to it. Return the
+        rest of the quota."""
         if topic not in self.known:
             self.draft(member).drop(topic)
             return quota
@@ -72,7 +76,7 @@ class _Deal:
         return 0
 
     def fill(self) -> Steps[None]:
-        """The hungry take from the front of the pool."""
+        """Fill members with too few partitions from the front of the pool."""
         given = 0
         for member, wanted in self.hungry:
             taken = self.pool[given : given + wanted]
@@ -100,7 +104,8 @@ class _Deal:
 
 
 def assign(group: Group, effort: Effort) -> Steps[dict[str, Computed]]:
-    """Member id -> its target, the old one itself where nothing changes; who is missing has none. The group has members."""
+    """Return the target of each member by its id, the old object if nothing changes. Members that are missing in it have no partitions.
+    The group must have members."""
     subscription = group.members[0].subscription
     topics = filled_order(UUIDS, subscription.ids, max(room_for(subscription.size), SMALLEST_TABLE))
     if not topics:
@@ -113,7 +118,7 @@ def assign(group: Group, effort: Effort) -> Steps[dict[str, Computed]]:
 
 
 def _unowned(group: Group, topics: list[bytes], effort: Effort) -> Steps[list[tuple[bytes, int]]]:
-    """Topic by topic what is in nobody's target."""
+    """Return the partitions that are in no target, topic by topic."""
     owned: dict[bytes, set[int]] = {topic: set() for topic in topics}
     for member in group.members:
         for topic, partitions in member.target.items():
