@@ -10,6 +10,7 @@ assignors support. An unknown protocol whose Subscription owns nothing may be ei
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from groupmock_codec.embedded import connect, consumer, designs
@@ -18,7 +19,7 @@ from groupmock_codec.embedded.sticky import read_cooperative_generation
 from groupmock_codec.errors import DecodeError, Place, TooManyElements
 
 from ..journal.whose import bytes_of
-from ..rounds.embedded import EAGER, Partition, Partitions, flat, told_of
+from ..rounds.embedded import EAGER, REMEMBERED, Partition, Partitions, flat, told_of
 from ..text.printable import one_line
 from .subjects import assignments_of, protocols_of
 
@@ -120,6 +121,7 @@ def subscription(protocol: str, data: bytes) -> Subscribed | None:
         return Subscribed(protocol, -1, frozenset(), frozenset(), -1, None, _why(problem))
 
 
+@lru_cache(REMEMBERED)
 def assignment(protocol: str, data: bytes) -> Told | None:
     """Read an Assignment of versions 0 to 3, to the last byte, or the design document's own where the protocol carries those."""
     try:
@@ -147,6 +149,7 @@ def worker(data: bytes) -> Worker | None:
     return Worker(found.version, found.url, found.config_offset, None if held is None else _tasks(held.assigned))
 
 
+@lru_cache(REMEMBERED)
 def work(data: bytes) -> Work | None:
     """Read an assignment of Kafka Connect."""
     try:

@@ -20,6 +20,11 @@ rebalance that our coordinator would begin. Its rows wait for the next thing tha
 its refusal there are none. A refusal that comes later takes the move back, by a row that says so. Where the recording cannot know (a
 member it never saw, a static one that comes back), it waits for evidence: the answer, or a 27 to somebody else.
 
+The recorder keeps a model of its own beside the fold of rows (`groupmock.rounds`), because the two answer different questions. The fold
+reads `moved` and `member` rows and cannot say which of them are to be written. What decides that is nothing that the fold has: JoinGroups
+without an answer, sessions, protocol lists, reserved ids, members without an id. And the fold takes every row for good, while here a guess
+is taken back and rows wait. tests/record/test_own_journal.py compares what the fold makes of both kinds of rows.
+
 What no wire shows is in docs/how-to/record.md: timers, who expired while nobody asked, a leader chosen before anybody is told.
 Groups of the next protocol (KIP-848) have no phases; their rows are their requests.
 """

@@ -1,5 +1,8 @@
 """Do classic groups keep the protocol? States and generations as they are told, answers against the generation they belong to.
 
+The judge does not ask the fold of rows (`groupmock.rounds`). The fold takes every move of the coordinator as true, and here impossible
+moves are looked for; the fold keeps the newest generation, and an answer may belong to any generation in any life of its group.
+
 Sources: docs/kafka/group-protocol.md; what a broker's group is made of is read from the core's attributes, what it should do is not.
 """
 
