@@ -35,6 +35,8 @@ class EncodeSource(Source):
         self.run: list[tuple[str, str]] = []
         self.items: list[str] = []
         self.sink = "o"
+        self.loops = 0
+        self.last: list[str] = []
 
     def function(self, message: type[Message]) -> None:
         """Write the whole function `encode(m)`."""
@@ -48,7 +50,7 @@ class EncodeSource(Source):
                 self.close_run()
                 self.line(self.result(len(self.lines) > begin and any("o += " in line for line in self.lines[begin:])))
                 if any("o += " in line for line in self.lines[begin:]):
-                    self.lines.insert(begin, "        o = []")
+                    self.lines.insert(begin, "        " + " = ".join([*self.last, "o"]) + " = []")
             self.line("except (Refused, StructError, AttributeError, TypeError, UnicodeEncodeError):")
             with self.block():
                 self.line("raise explain(m) from None")
@@ -146,11 +148,32 @@ class EncodeSource(Source):
             self.item(f"pack(f'>{{len({name})}}{CODES[element.kind]}', *{name})")
             return
         self.settle()
+        if self.loops and element.kind == "struct" and self.sink == "o":
+            self.not_again(name, element)
+        else:
+            self.loop(name, element)
+
+    def loop(self, name: str, element: Wire) -> None:
+        """Write each element of the array held by `name`."""
         each = self.fresh("e")
+        self.loops += 1
         self.line(f"for {each} in {name}:")
         with self.block():
             self.struct(element.struct, each) if element.kind == "struct" else self.value(element, False, each)
             self.settle()
+        self.loops -= 1
+
+    def not_again(self, name: str, element: Wire) -> None:
+        """Write an array inside of another one. Where it is the very list of the element before, its bytes are there already."""
+        last = self.fresh("last")
+        self.last.append(last)
+        with self.block(f"if {name} is {last}:"):
+            self.line(f"if {last}_bytes is None: {last}_bytes = b''.join(o[{last}_from:{last}_to])")
+            self.line(f"o += ({last}_bytes,)")
+        with self.block("else:"):
+            self.line(f"{last}, {last}_from = {name}, len(o)")
+            self.loop(name, element)
+            self.line(f"{last}_to, {last}_bytes = len(o), None")
 
     def nullable_struct(self, wire: Wire, source: str) -> None:
         """Write a struct after an int8 marker, -1 for null and 1 for present."""

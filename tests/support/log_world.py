@@ -9,6 +9,7 @@ from groupmock.core.core import core_of
 from groupmock.core.effects import Note
 from groupmock.core.identity import ApiRange, Feature, Identity, Node
 from groupmock.core.settings import Quirks, Settings
+from groupmock.core.work import at_once
 from groupmock.rig import Ask, CoreRig, Watch
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message, fields_of
@@ -106,7 +107,7 @@ class LogWorld(Watch):
 
     def topic(self, name: str = "t", partitions: int = 1, node: int | None = None, **configs: str) -> None:
         """Create a topic whose partitions are all led by `node` (default: as placed). Names of configs have underscores for dots."""
-        replicas = [[node] if node else self.topics.replicas(name, index, 1) for index in range(partitions)]
+        replicas = [[node] for _ in range(partitions)] if node else at_once(self.topics.replicas(name, range(partitions), 1))
         self.topics.add(self.turn(), name, replicas, {key.replace("_", "."): value for key, value in configs.items()})
 
     def append(self, *batches: bytes, topic: str = "t", partition: int = 0) -> None:

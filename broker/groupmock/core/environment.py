@@ -109,7 +109,7 @@ class Environment:
         self.ready: deque[Event | Key] = deque()
         """Held requests and timers that may go on now. The core handles them in order before the entry that released them returns."""
         self.busy: list[Work] = []
-        """Work in steps that names groups, in the order in which it was begun."""
+        """Work in steps that names groups or the controller, in the order in which it was begun."""
         self.epoch_ms = epoch_ms
 
     def known_as(self, identity: Identity) -> None:

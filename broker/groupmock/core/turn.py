@@ -9,7 +9,7 @@ from groupmock_codec.declare import Message
 from groupmock_codec.units import NS_PER_MS
 
 from .effects import Abandoned, Effects, Lease, Leasing, Note, Replies, Reply
-from .work import AT_ONCE, OF_GROUPS, OF_OFFSETS, Asks, Steps, Work
+from .work import AT_ONCE, CONTROLLER, OF_CONTROLLER, OF_GROUPS, OF_OFFSETS, Asks, Steps, Work
 
 if TYPE_CHECKING:
     from .environment import Environment
@@ -59,16 +59,20 @@ class Turn:
         """Begin work on the offsets of groups: requests for these offsets wait, requests of members do not."""
         self._begin(steps, groups, OF_OFFSETS)
 
-    def begin_request(self, steps: Callable[[Turn], Steps], group_id: str, elements: int) -> None:
-        """Handle a request of so many elements that names a group, in steps if they are many. The group may not exist yet.
+    def begin_request(self, steps: Callable[[Turn], Steps], elements: int, groups: Container[str] = (), asks: Asks = OF_GROUPS) -> None:
+        """Handle a request of so many elements, in steps if they are many. The groups that it names may not exist yet.
 
         Steps that only read the request may come at any time. The step that looks at the group and changes it comes after `others_first`.
         """
         if elements > AT_ONCE:
-            self._begin(steps, (group_id,))
+            self._begin(steps, groups, asks)
         else:
             for _ in steps(self):
                 pass
+
+    def begin_on_topics(self, steps: Callable[[Turn], Steps], elements: int) -> None:
+        """The same for a request to the controller; no other one is handled meanwhile."""
+        self.begin_request(steps, elements, (CONTROLLER,), OF_CONTROLLER)
 
     def others_first(self, group_id: str) -> Iterable[None]:
         """Finish other work on the group (such as the end of a transaction) until nothing of it is half done."""

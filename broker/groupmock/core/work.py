@@ -7,7 +7,8 @@ next turn; all others do all of it at its place, so that small work is done befo
 
 Kafka has a thread for each partition of __consumer_offsets, in which long work delays the groups of that partition alone. Here work that
 names groups delays those: requests that name them too, and their timers, wait in order of arrival and happen when it is done, one per
-step. Between two steps of work that names no group anything may happen, so it reads the present state and never a copy of an earlier one.
+step. Work that names the controller delays what else the controller is asked, because Kafka's controller handles one request after the
+other. Between two steps of work that names nothing anything may happen, so it reads the present state and never a copy of an earlier one.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ A_FEW: Final = 16
 AT_ONCE: Final = 256
 """A request with at most this many elements is handled in one step."""
 Asks = dict[int, Callable[[Any], Iterable[str]]]
-"""Maps API keys to a function that returns the groups which a request names."""
+"""Maps API keys to a function that returns the groups which a request names, or CONTROLLER."""
+CONTROLLER: Final = "the controller"
 
 
 def _one(message: Any) -> Iterable[str]:
@@ -57,6 +59,20 @@ OF_GROUPS: Final[Asks] = {
     api_keys.CONSUMER_GROUP_DESCRIBE: lambda message: message.group_ids,
 }
 """Requests that look at a group. A list of groups is none of them: it shows the groups as they are at the moment, as Kafka's does."""
+OF_CONTROLLER: Final[Asks] = dict.fromkeys(
+    (
+        api_keys.CREATE_TOPICS,
+        api_keys.DELETE_TOPICS,
+        api_keys.CREATE_PARTITIONS,
+        api_keys.ALTER_CONFIGS,
+        api_keys.INCREMENTAL_ALTER_CONFIGS,
+        api_keys.ELECT_LEADERS,
+        api_keys.ALTER_PARTITION_REASSIGNMENTS,
+    ),
+    lambda message: (CONTROLLER,),
+)
+"""Requests that change topics. Metadata is none of them although it may create topics, because most of them create nothing and would
+wait."""
 
 
 def at_once(steps: Generator[None, None, T]) -> T:

@@ -19,7 +19,7 @@ from groupmock_codec.units import NS_PER_MS
 from ..core.effects import Abandoned, Close, Replies, Reply, Silent
 from ..core.events import Command, Disconnected, Request
 from ..core.turn import Turn
-from ..core.work import OF_GROUPS, Asks, Work, on
+from ..core.work import OF_GROUPS, Asks, Work, at_once, on
 from .ask import ABANDONED, CLOSED, LOST, PARKED, SILENT, Ask, Connection
 from .dice import FedDice
 from .making import EPOCH_MS, Topics, counted, make_core
@@ -150,7 +150,7 @@ class CoreRig:
     ) -> Topic:
         """Create a topic and return it. `replicas`: the nodes of each partition, the leader first; None: placed as Kafka does."""
         topics = self.core.cluster.topics
-        placed = topics.place(name, partitions, 1) if replicas is None else replicas
+        placed = at_once(topics.place(name, partitions, 1)) if replicas is None else replicas
         return topics.add(self.turn(), name, placed, configs or {})
 
     def connection(self, name: str | None = None) -> Connection:

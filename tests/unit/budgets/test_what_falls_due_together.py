@@ -14,10 +14,14 @@ from groupmock.journal.ring import Ring
 from groupmock.rig import Wire, WireRig
 from groupmock.rig.wire import request
 from groupmock.watch.log import LogSink
+from groupmock_codec import APIS
+from groupmock_codec.messages import k44_incremental_alter_configs as k44
+from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from groupmock_codec.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
+from groupmock_codec.messages.k19_create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
 from groupmock_codec.messages.k20_delete_topics import DeleteTopicsRequest
+from groupmock_codec.messages.k21_delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from groupmock_codec.messages.k25_add_offsets_to_txn import AddOffsetsToTxnRequest
 from groupmock_codec.messages.k26_end_txn import EndTxnRequest
 from groupmock_codec.messages.k28_txn_offset_commit import (
@@ -25,6 +29,7 @@ from groupmock_codec.messages.k28_txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from groupmock_codec.messages.k33_alter_configs import AlterableConfig, AlterConfigsRequest, AlterConfigsResource
 from groupmock_codec.messages.k37_create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from groupmock_codec.records import NewRecord, encode_batch
@@ -46,6 +51,10 @@ SETTINGS: Final = {
 }
 
 
+ALREADY_SPOKEN: Final = ((3, 4), (20, 5), (21, 1), (33, 1), (37, 1), (44, 0))
+"""What the first request of a kind imports and compiles is no part of a step."""
+
+
 class Crowd:
     """A cluster with a crowd of groups. `wire` is that of a peer that did all of it and goes on."""
 
@@ -56,6 +65,9 @@ class Crowd:
         sinks = [Ring(), log]
         self.rig = WireRig.make(topics={"orders": 1, "wide": MANY}, settings=SETTINGS, sinks=sinks, slices=self.slices)
         self.wire = self.rig.connect()
+        for key, version in ALREADY_SPOKEN:
+            self.send(key, version, APIS[key].request.message())
+        self.make(CreatableTopic(name="first", num_partitions=1, replication_factor=1))
         for number in range(MANY // 10):
             self.beat(f"regex{number}", "m", regex="ord.*")
             self.transaction(f"open{number}", 1, 800_000)
@@ -73,6 +85,9 @@ class Crowd:
     def send(self, key: int, version: int, message: Any, wire: Wire | None = None) -> None:
         (wire or self.wire).send(request(key, version, message))
         self.done()
+
+    def make(self, *topics: CreatableTopic) -> None:
+        self.send(19, 5, CreateTopicsRequest(topics=list(topics), timeout_ms=1000))
 
     def beat(self, group: str, member: str, regex: str | None = None) -> None:
         names = None if regex else ["orders"]
@@ -186,7 +201,7 @@ def a_topic_is_made_that_many_expressions_match(crowd: Crowd) -> Act:
     topic = CreatableTopic(name="ordnew", num_partitions=1, replication_factor=1)
 
     def make(crowd: Crowd) -> None:
-        crowd.send(19, 5, CreateTopicsRequest(topics=[topic], timeout_ms=1000))
+        crowd.make(topic)
         crowd.sleep(5000)
 
     return make
@@ -211,6 +226,75 @@ def a_topic_grows_that_many_groups_read(crowd: Crowd) -> Act:
     return lambda crowd: crowd.send(37, 1, CreatePartitionsRequest(topics=[grows], timeout_ms=1000))
 
 
+def topics(crowd: Crowd, count: int = MANY // 5) -> list[str]:
+    """Make so many with a record, and return their names, which are long."""
+    names = [f"t{number}".ljust(249, "x") for number in range(count)]
+    batch = encode_batch([NewRecord(None, b"v", timestamp=crowd.rig.clock.epoch_ns // 1_000_000)])
+    for name in names:
+        crowd.rig.command("create_topic", name=name)
+        crowd.rig.command("produce", topic=name, partitions=[0], batches=batch)
+    return names
+
+
+def many_topics_are_made(crowd: Crowd) -> Act:
+    made = [CreatableTopic(name=f"t{number}".ljust(249, "x"), num_partitions=1, replication_factor=1) for number in range(MANY // 5)]
+    return lambda crowd: crowd.make(*made)
+
+
+def a_metadata_makes_many_topics(crowd: Crowd) -> Act:
+    named = [MetadataRequestTopic(name=f"t{number}") for number in range(MANY // 5)]
+    return lambda crowd: crowd.send(3, 4, MetadataRequest(topics=named, allow_auto_topic_creation=True))
+
+
+def many_topics_grow(crowd: Crowd) -> Act:
+    grow = [CreatePartitionsTopic(name=name, count=3, assignments=None) for name in topics(crowd)]
+    return lambda crowd: crowd.send(37, 1, CreatePartitionsRequest(topics=grow, timeout_ms=1000))
+
+
+def many_topics_are_deleted(crowd: Crowd) -> Act:
+    names = topics(crowd)
+    return lambda crowd: crowd.send(20, 5, DeleteTopicsRequest(topic_names=names, timeout_ms=1000))
+
+
+def many_partitions_are_made(crowd: Crowd) -> Act:
+    return lambda crowd: crowd.make(CreatableTopic(name="new", num_partitions=5 * MANY, replication_factor=1))
+
+
+def many_partitions_are_assigned(crowd: Crowd) -> Act:
+    places = [CreatableReplicaAssignment(partition_index=index, broker_ids=[1]) for index in range(5 * MANY)]
+    return lambda crowd: crowd.make(CreatableTopic(name="new", num_partitions=-1, replication_factor=-1, assignments=places))
+
+
+def a_topic_grows_much(crowd: Crowd) -> Act:
+    grow = [CreatePartitionsTopic(name="orders", count=5 * MANY, assignments=None)]
+    return lambda crowd: crowd.send(37, 1, CreatePartitionsRequest(topics=grow, timeout_ms=1000))
+
+
+def configs_of_many_topics_are_replaced(crowd: Crowd) -> Act:
+    own = [AlterableConfig(name="retention.ms", value="86400000")]
+    wanted = [AlterConfigsResource(resource_type=2, resource_name=name, configs=own) for name in topics(crowd)]
+    return lambda crowd: crowd.send(33, 1, AlterConfigsRequest(resources=wanted))
+
+
+def configs_of_many_topics_are_changed(crowd: Crowd) -> Act:
+    own = [k44.AlterableConfig(name="retention.ms", config_operation=0, value="86400000")]
+    wanted = [k44.AlterConfigsResource(resource_type=2, resource_name=name, configs=own) for name in topics(crowd)]
+    return lambda crowd: crowd.send(44, 0, k44.IncrementalAlterConfigsRequest(resources=wanted))
+
+
+def a_config_of_the_nodes_changes_what_holds_for_many_topics(crowd: Crowd) -> Act:
+    for name in topics(crowd):
+        crowd.rig.command("configure_topic", name=name, set={"segment.ms": "86400000"})
+    return lambda crowd: crowd.rig.command("configure_node", set={"log.retention.ms": "86400000"})
+
+
+def records_of_many_partitions_are_deleted(crowd: Crowd) -> Act:
+    crowd.rig.command("create_topic", name="wider", partitions=2 * MANY)
+    wanted = [DeleteRecordsPartition(partition_index=index, offset=0) for index in range(2 * MANY)]
+    asked = DeleteRecordsRequest(topics=[DeleteRecordsTopic(name="wider", partitions=wanted)], timeout_ms=1000)
+    return lambda crowd: crowd.send(21, 1, asked)
+
+
 CASES: Final = (
     transactions_time_out,
     a_large_transaction_is_fenced,
@@ -225,6 +309,17 @@ CASES: Final = (
     a_topic_is_made_that_many_expressions_match,
     expressions_of_a_group_are_resolved,
     a_topic_grows_that_many_groups_read,
+    many_topics_are_made,
+    a_metadata_makes_many_topics,
+    many_topics_grow,
+    many_topics_are_deleted,
+    many_partitions_are_made,
+    many_partitions_are_assigned,
+    a_topic_grows_much,
+    configs_of_many_topics_are_replaced,
+    configs_of_many_topics_are_changed,
+    a_config_of_the_nodes_changes_what_holds_for_many_topics,
+    records_of_many_partitions_are_deleted,
 )
 
 
@@ -234,6 +329,7 @@ def test_no_step_costs_more_than_its_budget(case: Callable[[Crowd], Act]) -> Non
     act = case(crowd)
     crowd.slices.begin_anew()
     act(crowd)
+    crowd.done()
     assert not crowd.rig.driver.counters.internal_errors
     assert 0 < crowd.slices.dearest <= min(A_STEP, crowd.slices.whole // 4)
 

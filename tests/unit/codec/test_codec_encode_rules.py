@@ -16,6 +16,7 @@ from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataReque
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse, JoinGroupResponseMember
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest, HeartbeatResponse
 from groupmock_codec.messages.k18_api_versions import ApiVersionsResponse
+from groupmock_codec.messages.k19_create_topics import CreatableTopicConfigs, CreatableTopicResult, CreateTopicsResponse
 from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest
 
 BIG = "x" * 32768
@@ -34,6 +35,16 @@ def produced(**more: Any) -> ProduceResponse:
 
 def fetched(uuid: bytes) -> FetchRequest:
     return FetchRequest(topics=[FetchTopic(topic_id=uuid)])
+
+
+@for_each("version", [5, 7])
+def test_a_list_that_is_met_again_is_written_again(version: int) -> None:
+    """The compiled form writes the very list of the element before by its bytes."""
+    shared, other = ([CreatableTopicConfigs(name=name, value="v")] * 2 for name in "ab")
+    lists = [shared, shared, other, None, None, shared, [], shared, shared, shared]
+    topics = [CreatableTopicResult(f"t{number}", configs=each) for number, each in enumerate(lists)]
+    answer = CreateTopicsResponse(topics=topics)
+    assert codec_of(answer).encode(version, answer) == reference.encode(answer, version, flexible=True)
 
 
 REFUSED: list[tuple[str, int, Message, str]] = [

@@ -18,7 +18,8 @@ from groupmock.net.slices import Slices
 from groupmock.rig import Wire, WireRig
 from groupmock.rig.replay import replay
 from groupmock.rig.wire import read_response, request
-from groupmock_codec.error_codes import INVALID_TXN_STATE
+from groupmock_codec.error_codes import INVALID_TXN_STATE, NONE, TOPIC_ALREADY_EXISTS, UNKNOWN_TOPIC_OR_PARTITION
+from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
 from groupmock_codec.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
@@ -282,15 +283,62 @@ def test_a_command_finds_no_group_in_the_midst_of_something(sliced: Sliced) -> N
     assert sliced.cluster.environment.busy == []
 
 
+def new_topics(*names: str) -> CreateTopicsRequest:
+    topics = [CreatableTopic(name=name, num_partitions=1, replication_factor=1) for name in names]
+    return CreateTopicsRequest(topics=topics, timeout_ms=1000)
+
+
+def codes(wire: Wire, key: int, version: int) -> set[int]:
+    """The errors of the topics in the answer that came; none: it did not come yet."""
+    answers: list[Any] = [read_response(key, version, frame)[1] for frame in wire.take()]
+    return {topic.error_code for answer in answers for topic in (answer.responses if key == 20 else answer.topics)}
+
+
+def test_topics_of_one_request_are_made_one_by_one_and_what_else_the_controller_is_asked_waits(sliced: Sliced) -> None:
+    creator, again, remover, other = (sliced.rig.connect() for _ in range(4))
+    names = [f"t{number}" for number in range(30)]
+    creator.send(request(19, 5, new_topics(*names)))
+    again.send(request(19, 5, new_topics(names[-1])))
+    remover.send(request(20, 5, DeleteTopicsRequest(topic_names=names, timeout_ms=1000)))
+    asked = MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in (names[0], names[-1])], allow_auto_topic_creation=False)
+    first, last = other.ask(3, 4, asked).topics
+    assert (first.error_code, last.error_code) == (NONE, UNKNOWN_TOPIC_OR_PARTITION), "it is made later, one by one"
+    assert (codes(creator, 19, 5), codes(again, 19, 5), codes(remover, 20, 5)) == (set(), set(), set())
+    sliced.turns()
+    assert codes(creator, 19, 5) == {NONE}
+    assert codes(again, 19, 5) == {TOPIC_ALREADY_EXISTS}
+    assert codes(remover, 20, 5) == {NONE}
+    assert sliced.cluster.topics.names() == ["orders", "wide"]
+
+
+def test_a_topic_that_a_metadata_makes_amid_a_request_for_it_exists_already(sliced: Sliced) -> None:
+    creator, other = sliced.rig.connect(), sliced.rig.connect()
+    names = [f"t{number}" for number in range(30)]
+    creator.send(request(19, 5, new_topics(*names)))
+    other.ask(3, 4, MetadataRequest(topics=[MetadataRequestTopic(name=names[-1])], allow_auto_topic_creation=True))
+    made = sliced.cluster.topics.topic_id(names[-1])
+    sliced.turns()
+    (answer,) = creator.take()
+    rows: Any = read_response(19, 5, answer)[1]
+    assert [topic.error_code for topic in rows.topics] == [NONE] * 29 + [TOPIC_ALREADY_EXISTS]
+    assert made is not None and sliced.cluster.topics.topic_id(names[-1]) == made
+
+
+def test_a_command_finds_no_request_to_the_controller_half_done(sliced: Sliced) -> None:
+    creator = sliced.rig.connect()
+    creator.send(request(19, 5, new_topics(*(f"t{number}" for number in range(30)))))
+    sliced.rig.command("delete_topic", name="t29")
+    assert codes(creator, 19, 5) == {NONE}
+    assert sliced.cluster.topics.count == 2 + 29
+
+
 def test_offsets_of_a_deleted_topic_go_group_by_group_and_a_new_topics_commit_stays(sliced: Sliced) -> None:
     committer, late = sliced.rig.connect(), sliced.rig.connect()
     for number in range(30):
         committer.send(commit(f"g{number}", "orders", 0))
     committer.take()
     committer.ask(20, 5, DeleteTopicsRequest(topic_names=["orders"], timeout_ms=1000))
-    committer.ask(
-        19, 5, CreateTopicsRequest(topics=[CreatableTopic(name="orders", num_partitions=1, replication_factor=1)], timeout_ms=1000)
-    )
+    committer.ask(19, 5, new_topics("orders"))
     late.send(commit("g29", "orders", 0, offset=4))
     assert late.take() == [] and sliced.loop.ordered
     sliced.turns()
@@ -336,7 +384,7 @@ def test_expressions_are_resolved_one_by_one_against_the_topics_that_there_were(
     sliced.rig.sleep(1)
     late.send(subscribed("late", "w.*"))
     assert (len(members.take()), late.take()) == (2 * A_SLICE, [])
-    other.ask(19, 5, CreateTopicsRequest(topics=[CreatableTopic(name="ordnew", num_partitions=1, replication_factor=1)], timeout_ms=1000))
+    other.ask(19, 5, new_topics("ordnew"))
     group: Any = sliced.cluster.groups.find("g")
     assert group.resolved == {} and group.state == "Stable"
     sliced.turns()

@@ -4,6 +4,8 @@ v12 look-up by id; v13 an error of the whole answer. Figures: tests/unit/core/ap
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec import error_codes
@@ -22,7 +24,7 @@ from ..java.hashes import MASK, java_hash
 from ..java.orders import SMALL_MAP, scala_map_order, scala_table_order, scala_trie_order
 from ..log import internal, names
 from ..log.partition import Partition
-from ..log.placement import CREATION_COST, MADE_COST
+from ..log.placement import CREATION_COST, MADE_COST, TOPIC_SIZE
 from ..log.refusal import TopicRefused
 from ..log.replicas import in_sync, offline
 from ..log.topics import Topic
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
     from ..turn import Turn
+    from ..work import Steps
 
 IDS_IN_REQUEST_SINCE: Final = 10
 BY_ID_SINCE: Final = 12
@@ -46,19 +49,23 @@ NOT_ASKED: Final = -(2**31)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Describe the topics of the request. Missing ones are created where client and broker allow it, and still answered as missing, as
-    Kafka does."""
+    """Describe the topics of the request. Missing ones are created where client and broker allow it, many of them in steps, and still
+    answered as missing, as Kafka does."""
     asked = request.message
     assert isinstance(asked, MetadataRequest)
-    _check_price(cluster, asked, request.version, turn)
+    created = _check_price(cluster, asked, request.version, turn)
     refused = _ids_refused(asked.topics or [], request.version)
     if refused is not None:
         turn.reply(request.ticket, refused)
-        return
+    else:
+        turn.begin_request(partial(_answered, cluster, request, asked), created * (TOPIC_SIZE + turn.settings.num_partitions))
+
+
+def _answered(cluster: Cluster, request: Request, asked: MetadataRequest, turn: Turn) -> Steps:
     rows = Rows(cluster, asked, turn)
     # v0 cannot send null, so its empty list means all topics; from v1 on an empty list means none.
     everything = asked.topics is None or (request.version == 0 and not asked.topics)
-    found = rows.all() if everything else rows.some(request.version)
+    found = rows.all() if everything else (yield from rows.some(request.version))
     operations = request.version >= OPERATIONS_SINCE and asked.include_cluster_authorized_operations
     environment = turn.environment
     answer = MetadataResponse(
@@ -74,14 +81,14 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     turn.reply(request.ticket, answer)
 
 
-def _check_price(cluster: Cluster, asked: MetadataRequest, version: int, turn: Turn) -> None:
-    """Take the price of the topics. All of the cluster fits (groupmock.cluster.max.partitions); a topic that may be created costs what a
-    creation costs."""
-    topics, ration = cluster.topics, Ration(turn.settings)
+def _check_price(cluster: Cluster, asked: MetadataRequest, version: int, turn: Turn) -> int:
+    """Take the price of the topics, and return how many may be created. All of the cluster fits (groupmock.cluster.max.partitions); a topic
+    that may be created costs what a creation costs."""
+    topics, ration, created = cluster.topics, Ration(turn.settings), 0
     if asked.topics is None or (version == 0 and not asked.topics):
         ration.take(topics.count, TOPIC_COST)
         ration.take(topics.partition_count, PARTITION_COST)
-        return
+        return 0
     wanted = asked.topics
     ration.take_names([topic.name or "" for topic in wanted], NAME_COST)
     creates = asked.allow_auto_topic_creation and turn.settings.auto_create_topics_enable
@@ -93,6 +100,8 @@ def _check_price(cluster: Cluster, asked: MetadataRequest, version: int, turn: T
         elif creates and name is not None:
             ration.take(1, CREATION_COST)
             ration.take(turn.settings.num_partitions, MADE_COST)
+            created += 1
+    return created
 
 
 def _ids_refused(topics: list[MetadataRequestTopic], version: int) -> MetadataResponse | None:
@@ -121,8 +130,9 @@ class Rows:
         topics = self._topics
         return [self._row(topic) for name in topics.names() if (topic := topics.get(name)) is not None]
 
-    def some(self, version: int) -> list[MetadataResponseTopic]:
-        """Return the rows of the topics asked for, existing ones first. A name that is listed twice is answered once."""
+    def some(self, version: int) -> Generator[None, None, list[MetadataResponseTopic]]:
+        """Return the rows of the topics asked for, existing ones first, with a step for each one that is missing. A name that is listed
+        twice is answered once."""
         wanted = self._asked.topics or []
         by_id = version >= BY_ID_SINCE
         ids = [topic.topic_id for topic in wanted if by_id and topic.topic_id != ZERO_UUID]
@@ -139,8 +149,10 @@ class Rows:
                 found.append(self._row(topic))
             else:
                 absent.append(name)
-        missing = [self._missing_row(name) for name in (scala_trie_order(absent, java_hash) if many else absent)]
-        return found + missing
+        for name in scala_trie_order(absent, java_hash) if many else absent:
+            found.append(self._missing_row(name))
+            yield
+        return found
 
     def _by_id(self, ids: list[bytes]) -> list[MetadataResponseTopic]:
         found: list[MetadataResponseTopic] = []

@@ -61,7 +61,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     ration.take_names([topic.name for topic in message.topics], TOPIC_COST)
     partitions = within([topic.partitions for topic in message.topics])
     ration.take(partitions, PARTITION_COST)
-    turn.begin_request(partial(_answered, cluster, request, message), message.group_id, partitions)
+    turn.begin_request(partial(_answered, cluster, request, message), partitions, (message.group_id,))
 
 
 def _answered(cluster: Cluster, request: Request, message: OffsetCommitRequest, turn: Turn) -> Steps:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from groupmock_codec import error_codes
@@ -19,13 +20,15 @@ from ..budget import OverBudget, Ration, within
 from ..log import assignments, configs
 from ..log.config_keys import topic_keys
 from ..log.described import TopicConfigs
-from ..log.placement import CREATION_COST, MADE_COST, MOST_PARTITIONS
+from ..log.placement import CREATION_COST, MADE_COST, MOST_PARTITIONS, TOPIC_SIZE
 from ..log.refusal import TopicRefused
+from ..work import AT_ONCE
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
     from ..turn import Turn
+    from ..work import Steps
 
 DEFAULT: Final = -1
 NAME_COST: Final = 3  # Units of work (core.budget)
@@ -41,19 +44,29 @@ class TopicPlan(NamedTuple):
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Create each topic or refuse it. Names that are listed twice are refused after the others."""
+    """Create each topic or refuse it, in steps if they are many. Names that are listed twice are refused after the others."""
     asked = request.message
     assert isinstance(asked, CreateTopicsRequest)
     seen = Counter(topic.name for topic in asked.topics)
     wanted = [topic for topic in asked.topics if seen[topic.name] == 1]
     whole = _whole_refused(cluster, asked, wanted, turn)
     if whole is not None:
-        results = [_refused(topic.name, whole) for topic in asked.topics]
+        turn.reply(request.ticket, CreateTopicsResponse(topics=[_refused(topic.name, whole) for topic in asked.topics]))
     else:
-        twice = TopicRefused(error_codes.INVALID_REQUEST, "Duplicate topic name.")
-        shown = TopicConfigs(cluster.topics.broker_overrides(request.node), turn.settings)
-        results = [_result(cluster, shown, topic, asked.validate_only, turn) for topic in wanted]
-        results += [_refused(name, twice) for name, times in seen.items() if times > 1]
+        twice = [name for name, times in seen.items() if times > 1]
+        elements = len(wanted) * TOPIC_SIZE + partitions_of(cluster, wanted)
+        turn.begin_on_topics(partial(_answered, cluster, request, wanted, twice, asked.validate_only), elements)
+
+
+def _answered(cluster: Cluster, request: Request, wanted: list[CreatableTopic], twice: list[str], validate_only: bool, turn: Turn) -> Steps:
+    shown = Shown(TopicConfigs(cluster.topics.broker_overrides(request.node), turn.settings))
+    results = []
+    for topic in wanted:
+        result = yield from _result(cluster, shown, topic, validate_only, turn)
+        results.append(result)
+        yield
+    often = TopicRefused(error_codes.INVALID_REQUEST, "Duplicate topic name.")
+    results += [_refused(name, often) for name in twice]
     turn.reply(request.ticket, CreateTopicsResponse(topics=results))
 
 
@@ -98,37 +111,59 @@ def _too_much(cluster: Cluster, asked: CreateTopicsRequest, wanted: list[Creatab
     return None
 
 
-def _result(cluster: Cluster, shown: TopicConfigs, wanted: CreatableTopic, validate_only: bool, turn: Turn) -> CreatableTopicResult:
+class Shown:
+    """The configs of topics in one answer. Topics with equal configs have the same list, which is made and encoded once."""
+
+    def __init__(self, described: TopicConfigs) -> None:
+        self._described = described
+        self._lists: dict[tuple[tuple[str, str], ...], list[CreatableTopicConfigs]] = {}
+
+    def of(self, settings: dict[str, str]) -> list[CreatableTopicConfigs]:
+        """Return those of a topic with these settings of its own."""
+        key = tuple(settings.items())
+        known = self._lists.get(key)
+        if known is None:
+            # Kafka shows a config as it was written here, and as it was read in DescribeConfigs:
+            # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
+            known = self._lists[key] = [
+                CreatableTopicConfigs(
+                    name=each.name,
+                    value=settings.get(each.name, each.value),
+                    read_only=False,
+                    config_source=each.source,
+                    is_sensitive=False,
+                )
+                for each in self._described.of(settings)
+            ]
+        return known
+
+
+def _result(
+    cluster: Cluster, shown: Shown, wanted: CreatableTopic, validate_only: bool, turn: Turn
+) -> Generator[None, None, CreatableTopicResult]:
+    topics = cluster.topics
     try:
-        plan = _plan(cluster, wanted)
+        plan = yield from _plan(cluster, wanted)
+        if validate_only:
+            topic_id = cluster.environment.dice.uuid_bytes()  # Kafka's controller makes one up here too
+        else:
+            partitions = yield from topics.made_of(plan.replicas)
+            topics.check_name(wanted.name)  # once more, because a Metadata may have made topics since
+            topics.check_room(len(partitions))
+            topic_id = topics.add_made(turn, wanted.name, partitions, plan.settings).topic_id
     except TopicRefused as trouble:
         return _refused(wanted.name, trouble)
-    if validate_only:
-        topic_id = cluster.environment.dice.uuid_bytes()  # Kafka's controller draws an id here, too
-    else:
-        topic_id = cluster.topics.add(turn, wanted.name, plan.replicas, plan.settings).topic_id
     return CreatableTopicResult(
         name=wanted.name,
         topic_id=topic_id,
         error_message=None,
         num_partitions=len(plan.replicas),
         replication_factor=len(plan.replicas[0]),
-        configs=[
-            # Kafka answers a config as it was written, and in DescribeConfigs as it was read:
-            # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
-            CreatableTopicConfigs(
-                name=each.name,
-                value=plan.settings.get(each.name, each.value),
-                read_only=False,
-                config_source=each.source,
-                is_sensitive=False,
-            )
-            for each in shown.of(plan.settings)
-        ],
+        configs=shown.of(plan.settings),
     )
 
 
-def _plan(cluster: Cluster, wanted: CreatableTopic) -> TopicPlan:
+def _plan(cluster: Cluster, wanted: CreatableTopic) -> Generator[None, None, TopicPlan]:
     """Check a topic in the order of Kafka's controller: name, configs, then numbers or assignments."""
     cluster.topics.check_name(wanted.name)
     nulls = [config.name for config in wanted.configs if config.value is None]
@@ -141,10 +176,11 @@ def _plan(cluster: Cluster, wanted: CreatableTopic) -> TopicPlan:
         settings = configs.check_all(given, topic_keys(cluster.environment.settings.quirks))
     except configs.BadConfig as bad:
         raise TopicRefused(error_codes.INVALID_CONFIG, str(bad)) from None
-    return TopicPlan(_assigned(cluster, wanted) if wanted.assignments else _placed(cluster, wanted), settings)
+    replicas = yield from (_assigned(cluster, wanted) if wanted.assignments else _placed(cluster, wanted))
+    return TopicPlan(replicas, settings)
 
 
-def _placed(cluster: Cluster, wanted: CreatableTopic) -> list[list[int]]:
+def _placed(cluster: Cluster, wanted: CreatableTopic) -> Generator[None, None, list[list[int]]]:
     """Return the replicas of each partition, placed by the broker. Raises TopicRefused."""
     settings = cluster.environment.settings
     partitions = settings.num_partitions if wanted.num_partitions == DEFAULT else wanted.num_partitions
@@ -161,7 +197,7 @@ def _check_numbers_and_assignments(wanted: CreatableTopic) -> None:
             raise TopicRefused(error_codes.INVALID_REQUEST, f"A manual partition assignment was specified, but {what} was not set to -1.")
 
 
-def _assigned(cluster: Cluster, wanted: CreatableTopic) -> list[list[int]]:
+def _assigned(cluster: Cluster, wanted: CreatableTopic) -> Generator[None, None, list[list[int]]]:
     _check_numbers_and_assignments(wanted)
     by_index: dict[int, list[int]] = {}
     nodes, factor = {node.node_id for node in cluster.environment.identity.nodes}, None
@@ -173,6 +209,8 @@ def _assigned(cluster: Cluster, wanted: CreatableTopic) -> list[list[int]]:
         by_index[index] = list(assignment.broker_ids)
         # In the loop, as in ReplicationControlManager.createTopic: a bad assignment is answered before a duplicate behind it.
         factor = assignments.check([by_index[index]], nodes, factor)
+        if not len(by_index) % AT_ONCE:
+            yield
     if sorted(by_index) != list(range(len(by_index))):
         raise TopicRefused(error_codes.INVALID_REPLICA_ASSIGNMENT, "partitions should be a consecutive 0-based integer sequence")
     return [by_index[index] for index in sorted(by_index)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec import error_codes
@@ -12,11 +13,13 @@ from groupmock_codec.messages.k20_delete_topics import DeletableTopicResult, Del
 
 from ..budget import Ration
 from ..effects import Reply
+from ..log.placement import TOPIC_SIZE
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
     from ..turn import Turn
+    from ..work import Steps
 
 TOPIC_COST: Final = 20  # Units of work (core.budget)
 BY_ID_SINCE: Final = 6
@@ -25,7 +28,7 @@ NO_SUCH_ID: Final = "This server does not host this topic ID."
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Delete each topic with its records and committed offsets; parked fetches of it are answered."""
+    """Delete each topic with its records and committed offsets; parked fetches of it are answered. Many are deleted in steps."""
     asked = request.message
     assert isinstance(asked, DeleteTopicsRequest)
     states = _states_of(asked, request.version)
@@ -39,10 +42,16 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         late = [_refused(state.name, state.topic_id, error_codes.REQUEST_TIMED_OUT, None) for state in states]
         turn.reply(request.ticket, DeleteTopicsResponse(responses=late))
         return
+    turn.begin_on_topics(partial(_answered, cluster, request, states, wrong), len(states) * TOPIC_SIZE)
+
+
+def _answered(cluster: Cluster, request: Request, states: list[DeleteTopicState], wrong: list[DeletableTopicResult], turn: Turn) -> Steps:
+    """Delete what is not refused already, in `wrong`."""
     bad = {(row.name, row.topic_id) for row in wrong}
     done: list[DeletableTopicResult] = []
-    place = len(turn.out)  # Effects of a deletion come after the answer
+    place = len(turn.out)  # Effects of the deletions of the last step come after the answer
     for state in states:
+        yield
         name = cluster.topics.name_of(state.topic_id) if state.name is None else state.name
         if (state.name, state.topic_id) in bad or name is None:
             continue

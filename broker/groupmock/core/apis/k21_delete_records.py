@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec import error_codes
@@ -18,11 +19,13 @@ from ..java.orders import scala_map_order, scala_table_order, scala_trie_order
 from ..log.config_keys import split_list
 from ..log.place import Place, by_name
 from ..log.topics import Topic
+from ..work import A_FEW
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
     from ..turn import Turn
+    from ..work import Steps
 
 TOPIC_COST: Final = 5  # Units of work (core.budget)
 PARTITION_COST: Final = 10
@@ -30,29 +33,43 @@ HIGH_WATERMARK: Final = -1
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Delete records of each partition once, up to the offset listed last. Rows are in the order of Kafka's maps."""
+    """Delete records of each partition once, up to the offset listed last, in steps if the partitions are many. Rows are in the order of
+    Kafka's maps."""
     asked = request.message
     assert isinstance(asked, DeleteRecordsRequest)
     ration = Ration(turn.settings)
     ration.take_names([topic.name for topic in asked.topics], TOPIC_COST)
-    ration.take(within([topic.partitions for topic in asked.topics]), PARTITION_COST)
+    partitions = within([topic.partitions for topic in asked.topics])
+    ration.take(partitions, PARTITION_COST)
+    turn.begin_request(partial(_answered, cluster, request, asked), partitions)
+
+
+def _answered(cluster: Cluster, request: Request, asked: DeleteRecordsRequest, turn: Turn) -> Steps:
     wanted = {Place(topic.name, b"", each.partition_index): each.offset for topic in asked.topics for each in topic.partitions}
     found: dict[Place, DeleteRecordsPartitionResult] = {}
     absent: dict[Place, DeleteRecordsPartitionResult] = {}
-    for place in scala_table_order(wanted, by_name):
+    hashes: dict[Place, int] = {}
+    for place in wanted:
+        hashes[place] = by_name(place)
+        if not len(hashes) % A_FEW:
+            yield
+    for place in scala_table_order(wanted, hashes.__getitem__):
         if cluster.topics.find(place.name, place.partition) is not None:
             found[place] = _delete(cluster, request.node, place, wanted[place])
         else:
             absent[place] = _refused(place, error_codes.UNKNOWN_TOPIC_OR_PARTITION)
+        if (len(found) + len(absent)) % A_FEW == A_FEW - 1:
+            yield
     order = scala_table_order if found else scala_map_order
     topics: dict[str, list[Place]] = {}
-    for place in order([*found, *absent], by_name):
+    for place in order([*found, *absent], hashes.__getitem__):
         topics.setdefault(place.name, []).append(place)
-    rows = {**found, **absent}
-    results = [
-        DeleteRecordsTopicResult(name=name, partitions=[rows[place] for place in order(topics[name], by_name)])
-        for name in scala_trie_order(topics, java_hash)
-    ]
+    yield
+    rows, results = {**found, **absent}, []
+    for name in scala_trie_order(topics, java_hash):
+        partitions = [rows[place] for place in order(topics[name], hashes.__getitem__)]
+        results.append(DeleteRecordsTopicResult(name=name, partitions=partitions))
+        yield
     turn.reply(request.ticket, DeleteRecordsResponse(topics=results))
 
 

@@ -60,7 +60,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     ration.take_names([topic.name for topic in asked.topics], TOPIC_COST)
     partitions = within([topic.partitions for topic in asked.topics])
     ration.take(partitions, PARTITION_COST)
-    turn.begin_request(partial(_answered, cluster, request, asked), asked.group_id, partitions)
+    turn.begin_request(partial(_answered, cluster, request, asked), partitions, (asked.group_id,))
 
 
 def _answered(cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest, turn: Turn) -> Steps:

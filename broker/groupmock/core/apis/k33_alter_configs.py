@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec import error_codes
@@ -26,30 +27,39 @@ if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
     from ..turn import Turn
+    from ..work import Steps
 
 RESOURCE_COST: Final = 12  # Units of work (core.budget)
 CHANGE_COST: Final = 4
 BROKER_COST: Final = 2000  # A change of one config is judged with all configs
 GROUP_COST: Final = 60  # With the configs that must fit together
+RESOURCE_SIZE: Final = 16
+"""Changing a resource takes as long as handling so many elements of other requests."""
 TWICE: Final = "Each resource must appear at most once."
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Answer for each resource on its own. A resource listed twice makes Kafka's handler die without an answer; otherwise it is refused
-    as in 44."""
+    """Answer for each resource on its own; many are changed in steps. A resource listed twice makes Kafka's handler die without an answer;
+    otherwise it is refused as in 44."""
     asked = request.message
     assert isinstance(asked, AlterConfigsRequest)
     check_price(cluster, request.node, asked.resources, turn)
-    times = Counter((resource.resource_type, resource.resource_name) for resource in asked.resources)
     # The handler of 4.3 dies of it; 3.9 answers 42:
     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
-    if turn.quirks.repeated_alteration_unanswered and max(times.values(), default=1) > 1:
+    different = {(resource.resource_type, resource.resource_name) for resource in asked.resources}
+    if turn.quirks.repeated_alteration_unanswered and len(different) < len(asked.resources):
         turn.abandon(request.ticket, "AlterConfigs names a resource twice")
         return
-    responses = [
-        _altered(cluster, turn, request.node, each, asked.validate_only, times[each.resource_type, each.resource_name] > 1)
-        for each in asked.resources
-    ]
+    turn.begin_on_topics(partial(_answered, cluster, request, asked), len(asked.resources) * RESOURCE_SIZE)
+
+
+def _answered(cluster: Cluster, request: Request, asked: AlterConfigsRequest, turn: Turn) -> Steps:
+    times = Counter((resource.resource_type, resource.resource_name) for resource in asked.resources)
+    responses = []
+    for each in asked.resources:
+        twice = times[each.resource_type, each.resource_name] > 1
+        responses.append(_altered(cluster, turn, request.node, each, asked.validate_only, twice))
+        yield
     turn.reply(request.ticket, AlterConfigsResponse(responses=responses))
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Generator
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec import error_codes
@@ -18,7 +20,7 @@ from ..effects import Reply
 from ..java.hashes import java_hash
 from ..java.orders import java_order
 from ..log import assignments
-from ..log.placement import MADE_COST, MOST_PARTITIONS
+from ..log.placement import MADE_COST, MOST_PARTITIONS, TOPIC_SIZE
 from ..log.refusal import TopicRefused
 from ..log.topics import Topic
 
@@ -26,42 +28,57 @@ if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
     from ..turn import Turn
+    from ..work import Steps
 
 TOPIC_COST: Final = 6  # Units of work (core.budget)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Grow each topic or answer why not. Topics that are listed twice are refused first."""
+    """Grow each topic or answer why not, in steps if the partitions are many. Topics that are listed twice are refused first."""
     asked = request.message
     assert isinstance(asked, CreatePartitionsRequest)
-    place = len(turn.out)  # Effects of new partitions come after the answer
+    seen = Counter(topic.name for topic in asked.topics)
     # If every name is listed twice there is no 7, because errors that the request alone shows come first:
     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
-    if asked.timeout_ms < 0 and 1 in Counter(topic.name for topic in asked.topics).values():
-        results = [CreatePartitionsTopicResult(name=topic.name, error_code=error_codes.REQUEST_TIMED_OUT) for topic in asked.topics]
-    else:
-        results = _grown(cluster, asked, turn)
+    if asked.timeout_ms < 0 and 1 in seen.values():
+        late = [CreatePartitionsTopicResult(name=topic.name, error_code=error_codes.REQUEST_TIMED_OUT) for topic in asked.topics]
+        turn.reply(request.ticket, CreatePartitionsResponse(results=late))
+        return
+    by_name = {topic.name: topic for topic in asked.topics}
+    wanted = [by_name[name] for name in java_order(seen, java_hash) if seen[name] == 1]  # Kafka goes through sets of names
+    often = TopicRefused(error_codes.INVALID_REQUEST, "Duplicate topic name.")
+    results = [_refused(name, often) for name in java_order((name for name, times in seen.items() if times > 1), java_hash)]
+    added = sum([max(topic.count - (cluster.topics.partitions(topic.name) or topic.count), 0) for topic in wanted])
+    excess = _excess(cluster, wanted, added, turn)
+    elements = len(wanted) * TOPIC_SIZE + (added if excess is None else 0)
+    turn.begin_on_topics(partial(_answered, cluster, request, asked, wanted, excess, results), elements)
+
+
+def _answered(
+    cluster: Cluster,
+    request: Request,
+    asked: CreatePartitionsRequest,
+    wanted: list[CreatePartitionsTopic],
+    excess: TopicRefused | None,
+    results: list[CreatePartitionsTopicResult],
+    turn: Turn,
+) -> Steps:
+    """Grow those topics of the request that are `wanted`. `results`: the refusals there are already."""
+    place = len(turn.out)  # what follows from new partitions comes after the answer, as far as it is not done in an earlier step
+    for topic in wanted:
+        yield
+        result = yield from _grow(cluster, topic, asked.validate_only, turn, excess)
+        results.append(result)
     turn.out.insert(place, Reply(request.ticket, CreatePartitionsResponse(results=results)))
 
 
-def _grown(cluster: Cluster, asked: CreatePartitionsRequest, turn: Turn) -> list[CreatePartitionsTopicResult]:
-    seen = Counter(topic.name for topic in asked.topics)
-    wanted = {topic.name: topic for topic in asked.topics}
-    once = [name for name in java_order(seen, java_hash) if seen[name] == 1]  # Kafka iterates over sets of names
-    excess = _excess(cluster, [wanted[name] for name in once], turn)
-    often = TopicRefused(error_codes.INVALID_REQUEST, "Duplicate topic name.")
-    results = [_refused(name, often) for name in java_order((name for name, times in seen.items() if times > 1), java_hash)]
-    return results + [_grow(cluster, wanted[name], asked.validate_only, turn, excess) for name in once]
-
-
-def _excess(cluster: Cluster, wanted: list[CreatePartitionsTopic], turn: Turn) -> TopicRefused | None:
+def _excess(cluster: Cluster, wanted: list[CreatePartitionsTopic], added: int, turn: Turn) -> TopicRefused | None:
     """Return the refusal if adding all these partitions, or only validating them, would cost more than the budget of one request. Kafka
     places them before it counts them, however many. The limit and the code (44) are those of CreateTopics. Raises OverBudget for a
     request that is too much to be answered at all."""
     ration = Ration(turn.settings)
     ration.take_names([topic.name for topic in wanted], TOPIC_COST)
     ration.take(sum([len(each.broker_ids) for topic in wanted for each in topic.assignments or ()]))
-    added = sum([max(topic.count - (cluster.topics.partitions(topic.name) or topic.count), 0) for topic in wanted])
     if added > MOST_PARTITIONS:
         return TopicRefused(error_codes.POLICY_VIOLATION, "Excessively large number of partitions per request.")
     try:
@@ -76,20 +93,23 @@ def _excess(cluster: Cluster, wanted: list[CreatePartitionsTopic], turn: Turn) -
 
 def _grow(
     cluster: Cluster, wanted: CreatePartitionsTopic, validate_only: bool, turn: Turn, excess: TopicRefused | None
-) -> CreatePartitionsTopicResult:
+) -> Generator[None, None, CreatePartitionsTopicResult]:
     topic = cluster.topics.get(wanted.name)
     if topic is None:
         return CreatePartitionsTopicResult(name=wanted.name, error_code=error_codes.UNKNOWN_TOPIC_OR_PARTITION, error_message=None)
     try:
-        replicas = _replicas(cluster, topic, wanted, excess)
+        replicas = yield from _replicas(cluster, topic, wanted, excess)
     except TopicRefused as refused:
         return _refused(wanted.name, refused)
     if not validate_only:
-        cluster.topics.extend(turn, topic, replicas)
+        partitions = yield from cluster.topics.made_of(replicas, len(topic.partitions))
+        cluster.topics.extend(turn, topic, partitions)
     return CreatePartitionsTopicResult(name=wanted.name)
 
 
-def _replicas(cluster: Cluster, topic: Topic, wanted: CreatePartitionsTopic, excess: TopicRefused | None) -> list[list[int]]:
+def _replicas(
+    cluster: Cluster, topic: Topic, wanted: CreatePartitionsTopic, excess: TopicRefused | None
+) -> Generator[None, None, list[list[int]]]:
     before = len(topic.partitions)
     if wanted.count == before:
         raise TopicRefused(error_codes.INVALID_PARTITIONS, f"Topic already has {before} partition(s).")
@@ -102,7 +122,7 @@ def _replicas(cluster: Cluster, topic: Topic, wanted: CreatePartitionsTopic, exc
     if excess is not None and (wanted.assignments is None or len(wanted.assignments) == wanted.count - before):
         raise excess
     if wanted.assignments is None:
-        return [cluster.topics.replicas(topic.name, index, topic.replication_factor) for index in range(before, wanted.count)]
+        return (yield from cluster.topics.replicas(topic.name, range(before, wanted.count), topic.replication_factor))
     if len(wanted.assignments) != wanted.count - before:
         raise TopicRefused(
             error_codes.INVALID_REPLICA_ASSIGNMENT,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
 from groupmock_codec import error_codes
@@ -15,24 +16,30 @@ from groupmock_codec.messages.k44_incremental_alter_configs import (
 
 from ..log.change import Alteration, Change
 from ..log.refusal import TopicRefused
-from .k33_alter_configs import TWICE, alter_resource, check_price
+from .k33_alter_configs import RESOURCE_SIZE, TWICE, alter_resource, check_price
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
     from ..turn import Turn
+    from ..work import Steps
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Answer for each resource on its own. A resource that is listed twice is refused each time."""
+    """Answer for each resource on its own, in steps if they are many. A resource that is listed twice is refused each time."""
     asked = request.message
     assert isinstance(asked, IncrementalAlterConfigsRequest)
     check_price(cluster, request.node, asked.resources, turn)
+    turn.begin_on_topics(partial(_answered, cluster, request, asked), len(asked.resources) * RESOURCE_SIZE)
+
+
+def _answered(cluster: Cluster, request: Request, asked: IncrementalAlterConfigsRequest, turn: Turn) -> Steps:
     seen = Counter((resource.resource_type, resource.resource_name) for resource in asked.resources)
-    responses = [
-        _altered(cluster, turn, request.node, each, asked.validate_only, seen[each.resource_type, each.resource_name] > 1)
-        for each in asked.resources
-    ]
+    responses = []
+    for each in asked.resources:
+        twice = seen[each.resource_type, each.resource_name] > 1
+        responses.append(_altered(cluster, turn, request.node, each, asked.validate_only, twice))
+        yield
     turn.reply(request.ticket, IncrementalAlterConfigsResponse(responses=responses))
 
 

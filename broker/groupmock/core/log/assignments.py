@@ -18,11 +18,11 @@ def check(assignments: Iterable[Sequence[int]], nodes: Collection[int], factor: 
     for replicas in assignments:
         if not replicas:
             raise _refused("The manual partition assignment includes an empty replica list.")
-        occurrences = Counter(replicas)
+        occurrences = Counter(replicas) if len(set(replicas)) < len(replicas) else {}
         for node in replicas:
             if node not in nodes:
                 raise _refused(f"The manual partition assignment includes broker {node}, but no such broker is registered.")
-            if occurrences[node] > 1:
+            if occurrences and occurrences[node] > 1:
                 raise _refused(f"The manual partition assignment includes the broker {node} more than once.")
         if factor is not None and len(replicas) != factor:
             raise _refused(

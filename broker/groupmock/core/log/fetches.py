@@ -146,6 +146,8 @@ class Fetches:
 
     def changed(self, turn: Turn, places: Iterable[tuple[str, int]]) -> None:
         """Check the waiting fetches of partitions that changed: records came, the leader moved, or the topic was deleted."""
+        if not self._by_partition:
+            return
         # A copy, because answered fetches leave these maps. A fetch that waits for several of the partitions is checked once
         waiting = {ticket: None for place in places for ticket in self._by_partition.get(place, ())}
         for ticket in waiting:

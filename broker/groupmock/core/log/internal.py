@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ..dice import uuid_of
+from ..work import at_once
 from . import names
 
 if TYPE_CHECKING:
@@ -38,6 +39,6 @@ def make(turn: Turn, topics: Topics, name: str) -> Topic:
             "min.insync.replicas": str(min(_IN_SYNC, factor)),
             "unclean.leader.election.enable": "false",
         }
-    replicas = [topics.replicas(name, index, factor) for index in range(count)]
+    replicas = at_once(topics.replicas(name, range(count), factor))
     topic_id = uuid_of(f"{turn.environment.identity.cluster_id} {name} {topics.made}")
     return topics.add(turn, name, replicas, {**_COMMON, **own}, topic_id)

@@ -3,7 +3,7 @@ repeat."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 from zlib import crc32
 
@@ -22,6 +22,8 @@ MOST_PARTITIONS: Final = 10_000
 CREATION_COST: Final = 25
 """The cost of creating a topic and each of its partitions, in units of core.budget."""
 MADE_COST: Final = 4
+TOPIC_SIZE: Final = 16
+"""A topic takes as long to make as so many partitions."""
 
 
 class Host(Protocol):
@@ -47,12 +49,20 @@ def first_node(name: str, nodes: int) -> int:
     return 0 if name in INTERNAL else crc32(name.encode()) % nodes
 
 
-def replicas(name: str, partition: int, factor: int, node_ids: list[int], leader: int | None = None) -> list[int]:
-    """Return the replica list of one partition, preferred leader first: `factor` neighbours on the ring of nodes.
+def replicas(
+    name: str, partitions: Iterable[int], factor: int, node_ids: list[int], leader_of: Callable[[int], int | None] | None = None
+) -> list[list[int]]:
+    """Return the replica list of each partition, preferred leader first: `factor` neighbours on the ring of nodes.
 
-    `leader` is the node that leads, if that is decided already."""
-    start = first_node(name, len(node_ids)) + partition if leader is None else node_ids.index(leader)
-    return [node_ids[(start + step) % len(node_ids)] for step in range(factor)]
+    `leader_of` returns the node that leads a partition, or None if that is not decided yet."""
+    nodes, twice_round = len(node_ids), node_ids * 2
+    first = first_node(name, nodes)
+
+    def start(partition: int) -> int:
+        leader = None if leader_of is None else leader_of(partition)
+        return (first + partition) % nodes if leader is None else node_ids.index(leader)
+
+    return [twice_round[at : at + factor] for at in map(start, partitions)]
 
 
 def check_numbers(partitions: int, factor: int, nodes: int, quirks: Quirks) -> None:

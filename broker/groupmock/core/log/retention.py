@@ -6,12 +6,12 @@ and none if nothing ages: so a virtual clock that jumps by a month does not stop
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from groupmock_codec.units import NS_PER_MS
 
-from ..work import A_FEW
+from ..work import A_FEW, at_once
 from .limits import LogLimits
 from .partition import Partition
 
@@ -34,8 +34,18 @@ class Aging(NamedTuple):
 
 def watch(turn: Turn, logs: Iterable[Aging]) -> None:
     """Arm the timer for the moment at which something in these logs is too old."""
-    due = (log.partition.segments.due_ms(log.limits.retention_ms) for log in logs if log.limits.retention_ms >= 0)
-    first = min((moment for moment in due if moment is not None), default=None)
+    at_once(watch_many(turn, logs))
+
+
+def watch_many(turn: Turn, logs: Iterable[Aging]) -> Generator[None, None, None]:
+    """Do what `watch` does, in steps."""
+    first: int | None = None
+    for number, log in enumerate(logs):
+        due = None if log.limits.retention_ms < 0 else log.partition.segments.due_ms(log.limits.retention_ms)
+        if due is not None and (first is None or due < first):
+            first = due
+        if number % A_FEW == A_FEW - 1:
+            yield
     if first is None:
         return
     interval = turn.settings.log_retention_check_interval_ms * NS_PER_MS
@@ -72,4 +82,4 @@ def sweep(turn: Turn, logs: Iterable[Aging]) -> Steps:
             _told(turn, topic, partition, before)
         if not len(seen) % A_FEW:
             yield
-    watch(turn, seen)
+    yield from watch_many(turn, seen)

@@ -5,14 +5,15 @@ A server imports this module before it listens, so logs, configs and fetches are
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from groupmock_codec import error_codes
 
+from ..work import AT_ONCE, at_once
 from . import names, placement
 from .placement import NO_LEADER, Host
 from .refusal import TopicRefused
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     from .producers import Origin
     from .retention import Aging
     from .transactions import Marker
+
+
+PARTITIONS_AT_ONCE: Final = AT_ONCE // 4
+"""So many are made in one step."""
 
 
 class Topic(msgspec.Struct, eq=False):
@@ -89,14 +94,19 @@ class Topics(TopicNews):
         moments."""
         from . import retention
 
-        there = (topic for topic in list(self._topics.values()) if self._topics.get(topic.name) is topic)
-        turn.begin(lambda turn: retention.sweep(turn, self._aging(there)))
+        turn.begin(lambda turn: retention.sweep(turn, self._aging(self._there())))
         return True
 
+    def _there(self) -> Iterator[Topic]:
+        """Those that there are now, but for those that are gone when it is their turn."""
+        return (topic for topic in list(self._topics.values()) if self._topics.get(topic.name) is topic)
+
     def _aging(self, topics: Iterable[Topic]) -> Iterator[Aging]:
+        """Their logs, but for those to which nothing was written."""
         from .retention import Aging
 
-        return (Aging(topic.name, each, self.limits(topic, each.leader)) for topic in topics for each in topic.partitions)
+        written = ((topic, each) for topic in topics for each in topic.partitions if each.segments.active is not None)
+        return (Aging(topic.name, each, self.limits(topic, each.leader)) for topic, each in written)
 
     def disconnected(self, connection: int) -> None:
         """Drop the fetch that waits on that connection."""
@@ -117,7 +127,8 @@ class Topics(TopicNews):
         self.check_name(name)
         self.check_room(partitions)
         standard = self._environment.settings.default_replication_factor
-        self.add(turn, name, self.place(name, partitions, standard if factor is None else factor), settings or {}, topic_id)
+        placed = at_once(self.place(name, partitions, standard if factor is None else factor))
+        self.add(turn, name, placed, settings or {}, topic_id)
 
     def check_name(self, name: str) -> None:
         """Raises TopicRefused for a name that Kafka does not take, that exists, or that collides with one by '.' and '_'."""
@@ -135,12 +146,18 @@ class Topics(TopicNews):
         self, turn: Turn, name: str, replicas: Sequence[list[int]], settings: Mapping[str, str], topic_id: bytes | None = None
     ) -> Topic:
         """Make a topic of checked parts: a replica list per partition, valid configs. `topic_id`: None for a fresh one."""
+        return self.add_made(turn, name, at_once(self.made_of(replicas)), settings, topic_id)
+
+    def add_made(
+        self, turn: Turn, name: str, partitions: list[Partition], settings: Mapping[str, str], topic_id: bytes | None = None
+    ) -> Topic:
+        """The same of partitions that are made already."""
         topic = Topic(
             name=name,
             topic_id=self._new_id() if topic_id is None else topic_id,
             internal=name in names.INTERNAL,
             configs=dict(settings),
-            partitions=self._partitions(0, replicas),
+            partitions=partitions,
         )
         # `record_limit` asks for topics to come: what it found were the defaults, and not these configs
         self._limits.pop(name, None)
@@ -162,14 +179,19 @@ class Topics(TopicNews):
             drawn = self._environment.dice.uuid_bytes()
         return drawn
 
-    def _partitions(self, first: int, replicas: Sequence[list[int]]) -> list[Partition]:
-        """Return new partitions from that number on. The first of a partition's replicas that runs leads it."""
+    def made_of(self, replicas: Sequence[list[int]], first: int = 0) -> Generator[None, None, list[Partition]]:
+        """Make a partition of each checked replica list, in steps, and number them from `first`. The first of a partition's replicas that
+        runs leads it."""
         from .partition import Partition
 
-        made = [Partition(first + step, nodes, self._environment.epoch_ms) for step, nodes in enumerate(replicas)]
-        if len(self._environment.up) < len(self._environment.identity.nodes):
-            for partition in made:
+        made = []
+        for index, nodes in enumerate(replicas, first):
+            partition = Partition(index, nodes, self._environment.epoch_ms)
+            if len(self._environment.up) < len(self._environment.identity.nodes):
                 partition.leader = elected(self._environment, partition)
+            made.append(partition)
+            if not len(made) % PARTITIONS_AT_ONCE:
+                yield
         return made
 
     def _elected(self, turn: Turn, topic: Topic, first: int) -> None:
@@ -188,16 +210,17 @@ class Topics(TopicNews):
             )
         self.check_room(partitions - len(topic.partitions))
         added = range(len(topic.partitions), partitions)
-        self.extend(turn, topic, [self.replicas(name, index, topic.replication_factor) for index in added])
+        replicas = at_once(self.replicas(name, added, topic.replication_factor))
+        self.extend(turn, topic, at_once(self.made_of(replicas, added.start)))
 
-    def extend(self, turn: Turn, topic: Topic, replicas: Sequence[list[int]]) -> None:
-        """Add partitions with these checked replica lists."""
+    def extend(self, turn: Turn, topic: Topic, partitions: list[Partition]) -> None:
+        """Add these partitions of `made_of`."""
         first = len(topic.partitions)
-        topic.partitions += self._partitions(first, replicas)
-        self._partition_count += len(replicas)
+        topic.partitions += partitions
+        self._partition_count += len(partitions)
         turn.note("topic_grown", topic=topic.name, partitions=len(topic.partitions))
         self._elected(turn, topic, first)
-        self.fetches.changed(turn, [(topic.name, partition.index) for partition in topic.partitions[first:]])
+        self.fetches.changed(turn, ((topic.name, partition.index) for partition in partitions))
         self._tell_changed(turn, topic.name)
 
     def delete(self, turn: Turn, name: str) -> None:
@@ -389,17 +412,22 @@ class Topics(TopicNews):
         """Yield stored batches in order, the one that holds the log start offset first. Raises TopicRefused."""
         return self.require_partition(topic, partition).batches()
 
-    def place(self, name: str, partitions: int, factor: int) -> list[list[int]]:
-        """Return where the partitions of a new topic are put. Raises TopicRefused for impossible numbers, in the words of the
+    def place(self, name: str, partitions: int, factor: int) -> Generator[None, None, list[list[int]]]:
+        """Return where the partitions of a new topic are put, in steps. Raises TopicRefused for impossible numbers, in the words of the
         controller."""
         placement.check_numbers(partitions, factor, len(self._environment.identity.nodes), self._environment.settings.quirks)
-        return [self.replicas(name, index, factor) for index in range(partitions)]
+        return self.replicas(name, range(partitions), factor)
 
-    def replicas(self, name: str, partition: int, factor: int) -> list[int]:
-        """Return the replicas of one partition of a new topic, leader first."""
-        host = self._host(name, partition)
-        leader = None if host is None else host.leader_of(partition)
-        return placement.replicas(name, partition, factor, [node.node_id for node in self._environment.identity.nodes], leader)
+    def replicas(self, name: str, partitions: range, factor: int) -> Generator[None, None, list[list[int]]]:
+        """Return the replicas of new partitions of a topic, leader first, in steps."""
+        host, node_ids = self._hosts.get(name), [node.node_id for node in self._environment.identity.nodes]
+        leader_of = None if host is None else lambda partition: host.leader_of(partition) if partition < host.places else None
+        placed: list[list[int]] = []
+        for begin in range(0, len(partitions), AT_ONCE):
+            if begin:
+                yield
+            placed += placement.replicas(name, partitions[begin : begin + AT_ONCE], factor, node_ids, leader_of)
+        return placed
 
     def configure(self, turn: Turn, topic: Topic, settings: Mapping[str, str]) -> None:
         """Replace what was set on a topic by checked configs."""
@@ -415,7 +443,7 @@ class Topics(TopicNews):
 
         self._broker_configs[resource] = dict(settings)
         self._limits.clear()
-        retention.watch(turn, self._aging(self._topics.values()))
+        turn.begin(lambda turn: retention.watch_many(turn, self._aging(self._there())))
 
     def broker_overrides(self, node: int) -> Overrides:
         """Return the broker configs that were changed at run time, as that node sees them."""

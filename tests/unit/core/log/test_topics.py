@@ -69,15 +69,15 @@ def test_leaders_are_spread_and_named_by_their_topic() -> None:
     for nodes in (1, 2, 3, 5):
         ids = list(range(1, nodes + 1))
         for name in ("orders", "payments", "a"):
-            leaders = [placement.replicas(name, partition, 1, ids)[0] for partition in range(10)]
-            assert leaders == [placement.replicas(name, partition, 1, ids)[0] for partition in range(10)]
+            leaders = [leader for (leader,) in placement.replicas(name, range(10), 1, ids)]
+            assert leaders == [leader for (leader,) in placement.replicas(name, range(10), 1, ids)]
             assert all((after - before) % nodes == 1 % nodes for before, after in pairwise(leaders))
             assert set(leaders) == set(ids)
-    assert len({placement.replicas(name, 0, 1, [1, 2, 3])[0] for name in "abcdefgh"}) == 3
+    assert len({leader for name in "abcdefgh" for (leader,) in placement.replicas(name, [0], 1, [1, 2, 3])}) == 3
 
 
 def test_replicas_are_distinct() -> None:
-    assert all(sorted(placement.replicas("t", partition, 3, [1, 2, 3])) == [1, 2, 3] for partition in range(9))
+    assert all(sorted(each) == [1, 2, 3] for each in placement.replicas("t", range(9), 3, [1, 2, 3]))
 
 
 def test_leading_a_partition_elsewhere() -> None:
