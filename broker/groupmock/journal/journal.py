@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, Protocol
 
 from msgspec import structs
@@ -60,6 +60,13 @@ class Sink:
 
     def load(self) -> None:
         """Import what the first rows would import. It may be called on another thread while rows come."""
+
+    def put_off(self) -> None:
+        """Keep rows until `loaded` if they would import something, because `load` will be called on another thread."""
+
+    def loaded(self) -> Iterator[None]:
+        """Take the rows that were kept, in steps."""
+        return iter(())
 
     def begin(self, header: Header) -> None:
         """Receive the header before any row."""
@@ -133,6 +140,16 @@ class Journal:
         """Let every sink import what its first rows would import; on any thread."""
         for sink in list(self._sinks):
             sink.load()
+
+    def put_off(self) -> None:
+        """Tell every sink that `load` and then `loaded` will be called."""
+        for sink in self._sinks:
+            sink.put_off()
+
+    def loaded(self) -> Iterator[None]:
+        """Let every sink take the rows that it has kept, in steps."""
+        for sink in list(self._sinks):
+            yield from sink.loaded()
 
     def begin(self, cluster: dict[str, Any] | None = None) -> None:
         """Write the journal's header once. `cluster` describes the core; a replay needs it and whole frames."""

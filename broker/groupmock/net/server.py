@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
@@ -101,6 +101,7 @@ class Server:
         self._sweep_later()
         self._flush_later()
         self._warm = asyncio.get_running_loop().call_later(WARM_UP_PAUSE_S, self._warm_up, self._to_warm_up())
+        self.journal.put_off()
         self._loader = asyncio.get_running_loop().call_later(LOAD_SINKS_AFTER_S, self._load_sinks)
         return {node: listener.getsockname()[1] for node, listener in listeners.items()}
 
@@ -154,7 +155,6 @@ class Server:
         assert self.failure is not None
         return self.failure
 
-
     def _adopter(self, node: int) -> Adopt:
         (listener,) = self.core.environment.endpoints[node]  # one socket for each node: a second listener needs one of its own
 
@@ -186,7 +186,6 @@ class Server:
         self.driver.counters.accept_failures += 1
         self.driver.record.remark(CANNOT_ACCEPT, self.clock.now(), reason=reason)
 
-
     def _sweep_later(self) -> None:
         idle = self.limits.connections_max_idle_ms
         if idle >= 0:
@@ -209,8 +208,8 @@ class Server:
             self._flusher = asyncio.get_running_loop().call_later(FLUSH_EVERY_S, self._flush_later)
 
     def _to_warm_up(self) -> list[Step]:
-        """Return the steps of the warm-up, the last one first: what stock clients send, then the newest versions, then older ones, then
-        imports."""
+        """Return the steps of the warm-up, the last one first: what stock clients send, then the newest versions, then imports, then older
+        versions."""
         rows = [
             self.driver.codecs.advertised[key]
             for key in WARM_UP_FIRST
@@ -218,9 +217,10 @@ class Server:
         ]
         newest = [(row.key, row.highest) for row in rows]
         older = [(row.key, version) for row in rows for version in range(row.highest - 1, row.lowest - 1, -1)]
-        served = dict.fromkeys(newest + older)
-        pairs = dict.fromkeys([*(pair for pair in STOCK_CLIENTS if pair in served), *served])
-        return [self._imports, *(partial(self._compile, key, version) for key, version in reversed(pairs))]
+        first = dict.fromkeys([*(pair for pair in STOCK_CLIENTS if pair in {*newest, *older}), *newest])
+        last = dict.fromkeys(pair for pair in older if pair not in first)
+        before, after = ([partial(self._compile, *pair) for pair in reversed(pairs)] for pairs in (first, last))
+        return [*after, self._imports, *before]
 
     def _warm_up(self, todo: list[Step], handled: int | None = 0) -> None:
         """Compile one codec between two turns of an idle loop, 0.6 ms each that no client has to wait for. Then import one file each that
@@ -250,9 +250,19 @@ class Server:
         try:
             loading = asyncio.get_running_loop().run_in_executor(None, self.journal.load)
         except RuntimeError:  # no more threads are possible: the first line imports then
+            self._sinks_loaded(self.journal.loaded())
             return
-        # an OSError without a descriptor: the first line imports then
-        loading.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+        def loaded(done: asyncio.Future[None]) -> None:
+            if not done.cancelled():
+                done.exception()  # an OSError without a descriptor: the first line imports then
+            self._sinks_loaded(self.journal.loaded())
+
+        loading.add_done_callback(loaded)
+
+    def _sinks_loaded(self, steps: Iterator[None]) -> None:
+        if next(steps, steps) is None:
+            asyncio.get_running_loop().call_soon(self._sinks_loaded, steps)
 
     def _imports(self) -> list[Step]:
         """Return a step for each module that some request could still import."""

@@ -5,7 +5,8 @@ its own or reaches the terminal as a command (`groupmock.text.printable`)."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, MutableMapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from importlib import import_module
 from typing import Any, Final
 
@@ -19,6 +20,8 @@ from .log_lines import EveryRow, LineMaker, LogLine
 
 FORMS: Final = ("text", "json", "rows", "json-rows")
 EventDict = MutableMapping[str, Any]
+MOST_KEPT: Final = 10_000
+"""If more rows come before `loaded`, their lines are written at once, because nothing else bounds the memory of these rows."""
 
 
 class LogSink(Sink):
@@ -38,6 +41,7 @@ class LogSink(Sink):
         if self._lines is None:
             self.apis = ROUNDS
         self._logger: Any = None
+        self._kept: deque[Row] | None = None
         self._alarm, self._now = alarm, now
         if alarm is not None:
             alarm.ring = self._look
@@ -47,8 +51,31 @@ class LogSink(Sink):
         self._logger = self._logger or _logger(self._json)
         import_module(".shortened" if self._lines is None else "..story.sentences", __package__)
 
+    def put_off(self) -> None:
+        """Keep rows until `loaded`."""
+        self._kept = deque()
+
+    def loaded(self) -> Iterator[None]:
+        """Write the lines of the rows that were kept, and from then on those of each row at once."""
+        while self._kept:
+            self._tell(self._kept.popleft())
+            yield
+        self._kept = None
+
     def take(self, row: Row) -> None:
         """Write the lines of a row."""
+        if self._kept is None:
+            self._tell(row)
+            return
+        self._kept.append(row)
+        if len(self._kept) > MOST_KEPT:
+            self._tell_kept()
+
+    def _tell_kept(self) -> None:
+        for _ in self.loaded():
+            pass
+
+    def _tell(self, row: Row) -> None:
         if self._lines is None:
             if not of_log(row):
                 return
@@ -73,6 +100,7 @@ class LogSink(Sink):
         self._finish()
 
     def _finish(self, now: int | None = None) -> None:
+        self._tell_kept()
         if self._alarm is not None:
             self._alarm.cancel()
         if self._lines is not None:
@@ -107,8 +135,7 @@ def _logger(as_json: bool) -> Any:
 
 
 class _Stderr:
-    """A writer to file descriptor 2 itself: a replaced sys.stderr could lose lines in its buffer, and a missing one could end the server.
-    """
+    """A writer to file descriptor 2 itself: a replaced sys.stderr could lose lines in its buffer, and a missing one could end the server."""
 
     def msg(self, text: str) -> None:
         """Write one line to stderr."""

@@ -35,6 +35,25 @@ def test_text(capfd):
     assert capfd.readouterr().err == "    1.500 s info    group g: Empty -> Stable, generation 1, 1 member: because\n"
 
 
+def test_rows_are_kept_until_what_their_lines_import_is_loaded(capfd):
+    sink = LogSink("text")
+    sink.put_off()
+    sink.take(MOVED)
+    sink.take(MOVED)
+    assert capfd.readouterr().err == ""
+    assert sum(capfd.readouterr().err.count("\n") == 1 for _ in sink.loaded()) == 2, "a row in each step"
+    sink.take(MOVED)
+    assert "group g: Empty -> Stable" in capfd.readouterr().err
+
+
+def test_end_writes_the_rows_that_were_kept(capfd):
+    sink = LogSink("text")
+    sink.put_off()
+    sink.take(MOVED)
+    sink.end(MOVED.t)
+    assert "group g: Empty -> Stable" in capfd.readouterr().err
+
+
 def test_json(capfd):
     LogSink("json").take(MOVED)
     line = json.loads(capfd.readouterr().err)
@@ -72,6 +91,7 @@ def test_no_such_form():
 def test_structlog_is_loaded_with_the_first_line_only():
     code = (
         "import sys; from groupmock.watch.log import LogSink; from groupmock.journal.rows import NoteRow\n"
+        "late = LogSink('text'); late.put_off(); late.take(NoteRow(t=0, what='late')); assert 'structlog' not in sys.modules\n"
         "sink = LogSink('text'); sink.take(NoteRow(t=0, what='end')); assert 'structlog' not in sys.modules\n"
         "sink.take(NoteRow(t=0, what='x')); assert 'structlog' in sys.modules"
     )
