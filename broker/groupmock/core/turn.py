@@ -71,7 +71,7 @@ class Turn:
                 pass
 
     def begin_on_topics(self, steps: Callable[[Turn], Steps], elements: int) -> None:
-        """The same for a request to the controller; no other one is handled meanwhile."""
+        """Handle a request to the controller in the same way. Other such requests wait meanwhile."""
         self.begin_request(steps, elements, (CONTROLLER,), OF_CONTROLLER)
 
     def others_first(self, group_id: str) -> Iterable[None]:

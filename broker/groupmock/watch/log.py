@@ -135,7 +135,8 @@ def _logger(as_json: bool) -> Any:
 
 
 class _Stderr:
-    """A writer to file descriptor 2 itself: a replaced sys.stderr could lose lines in its buffer, and a missing one could end the server."""
+    """A writer to file descriptor 2 itself: a replaced sys.stderr could lose lines in its buffer, and a missing one could end the server.
+    """
 
     def msg(self, text: str) -> None:
         """Write one line to stderr."""

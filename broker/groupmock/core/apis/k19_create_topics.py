@@ -112,18 +112,18 @@ def _too_much(cluster: Cluster, asked: CreateTopicsRequest, wanted: list[Creatab
 
 
 class Shown:
-    """The configs of topics in one answer. Topics with equal configs have the same list, which is made and encoded once."""
+    """Makes the configs of the topics in one answer. Topics with equal configs share a list, which is made and encoded once."""
 
     def __init__(self, described: TopicConfigs) -> None:
         self._described = described
         self._lists: dict[tuple[tuple[str, str], ...], list[CreatableTopicConfigs]] = {}
 
     def of(self, settings: dict[str, str]) -> list[CreatableTopicConfigs]:
-        """Return those of a topic with these settings of its own."""
+        """Return the configs of a topic that sets these itself."""
         key = tuple(settings.items())
         known = self._lists.get(key)
         if known is None:
-            # Kafka shows a config as it was written here, and as it was read in DescribeConfigs:
+            # Kafka answers a config as it was written, and in DescribeConfigs as it was read:
             # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
             known = self._lists[key] = [
                 CreatableTopicConfigs(
@@ -145,10 +145,10 @@ def _result(
     try:
         plan = yield from _plan(cluster, wanted)
         if validate_only:
-            topic_id = cluster.environment.dice.uuid_bytes()  # Kafka's controller makes one up here too
+            topic_id = cluster.environment.dice.uuid_bytes()  # Kafka's controller draws an id here, too
         else:
             partitions = yield from topics.made_of(plan.replicas)
-            topics.check_name(wanted.name)  # once more, because a Metadata may have made topics since
+            topics.check_name(wanted.name)  # Checked again, because a Metadata may have created topics since
             topics.check_room(len(partitions))
             topic_id = topics.add_made(turn, wanted.name, partitions, plan.settings).topic_id
     except TopicRefused as trouble:

@@ -46,7 +46,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _answered(cluster: Cluster, request: Request, states: list[DeleteTopicState], wrong: list[DeletableTopicResult], turn: Turn) -> Steps:
-    """Delete what is not refused already, in `wrong`."""
+    """Delete the topics that are not refused in `wrong`."""
     bad = {(row.name, row.topic_id) for row in wrong}
     done: list[DeletableTopicResult] = []
     place = len(turn.out)  # Effects of the deletions of the last step come after the answer

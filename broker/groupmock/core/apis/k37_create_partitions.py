@@ -45,7 +45,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         turn.reply(request.ticket, CreatePartitionsResponse(results=late))
         return
     by_name = {topic.name: topic for topic in asked.topics}
-    wanted = [by_name[name] for name in java_order(seen, java_hash) if seen[name] == 1]  # Kafka goes through sets of names
+    wanted = [by_name[name] for name in java_order(seen, java_hash) if seen[name] == 1]  # Kafka iterates over sets of names
     often = TopicRefused(error_codes.INVALID_REQUEST, "Duplicate topic name.")
     results = [_refused(name, often) for name in java_order((name for name, times in seen.items() if times > 1), java_hash)]
     added = sum([max(topic.count - (cluster.topics.partitions(topic.name) or topic.count), 0) for topic in wanted])
@@ -64,7 +64,7 @@ def _answered(
     turn: Turn,
 ) -> Steps:
     """Grow those topics of the request that are `wanted`. `results`: the refusals there are already."""
-    place = len(turn.out)  # what follows from new partitions comes after the answer, as far as it is not done in an earlier step
+    place = len(turn.out)  # Effects of the new partitions of the last step come after the answer
     for topic in wanted:
         yield
         result = yield from _grow(cluster, topic, asked.validate_only, turn, excess)

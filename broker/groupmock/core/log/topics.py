@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 PARTITIONS_AT_ONCE: Final = AT_ONCE // 4
-"""So many are made in one step."""
+"""So many partitions are made in one step."""
 
 
 class Topic(msgspec.Struct, eq=False):
@@ -98,11 +98,11 @@ class Topics(TopicNews):
         return True
 
     def _there(self) -> Iterator[Topic]:
-        """Those that there are now, but for those that are gone when it is their turn."""
+        """Return the topics that exist now, without those that are deleted before their turn comes."""
         return (topic for topic in list(self._topics.values()) if self._topics.get(topic.name) is topic)
 
     def _aging(self, topics: Iterable[Topic]) -> Iterator[Aging]:
-        """Their logs, but for those to which nothing was written."""
+        """Return the logs of topics, without those to which nothing was written."""
         from .retention import Aging
 
         written = ((topic, each) for topic in topics for each in topic.partitions if each.segments.active is not None)
@@ -151,7 +151,7 @@ class Topics(TopicNews):
     def add_made(
         self, turn: Turn, name: str, partitions: list[Partition], settings: Mapping[str, str], topic_id: bytes | None = None
     ) -> Topic:
-        """The same of partitions that are made already."""
+        """Make a topic of checked configs and of partitions that `made_of` returned."""
         topic = Topic(
             name=name,
             topic_id=self._new_id() if topic_id is None else topic_id,
@@ -214,7 +214,7 @@ class Topics(TopicNews):
         self.extend(turn, topic, at_once(self.made_of(replicas, added.start)))
 
     def extend(self, turn: Turn, topic: Topic, partitions: list[Partition]) -> None:
-        """Add these partitions of `made_of`."""
+        """Add partitions that `made_of` returned."""
         first = len(topic.partitions)
         topic.partitions += partitions
         self._partition_count += len(partitions)
