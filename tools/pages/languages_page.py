@@ -16,44 +16,44 @@ INTRO: Final = f"""\
 {notice("languages")}
 # Test a consumer in Java, Node, Go or any other language
 
-groupmock is a server: a test in any language starts it as a process, points its consumers at the port, and says over HTTP what shall happen
-to them. Nothing of it is bound to Python but the installation: `pip install '.[control]'` in a checkout, or the
+groupmock is a server: a test in any language starts it as a process, points its consumers at the port, and steers their
+groups over HTTP. Only the installation needs Python: `pip install '.[control]'` in a checkout, or the
 [container image](https://github.com/groupmock/groupmock/tree/main/docker).
 
-Small services with their tests stand in [examples/](https://github.com/groupmock/groupmock/tree/main/examples): a second member, a crash,
-a commit that comes too late, a lost answer. Each language needs some 60 lines of its own to start the server and ask it, and its tests run
-in seconds.
+[examples/](https://github.com/groupmock/groupmock/tree/main/examples) has small services with their tests: a second
+member, a crash, a late commit, a lost answer. Each language needs some 60 lines to start the server and send requests
+to it, and its tests run in seconds.
 
 ## What every test does
 
-1. **Start once.** `groupmock serve --port 0 --control 0 --log off --topic orders:4` prints one line of JSON when it answers and nothing
-   else on stdout: `bootstrap` is what clients connect to, `control` the URL of the control API. End it with SIGTERM.
+1. **Start once.** `groupmock serve --port 0 --control 0 --log off --topic orders:4` prints one line of JSON when it is
+   ready and nothing else on stdout: `bootstrap` is the address for clients, `control` the URL of the control API. End it with SIGTERM.
 2. **Reset before each test.** `POST /v1/reset` forgets topics, groups, records, rules and rows; the topics of the command line come back.
    It closes every client's connection: stop the consumers of a test before the next begins.
-3. **Bring about.** Below.
-4. **Wait, never sleep.** A wait is answered at once when it is so already, else when it becomes so; with 408 after `timeout` seconds (10),
-   and the sentence says what was missing. Give the test itself more time than that.
-5. **When it fails, print the story**: `story` of `GET /v1/groups/NAME`, lines to read.
+3. **Cause an event.** The table below has the requests.
+4. **Wait, never sleep.** A wait returns as soon as its condition holds, or with 408 after `timeout` seconds (10) and a sentence about the
+   missing condition. Give the test itself more time than that.
+5. **If the test fails, print the story**: the lines in `story` of `GET /v1/groups/NAME`.
 
-| you want | ask |
+| you want | request |
 |---|---|
 | records in a topic | `POST /v1/topics/orders/records`, a record a line: `{{"value": "coffee", "partition": 0}}` |
 | to know that a group has settled | `GET /v1/groups/kitchen/wait?state=Stable&members=2` |
-| that every partition is given | `...&assignment=orders`: its answer says who has what |
-| that all was read and committed | `GET /v1/groups/kitchen/wait?lag=0` |
-| a crash, and no waiting for the session | `POST /v1/groups/kitchen/freeze`, `.../expire`, each with `{{"member": "anna"}}` |
-| a member put out of its group while it works | `POST /v1/groups/kitchen/expire` alone |
+| to know that every partition is assigned | `...&assignment=orders`: its response lists the partitions of each member |
+| to know that all records were read and committed | `GET /v1/groups/kitchen/wait?lag=0` |
+| a crash without a wait for the session | `POST /v1/groups/kitchen/freeze`, `.../expire`, each with `{{"member": "anna"}}` |
+| a member that is expelled while it works | `POST /v1/groups/kitchen/expire` alone |
 | a stale generation | `POST /v1/groups/kitchen/generation` |
 | an answer that is lost, late or an error | `POST /v1/faults` with a [rule](faults.md), then `GET /v1/faults/NAME/wait?hits=1` |
 | a coordinator that moves, a node that stops | `POST /v1/coordinators/move`, `POST /v1/nodes/1/stop` |
-| to know what a client sent and was told | `GET /v1/journal/wait?api=OffsetCommit&error=UNKNOWN_MEMBER_ID` |
+| to know what a client sent and received | `GET /v1/journal/wait?api=OffsetCommit&error=UNKNOWN_MEMBER_ID` |
 
-A member is named by its client id (where one member alone has it), its `group.instance.id` or its member id. Every route with its fields
-is in the [control API](../reference/control.md) and, for machines, at `/openapi.json`: generators of typed clients take it
+A member's name is its client id (if no other member has it), its `group.instance.id` or its member id. Every route with its fields
+is in the [control API](../reference/control.md) and, for programs, at `/openapi.json`, which generators of typed clients accept
 (`npx openapi-typescript $CONTROL/openapi.json -o groupmock.d.ts`). For a dozen calls a `get` and a `post` are enough.
 
-What a client does by itself takes its own time: set its heartbeat interval to 100 ms, so that it hears of a rebalance soon, and its request
-timeout to 1 s, so that it gives a lost answer up soon. The rest of its configuration is that of production.
+A client has timers of its own: set its heartbeat interval to 100 ms, so that it learns of a rebalance soon, and its request
+timeout to 1 s, so that it gives up a lost answer soon. Leave the rest of its configuration as in production.
 """
 FENCES: Final = {".java": "java", ".js": "js", ".go": "go", ".xml": "xml"}
 LANGUAGES: Final = {

