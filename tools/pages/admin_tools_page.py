@@ -30,7 +30,7 @@ def page(data: dict[str, list[Row]]) -> str:
         "",
         "kcat, Kafka's shell tools, the admin clients of kafka-python and sarama and a web UI (Kafka Viewer), call by call, against",
         "groupmock with the profile `kafka-4.3` and against Apache Kafka 4.3.0. A call works if the tool ends as it should and says",
-        f"what it should; the expectations are the same for both. {works} of {len(rows)} calls work here. What does not work needs an",
+        f"what it should; the expectations are the same for both. {works} of {len(rows)} calls work here. Calls that fail need an",
         "API that is not served ([APIs](../reference/apis.md)).",
         "",
         "    tests/interop/administer                 # all of them; `make docs` then writes this page",
