@@ -52,12 +52,12 @@ def _introduction(data: dict[str, Entry]) -> Iterator[str]:
     yield "situations of [`groupmock audit --drive`](../how-to/audit.md#drive-a-client) and judged by [every"
     yield "rule](../reference/audit-rules.md):"
     yield f"{len(data)} clients, {most} situations, {len(registered())} rules. `tests/interop/audit` records it again (in `make live` it is"
-    yield "the part `audit-table`). Where a minimal script shows how a rule is broken it is linked, and `make live` runs it."
+    yield "the part `audit-table`). The findings link minimal scripts that break a rule, and `make live` runs them."
     yield "`groupmock audit --drive --situations list` says what happens in each situation."
 
 
 def _matrix(data: dict[str, Entry]) -> Iterator[str]:
-    yield "A number: in so many situations the rule was broken (**error**, *warning*); `+`: kept wherever it was exercised; nothing: not"
+    yield "A number is that of the situations in which the rule was broken (**error**, *warning*); `+`: always kept; an empty cell: not"
     yield "exercised."
     yield ""
     codes = [code for code in registered() if any(_exercised(entry, code) for entry in data.values())]
@@ -65,7 +65,7 @@ def _matrix(data: dict[str, Entry]) -> Iterator[str]:
     yield from table(["rule", *data], rows)
     unused = [code for code in registered() if code not in codes]
     yield ""
-    yield f"Exercised by none of them: {', '.join(unused) or 'none'}."
+    yield f"No client exercised these rules: {', '.join(unused) or 'none'}."
 
 
 def _exercised(entry: Entry, code: str) -> bool:
@@ -83,10 +83,10 @@ def _sign(entry: Entry, code: str) -> str:
 
 
 def _broken(client: str, entry: Entry, known: dict[tuple[str, str], str]) -> Iterator[str]:
-    said = ", ".join(map(one_line, entry["clients"])) or "it says nothing of itself (KIP-511)"
+    said = ", ".join(map(one_line, entry["clients"])) or "none (KIP-511)"
     yield f"### {client}"
     yield ""
-    yield f"It calls itself: {said}. {entry['reached']} of {entry['situations']} situations reached. {entry['note']}".rstrip()
+    yield f"Its software name: {said}. {entry['reached']} of {entry['situations']} situations reached. {entry['note']}".rstrip()
     yield ""
     if not entry["broken"]:
         yield "Nothing."

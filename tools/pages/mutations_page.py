@@ -55,7 +55,7 @@ def page(data: dict[str, Any], mutations: Sequence[Mutation]) -> str:
     lines += [f"| `{each.name}` | {each.breaks} | {_tests(found[each.name])} |" for each in mutations if not each.in_core]
     lines += ["", "## Caught by one judge alone", ""]
     lines += [f"- `{each.name}`: {only}" for each in core if (only := _alone(found[each.name]))] or ["Nothing."]
-    lines += ["", "## Noticed by few unit tests", "", f"Where no more than {FEW} notice it, none of these may go.", ""]
+    lines += ["", "## Noticed by few unit tests", "", f"At most {FEW} unit tests notice each of these, so that they must stay.", ""]
     few = {each.name: [f"`{test}`" for test in found[each.name]["unit"]["rows"]] for each in noticed}
     lines += [f"- `{name}`: {', '.join(tests)}" for name, tests in few.items() if tests]
     lines += ["", "## What the golden corpus lets pass", ""]

@@ -27,12 +27,12 @@ def _page(reports: dict[str, Report]) -> Iterator[str]:
     yield notice("peers", "peers/*.json")
     yield "# Other servers, judged by the same rules"
     yield ""
-    yield "The reports are in `tools/records/peers`; `python -m tools.peers judge NAME` takes them."
-    yield "Each server was judged by the same exchanges, as the Kafka release in its line. A row is *unknown* where its situation could not"
-    yield "be brought about on that server (other settings, coordinators that cannot be moved, a group that could not be brought that far),"
-    yield "and *not applicable* where the server does not offer what the row is about. One difference breaks a row, be it an error code or"
-    yield "an echoed member id; the tables say which it was. On a server without an initial rebalance delay no first generation has two"
-    yield "members: rows that begin with one are unknown there."
+    yield "The reports are in `tools/records/peers`; `python -m tools.peers judge NAME` makes them."
+    yield "Each server was judged by the same exchanges, as the Kafka release in its line. A row is *unknown* if its situation could not"
+    yield "be provoked on that server (other settings, coordinators that cannot be moved, a group that did not reach the state), and *not"
+    yield "applicable* if the server does not support the subject of the row. One difference breaks a row, for instance an error code or"
+    yield "an echoed member id; the tables name it. On a server without an initial rebalance delay no first generation has two members:"
+    yield "rows that begin with such a generation are unknown there."
     yield ""
     yield f"| server | judged | as Kafka | rows {' | rows '.join(VERDICTS)} | dialogues kept of judged |"
     yield "|---" * (len(VERDICTS) + 4) + "|"
@@ -64,7 +64,7 @@ def _broken(name: str, report: Report) -> Iterator[str]:
     refused = [each.name for each in report.exchanges if each.broken and any("26 seen" in problem for problem in each.broken.problems)]
     died = sorted({each.name.partition("[")[0] for each in report.exchanges if each.detail == DIED})
     yield ""
-    yield f"Beside these, {others} rows of the decision tables and the findings are broken."
+    yield f"Another {others} rows of the decision tables and the findings are broken."
     if refused and MIN_SESSION in report.broker.settings and MIN_SESSION not in report.broker.measured:
         counted = report.broker.settings[MIN_SESSION]
         yield f"{len(refused)} dialogues broke on error 26: a minimum session above the {counted} ms that the judge counted on."
