@@ -43,31 +43,31 @@ def declarations(declaring: type[msgspec.Struct]) -> Iterator[tuple[str, type, D
 
 class Quirks(msgspec.Struct, frozen=True):
     """Differences between releases, one named flag per row of docs/kafka/releases.md. All false is groupmock's own profile: Kafka 4.3.0
-    without the flags that 4.3.0 has (two of them make large or sloppy test groups hang, one leaves a client waiting). The comment behind
-    a flag says which releases have it."""
+    without the flags that 4.3.0 has (two of them make large or sloppy test groups hang, one leaves a client waiting). The comment of a
+    flag names the releases that have it."""
 
     # Join and sync phase
-    malformed_subscription_hangs: bool = False  # 4.3 3.9: a broken Subscription or a protocol listed twice keeps the phase from ending
+    malformed_subscription_hangs: bool = False  # 4.3 3.9: a malformed Subscription, or a protocol listed twice, keeps the phase from ending
     group_record_limit: bool = False  # 4.3 3.9: a group record (or commit) above message.max.bytes is refused
-    failing_join_unanswered: bool = False  # 3.9: ... a phase that failed once is never looked at again: nobody gets an answer
+    failing_join_unanswered: bool = False  # 3.9: a join phase that failed once is never completed, and no member gets an answer
     new_member_at_generation_zero: bool = False  # 3.9: only a group that never had a generation extends the initial delay
     expiry_keeps_initial_delay: bool = False  # 3.9: an expiry never cuts the initial delay short
-    sync_renews_session: bool = False  # 3.9: SyncGroup in Stable re-arms the session
+    sync_renews_session: bool = False  # 3.9: SyncGroup in Stable renews the session
     sync_before_first_generation_inconsistent: bool = False  # 3.9: SyncGroup v5 in the initial delay of a new group: 23, not 27
     refused_member_ends_phase: bool = False  # 3.9: a member refused with 81 lets the phase end if all others are parked
-    failing_phase_replaces_refusal: bool = False  # 3.9: if the phase that a refusal with 81 would end fails, the refused one gets -1
-    refused_reservation_ends_phase: bool = False  # 3.9: so does a reserved id
-    scala_vote_order: bool = False  # 3.9: ties of the protocol vote fall by Scala's hash order
-    scala_member_order: bool = False  # 3.9: leader's list, DescribeGroups and next leader by Scala's hash order
+    failing_phase_replaces_refusal: bool = False  # 3.9: if the phase that a refusal with 81 would end fails, the answer is -1 instead
+    refused_reservation_ends_phase: bool = False  # 3.9: a reserved id refused with 81 does so as well
+    scala_vote_order: bool = False  # 3.9: ties of the protocol vote are decided by Scala's hash order
+    scala_member_order: bool = False  # 3.9: leader's list, DescribeGroups and next leader are in Scala's hash order
 
     # Ids and leaving
-    replacement_stays_new: bool = False  # 3.9: who replaces a static member before its first answer may expire while its join waits
+    replacement_stays_new: bool = False  # 3.9: the replacement of a static member that had no answer yet may expire while its join waits
     replacement_answered_at_once: bool = False  # 3.9: a static member that replaces itself in Stable does not wait for the group record
-    leaves_one_by_one: bool = False  # 3.9: the group looks at itself after each entry of a LeaveGroup, which may end a join phase
-    leaving_reservation_starts_nothing: bool = False  # 3.9: a reserved id that leaves starts no rebalance
+    leaves_one_by_one: bool = False  # 3.9: the group reacts after each entry of a LeaveGroup, which may end a join phase
+    leaving_reservation_starts_nothing: bool = False  # 3.9: the leave of a reserved id starts no rebalance
 
     # The log: creation, load and unload
-    empty_group_not_recorded: bool = False  # 3.9: a group that only has reservations is in memory only
+    empty_group_not_recorded: bool = False  # 3.9: a group that only has reserved ids is in memory only
     refused_join_echoes_id: bool = False  # 3.9: JoinGroup 14 / 16 echoes the member id
     sync_while_loading_rebalances: bool = False  # 3.9: SyncGroup while loading: 27, not 14
     list_while_loading_shows_groups: bool = False  # 3.9: ListGroups while loading: 14 and the groups known so far
@@ -76,10 +76,10 @@ class Quirks(msgspec.Struct, frozen=True):
     commit_to_unknown_group_is_illegal_generation: bool = False  # 3.9: OffsetCommit v9 of an unknown group with a generation: 22, not 69
     duplicates_answered_once: bool = False  # 3.9: OffsetCommit / OffsetFetch answer a partition once, in the order of Scala's maps
     large_commit_invalid_size: bool = False  # 3.9: a commit above message.max.bytes: 28, not -1
-    fetch_v1_hides_group_errors: bool = False  # 3.9: OffsetFetch v1 with a group error: no topics and no code
+    fetch_v1_hides_group_errors: bool = False  # 3.9: OffsetFetch v1 with a group error has no topics and no code
     fetch_without_groups_hangs: bool = False  # 3.9: OffsetFetch v8+ without groups is never answered
     last_offset_deletes_group: bool = False  # 3.9: OffsetDelete of the last offset of an Empty group deletes the group
-    deleted_topic_ends_idle_groups: bool = False  # 3.9: with any topic every Empty group without offsets goes
+    deleted_topic_ends_idle_groups: bool = False  # 3.9: the deletion of any topic deletes every Empty group without offsets
 
     # Admin
     assignment_described_in_stable_only: bool = False  # 3.9: DescribeGroups shows assignments in Stable only
@@ -87,29 +87,29 @@ class Quirks(msgspec.Struct, frozen=True):
     groups_listed_from_one_map: bool = False  # 3.9: ListGroups has the order of one map of groups, not of one per offsets partition
     groups_answered_as_asked: bool = False  # 3.9: DescribeGroups answers in request order, not by offsets partition
     no_group_configs: bool = False  # 3.9: groups are no config resource (32); authorized_operations "all" is 328, not 3400
-    share_coordinator_unchecked: bool = False  # 3.9: FindCoordinator v6 key type 2: 15 whatever the key
+    share_coordinator_unchecked: bool = False  # 3.9: FindCoordinator v6 with key type 2 answers 15 for every key
 
     # Data plane and topics
     list_offsets_in_order: bool = False  # 3.9: ListOffsets answers row by row as asked, also partitions listed twice
-    produce_by_name_only: bool = False  # 3.9: rows of a Produce answer are ordered by names, later by topic ids too
-    metadata_rows_in_a_set: bool = False  # 3.9: the partitions of a topic in Metadata come in the order of a hash set of rows
+    produce_by_name_only: bool = False  # 3.9: rows of a Produce answer are ordered by names, later by topic ids as well
+    metadata_rows_in_a_set: bool = False  # 3.9: the partitions of a topic in Metadata are in the order of a hash set of rows
     failed_fetch_without_records: bool = False  # 3.9: rows of a Fetch that failed as a whole have null records
     min_insync_replicas_pinned: bool = False  # 4.3: eligible leader replicas make min.insync.replicas=1 a config of the cluster
-    no_cordoned_log_dirs: bool = False  # 3.9: the text about too large a replication factor speaks of brokers only
-    topic_configs_before_4: bool = False  # 3.9: message.format.version and its like are there, segments may be tiny
+    no_cordoned_log_dirs: bool = False  # 3.9: the error text for too large a replication factor mentions brokers only
+    topic_configs_before_4: bool = False  # 3.9: old configs such as message.format.version exist, and segments may be tiny
     repeated_alteration_unanswered: bool = False  # 4.3: AlterConfigs with a resource listed twice is never answered
-    features_updated_one_by_one: bool = False  # 3.9: UpdateFeatures refuses single features, in other words (later: all or none)
-    transactional_commit_to_unknown_group_is_unknown_member: bool = False  # 3.9: TxnOffsetCommit of a generation, no group: 25, not 22
-    start_of_transaction_stays: bool = False  # 3.9: DescribeTransactions after InitProducerId tells when the last transaction began
-    fenced_epoch_forgotten: bool = False  # 3.9: who was fenced by an abort cannot go on with InitProducerId: 90 (later: KIP-890)
-    old_offset_values: bool = False  # 3.9: offsets of transactions stand in __consumer_offsets as values of version 3, not 4
-    stable_offset_within_log: bool = False  # 3.9: with a log cut amid a batch of an open transaction it is stable up to its start
-    committed_fetch_goes_by_its_own_offset: bool = False  # 3.9: ... at once; later within the open batch it waits
+    features_updated_one_by_one: bool = False  # 3.9: UpdateFeatures refuses single features, with other texts (later: all or none)
+    transactional_commit_to_unknown_group_is_unknown_member: bool = False  # 3.9: TxnOffsetCommit with a generation, no group: 25, not 22
+    start_of_transaction_stays: bool = False  # 3.9: DescribeTransactions after InitProducerId shows the start of the last transaction
+    fenced_epoch_forgotten: bool = False  # 3.9: after an abort fenced it, a producer gets 90 from InitProducerId (later: KIP-890)
+    old_offset_values: bool = False  # 3.9: offsets of transactions are values of version 3 in __consumer_offsets, not 4
+    stable_offset_within_log: bool = False  # 3.9: a log truncated inside a batch of an open transaction is stable up to its start
+    committed_fetch_goes_by_its_own_offset: bool = False  # 3.9: ... and a committed fetch inside it is answered at once; later it waits
     coordinator_asked_first: bool = False  # 3.9: the coordinator of a transactional batch is asked before the epochs that the log has seen
-    any_epoch_is_amid_its_transaction: bool = False  # 3.9: ... and not at all while one of that producer is open there, of any epoch
-    refused_commit_drops_pending: bool = False  # 3.9: what a log refuses of TxnOffsetCommit takes what was pending there along
-    described_partitions_in_a_scala_set: bool = False  # 3.9: DescribeTransactions has partitions in the order of Scala's hash set
-    refused_transactional_commit_makes_group: bool = False  # 3.9: there is an Empty group afterwards
+    any_epoch_is_amid_its_transaction: bool = False  # 3.9: ... and not at all while the producer has an open transaction of any epoch
+    refused_commit_drops_pending: bool = False  # 3.9: a refused TxnOffsetCommit also drops the pending offset of the partition
+    described_partitions_in_a_scala_set: bool = False  # 3.9: DescribeTransactions lists partitions in the order of Scala's hash set
+    refused_transactional_commit_makes_group: bool = False  # 3.9: a refused TxnOffsetCommit leaves an Empty group
     producer_checked_before_busy: bool = False  # 3.9: AddPartitionsToTxn, AddOffsetsToTxn: 49 and 90 before 51
     old_produce_closes: bool = False  # 4.3: Produce v0-v2 are advertised (librdkafka looks for them) but close the connection
 
@@ -135,7 +135,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = "classic,consumer,streams"
     group_consumer_session_timeout_ms: Annotated[
-        int, setting("group.consumer.session.timeout.ms", "how long a member of a consumer group is missed before it is removed", 1)
+        int, setting("group.consumer.session.timeout.ms", "how long a member of a consumer group may be silent before it is removed", 1)
     ] = 45_000
     group_consumer_heartbeat_interval_ms: Annotated[
         int, setting("group.consumer.heartbeat.interval.ms", "how often members of consumer groups are told to send heartbeats", 1)
@@ -145,19 +145,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = 1_000
     group_consumer_max_size: Annotated[int, setting("group.consumer.max.size", "most members one consumer group may have", 1)] = INT_MAX
     group_consumer_assignors: Annotated[
-        str, setting("group.consumer.assignors", "assignors of consumer groups, the first for who names none: uniform, range")
+        str, setting("group.consumer.assignors", "assignors of consumer groups; groups that name none use the first: uniform, range")
     ] = "uniform,range"
     group_consumer_migration_policy: Annotated[
         str,
         setting(
             "group.consumer.migration.policy",
-            "may a classic group become a consumer group while it has members (upgrade), and the other way round (downgrade)?",
+            "whether a classic group with members may become a consumer group (upgrade), and a consumer group a classic one (downgrade)",
             choices=("bidirectional", "upgrade", "downgrade", "disabled"),
         ),
     ] = "bidirectional"
     group_consumer_regex_refresh_interval_ms: Annotated[
         int,
-        setting("group.consumer.regex.refresh.interval.ms", "how old what a subscription's regular expression matched may get", 10_000),
+        setting("group.consumer.regex.refresh.interval.ms", "how long the matches of a regular expression are valid", 10_000),
     ] = 600_000
     offset_metadata_max_bytes: Annotated[
         int, setting("offset.metadata.max.bytes", "longest metadata of one commit, in UTF-16 units", 0)
@@ -166,7 +166,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         10080
     )
     offsets_retention_check_interval_ms: Annotated[
-        int, setting("offsets.retention.check.interval.ms", "how often expired offsets and empty groups are swept", 1)
+        int, setting("offsets.retention.check.interval.ms", "how often expired offsets and empty groups are removed", 1)
     ] = 600_000
     offsets_topic_num_partitions: Annotated[
         int, setting("offsets.topic.num.partitions", "partitions of __consumer_offsets: groups are placed by hash", 1)
@@ -174,7 +174,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     num_partitions: Annotated[int, setting("num.partitions", "partitions of an auto-created topic", 1)] = 1
     default_replication_factor: Annotated[int, setting("default.replication.factor", "replicas of an auto-created topic", 1)] = 1
     auto_create_topics_enable: Annotated[bool, setting("auto.create.topics.enable", "create a topic that a client asks for")] = True
-    message_max_bytes: Annotated[int, setting("message.max.bytes", "largest record batch a topic takes", 0)] = 1_048_588
+    message_max_bytes: Annotated[int, setting("message.max.bytes", "largest record batch that a topic accepts", 0)] = 1_048_588
     log_retention_bytes: Annotated[
         int,
         setting(
@@ -186,16 +186,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = 64 * 1024 * 1024
     log_retention_ms: Annotated[
         int,
-        setting("log.retention.ms", "how old records get before their segment goes (-1: any age)", -1, LONG_MAX),
+        setting("log.retention.ms", "how old records may be before their segment is deleted (-1: any age)", -1, LONG_MAX),
     ] = 604_800_000
     log_retention_check_interval_ms: Annotated[
-        int, setting("log.retention.check.interval.ms", "how often segments that are too old are looked for", 1)
+        int, setting("log.retention.check.interval.ms", "how often the broker looks for segments that are too old", 1)
     ] = 300_000
     replica_selector_class: Annotated[
         str,
         setting(
             "replica.selector.class",
-            "who chooses the replica that a consumer fetches from (KIP-392): nothing: the leader, or one in the consumer's rack",
+            "class that selects the replica for a consumer's fetches (KIP-392); empty: always the leader",
             choices=(
                 "",
                 "org.apache.kafka.common.replica.LeaderSelector",
@@ -211,7 +211,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         str,
         setting(
             "log.message.timestamp.type",
-            "whose clock stamps records: CreateTime (the producer's) or LogAppendTime (the broker's)",
+            "the clock of record timestamps: CreateTime (the producer's) or LogAppendTime (the broker's)",
             choices=("CreateTime", "LogAppendTime"),
         ),
     ] = "CreateTime"
@@ -222,21 +222,21 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int, setting("log.message.timestamp.after.max.ms", "how far a record's timestamp may lie in the future", 0, LONG_MAX)
     ] = 3_600_000
     producer_id_expiration_ms: Annotated[
-        int, setting("producer.id.expiration.ms", "how long a partition remembers an idempotent producer that writes nothing", 1)
+        int, setting("producer.id.expiration.ms", "how long a partition remembers an idempotent producer without writes", 1)
     ] = 86_400_000
     transactions_enable: Annotated[
         bool,
         setting(
             "groupmock.transactions.enable",
-            "serve transactional producers; false: their ids are refused (53), as by a broker on which nobody may write with them",
+            "serve transactional producers; false: their ids are refused (53), as by a broker that forbids transactional writes",
         ),
     ] = True
     transaction_version: Annotated[
         int,
         setting(
             "groupmock.transaction.version",
-            "level of the feature transaction.version that a cluster begins with, where its release knows it (4.3): "
-            "2: clients speak as new ones (KIP-890); 1, 0: as a cluster has that was upgraded without it",
+            "level of the feature transaction.version at the start of a cluster, if its release has the feature (4.3): "
+            "2: clients use the new protocol (KIP-890); 1 or 0: as in a cluster that was upgraded without it",
             0,
             2,
         ),
@@ -245,7 +245,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int,
         setting(
             "groupmock.transaction.markers.delay.ms",
-            "how long after its end was decided the markers of a transaction are written: who goes on meanwhile is told 51",
+            "delay between the decision about a transaction's end and its markers; producers that go on meanwhile get 51",
             0,
         ),
     ] = 0
@@ -255,30 +255,30 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     transaction_abort_cleanup_interval_ms: Annotated[
         int,
         setting(
-            "transaction.abort.timed.out.transaction.cleanup.interval.ms", "how often transactions that are open too long are looked for", 1
+            "transaction.abort.timed.out.transaction.cleanup.interval.ms", "how often transactions beyond their timeout are aborted", 1
         ),
     ] = 10_000
     transactional_id_expiration_ms: Annotated[
-        int, setting("transactional.id.expiration.ms", "how long a transactional id that nobody uses is remembered", 1)
+        int, setting("transactional.id.expiration.ms", "how long an unused transactional id is remembered", 1)
     ] = 604_800_000
     transactional_id_cleanup_interval_ms: Annotated[
         int,
         setting(
-            "transaction.remove.expired.transaction.cleanup.interval.ms", "how often transactional ids that nobody uses are looked for", 1
+            "transaction.remove.expired.transaction.cleanup.interval.ms", "how often the broker looks for unused transactional ids", 1
         ),
     ] = 3_600_000
     transaction_partition_verification_enable: Annotated[
         bool,
         setting(
             "transaction.partition.verification.enable",
-            "a transactional batch is taken only into a partition that was added to its transaction (KIP-890); else into any",
+            "accept a transactional batch only in a partition that was added to its transaction (KIP-890)",
         ),
     ] = True
     fetch_answer_max_bytes: Annotated[
         int,
         setting(
             "groupmock.fetch.answer.max.bytes",
-            "most bytes of records in one fetch answer where fetch.max.bytes allows more: an answer is in memory three times",
+            "most bytes of records in one fetch answer, even if fetch.max.bytes allows more: an answer is in memory three times",
             1024,
         ),
     ] = 8_388_608
@@ -286,7 +286,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int,
         setting(
             "groupmock.request.max.decompressed.bytes",
-            "most bytes that compressed records become for one request; a Produce that brings more is told 10 (MESSAGE_TOO_LARGE)",
+            "most bytes to which one request's records may be unpacked; a Produce with more gets 10 (MESSAGE_TOO_LARGE)",
             1,
         ),
     ] = 8_388_608
@@ -294,7 +294,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         bool,
         setting(
             "groupmock.compression.open",
-            "records compressed by snappy, lz4 or zstd are opened where Kafka opens them (keys, times, counts); by default so where "
+            "unpack records compressed by snappy, lz4 or zstd where Kafka does (keys, times, counts); the default is true if "
             "groupmock[compression] is installed",
         ),
     ] = False
@@ -302,7 +302,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int,
         setting(
             "groupmock.request.max.records",
-            f"most records that are looked at for one request; one that is opened (times, keys) counts {OPENED} times, "
+            f"most records that are read for one request; one that is decoded (times, keys) counts {OPENED} times, "
             f"one of the formats before Kafka 0.11 {CONVERTED} times",
             CONVERTED,
         ),
@@ -311,7 +311,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int,
         setting(
             "groupmock.request.max.work",
-            "most work that one request may cause, in units of about a microsecond; more is closed, or refused as Kafka does",
+            "most work that one request may cause, in units of about a microsecond; more is refused, or closes the connection",
             1,
         ),
     ] = 50_000
@@ -319,18 +319,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int,
         setting(
             "groupmock.answer.max.bytes",
-            "most bytes of stored names, metadata and assignments in one answer; who asks for more is closed (records: fetch.max.bytes)",
+            "most bytes of stored names, metadata and assignments in one answer; more closes the connection (records: fetch.max.bytes)",
             1,
         ),
     ] = 8 * 1024 * 1024
     member_max_protocols: Annotated[
-        int, setting("groupmock.member.max.protocols", "most protocols that one member may list; who lists more is closed", 1)
+        int, setting("groupmock.member.max.protocols", "most protocols that one member may list; more close its connection", 1)
     ] = 100
     group_max_bytes: Annotated[
-        int, setting("groupmock.group.max.bytes", "most bytes of metadata of all members of one group; who brings more is closed", 65_536)
+        int, setting("groupmock.group.max.bytes", "most bytes of metadata of all members of one group; more close the connection", 65_536)
     ] = 16 * 1024 * 1024
     cluster_max_partitions: Annotated[
-        int, setting("groupmock.cluster.max.partitions", "most partitions of all topics together; no further ones are made (44)", 1)
+        int, setting("groupmock.cluster.max.partitions", "most partitions of all topics together; further ones are refused (44)", 1)
     ] = 12_000
     cluster_max_transactional_ids: Annotated[
         int,
@@ -340,13 +340,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int,
         setting(
             "groupmock.cluster.max.transaction.partitions",
-            "most partitions of all transactions together that are open or without markers; no further ones are added (44)",
+            "most partitions of all transactions that are open or without markers; further ones are refused (44)",
             1,
         ),
     ] = 25_000
     transaction_max_partitions: Annotated[
         int,
-        setting("groupmock.transaction.max.partitions", "most partitions that one transaction may have; no further ones are added (44)", 1),
+        setting("groupmock.transaction.max.partitions", "most partitions that one transaction may have; further ones are refused (44)", 1),
     ] = 1_000
     quirks: Quirks = Quirks()
 

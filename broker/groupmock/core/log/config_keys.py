@@ -164,7 +164,7 @@ TOPIC_CONFIGS: Final = {
             str(LONG_MAX),
             "log.cleaner.max.compaction.lag.ms",
             at_least(1),
-            "Longest a record may stay uncompacted.",
+            "Longest time that a record may stay uncompacted.",
         ),
         # 1 MiB plus the 12 bytes in front of a batch that its length does not count (Records.LOG_OVERHEAD)
         ConfigKey("max.message.bytes", INT, "1048588", "message.max.bytes", at_least(0), "Largest record batch the topic takes."),
@@ -190,7 +190,7 @@ TOPIC_CONFIGS: Final = {
             "CreateTime",
             "log.message.timestamp.type",
             one_of("CreateTime", "LogAppendTime"),
-            "Whose clock stamps records: the producer's or the broker's.",
+            "The clock of record timestamps: the producer's or the broker's.",
         ),
         ConfigKey(
             "min.cleanable.dirty.ratio",
@@ -214,7 +214,7 @@ TOPIC_CONFIGS: Final = {
             "1",
             "min.insync.replicas",
             at_least(1),
-            "Replicas that must be in sync for acks=all; here all always are.",
+            "Replicas that must be in sync for acks=all.",
         ),
         ConfigKey("preallocate", BOOLEAN, "false", "log.preallocate", fine, "Allocate a segment's file ahead."),
         ConfigKey("remote.log.copy.disable", BOOLEAN, "false", None, fine, "Stop copying to tiered storage."),
@@ -234,7 +234,7 @@ TOPIC_CONFIGS: Final = {
             "604800000",
             "log.retention.ms",
             at_least(-1),
-            "Age at which records are dropped. Kept and returned; groupmock drops by bytes only.",
+            "Age at which records are deleted, by whole segments; -1: any age.",
         ),
         ConfigKey("segment.bytes", INT, "1073741824", "log.segment.bytes", at_least(1048576), "Size of one segment file."),
         ConfigKey("segment.index.bytes", INT, "10485760", "log.index.size.max.bytes", at_least(4), "Size of a segment's offset index."),
@@ -246,7 +246,7 @@ TOPIC_CONFIGS: Final = {
             "false",
             "unclean.leader.election.enable",
             fine,
-            "May a replica that is not in sync lead?",
+            "Whether a replica that is not in sync may lead.",
         ),
     )
 }
