@@ -72,7 +72,7 @@ class DriverLink:
         return APIS[api[0]].response.decode(api[1], self.kept.data[RESPONSE_HEADER:])
 
 
-# # There is no event loop to yield to. A build before 0.2 has one of the two settings.
+# There is no event loop to yield to. A build before 0.2 has one of the two settings.
 NO_SLICES = Limits(**{name: 2**31 - 1 for name in ("replies_slice_us", "requests_slice_us") if name in Limits.__struct_fields__})
 
 

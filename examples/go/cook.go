@@ -1,4 +1,4 @@
-// Package kitchen is a service that cooks what is ordered.
+// Package kitchen is a service that cooks orders.
 package kitchen
 
 import (
@@ -36,7 +36,7 @@ func Cook(ctx context.Context, recipe func(dish string), options ...kgo.Opt) err
 	}
 }
 
-// late says whether the group went on without us: whoever has the partition by then cooks the order again, and franz-go joins again.
+// late says whether the group went on without us: the partition's new owner cooks the order again, and franz-go joins again.
 func late(err error) bool {
 	return errors.Is(err, kerr.UnknownMemberID) || errors.Is(err, kerr.IllegalGeneration) || errors.Is(err, kerr.RebalanceInProgress) ||
 		errors.Is(err, context.Canceled)

@@ -13,7 +13,7 @@ import (
 // fields are a JSON object.
 type fields map[string]any
 
-// group is what the tests read of a group's view.
+// group has the fields of a group's view that the tests read.
 type group struct {
 	Members []struct {
 		Assignment map[string][]int
@@ -52,7 +52,7 @@ func TestAnOrderOfACookThatCrashedIsCookedAgain(t *testing.T) {
 	order(t, "coffee")
 	expect(t, begun, "coffee")
 
-	// Nothing is heard of the process any more, and its session of 45 s is over now instead of in 45 s.
+	// The process sends nothing any more, and its session of 45 s ends now instead of in 45 s.
 	post(t, "/v1/groups/kitchen/freeze", fields{"member": "anna"})
 	post(t, "/v1/groups/kitchen/expire", fields{"member": "anna"})
 	start(t, "ben", func(dish string) { cooked <- dish })
@@ -124,7 +124,7 @@ func start(t *testing.T, name string, recipe func(dish string)) {
 	})
 }
 
-// order orders one dish on each partition in turn.
+// order produces one order to each partition in turn.
 func order(t *testing.T, dishes ...string) {
 	t.Helper()
 	for number, dish := range dishes {

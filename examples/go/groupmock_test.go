@@ -16,7 +16,7 @@ import (
 var groupmock struct{ Bootstrap, Control string }
 
 func TestMain(m *testing.M) {
-	// $GROUPMOCK may say where it is here: "/opt/venv/bin/groupmock", "python3 -m groupmock".
+	// $GROUPMOCK may name the command, here: "/opt/venv/bin/groupmock", "python3 -m groupmock".
 	program := strings.Fields(os.Getenv("GROUPMOCK"))
 	if len(program) == 0 {
 		program = []string{"groupmock"}
@@ -61,13 +61,13 @@ func fresh(t *testing.T) {
 	})
 }
 
-// get asks the control API; the test fails with its sentence when it refuses.
+// get reads from the control API. If the API refuses, the test fails with its error.
 func get(t *testing.T, path string, answer any) {
 	t.Helper()
 	ask(t, "GET", path, nil, answer)
 }
 
-// post tells the control API, in JSON or lines of it.
+// post sends JSON or JSON Lines to the control API.
 func post(t *testing.T, path string, lines ...any) {
 	t.Helper()
 	var body bytes.Buffer

@@ -178,7 +178,7 @@ def _rule(dice: random.Random) -> dict[str, Any]:
     return {"when": {"api": api, **when}, "do": do, **rest}
 
 
-# # -- Playing.
+# -- Playing
 
 
 class Play:

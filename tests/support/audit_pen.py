@@ -74,7 +74,7 @@ class Line:
         """Write the end of the connection."""
         self.pen.write(CloseRow(t=self.pen.t, connection=self.number, by=by, reason="done"))
 
-    # # -- The requests of members.
+    # -- The requests of members
 
     def join(
         self, member: str, group: str = "g", instance: str | None = None, session_ms: int = 10_000, sent_ms_ago: float = 0

@@ -57,7 +57,7 @@ class ConsumerMachine(RuleBasedStateMachine):
         self.clients: dict[str, Client] = {}
         self.sizes = 6
 
-    # # -- The actions of members.
+    # -- The actions of members
 
     @rule(name=st.sampled_from(NAMES), subscription=st.sampled_from(SUBSCRIPTIONS))
     def comes(self, name: str, subscription: tuple[str, ...]) -> None:
@@ -93,7 +93,7 @@ class ConsumerMachine(RuleBasedStateMachine):
             self._drop(client)
             self._beat(client, lost=False)
 
-    # # -- The events around them.
+    # -- The events around them
 
     @rule(seconds=st.sampled_from((1, 4, 9)))
     def time_passes(self, seconds: int) -> None:
@@ -112,7 +112,7 @@ class ConsumerMachine(RuleBasedStateMachine):
         else:
             self.world.topic("later", 2)
 
-    # # -- One heartbeat.
+    # -- One heartbeat
 
     def _beat(self, client: Client, lost: bool) -> None:
         joins = client.epoch == 0
@@ -139,7 +139,7 @@ class ConsumerMachine(RuleBasedStateMachine):
     def _drop(self, client: Client) -> None:
         client.epoch, client.owned, client.told, client.says_all = 0, frozenset(), frozenset(), True
 
-    # # -- The invariants.
+    # -- The invariants
 
     @invariant()
     def nothing_is_in_two_hands(self) -> None:

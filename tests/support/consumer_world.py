@@ -37,7 +37,7 @@ class ConsumerWorld(LogWorld):
             self.topic("u", 2)
         self.epochs: dict[str, int] = {}
 
-    # # -- Heartbeats.
+    # -- Heartbeats
 
     def raw(self, version: int = 1, *, client: str | None = "c", **fields: Any) -> Any:
         """Return the whole answer to a heartbeat; by default of group "g" and member "A"."""
@@ -81,7 +81,7 @@ class ConsumerWorld(LogWorld):
         """The node that coordinates the group."""
         return self.cluster.groups.hosting.node_of("g") or 1
 
-    # # -- Views of the group.
+    # -- Views of the group
 
     @property
     def group(self) -> ConsumerGroup | None:
@@ -110,7 +110,7 @@ class ConsumerWorld(LogWorld):
         member = self.member(member_id)
         return member.member_epoch, self._parts(member.assignment), self._parts(member.target_assignment)
 
-    # # -- Offsets.
+    # -- Offsets
 
     def commit(
         self, member: str = "", epoch: int = -1, partition: int = 0, *, version: int = 9, topic: str = "t", metadata: str | None = None

@@ -141,7 +141,7 @@ class World:
         """The run time in ms."""
         return int(self.rig.now_ms)
 
-    # # -- Driving.
+    # -- Driving
 
     def send(
         self, message: Message, key: int, version: int | None = None, *, node: int = 1, client: str | None = "c", host: str = "/10.0.0.7"
@@ -162,7 +162,7 @@ class World:
         """Fire the timers that are due now."""
         self.sleep(0)
 
-    # # -- Views.
+    # -- Views
 
     def group(self, group_id: str = "g") -> ClassicGroup:
         """Return the group; AssertionError if it does not exist."""
@@ -195,7 +195,7 @@ class World:
         """Return the timers that had an effect."""
         return [(one.timer, one.subject) for one in self.rig.of(TimerFired)]
 
-    # # -- The group APIs in short.
+    # -- The group APIs in short
 
     def join(
         self,

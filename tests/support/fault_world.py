@@ -158,7 +158,7 @@ class World:
         request, applied = getattr(self, f"_k{key:02}")(version, group, member_id, generation, instance)
         return Occasion(key, version, group, wire, request, applied, member_id)
 
-    # # The steps of a group to that state.
+    # The steps of a group to that state.
 
     def _join(self, wire: Wire, group: str, instance: str | None) -> tuple[str, int]:
         protocols = [JoinGroupRequestProtocol(name="range", metadata=b"\0\0\0\0\0\0")]
@@ -191,7 +191,7 @@ class World:
     def _group(self, group: str) -> Any:
         return self.broker.groups.get(group)
 
-    # # The request of each API.
+    # The request of each API.
 
     def _k08(self, version: int, group: str, member_id: str, generation: int, instance: str | None) -> Any:
         request = self._commit_request(version, group, member_id, generation)

@@ -56,7 +56,7 @@ class Unrepeated(Exception):
     """The last case holds when it is tried again, so a file of it would be no test."""
 
 
-# # -- Writing.
+# -- Writing
 
 
 def write(folder: Path, shown: Shown, about: dict[str, Any]) -> Path:
@@ -118,7 +118,7 @@ def _without_runs(case: Case, size: int) -> Iterator[Case]:
         yield {**case, "steps": [*steps[:start], *steps[start + size :]]}
 
 
-# # -- Reading.
+# -- Reading
 
 
 def replay(text: str, properties: dict[str, Property]) -> None:
@@ -129,7 +129,7 @@ def replay(text: str, properties: dict[str, Property]) -> None:
     asked.holds(find["case"])
 
 
-# # -- Bytes in a case.
+# -- Bytes in a case
 
 
 def packed(data: bytes | None) -> str | None:

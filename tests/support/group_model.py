@@ -84,7 +84,7 @@ class GroupModel:
             for at in range(8)
         ]
 
-    # # -- The actions.
+    # -- The actions
 
     def join(self, who: int, version: int) -> None:
         """Send a JoinGroup with the client's id (none at first). A reserved id is used at the next join."""
@@ -206,7 +206,7 @@ class GroupModel:
         assert told.group_state == ("Dead" if group is None else str(group.state))
         assert {one.member_id for one in told.members} == set(() if group is None else group.members)
 
-    # # -- The reactions of clients to answers.
+    # -- The reactions of clients to answers
 
     def _waits(self, client: Client, asked: Ask) -> None:
         client.waits = asked
@@ -243,7 +243,7 @@ class GroupModel:
         elif key == 14 and code in (0, 27):  # whatever answer ends the wait (GroupCoordinator.propagateAssignment)
             self._sign(client.group, client.member_id)
 
-    # # -- The sentences of the specification.
+    # -- The sentences of the specification
 
     def _member_code(self, client: Client, group: Group) -> int:
         if client.instance is not None:
@@ -280,7 +280,7 @@ class GroupModel:
             return 22
         return {"PreparingRebalance": 0, "CompletingRebalance": 27, "Stable": 0}[str(group.state)]
 
-    # # -- The invariants.
+    # -- The invariants
 
     def check(self) -> None:
         """Check every invariant after a step."""

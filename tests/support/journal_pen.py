@@ -117,7 +117,7 @@ class Pen:
         """Return a stock assignment of version 1."""
         return consumer.Assignment(1, listed(numbers), b"")
 
-    # # -- Whole steps of a group.
+    # -- Whole steps of a group
 
     def round(self, group: str, generation: int, told: dict[str, list[int]], reason: str, before: str = "Stable", step: int = 10) -> None:
         """Write a whole rebalance of eager members that begins now; the first member leads.

@@ -72,7 +72,7 @@ class LogWorld(Watch):
         """Keep an answer by ticket. The rig calls this."""
         self.answers[ask.ticket] = ask.answer
 
-    # # -- Driving.
+    # -- Driving
 
     def send(self, key: int, version: int, message: Message, *, node: int = 1, connection: int | None = 1) -> int:
         """Send a request and return its ticket. `connection` None: a connection of its own."""
@@ -103,7 +103,7 @@ class LogWorld(Watch):
         """Return the notes of that kind so far."""
         return [effect.fields for effect in self.rig.of(Note) if effect.what == what]
 
-    # # -- In short.
+    # -- In short
 
     def topic(self, name: str = "t", partitions: int = 1, node: int | None = None, **configs: str) -> None:
         """Create a topic whose partitions are all led by `node` (default: as placed). Names of configs have underscores for dots."""

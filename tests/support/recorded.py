@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 Condition = Callable[[Any], Any]
 Method = Callable[..., None]
 Decorates = Callable[..., Callable[[Method], Method]]
-# # hypothesis types these by what a rule puts into bundles; ours puts nothing there.
+# hypothesis types these by what a rule puts into bundles; ours puts nothing there.
 _begin: Decorates = initialize
 _rule: Decorates = rule
 _possible: Decorates = precondition

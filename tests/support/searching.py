@@ -50,7 +50,7 @@ def decides() -> bool:
     return Search.seed is None
 
 
-# # -- The hooks of pytest.
+# -- The hooks of pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -68,7 +68,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", f"{name}: {meaning}")
     Search.factor, Search.seed = 1.0, None
     if (factor := config.getoption("--search")) is None:
-        # # Sometimes hypothesis draws a number or a text that it has read in the sources of the modules loaded so far. These depend on the
+        # Sometimes hypothesis draws a number or a text that it has read in the sources of the modules loaded so far. These depend on the
         # order of the tests and on the worker, so only a search may do that.
         HypothesisProvider._local_constants = Constants()  # type: ignore[assignment]  # a cached property of the provider
         return

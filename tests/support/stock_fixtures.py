@@ -18,7 +18,7 @@ OF_STOCK_CLIENTS = ("clients", "cooperative")
 THEIRS = (
     "ignore:(read|open)_text is deprecated:DeprecationWarning",  # kafka-python on 3.11
     r"ignore::DeprecationWarning:aiokafka\.",
-    # # kafka-python sometimes leaves a socket to the garbage collector when it is closed while it connects. The tests of the process and of
+    # kafka-python sometimes leaves a socket to the garbage collector when it is closed while it connects. The tests of the process and of
     # the plug-in watch groupmock's own sockets.
     "ignore:unclosed <socket:ResourceWarning",
     "ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning",

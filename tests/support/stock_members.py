@@ -78,7 +78,7 @@ class Member(Channel):
         if self.consumer is None:
             self.check()
 
-    # # Questions of a test.
+    # Questions of a test.
 
     def check(self) -> None:
         """Raise the exception that the library raised to its user, if any."""
@@ -113,7 +113,7 @@ class Member(Channel):
         found = self.consumer.group_metadata()
         return int(found.generation_id) if found is not None else -1
 
-    # # Actions of a test.
+    # Actions of a test.
 
     def call(self, work: Callable[[Any], Any]) -> Any:
         """Run `work(consumer)` on the member's thread, between two polls; with aiokafka on its loop, where a coroutine is awaited."""
@@ -146,7 +146,7 @@ class Member(Channel):
         assert not self._thread.is_alive(), f"{self.library} did not close within {PATIENCE:g} s"
         self._seen = frozenset(), -1
 
-    # # Events of the member program, on its thread.
+    # Events of the member program, on its thread.
 
     def opened(self, library: str, consumer: Any, assignor: Any) -> None:
         self.assignor = assignor
@@ -158,7 +158,7 @@ class Member(Channel):
 
     def polled(self, consumer: Any) -> None:
         if self.library == "confluent-kafka":
-            # # "CGMDv2:", then the generation, big-endian. Only this thread may ask: confluent-kafka 2.16 blocks in this call while another
+            # "CGMDv2:", then the generation, big-endian. Only this thread may ask: confluent-kafka 2.16 blocks in this call while another
             # thread polls.
             metadata = bytes(consumer.consumer_group_metadata())
             assert metadata.startswith(b"CGMDv2:"), metadata

@@ -272,7 +272,7 @@ def _again(*cooks: Cook, waiting: Sequence[Cook] = ()) -> None:
     together([*cooks, *waiting])
 
 
-# # -- The pictures.
+# -- The pictures
 
 
 def here() -> Timeline:

@@ -84,7 +84,7 @@ class TransactionMachine(RuleBasedStateMachine):
         for partition, offset in transaction.offsets.items():
             self.offsets[partition] = max(self.offsets.get(partition, (0, 0)), offset)
 
-    # # -- The actions of producers.
+    # -- The actions of producers
 
     @initialize(new=st.booleans())
     def somebody_is_there(self, new: bool) -> None:
@@ -141,7 +141,7 @@ class TransactionMachine(RuleBasedStateMachine):
             one.pid = Pid(*pid)
             one.sequences = dict.fromkeys(PARTITIONS, 0)
 
-    # # -- The actions of an operator.
+    # -- The actions of an operator
 
     def _idle(self, name: str) -> bool:
         return self.world.state(name)[0] in ("Empty", "CompleteCommit", "CompleteAbort")
@@ -168,7 +168,7 @@ class TransactionMachine(RuleBasedStateMachine):
         self.ends(data, commit)
         self.world.command("release_markers", transactional_id=name)
 
-    # # -- The events around them.
+    # -- The events around them
 
     @rule(partition=st.sampled_from(PARTITIONS))
     def somebody_writes(self, partition: int) -> None:
@@ -196,7 +196,7 @@ class TransactionMachine(RuleBasedStateMachine):
         for partition in range(hosting.places):
             hosting.load(self.world.turn(), partition, 1, 0)
 
-    # # -- The invariants.
+    # -- The invariants
 
     def _read(self, partition: int) -> list[bytes]:
         """Read a partition as a read_committed consumer does."""

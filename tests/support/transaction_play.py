@@ -192,7 +192,7 @@ class Play:
         for each in self.slots[which]:
             each.ask("leave")
 
-    # # -- The end of a history.
+    # -- The end of a history
 
     def _mend(self) -> None:
         """Do nothing, because nobody breaks this broker."""

@@ -56,7 +56,7 @@ class TransactionWorld(LogWorld):
         assert self.ask(57, 2, UpdateFeaturesRequest(feature_updates=[lowered])).error_code == 0
         return self
 
-    # # -- The coordinator.
+    # -- The coordinator
 
     def coordinator(self, name: str = "x") -> Any:
         return self.ask(10, 1, FindCoordinatorRequest(key=name, key_type=1))
@@ -138,7 +138,7 @@ class TransactionWorld(LogWorld):
         answer = self.ask(66, version, ListTransactionsRequest(**filters), node=node)
         return [each.transactional_id for each in answer.transaction_states]
 
-    # # -- The log.
+    # -- The log
 
     def write(
         self,

@@ -26,7 +26,7 @@ SHOWN: Final = ("heartbeat-forgets-generations", "offsets-are-lost-in-a-move", "
 """Mistakes whose plans are on the page."""
 NIGHT_S: Final = 8 * 3600
 JUDGES: Final = {
-    "invariants": "those of a group, after every entry of the core that touched it, and of all groups after every step",
+    "invariants": "the invariants of a group after every call of the core that touched it, and of all groups after every step",
     "groups": (
         "states follow each other as they may, a generation grows by one when a join phase ends; one protocol in it, that all "
         "list; the list goes to the leader; everybody in it joined it; an assignment is what the leader gave, no partition has "
@@ -37,7 +37,7 @@ JUDGES: Final = {
         "no commit that began later brings it back; what a producer was promised stands at its offset, is delivered there, in "
         "order, to the owner of its generation; in the end nothing is missing, in a log or in a group"
     ),
-    "timers": "what a group waits for is armed, and no session of somebody who is not there",
+    "timers": "the timer of every wait of a group is armed, and no session of a former member",
     "answers": (
         "every answer is read in its version and belongs to the oldest open request; no answer stops in the middle; no request "
         "lies unlooked at; no error without a reason"
@@ -60,11 +60,12 @@ JUDGES: Final = {
 ABOUT: Final = """
 # The simulation that tries to break it
 
-A seed draws a cluster (1 to 4 nodes, a release's profile, topics, settings) and what happens to it: members of classic groups, eager
+A seed draws a cluster (1 to 4 nodes, a release's profile, topics, settings) and its events: members of classic groups, eager
 and cooperative, dynamic and static, of several groups, that join, fetch, commit, die, come back; records; the ready fault plans;
 steering commands (groups held, members frozen and expelled, coordinators and leaders moved, nodes stopped and stalled, clocks that
 jump); bytes that are cut anywhere or come glued together, connections that break in the middle of a request, readers that do not read;
-strangers who send altered or stale requests, pipeline, and ask for as much as the protocol can say. It is played on the real driver,
+strangers that send altered or stale requests, pipeline them, and make them as large as the protocol allows. The run is played on the
+real driver,
 connections and core, with virtual transports on a virtual clock, in one thread: the same seed gives the same journal, byte for byte, in
 every process.
 
@@ -75,7 +76,7 @@ every process.
     groupmock pipeline campaign - lake --seeds 1..10000 --simulation drawn    # the same on Spark, a line per seed
     python -m tools.search planted --seconds 1000                         # which seed finds each planted mistake, and how soon
 
-`make test` plays 144 fixed seeds, and every file of `tests/found`. Consumer-group and transactional members are not in it yet: a class
+`make test` plays 144 fixed seeds, and every file of `tests/found`. It lacks consumer-group and transactional members, which need a class
 beside `consumer.py` and a line in `draw.py`.
 
 ## Kinds
@@ -89,10 +90,12 @@ draws one.
 |---|---|
 {judges}
 
-No judge reads a wall clock: a verdict belongs to the seed. What a stranger may spoil (a commit in a member's name, a topic) is no
+No judge reads a wall clock: a verdict belongs to the seed. Damage that a stranger may cause (a commit in a member's name, a topic) is no
 finding. Three things that look like findings are Kafka's: a static member that comes back with another subscription changes nothing in
-its group; a group that was loaded knows one protocol of each member, so that who lists another is refused until it rebalances; and what a
-cooperative static member had given up when it went has no owner when it comes back, until its group rebalances (KIP-345, KIP-429).
+its group; a group that was loaded knows one protocol of each member, so that a member that lists another one is refused until it
+rebalances; and the
+partitions that a cooperative static member had given up before it left have no owner when it comes back, until its group rebalances
+(KIP-345, KIP-429).
 """.strip()
 
 

@@ -1,7 +1,7 @@
 import { Kafka, logLevel } from 'kafkajs'
 
 /**
- * The service: cooks what is ordered, and commits each order when it is cooked, so that none is lost. Some are cooked twice.
+ * The service cooks orders and commits each when it is cooked, so that none is lost. Some are cooked twice.
  * `settings` are KafkaJS's: `{ client: { requestTimeout: ... }, consumer: { heartbeatInterval: ... } }`.
  */
 export async function startCook({ name, brokers, recipe, settings = {} }) {
@@ -11,8 +11,8 @@ export async function startCook({ name, brokers, recipe, settings = {} }) {
 
   async function begin() {
     consumer = kafka.consumer({ groupId: 'kitchen', ...settings.consumer })
-    // Whoever was put out of the group (UNKNOWN_MEMBER_ID) has crashed for KafkaJS, and for good. Whoever has the partition by then cooks
-    // the order again; we join anew.
+    // For KafkaJS an expelled member (UNKNOWN_MEMBER_ID) has crashed for good. The partition's new owner cooks the order again, and this
+    // cook joins anew.
     consumer.on(consumer.events.CRASH, ({ payload }) => { if (open && !payload.restart) begun = begin() })
     await consumer.connect()
     await consumer.subscribe({ topic: 'orders', fromBeginning: true })

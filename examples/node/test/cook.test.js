@@ -33,7 +33,7 @@ test('an order of a cook that crashed is cooked again', async () => {
   await order('coffee')
   expect(await begun.promise).toBe('coffee')
 
-  // Nothing is heard of the process any more, and its session of 30 s is over now instead of in 30 s.
+  // The process sends nothing any more, and its session of 30 s ends now instead of in 30 s.
   await groupmock.post('/v1/groups/kitchen/freeze', { member: 'anna' })
   await groupmock.post('/v1/groups/kitchen/expire', { member: 'anna' })
   await start('ben', (dish) => cooked.push(dish))
@@ -71,7 +71,7 @@ test('a lost answer to SyncGroup costs time and no order', async () => {
   await groupmock.get('/v1/faults/lost-sync/wait?hits=1')
   const { members, leader } = await groupmock.get('/v1/groups/kitchen/wait?state=Stable&members=2')
 
-  // KafkaJS joins as a new member, and the group waits for the old one until its session of 30 s is over: now instead of in 30 s.
+  // KafkaJS joins as a new member, and the group waits for the old one until its session ends: now instead of in 30 s.
   await groupmock.get('/v1/groups/kitchen/wait?state=PreparingRebalance&members=3')
   await groupmock.post('/v1/groups/kitchen/expire', { member: members.find(({ member_id: id }) => id !== leader).member_id })
   await order('coffee', 'tea', 'cake', 'soup')
@@ -87,12 +87,12 @@ async function start(name, recipe) {
   cooks.push(await startCook({ name, brokers: groupmock.brokers, recipe, settings }))
 }
 
-/** One order on each partition in turn. */
+/** Produces one order to each partition in turn. */
 async function order(...dishes) {
   await groupmock.post('/v1/topics/orders/records', ...dishes.map((value, number) => ({ value, partition: number % 4 })))
 }
 
-/** A promise, what fulfils it, and the end of the test does if nothing did before. */
+/** Returns a promise and its resolver. The end of the test resolves the promise if nothing did before. */
 function gate() {
   const made = {}
   made.promise = new Promise((resolve) => { made.resolve = resolve })

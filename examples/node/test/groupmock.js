@@ -4,8 +4,8 @@ import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, beforeEach, onTestFailed } from 'vitest'
 
 /**
- * A mock cluster for the tests of a file: a process that starts before the first and ends after the last. Each test finds it as new;
- * one that fails prints the story of its groups. `flags` as in `groupmock serve --help`.
+ * A mock cluster for the tests of a file: a process that starts before the first and ends after the last. Each test finds it empty;
+ * a test that fails prints the story of its groups. `flags` are those of `groupmock serve --help`.
  */
 export function useGroupmock(...flags) {
   const groupmock = {
@@ -23,7 +23,7 @@ export function useGroupmock(...flags) {
   }
 
   beforeAll(async () => {
-    // $GROUPMOCK may say where it is here: "/opt/venv/bin/groupmock", "python3 -m groupmock".
+    // $GROUPMOCK may name the command, here: "/opt/venv/bin/groupmock", "python3 -m groupmock".
     const [program, ...words] = (process.env.GROUPMOCK ?? 'groupmock').split(' ')
     const serve = ['serve', '--port', '0', '--control', '0', '--log', 'off', ...flags]
     child = spawn(program, [...words, ...serve], { stdio: ['ignore', 'pipe', 'inherit'] })

@@ -41,7 +41,7 @@ class Example:
 MAVEN_INSTALL = [["mvn", "-B", "-q", "test-compile"], ["mvn", "-B", "-q", "test", "-Dtest=none", "-Dsurefire.failIfNoSpecifiedTests=false"]]
 SUREFIRE = r"Tests run: (\d+), Failures: 0, Errors: 0, Skipped: 0\n"
 EXAMPLES = [
-    # # From here on Maven is offline: test-compile fetches compiler and libraries, and a run of no test fetches the runner.
+    # From here on Maven is offline: test-compile fetches compiler and libraries, and a run of no test fetches the runner.
     Example("java", ["java", "mvn"], MAVEN_INSTALL, ["mvn", "-B", "-o", "test"], SUREFIRE),
     Example(
         "spring", ["java", "mvn"], MAVEN_INSTALL, ["mvn", "-B", "-o", "test"], SUREFIRE, tests=1, promised_s=30.0,

@@ -147,7 +147,7 @@ def test_broken_bytes_are_judged_alike(release: str) -> None:
         try:
             message, end = case.codec.decoder(case.version)(case.data, 0)
         except DecodeError as error:
-            # # A release that does not know a tag yet accepts it in versions for which a later release does not declare it.
+            # A release that does not know a tag yet accepts it in versions for which a later release does not declare it.
             later_tag = release != RELEASES[-1] and "declared for other versions" in error.reason
             assert not theirs or later_tag, (str(case), error.place)
             continue

@@ -99,7 +99,7 @@ def _said(process: subprocess.Popen[str], ready: str) -> str:
         for line in process.stdout:
             text += line
             if found := re.search(ready, text, re.DOTALL):
-                # # Read on, because a full pipe would stop it.
+                # Read on, because a full pipe would stop it.
                 threading.Thread(target=deque, args=(process.stdout, 0), daemon=True).start()
                 return found[1]
     finally:

@@ -77,7 +77,7 @@ def _plays(code: str, which: str, number: int) -> bool:
     return True
 
 
-# # -- Other traffic.
+# -- Other traffic
 
 
 def _apart(case: Case) -> None:
@@ -151,7 +151,7 @@ def judged(numbered: tuple[list[AnyRow], dict[int, int]]) -> Told:
     return +told
 
 
-# # -- Missing rows.
+# -- Missing rows
 
 
 def _prefix(case: Case) -> None:

@@ -55,7 +55,7 @@ def both(codec: Codec[Message], version: int, data: bytes) -> tuple[object, obje
     return answers[0], answers[1]
 
 
-# # -- Messages.
+# -- Messages
 
 
 def _comes_back(case: Case) -> None:
@@ -77,7 +77,7 @@ MESSAGES = Property("codec-messages", _comes_back)
 DAMAGED = Property("codec-damaged", _judged_alike)
 
 
-# # -- Frames.
+# -- Frames
 
 
 def framed(*bodies: bytes) -> bytes:
@@ -98,7 +98,7 @@ def _cut_anywhere(case: Case) -> None:
 FRAMES = Property("codec-frames", _cut_anywhere)
 
 
-# # -- Records.
+# -- Records
 
 
 def _records(case: Case) -> list[NewRecord]:

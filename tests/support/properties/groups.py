@@ -24,7 +24,7 @@ class Step(NamedTuple):
     number: int
 
 
-# # A step is one draw instead of three, because hypothesis spends most of a run on its draws.
+# A step is one draw instead of three, because hypothesis spends most of a run on its draws.
 STEPS = [Step(action, who, number) for action in LIKELY for who in range(CLIENTS) for number in range(NUMBERS)]
 
 

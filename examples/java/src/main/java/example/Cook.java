@@ -13,7 +13,7 @@ import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.errors.WakeupException;
 import org.apache.kafka.common.serialization.StringDeserializer;
 
-/** The service: cooks what is ordered, and commits each order when it is cooked, so that none is lost. Some are cooked twice. */
+/** The service cooks orders and commits each when it is cooked, so that none is lost. Some are cooked twice. */
 public final class Cook implements Runnable, AutoCloseable {
     private static final Map<String, Object> SETTINGS = Map.of(
             "group.id", "kitchen",
@@ -25,7 +25,7 @@ public final class Cook implements Runnable, AutoCloseable {
     private final Consumer<String> recipe;
     private final Thread thread;
 
-    /** Starts at once. {@code settings} are the consumer's, over those above. */
+    /** Starts at once. {@code settings} override the consumer's settings above. */
     public Cook(String name, Map<String, Object> settings, Consumer<String> recipe) {
         var all = new HashMap<>(SETTINGS);
         all.put("client.id", name);
@@ -55,7 +55,7 @@ public final class Cook implements Runnable, AutoCloseable {
         try {
             consumer.commitSync(Map.of(partition, new OffsetAndMetadata(next)));
         } catch (CommitFailedException late) {
-            // The group went on without us, and whoever has the partition now cooks the order again. The next poll joins again.
+            // The group went on without us, and the partition's new owner cooks the order again. The next poll joins again.
         }
     }
 

@@ -53,7 +53,7 @@ class CookTest {
         order("coffee");
         assertEquals("coffee", begun.poll(5, TimeUnit.SECONDS));
 
-        // Nothing is heard of the process any more, and its session of 45 s is over now instead of in 45 s.
+        // The process sends nothing any more, and its session of 45 s ends now instead of in 45 s.
         groupmock.post("/v1/groups/kitchen/freeze", Map.of("member", "anna"));
         groupmock.post("/v1/groups/kitchen/expire", Map.of("member", "anna"));
         start("ben", cooked::add);
@@ -100,7 +100,7 @@ class CookTest {
                 "default.api.timeout.ms", 5000), recipe));
     }
 
-    /** One order on each partition in turn. */
+    /** Produces one order to each partition in turn. */
     private static void order(String... dishes) throws Exception {
         for (int number = 0; number < dishes.length; number++) {
             groupmock.post("/v1/topics/orders/records", Map.of("value", dishes[number], "partition", number % 4));

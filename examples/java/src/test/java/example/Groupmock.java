@@ -17,7 +17,7 @@ import org.junit.jupiter.api.extension.BeforeAllCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
-/** A mock cluster for the tests of a class: a process that starts before the first and ends after the last. Each test finds it as new. */
+/** A mock cluster for the tests of a class: a process that starts before the first and ends after the last. Each test finds it empty. */
 public final class Groupmock
         implements BeforeAllCallback, BeforeEachCallback, AfterTestExecutionCallback, AfterAllCallback {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -27,9 +27,9 @@ public final class Groupmock
     private Process process;
     private JsonNode ready;
 
-    /** {@code flags} as in {@code groupmock serve --help}: {@code "--topic", "orders:4"}. */
+    /** Takes the flags of {@code groupmock serve --help}: {@code "--topic", "orders:4"}. */
     public Groupmock(String... flags) {
-        // $GROUPMOCK may say where it is here: "/opt/venv/bin/groupmock", "python3 -m groupmock".
+        // $GROUPMOCK may name the command, here: "/opt/venv/bin/groupmock", "python3 -m groupmock".
         var program = Optional.ofNullable(System.getenv("GROUPMOCK")).orElse("groupmock");
         command = new ArrayList<>(List.of(program.split(" ")));
         command.addAll(List.of("serve", "--port", "0", "--control", "0", "--log", "off"));
@@ -66,17 +66,17 @@ public final class Groupmock
         process.waitFor();
     }
 
-    /** What clients connect to: {@code bootstrap.servers}. */
+    /** The address for clients: {@code bootstrap.servers}. */
     public String bootstrap() {
         return ready.get("bootstrap").asText();
     }
 
-    /** Asks the control API: {@code get("/v1/groups/kitchen/wait?state=Stable")}. Throws with its sentence when it refuses. */
+    /** Reads from the control API: {@code get("/v1/groups/kitchen/wait?state=Stable")}. Throws its error if it refuses. */
     public JsonNode get(String path) throws IOException, InterruptedException {
         return send(HttpRequest.newBuilder(uri(path)).GET());
     }
 
-    /** Tells the control API, in JSON or lines of it: {@code post("/v1/groups/kitchen/expire", Map.of("member", "anna"))}. */
+    /** Sends JSON or JSON Lines to the control API: {@code post("/v1/groups/kitchen/expire", Map.of("member", "anna"))}. */
     public JsonNode post(String path, Object... lines) throws IOException, InterruptedException {
         var body = new StringBuilder();
         for (var line : lines) {
