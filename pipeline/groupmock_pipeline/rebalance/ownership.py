@@ -24,7 +24,7 @@ def change() -> str:
     is all that the member owns (SYNCED), or all that it may still own."""
     gone = f"(event = '{MEMBER}' and what in {GONE})"
     member = f"case when {gone} and what = 'replaced' then nullif(regexp_extract(reason, r' replaces (.+)$', 1), '') else member_id end"
-    matters = f"(event in {(SYNCED, CLOSED)} or {gone} or (event = '{JOIN}' and named))"
+    matters = f"(event in {(SYNCED, CLOSED)} or {gone} or (event = '{JOIN}' and (named or accepted)))"
     claim = "coalesce(get(filter(claims, each -> each.name = protocol), 0), get(claims, 0)).held"
     held = f"coalesce(case when event = '{SYNCED}' then held when event = '{JOIN}' then {claim} end, cast(array() as {HELD}))"
     changed = f"struct(line, at, event, {member} as member_id, connection, {held} as held)"
