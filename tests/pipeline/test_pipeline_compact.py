@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,17 +53,28 @@ def files(lake: Path, table: str) -> dict[str, int]:
     return {path.name.partition("=")[2]: len(list(path.rglob("*.parquet"))) for path in editions}
 
 
-@pytest.fixture
-def lake(spark: SparkSession, tmp_path: Path) -> Path:
-    """A lake of two ingests, the second with a journal that grew, and a table that grew with them."""
+@pytest.fixture(scope="module")
+def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder `in` of journals, and a `lake` of two ingests, the second with a journal that grew, and a table that grew with them."""
+    folder = tmp_path_factory.mktemp("made")
+    where = str(folder / "lake")
     for number, rows in enumerate((3, 4)):
-        journal(tmp_path / "in" / "a.jsonl", 0, rows)
-        journal(tmp_path / "in" / f"b{number}.jsonl", number * DAY, 2)
-        take(spark, tmp_path / "lake")
-        where = str(tmp_path / "lake")
-        made = read(spark, tmp_path / "lake", "rows").groupBy("run").count()
-        tables.extend(made, where, "faults", tables.unseen(spark, where, where, "faults"))
-    return tmp_path / "lake"
+        journal(folder / "in" / "a.jsonl", 0, rows)
+        journal(folder / "in" / f"b{number}.jsonl", number * DAY, 2)
+        take(spark, folder / "lake")
+        counted = read(spark, folder / "lake", "rows").groupBy("run").count()
+        tables.extend(counted, where, "faults", tables.unseen(spark, where, where, "faults"))
+    return folder
+
+
+@pytest.fixture
+def lake(made: Path) -> Iterator[Path]:
+    """The lake at the place where it was made, which the ledger has the journals of too; it is made as it was when a test has ended."""
+    kept = made.with_name("kept")
+    shutil.copytree(made, kept)
+    yield made / "lake"
+    shutil.rmtree(made)
+    kept.rename(made)
 
 
 def test_columns_come_in_their_order_of_a_lake_that_was_moved_too(spark: SparkSession, lake: Path) -> None:
@@ -70,6 +82,7 @@ def test_columns_come_in_their_order_of_a_lake_that_was_moved_too(spark: SparkSe
     shutil.copytree(lake, moved)
     for name, columns in (("rows", schema.ROWS), ("runs", schema.RUNS), ("quarantine", schema.QUARANTINE)):
         assert [read(spark, each, name).columns for each in (lake, moved)] == [columns.names] * 2
+    shutil.rmtree(moved)
 
 
 def test_the_same_lines_in_fewer_files_and_readers_go_on(spark: SparkSession, lake: Path) -> None:
