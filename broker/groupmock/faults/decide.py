@@ -1,12 +1,16 @@
-"""The pure decision which rules fire at a call, and which conditions kept the others from firing.
+"""The conditions of rules: pure functions that say which of them hold for a call, and what the actual values were.
 
-Rules are checked in the order of their registration. A rule that fires ends the search, unless its kind lets the call go on.
+What all calls of one version of an API have in common is decided once (`ready`). Only the other conditions are checked for each call, and
+its messages are read only as far as those need it (`facts.Facts`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from fnmatch import fnmatchcase
+import re
+from collections.abc import Callable, Sequence
+from fnmatch import translate
+from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
@@ -14,12 +18,11 @@ import msgspec
 from groupmock_codec.units import NS_PER_S
 
 from .entities import Entity
-from .facts import OF_ENTITIES
-from .plan import ABOUT, When, id_text, texts, topic_id_of, version_ranges
+from .facts import NONE_IF_UNTOLD, OF_ENTITIES, Facts, tells
+from .plan import ABOUT, MAX_RULES, When, id_text, texts, topic_id_of, version_ranges
 
 if TYPE_CHECKING:
-    from .facts import Facts
-    from .kind import Fault, FaultDice, Struck
+    from .kind import Fault, FaultDice
     from .plan import Rule
 
 # A float has 53 bits: below this limit a probability times CHANCES loses nothing.
@@ -44,7 +47,7 @@ class Armed(NamedTuple):
     fault: Fault
 
 
-class FailedCondition(NamedTuple):
+class FailedCondition(msgspec.Struct, frozen=True):
     """A condition that did not hold, with the wanted and the actual value."""
 
     condition: str
@@ -55,66 +58,57 @@ class FailedCondition(NamedTuple):
         return f"{self.condition} is {_words(self.was)}, wanted {_words(self.wanted)}"
 
 
-class RuleVerdict(NamedTuple):
-    """The verdict about one rule and one call. The rule fires if nothing failed; `matched`: nothing failed except counting conditions.
-    `struck` has the affected entities of the call, None for the call as a whole."""
+class Condition(msgspec.Struct, frozen=True):
+    """A condition of a rule that has to be checked for each call, by `holds`."""
+
+    condition: str
+    wanted: Any
+    holds: Callable[[Facts], bool]
+
+
+class ReadyRule(NamedTuple):
+    """A rule for the calls of one version of an API. `conditions` are in the order of `plan.ABOUT`, `lacking` is how many of them no such
+    call can meet."""
 
     armed: Armed
-    failed: tuple[FailedCondition, ...]
-    struck: Struck | None = None
+    conditions: tuple[Condition | FailedCondition, ...]
+    lacking: int
 
-    @property
-    def fires(self) -> bool:
-        """True if the rule fires."""
-        return not self.failed
+    def failures(self, facts: Facts, most: int | None) -> list[FailedCondition] | None:
+        """Return the conditions that do not hold for this call, or None if they are more than `most`."""
+        found, left = [], None if most is None else most - self.lacking
+        for each in self.conditions:
+            if isinstance(each, FailedCondition):
+                found.append(each)
+            elif not each.holds(facts):
+                if left is not None:
+                    if not left:
+                        return None
+                    left -= 1
+                found.append(FailedCondition(each.condition, each.wanted, WAS[each.condition](facts)))
+        # One entity must meet all conditions on entities: partition 1 of `orders`, and not of another topic
+        when = self.armed.rule.when
+        said = [] if found else [name for name in OF_ENTITIES if getattr(when, name) is not None]
+        if said and not any(picks(when, entity) for entity in facts.entities.all):
+            found.append(FailedCondition(said[0], getattr(when, said[0]), WAS[said[0]](facts)))
+        return found
 
-    @property
-    def matched(self) -> bool:
-        """True if the call counts as matched."""
-        return all(failure.condition in COUNTS for failure in self.failed)
 
-
-def decide(facts: Facts, rules: Sequence[Armed], tallies: Mapping[str, Tally], dice: FaultDice) -> list[RuleVerdict]:
-    """Return a verdict for each rule of the call's stage, up to the first that ends the search. Only the dice are changed."""
-    verdicts = []
-    for armed in rules:
-        rule = armed.rule
-        tally = tallies[rule.name]
-        # A spent rule gives no verdict: it counts no more calls, and later rules see the call.
-        if rule.stage != facts.stage or (rule.times is not None and tally.fired >= rule.times):
+def ready(armed: Armed, api: str, version: int) -> ReadyRule:
+    """Decide what can be decided once for all calls of a version of an API."""
+    rule, conditions = armed.rule, list[Condition | FailedCondition]()
+    call = Facts(str(rule.stage), 0, 0, 0, api, version)
+    for name, test in TESTS.items():
+        wanted = getattr(rule.when, name)
+        if wanted is None:
             continue
-        failed = _failures(rule.when, facts)
-        struck = armed.fault.struck(rule.when, facts) if not failed else None
-        if struck is not None and not struck.entities:
-            failed.append(FailedCondition(struck.kind, "one that no rule before this one has taken", None))
-        # The rule that it waits for may have been removed with its counts; then this one waits for ever.
-        if rule.when.after is not None and not tallies.get(rule.when.after, Tally()).fired:
-            failed.append(FailedCondition("after", rule.when.after, "not fired yet"))
-        if not failed:
-            # Last, because drawing for other calls would make a chance depend on traffic that the rule is not about.
-            failed = _uncounted(rule.when, tally.matched + 1, dice)
-        verdicts.append(RuleVerdict(armed, tuple(failed), struck))
-        if failed:
-            continue
-        if struck is not None:
-            # The first rule decides for an entity, and the others of the request are left to later rules
-            facts = facts._replace(entities=facts.entities.without(struck.kind, struck.entities))
-        if not (armed.fault.goes_on(facts.stage) or (struck is not None and facts.entities.all)):
-            break
-    return verdicts
-
-
-def _failures(when: When, facts: Facts) -> list[FailedCondition]:
-    failed = []
-    for condition, test in TESTS.items():
-        wanted = getattr(when, condition)
-        if wanted is not None and not test(wanted, facts):
-            failed.append(FailedCondition(condition, wanted, WAS[condition](facts)))
-    # One entity must meet all conditions on entities: partition 1 of `orders`, and not of another topic
-    said = [condition for condition in OF_ENTITIES if getattr(when, condition) is not None]
-    if said and not failed and not any(picks(when, entity) for entity in facts.entities.all):
-        failed.append(FailedCondition(said[0], getattr(when, said[0]), WAS[said[0]](facts)))
-    return failed
+        if name in NONE_IF_UNTOLD and not tells(api, version, name, call.stage):
+            conditions.append(FailedCondition(name, wanted, None))
+        elif name in OF_HEADER and not test(wanted)(call):
+            conditions.append(FailedCondition(name, wanted, WAS[name](call)))
+        elif name not in OF_HEADER:
+            conditions.append(Condition(name, wanted, test(wanted)))
+    return ReadyRule(armed, tuple(conditions), sum(isinstance(each, FailedCondition) for each in conditions))
 
 
 def picks(when: When, entity: Entity) -> bool:
@@ -141,7 +135,7 @@ def _resource(entity: Entity) -> list[str]:
     return [entity.resource[1], entity.shown("resource")] if entity.resource is not None else []
 
 
-def _uncounted(when: When, call: int, dice: FaultDice) -> list[FailedCondition]:
+def uncounted(when: When, call: int, dice: FaultDice) -> list[FailedCondition]:
     """Check the counting conditions for the call of that number. The dice are only used if everything else holds."""
     if when.nth is not None and call != when.nth:
         return [FailedCondition("nth", when.nth, call)]
@@ -154,62 +148,104 @@ def _uncounted(when: When, call: int, dice: FaultDice) -> list[FailedCondition]:
 
 def fits(wanted: str | list[str], found: Sequence[str | None]) -> bool:
     """True if one of the texts matches one of the patterns, in which `*` stands for anything."""
+    match = _match(wanted)
+    return any(text is not None and match(text) for text in found)
+
+
+def _match(wanted: str | list[str]) -> Callable[[str], object]:
     # Not `fnmatch`, which folds case on some systems: names of groups, topics and members differ by case.
-    return any(text is not None and fnmatchcase(text, pattern) for pattern in texts(wanted) for text in found)
+    return _compiled(tuple(texts(wanted)))
+
+
+@lru_cache(maxsize=4 * MAX_RULES)
+def _compiled(patterns: tuple[str, ...]) -> Callable[[str], object]:
+    # An empty list of patterns matches nothing.
+    return re.compile("|".join(map(translate, patterns)) or "(?!)").match
 
 
 def _number(wanted: int | list[int], found: int | None) -> bool:
     return found is not None and found in (wanted if isinstance(wanted, list) else [wanted])
 
 
-TESTS: Final[dict[str, Callable[[Any, Facts], bool]]] = {
-    "api": lambda wanted, facts: fits(wanted, [facts.api]),
-    "version": lambda wanted, facts: any(low <= facts.version <= high for low, high in version_ranges(wanted)),
-    "group": lambda wanted, facts: fits(wanted, facts.groups),
-    "member_id": lambda wanted, facts: fits(wanted, facts.member_ids),
-    "instance_id": lambda wanted, facts: fits(wanted, facts.instance_ids),
-    "client_id": lambda wanted, facts: fits(wanted, [facts.client_id]),
-    "generation": lambda wanted, facts: _number(wanted, facts.generation),
-    "member_epoch": lambda wanted, facts: any(_number(wanted, each) for each in facts.member_epochs),
-    "state": lambda wanted, facts: fits(wanted, [facts.state]),
-    "role": lambda wanted, facts: facts.role == wanted,
-    "progress": lambda wanted, facts: fits(wanted, [facts.progress]),
-    "topic": lambda wanted, facts: fits(wanted, facts.topics) or fits(wanted, _said(facts, "topic")),
-    "topic_id": lambda wanted, facts: any(_has_id(wanted, each) for each in facts.entities.all),
-    "partition": lambda wanted, facts: any(_number(wanted, each.partition) for each in facts.entities.all),
-    "resource": lambda wanted, facts: any(fits(wanted, _resource(each)) for each in facts.entities.all),
-    "transactional_id": lambda wanted, facts: fits(wanted, facts.transactional_ids),
-    "producer_epoch": lambda wanted, facts: any(_number(wanted, each) for each in facts.producer_epochs),
-    "transaction_state": lambda wanted, facts: fits(wanted, [facts.transaction_state]),
-    "committed": lambda wanted, facts: facts.committed is wanted,
-    "node": lambda wanted, facts: _number(wanted, facts.node),
-    "window": lambda wanted, facts: wanted[0] * NS_PER_S <= facts.now < wanted[1] * NS_PER_S,
+Holds = Callable[[Any], bool]
+
+
+def _text(name: str) -> Callable[[Any], Holds]:
+    """Make the test of a condition on one text of the call."""
+
+    def test(wanted: Any) -> Holds:
+        match = _match(wanted)
+        return lambda facts: (text := getattr(facts, name)) is not None and match(text) is not None
+
+    return test
+
+
+def _texts(name: str) -> Callable[[Any], Holds]:
+    """Make the test of a condition on several texts of the call, of which one has to match."""
+
+    def test(wanted: Any) -> Holds:
+        match = _match(wanted)
+        return lambda facts: any(map(match, getattr(facts, name)))
+
+    return test
+
+
+def _numbers(name: str) -> Callable[[Any], Holds]:
+    """Make the test of a condition on several numbers of the call, of which one has to be wanted."""
+
+    def test(wanted: Any) -> Holds:
+        numbers = frozenset(wanted if isinstance(wanted, list) else [wanted])
+        return lambda facts: not numbers.isdisjoint(getattr(facts, name))
+
+    return test
+
+
+def _is(name: str) -> Callable[[Any], Holds]:
+    """Make the test of a condition on one value of the call, which has to be the wanted one or one of the wanted ones."""
+    return lambda wanted: lambda facts: getattr(facts, name) in (wanted if isinstance(wanted, list) else (wanted,))
+
+
+TESTS: Final[dict[str, Callable[[Any], Holds]]] = {
+    "api": _text("api"),
+    "version": lambda wanted: lambda facts: any(low <= facts.version <= high for low, high in version_ranges(wanted)),
+    "group": _texts("groups"),
+    "member_id": _texts("member_ids"),
+    "instance_id": _texts("instance_ids"),
+    "client_id": _text("client_id"),
+    "generation": _is("generation"),
+    "member_epoch": _numbers("member_epochs"),
+    "state": _text("state"),
+    "role": _is("role"),
+    "progress": _text("progress"),
+    "topic": lambda wanted: lambda facts: fits(wanted, facts.topics) or fits(wanted, _said(facts, "topic")),
+    "topic_id": lambda wanted: lambda facts: any(_has_id(wanted, each) for each in facts.entities.all),
+    "partition": lambda wanted: lambda facts: any(_number(wanted, each.partition) for each in facts.entities.all),
+    "resource": lambda wanted: lambda facts: any(fits(wanted, _resource(each)) for each in facts.entities.all),
+    "transactional_id": _texts("transactional_ids"),
+    "producer_epoch": _numbers("producer_epochs"),
+    "transaction_state": _text("transaction_state"),
+    "committed": _is("committed"),
+    "node": _is("node"),
+    "window": lambda wanted: lambda facts: wanted[0] * NS_PER_S <= facts.now < wanted[1] * NS_PER_S,
 }
-"""The test of each condition, in the order of `plan.ABOUT`."""
+"""For each condition, in the order of `plan.ABOUT`, a function that makes the test for a wanted value."""
+OF_HEADER: Final = ("api", "version")
+"""Conditions that hold for all calls of a version of an API or for none."""
 
 WAS: Final[dict[str, Callable[[Facts], Any]]] = {
-    "api": lambda facts: facts.api,
-    "version": lambda facts: facts.version,
-    "group": lambda facts: list(facts.groups),
-    "member_id": lambda facts: list(facts.member_ids),
-    "instance_id": lambda facts: list(facts.instance_ids),
-    "client_id": lambda facts: facts.client_id,
-    "generation": lambda facts: facts.generation,
-    "member_epoch": lambda facts: list(facts.member_epochs),
-    "state": lambda facts: facts.state,
-    "role": lambda facts: facts.role,
-    "progress": lambda facts: facts.progress,
-    "topic": lambda facts: list(facts.topics) or _said(facts, "topic"),
+    "group": attrgetter("groups"),
+    "member_id": attrgetter("member_ids"),
+    "instance_id": attrgetter("instance_ids"),
+    "member_epoch": attrgetter("member_epochs"),
+    "topic": lambda facts: facts.topics or _said(facts, "topic"),
     "topic_id": lambda facts: [id_text(each) for each in _said(facts, "topic_id")],
     "partition": lambda facts: [each.shown("partition") for each in facts.entities.all[:SHOWN] if each.partition is not None],
     "resource": lambda facts: [each.shown("resource") for each in facts.entities.all[:SHOWN] if each.resource is not None],
-    "transactional_id": lambda facts: list(facts.transactional_ids),
-    "producer_epoch": lambda facts: list(facts.producer_epochs),
-    "transaction_state": lambda facts: facts.transaction_state,
-    "committed": lambda facts: facts.committed,
-    "node": lambda facts: facts.node,
+    "transactional_id": attrgetter("transactional_ids"),
+    "producer_epoch": attrgetter("producer_epochs"),
     "window": lambda facts: facts.now / NS_PER_S,
 }
+WAS.update((name, attrgetter(name)) for name in TESTS.keys() - WAS.keys())
 assert {*TESTS, *COUNTS, "after"} == set(ABOUT) == set(When.__struct_fields__)
 
 
@@ -219,7 +255,7 @@ def _said(facts: Facts, field: str) -> list[Any]:
 
 
 def _words(value: object) -> str:
-    if value is None or value == []:
+    if value is None or value in ([], ()):
         return "none"
     if isinstance(value, (list, tuple)):
         return ", ".join(map(str, value))

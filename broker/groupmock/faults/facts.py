@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from copy import copy
+from functools import cache, cached_property
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from groupmock_codec import APIS
 from groupmock_codec.declare import fields_of
 
-from .entities import Entities, answered, asked, entities_of, present
+from .entities import answered, asked, entities_of, present
 from .plan import texts
 
 if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
+    from .entities import Entities, Entity
     from .plan import Plan
 
+KEY_TYPE: Final = "key_type"
+KEYS: Final = ("key", "coordinator_keys")
+OF_GROUP: Final = 0
+OF_TRANSACTION: Final = 1
+"""Of FindCoordinator's types of keys (CoordinatorType)."""
 # FindCoordinator says `key`, from v4 on `coordinator_keys` (KIP-699); OffsetFetch v8+ has `groups` (KIP-709); DeleteGroups `groups_names`.
-GROUPS: Final = ("group_id", "groups", "groups_names", "group_ids", "key", "coordinator_keys")
+GROUPS: Final = ("group_id", "groups", "groups_names", "group_ids", *KEYS)
 TOPICS: Final = ("topics", "topic_data", "topic_names", "subscribed_topic_names")
 # OffsetCommit's generation field is also the member epoch of the consumer protocol (KIP-848), hence its long name.
 GENERATIONS: Final = ("generation_id", "generation_id_or_member_epoch")
@@ -30,9 +38,6 @@ EPOCHS: Final = ("producer_epoch", "v3_and_below_producer_epoch")
 LISTS_OF_MEMBERS: Final = ("members", "groups")
 LEADERLESS: Final = "server_assignor"
 """A field of who lets the server assign (KIP-848): no member of such a group leads."""
-KEY_TYPE: Final = "key_type"
-OF_TRANSACTION: Final = 1
-"""Of FindCoordinator's types of keys (CoordinatorType)."""
 FIELDS: Final = {
     "group": GROUPS,
     "state": GROUPS,
@@ -51,44 +56,28 @@ FIELDS: Final = {
 """Condition -> the fields of a request of which one must be there."""
 OF_ENTITIES: Final = {"partition": "partition", "resource": "resource", "topic_id": "topic"}
 """Condition -> the kind of entity that the request, or at stage reply its answer, must name."""
-NO_ENTITIES: Final = Entities(lambda: ())
+NONE_IF_UNTOLD: Final = (*OF_ENTITIES, "topic", "group", "state", "member_id", "transactional_id", "transaction_state", "committed")
+"""Conditions of which there is nothing where `tells` is False. Other fields have a value even in versions without them, as -1."""
 
 
-class GroupFacts(NamedTuple):
-    """What the cluster knows of a group: Kafka's name of its state, the leader's member id, member id of each instance id, and of a
-    consumer group how far each member is with its target (`core.groups.consumer.states.Progress`)."""
+class KnownGroup(Protocol):
+    """A group as the cluster, or a recording of one, knows it."""
 
-    state: str
-    leader: str | None
-    instances: Mapping[str, str]
-    progress: Callable[[str], str | None]
+    @property
+    def state(self) -> str:
+        """Return Kafka's name of the group's state."""
 
+    @property
+    def leader_id(self) -> str | None:
+        """Return the leader's member id."""
 
-class Facts(NamedTuple):
-    """One call, as `when` sees it. `now`: ns of the run; `state` is that of the first group it names, `progress` that of the first member,
-    `transaction_state` that of the first transactional id; `instance_ids`: as named, or as the group knows the members that are named."""
+    @property
+    def static_members(self) -> Mapping[str, str]:
+        """Map the instance ids of static members to their member ids."""
 
-    stage: str
-    now: int
-    node: int
-    connection: int
-    api: str = ""
-    version: int = -1
-    client_id: str | None = None
-    groups: tuple[str, ...] = ()
-    member_ids: tuple[str, ...] = ()
-    instance_ids: tuple[str, ...] = ()
-    generation: int | None = None
-    state: str | None = None
-    role: str | None = None
-    topics: tuple[str, ...] = ()
-    entities: Entities = NO_ENTITIES
-    transactional_ids: tuple[str, ...] = ()
-    producer_epochs: tuple[int, ...] = ()
-    transaction_state: str | None = None
-    committed: bool | None = None
-    member_epochs: tuple[int, ...] = ()
-    progress: str | None = None
+    @property
+    def progress_of(self) -> Callable[[str], str | None]:
+        """Tell how far a member of a consumer group is with its target (`core.groups.consumer.states.Progress`)."""
 
 
 def _no_session(node: int, session_id: int) -> Iterable[tuple[str | None, bytes, int]]:
@@ -103,38 +92,166 @@ class Lookup(NamedTuple):
     """What has to be asked of the cluster: `group(id)`, `topic(id as 16 bytes) -> name`, `fetched(node, session id)` -> (topic, topic id,
     partition) of each partition in that fetch session, `transaction(id)` -> Kafka's name of its state."""
 
-    group: Callable[[str], GroupFacts | None]
+    group: Callable[[str], KnownGroup | None]
     topic: Callable[[bytes], str | None]
     fetched: Callable[[int, int], Iterable[tuple[str | None, bytes, int]]] = _no_session
     transaction: Callable[[str], str | None] = _no_transaction
 
 
-def facts_of(place: Facts, request: Message, response: Message | None, lookup: Lookup) -> Facts:
-    """`place` with what the messages say."""
-    groups = tuple(_groups(request))
-    # LeaveGroup v3+ names its members in a list, the request itself none (SERVER-44); OffsetFetch v9+ one beside each group (KIP-848).
-    members = [request, *_structs(request, "members"), *_structs(request, "groups")]
-    # A first JoinGroup has no id: only its answer tells it, with 79 (KIP-394) or with success (SERVER-02, SERVER-03).
-    member_ids = _texts([*members, response] if place.api == "JoinGroup" else members, "member_id")
-    group = lookup.group(groups[0]) if groups else None
-    instance_ids = tuple(text for name in INSTANCES for text in _texts(members, name)) or _instances(group, member_ids)
-    transactional_ids = tuple(_transactional_ids(request))
-    return place._replace(
-        groups=groups,
-        member_ids=member_ids,
-        instance_ids=instance_ids,
-        generation=next((getattr(request, name) for name in GENERATIONS if hasattr(request, name)), None),
-        member_epochs=tuple(_numbers(members, MEMBER_EPOCHS)),
-        state=group.state if group else None,
-        progress=group.progress(member_ids[0]) if group and member_ids else None,
-        role=_role(group, member_ids, instance_ids),
-        topics=tuple(_topics(request, lookup)),
-        entities=entities_of(place.api, place.version, place.node, request, response, lookup),
-        transactional_ids=transactional_ids,
-        producer_epochs=tuple(_epochs(request)),
-        transaction_state=lookup.transaction(transactional_ids[0]) if transactional_ids else None,
-        committed=getattr(request, "committed", None),
-    )
+EMPTY_CLUSTER: Final = Lookup(lambda group_id: None, lambda topic_id: None)
+
+
+def _ids(fields: tuple[str, ...], name: str, key_type: int) -> Callable[[Facts], tuple[str, ...]]:
+    """Read the texts in these fields: one, a list of them, or a list of structs with a field of that name. FindCoordinator's keys are of
+    that type."""
+
+    def read(facts: Facts) -> tuple[str, ...]:
+        request, found = facts.request, []
+        for field in fields:
+            value: Any = getattr(request, field, None)
+            if value and (field not in KEYS or getattr(request, KEY_TYPE, OF_GROUP) == key_type):
+                for each in value if isinstance(value, list) else (value,):
+                    text = getattr(each, name, each)
+                    if isinstance(text, str) and text:
+                        found.append(text)
+        return tuple(found)
+
+    return read
+
+
+class Facts:
+    """One call, as `when` sees it. `now` is ns of the run. What the messages and the cluster say beyond the header is read when a rule asks
+    for it, and once, because most rules ask for little. At stage connect there is no request, and rules ask for none of it there."""
+
+    def __init__(
+        self,
+        stage: str,
+        now: int,
+        node: int,
+        connection: int,
+        api: str = "",
+        version: int = -1,
+        client_id: str | None = None,
+        request: Message | None = None,
+        response: Message | None = None,
+        lookup: Lookup = EMPTY_CLUSTER,
+    ) -> None:
+        self.stage = stage
+        self.now = now
+        self.node = node
+        self.connection = connection
+        self.api = api
+        self.version = version
+        self.client_id = client_id
+        self.request = request
+        self.response = response
+        self.lookup = lookup
+
+    def without(self, kind: str, taken: Iterable[Entity]) -> Facts:
+        """Copy these facts without the entities that a rule has taken: rules behind it do not see them."""
+        rest = copy(self)
+        rest.entities = self.entities.without(kind, taken)
+        return rest
+
+    def settle(self) -> None:
+        """Read what the cluster knows now, because the first of several rules may change it before the next one acts."""
+        for name in OF_CLUSTER:
+            getattr(self, name)
+
+    groups = cached_property(_ids(GROUPS, "group_id", OF_GROUP))
+    """The groups that the request names."""
+
+    @cached_property
+    def group(self) -> KnownGroup | None:
+        """The first group that the request names, if there is such a group."""
+        return self.lookup.group(self.groups[0]) if self.groups else None
+
+    @cached_property
+    def state(self) -> str | None:
+        """The state of that group."""
+        return None if self.group is None else str(self.group.state)
+
+    @cached_property
+    def members(self) -> list[Any]:
+        """The parts of the request that may name a member."""
+        # LeaveGroup v3+ names its members in a list, the request itself none (SERVER-44); OffsetFetch v9+ one beside each group (KIP-848).
+        listed = [*(getattr(self.request, "members", None) or ()), *(getattr(self.request, "groups", None) or ())]
+        # DescribeGroups lists its groups as plain texts under the name that OffsetFetch has for structs.
+        return [self.request, *[each for each in listed if not isinstance(each, str)]] if listed else [self.request]
+
+    @cached_property
+    def member_ids(self) -> tuple[str, ...]:
+        """The member ids that the request names, or that its answer gives."""
+        # A first JoinGroup has no id: only its answer tells it, with 79 (KIP-394) or with success (SERVER-02, SERVER-03).
+        return _texts([*self.members, self.response] if self.api == "JoinGroup" else self.members, "member_id")
+
+    @cached_property
+    def instance_ids(self) -> tuple[str, ...]:
+        """The instance ids that the request names, or those that the group knows of the members that it names."""
+        group, named = self.group, tuple(text for name in INSTANCES for text in _texts(self.members, name))
+        if named or group is None:
+            return named
+        # Older versions of a static member's request do not say its instance id.
+        return tuple(instance for instance, member in group.static_members.items() if member in self.member_ids)
+
+    @cached_property
+    def generation(self) -> int | None:
+        """The generation that the request names."""
+        return next((getattr(self.request, name) for name in GENERATIONS if hasattr(self.request, name)), None)
+
+    @cached_property
+    def member_epochs(self) -> tuple[int, ...]:
+        """The epochs of members of a consumer group that the request names."""
+        return _numbers(self.members, MEMBER_EPOCHS)
+
+    @cached_property
+    def progress(self) -> str | None:
+        """How far the first member that the request names is with its target."""
+        return self.group.progress_of(self.member_ids[0]) if self.group and self.member_ids else None
+
+    @cached_property
+    def role(self) -> str | None:
+        """Leader or follower: what the members that the request names are in the group."""
+        group = self.group
+        if group is None:
+            return None
+        known, instances = self.member_ids, group.static_members
+        if instances:
+            known = (*known, *[instances[each] for each in self.instance_ids if each in instances])
+        return None if not known else "leader" if group.leader_id in known else "follower"
+
+    @cached_property
+    def topics(self) -> tuple[str, ...]:
+        """The topics that the request names."""
+        return tuple(_topics(self.request, self.lookup))
+
+    @cached_property
+    def entities(self) -> Entities:
+        """All that the request names, and at stage reply its answer."""
+        return entities_of(self.api, self.version, self.node, self.request, self.response, self.lookup)
+
+    transactional_ids = cached_property(_ids((*TRANSACTIONS, *KEYS), "transactional_id", OF_TRANSACTION))
+    """The transactional ids that the request names."""
+
+    @cached_property
+    def producer_epochs(self) -> tuple[int, ...]:
+        """The producer epochs that the request names."""
+        named = getattr(self.request, "transactions", None) or [self.request]
+        return tuple([epoch for epoch in _numbers(named, EPOCHS) if epoch >= 0])
+
+    @cached_property
+    def transaction_state(self) -> str | None:
+        """The state of the first transactional id that the request names."""
+        return self.lookup.transaction(self.transactional_ids[0]) if self.transactional_ids else None
+
+    @cached_property
+    def committed(self) -> bool | None:
+        """True if EndTxn commits, False if it aborts."""
+        return getattr(self.request, "committed", None)
+
+
+OF_CLUSTER: Final = ("state", "instance_ids", "role", "progress", "topics", "transaction_state")
+"""The facts that depend on what the cluster is at that moment."""
 
 
 @cache
@@ -172,32 +289,7 @@ def _fields(message: type[Message], version: int) -> Iterator[str]:
                 yield from _fields(field.wire.element_wire.struct, version)
 
 
-def _groups(request: Message) -> Iterator[str]:
-    if getattr(request, "key_type", 0) != 0:
-        return  # FindCoordinator of a transaction
-    for name in GROUPS:
-        value = getattr(request, name, None)
-        for each in value if isinstance(value, list) else [value]:
-            text = getattr(each, "group_id", each)
-            if isinstance(text, str) and text:
-                yield text
-
-
-def _transactional_ids(request: Any) -> Iterator[str]:
-    keyed = getattr(request, KEY_TYPE, None) == OF_TRANSACTION
-    for name in ("key", "coordinator_keys") if keyed else TRANSACTIONS:
-        value = getattr(request, name, None)
-        for each in value if isinstance(value, list) else [value]:
-            text = getattr(each, "transactional_id", each)
-            if isinstance(text, str) and text:
-                yield text
-
-
-def _epochs(request: Any) -> Iterator[int]:
-    yield from (epoch for epoch in _numbers(getattr(request, "transactions", None) or [request], EPOCHS) if epoch >= 0)
-
-
-def _topics(request: Message, lookup: Lookup) -> Iterator[str]:
+def _topics(request: Any, lookup: Lookup) -> Iterator[str]:
     for name in TOPICS:
         for each in getattr(request, name, None) or ():
             text = each if isinstance(each, str) else getattr(each, "name", None) or getattr(each, "topic", None)
@@ -206,31 +298,13 @@ def _topics(request: Message, lookup: Lookup) -> Iterator[str]:
             if text:
                 yield text
     # OffsetFetch v8+ asks for several groups, each with topics of its own (KIP-709).
-    for group in _structs(request, "groups"):
+    for group in getattr(request, "groups", None) or ():
         yield from _topics(group, lookup)
 
 
-def _structs(message: Message, name: str) -> list[Any]:
-    # DescribeGroups lists its groups as plain texts under the name that OffsetFetch has for structs.
-    return [each for each in getattr(message, name, None) or () if not isinstance(each, str)]
-
-
 def _texts(messages: list[Any], name: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(text for each in messages if (text := getattr(each, name, None))))
+    return tuple(dict.fromkeys(filter(None, map(getattr, messages, repeat(name), repeat(None)))))
 
 
-def _numbers(messages: list[Any], names: tuple[str, ...]) -> Iterator[int]:
-    for each in messages:
-        yield from (found for name in names if isinstance(found := getattr(each, name, None), int))
-
-
-def _instances(group: GroupFacts | None, member_ids: tuple[str, ...]) -> tuple[str, ...]:
-    """Of static members whose request is of a version that does not say it."""
-    return tuple(instance for instance, member in group.instances.items() if member in member_ids) if group else ()
-
-
-def _role(group: GroupFacts | None, member_ids: tuple[str, ...], instance_ids: tuple[str, ...]) -> str | None:
-    if group is None:
-        return None
-    known = (*member_ids, *(group.instances[each] for each in instance_ids if each in group.instances))
-    return None if not known else "leader" if group.leader in known else "follower"
+def _numbers(messages: list[Any], names: tuple[str, ...]) -> tuple[int, ...]:
+    return tuple([value for each in messages for name in names if isinstance(value := getattr(each, name, None), int)])

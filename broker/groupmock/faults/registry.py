@@ -12,18 +12,18 @@ import msgspec
 
 from ..text.printable import printable, quoted
 from ..text.suggest import hint
-from .decide import Armed, FailedCondition, Tally, decide, fits
+from .decide import Armed, FailedCondition, ReadyRule, Tally, fits, ready, uncounted
 from .facts import tells
 from .kind import kind_of
 from .plan import MAX_RULES, BadPlan, Rule, rule_as_data, texts, version_ranges
 
 if TYPE_CHECKING:
-    from .decide import RuleVerdict
     from .facts import Facts
     from .kind import Fault, FaultDice, Struck
 
 Served = Mapping[str, tuple[int, int]]
-"""The lowest and the highest version of each served API, by Kafka's name."""
+"""Kafka's name of each API that is served -> lowest and highest version."""
+NEVER: Final = Tally()
 KNOWN_AT_CONNECT: Final = ("node", "nth", "every", "after", "probability", "window")
 
 
@@ -71,6 +71,19 @@ class RuleReport(msgspec.Struct, frozen=True, kw_only=True):
         return f"{rule} never fired: nearest was {printable(miss.call)} at {miss.t / 1e9:.3f} s, where {why}"
 
 
+class ReadyRules(dict[tuple[str, str, int], tuple[ReadyRule, ...]]):
+    """Maps stage, API and version to the rules of that stage. An entry is made at the first such call; all go when rules change."""
+
+    def __init__(self, armed: Mapping[str, Armed]) -> None:
+        super().__init__()
+        self._armed = armed
+
+    def __missing__(self, key: tuple[str, str, int]) -> tuple[ReadyRule, ...]:
+        stage, api, version = key
+        found = self[key] = tuple(ready(each, api, version) for each in self._armed.values() if each.rule.stage == stage)
+        return found
+
+
 class RuleRegistry:
     """The rules by name, in the order of registration. `served` has the APIs that rules may name; `dice` are those of chances."""
 
@@ -78,8 +91,9 @@ class RuleRegistry:
         self.served = served
         self.dice = dice
         self._armed: dict[str, Armed] = {}
+        self.ready = ReadyRules(self._armed)
         self._tallies: dict[str, Tally] = {}
-        self._near: dict[str, tuple[int, NearMiss]] = {}
+        self._near: dict[str, tuple[list[FailedCondition], int, str]] = {}  # what failed, when, which call
         self._held: dict[str, list[int]] = {}
         self._unnamed = 0
 
@@ -109,6 +123,7 @@ class RuleRegistry:
         for each in armed:
             self._armed[each.rule.name] = each
             self._tallies[each.rule.name] = Tally()
+        self.ready.clear()
         return [each.rule for each in armed]
 
     def remove(self, name: str) -> list[int]:
@@ -116,6 +131,7 @@ class RuleRegistry:
         freed = self.release(name)
         del self._armed[name], self._tallies[name]
         self._near.pop(name, None)
+        self.ready.clear()
         return freed
 
     def clear(self) -> list[int]:
@@ -132,11 +148,50 @@ class RuleRegistry:
         return self._held.pop(name, [])
 
     def decide(self, facts: Facts) -> list[Strike]:
-        """Return the rules that fire at this call, and count it."""
-        verdicts = decide(facts, tuple(self._armed.values()), self._tallies, self.dice)
-        for verdict in verdicts:
-            self._count(verdict, facts)
-        return [Strike(*verdict.armed, verdict.struck) for verdict in verdicts if verdict.fires]
+        """Return the rules that fire at this call, and count it.
+
+        Rules are checked in the order of their registration. A rule that fires ends the search, unless its kind lets the call go on.
+        """
+        strikes: list[Strike] = []
+        counted: list[tuple[str, Tally]] = []
+        for each in self.ready[facts.stage, facts.api, facts.version]:
+            rule, fault = each.armed
+            tally = self._tallies[rule.name]
+            # A spent rule counts no more calls, and later rules see the call.
+            if rule.times is not None and tally.fired >= rule.times:
+                continue
+            # Only a rule that has never fired has a near miss, which is the call with the fewest failed conditions.
+            near = self._near.get(rule.name)
+            most = 0 if tally.fired else None if near is None else len(near[0])
+            if most is not None and each.lacking > most:
+                continue
+            failed = each.failures(facts, most)
+            if failed is None:
+                continue
+            struck = fault.struck(rule.when, facts) if not failed else None
+            if struck is not None and not struck.entities:
+                failed.append(FailedCondition(struck.kind, "one that no rule before this one has taken", None))
+            # The rule that it waits for may have been removed with its counts; then this one waits for ever.
+            if rule.when.after is not None and not self._tallies.get(rule.when.after, NEVER).fired:
+                failed.append(FailedCondition("after", rule.when.after, "not fired yet"))
+            if not failed:
+                # Last, because drawing for other calls would make a chance depend on traffic that the rule is not about.
+                failed = uncounted(rule.when, tally.matched + 1, self.dice)
+                counted.append((rule.name, Tally(tally.matched + 1, tally.fired + (not failed))))
+            if failed:
+                if most is None or len(failed) <= most:
+                    call = f"{facts.api} v{facts.version}" if facts.api else f"a connection to node {facts.node}"
+                    who = facts.client_id or f"connection {facts.connection}"
+                    self._near[rule.name] = failed, facts.now, f"{call} of {who}"
+                continue
+            strikes.append(Strike(rule, fault, struck))
+            if struck is not None:
+                # The first rule decides for an entity, and the others of the request are left to later rules
+                facts = facts.without(struck.kind, struck.entities)
+            if not (fault.goes_on(facts.stage) or (struck is not None and facts.entities.all)):
+                break
+        self._tallies.update(counted)
+        return strikes
 
     def live(self, stage: str | None = None, api: str | None = None) -> bool:
         """True if a rule could still fire (at that stage, at a call of that API)."""
@@ -159,7 +214,7 @@ class RuleRegistry:
             fired=tally.fired,
             holding=len(self._held.get(name, ())),
             spent=self._spent(rule),
-            near_miss=near[1] if near else None,
+            near_miss=NearMiss(near[1], near[2], list(map(str, near[0]))) if near else None,
         )
 
     def reports(self) -> list[RuleReport]:
@@ -179,16 +234,6 @@ class RuleRegistry:
         tally = self._tallies[rule.name]
         used = rule.times is not None and tally.fired >= rule.times
         return used or (rule.when.nth is not None and tally.matched >= rule.when.nth)
-
-    def _count(self, verdict: RuleVerdict, facts: Facts) -> None:
-        name = verdict.armed.rule.name
-        tally = self._tallies[name]
-        if verdict.matched:
-            self._tallies[name] = Tally(tally.matched + 1, tally.fired + verdict.fires)
-        if verdict.failed and not tally.fired:
-            best = self._near.get(name)
-            if best is None or len(verdict.failed) <= best[0]:
-                self._near[name] = (len(verdict.failed), _miss(verdict.failed, facts))
 
     def _arm(self, rule: Rule, origin: str, earlier: list[str]) -> Armed:
         if rule.name in self._armed or rule.name in earlier:
@@ -249,12 +294,6 @@ class RuleRegistry:
             spans = ", ".join(f"{name} {self.served[name][0]}-{self.served[name][1]}" for name in names)
             raise BadPlan(f"{origin}, when: version {rule.when.version} is never asked for: served are {spans}")
         return scopes
-
-
-def _miss(failed: tuple[FailedCondition, ...], facts: Facts) -> NearMiss:
-    call = f"{facts.api} v{facts.version}" if facts.api else f"a connection to node {facts.node}"
-    who = facts.client_id or f"connection {facts.connection}"
-    return NearMiss(facts.now, f"{call} of {who}", [str(failure) for failure in failed])
 
 
 def _version(versions: list[int], newest: int) -> str:

@@ -154,7 +154,7 @@ class Driver:
         """Set the gate that requests and answers pass from now on. None: no fault rule could fire, so answers have no gate on their way."""
         self.gate = gate
         self._before = self._admit if self._admission is not None else None if gate is None else gate.before
-        self._answer = self._performers[Reply] = self.deliver if gate is None else self._try_gate
+        self._answer = self._performers[Reply] = self.deliver if gate is None else gate.after
 
 
     def opened(self, connection: Connection) -> None:
@@ -351,11 +351,6 @@ class Driver:
         """Perform the core's effects in order."""
         for effect in effects:
             self._performers[effect.__class__](effect, now)
-
-    def _try_gate(self, reply: Reply, now: int) -> None:
-        call = self.tickets.get(reply.ticket)
-        if call is None or self.gate is None or self.gate.after(call, reply, now):
-            self.deliver(reply, now)
 
     def deliver(self, reply: Reply, now: int) -> None:
         """Send an answer that passed the gate. The code is flat, because every answer comes this way."""

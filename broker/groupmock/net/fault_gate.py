@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic
 from ..core.effects import Abandoned, Reply
 from ..core.events import Command
 from ..faults.actions import Answer, CallOff, GoOn, HangUp, Narrow, Piece, Steer, Vanish, Wait, Write
-from ..faults.facts import Facts, GroupFacts, Lookup, facts_of
+from ..faults.facts import Facts, Lookup
 from ..faults.kind import Target
 from ..faults.registry import RuleRegistry, RuleReport
 from .codecs import BEATS
@@ -36,17 +36,15 @@ def gate_of(driver: Driver) -> FaultGate[Call]:
     """Make the gate of a server's driver."""
     from groupmock_codec import APIS
 
-    def group(group_id: str) -> GroupFacts | None:
-        found = driver.core.cluster.groups.find(group_id)
-        return None if found is None else GroupFacts(str(found.state), found.leader_id, found.static_members, found.progress_of)
-
     served = {APIS[key].name: (row.lowest, row.highest) for key, row in driver.codecs.advertised.items()}
+
     def transaction(transactional_id: str) -> str | None:
         found = driver.core.cluster.transactions.find(transactional_id)
         return str(found.state) if found is not None else None
 
-    topics = driver.core.cluster.topics
-    return FaultGate(driver, served, driver.journal.header.seed, Lookup(group, topics.name_of, topics.fetches.in_session, transaction))
+    cluster = driver.core.cluster
+    lookup = Lookup(cluster.groups.find, cluster.topics.name_of, cluster.topics.fetches.in_session, transaction)
+    return FaultGate(driver, served, driver.journal.header.seed, lookup)
 
 
 class FaultGate(Generic[C]):
@@ -58,6 +56,7 @@ class FaultGate(Generic[C]):
         # ticket -> functions that turn the answer to a part of a call into an answer to the whole
         self._grafts: dict[int, list[Graft]] = {}
         self._lookup = lookup
+        self._armed = False
         self.lets_repeat = True
         self.registry = RuleRegistry(served, dice_of(seed))
 
@@ -88,7 +87,12 @@ class FaultGate(Generic[C]):
 
     def before(self, call: C, now: int) -> bool:
         """Return True if the request may be applied now. Otherwise a rule keeps it, for a time or for good."""
-        facts = facts_of(self._place("request", call, now), call.asked(), None, self._lookup)
+        codec, connection = call.codec, call.connection
+        name, version = codec.name, codec.version
+        if not self.registry.ready["request", name, version]:
+            return True
+        asked = call.message or call.asked()
+        facts = Facts("request", now, connection.node or 0, connection.number, name, version, call.client_id, asked, None, self._lookup)
         fired = self.registry.decide(facts)
         if not fired:
             return True
@@ -96,20 +100,32 @@ class FaultGate(Generic[C]):
         self._driver.record.request(call)
         # Written before the fault's row, which names its ticket; `apply` must not write it again when a wait is over.
         call.recorded = True
+        if len(fired) > 1:
+            facts.settle()
         return all(self._lets_pass(armed, facts, call, now) for armed in fired)
 
-    def after(self, call: C, reply: Reply, now: int) -> bool:
-        """Return True if the answer may be sent now, perhaps with another message. Otherwise it was handled here."""
-        if self._grafts:
-            self._graft(call, reply)
-        facts = facts_of(self._place("reply", call, now), call.asked(), reply.message, self._lookup)
-        fired = self.registry.decide(facts)
-        if not fired:
-            return True
-        self._refresh()
-        # An answer that a rule has changed or delayed must not be repeated for the next heartbeat.
-        reply.lease = None
-        return self._lets_out(fired, facts, call, reply, now)
+    def after(self, reply: Reply, now: int) -> None:
+        """Send the answer now, perhaps with another message, unless a rule handles it."""
+        call = self._driver.tickets.get(reply.ticket)
+        # An earlier answer of the same effect may have used up the last rule.
+        if call is not None and self._armed:
+            if self._grafts:
+                self._graft(call, reply)
+            codec, connection = call.codec, call.connection
+            name, version = codec.name, codec.version
+            if self.registry.ready["reply", name, version]:
+                asked, told = call.message or call.asked(), reply.message
+                facts = Facts(
+                    "reply", now, connection.node or 0, connection.number, name, version, call.client_id, asked, told, self._lookup
+                )
+                fired = self.registry.decide(facts)
+                if fired:
+                    self._refresh()
+                    # An answer that a rule has changed or delayed must not be repeated for the next heartbeat.
+                    reply.lease = None
+                    if not self._lets_out(fired, facts, call, reply, now):
+                        return
+        self._driver.deliver(reply, now)
 
     def over(self, ticket: int, now: int, action: str = OVER) -> None:
         """End the wait of a call: write one row, then let it go on."""
@@ -279,7 +295,8 @@ class FaultGate(Generic[C]):
         driver = self._driver
         # A call that was closed meanwhile, or had no answer, needs no graft
         self._grafts = {ticket: grafts for ticket, grafts in self._grafts.items() if ticket in driver.tickets}
-        driver.arm(self if self.registry.live() or self._grafts else None)
+        self._armed = self.registry.live() or bool(self._grafts)
+        driver.arm(self if self._armed else None)
         lets_repeat = not any(self.registry.live(api=name) for name in BEATS.values())
         if lets_repeat != self.lets_repeat:
             self.lets_repeat = lets_repeat
@@ -292,7 +309,3 @@ class FaultGate(Generic[C]):
         if armed.struck is not None:
             fields["struck"] = armed.struck.names
         self._driver.record.fault(rule, rule.do["kind"], connection, ticket, fields, now)
-
-    def _place(self, stage: str, call: C, now: int) -> Facts:
-        codec, connection = call.codec, call.connection
-        return Facts(stage, now, connection.node or 0, connection.number, codec.name, codec.version, call.client_id)

@@ -11,9 +11,9 @@ that are not decoded meet no rule: nobody knows what they say.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from time import monotonic_ns
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from groupmock_codec import APIS
 from groupmock_codec.api_keys import FETCH, METADATA
@@ -21,7 +21,7 @@ from groupmock_codec.frame import FrameError, Framer
 
 from ..core.effects import Abandoned, Effects, Reply
 from ..core.events import Command
-from ..faults.facts import GroupFacts, Lookup
+from ..faults.facts import Lookup
 from ..faults.kind import all_kinds, kind_of
 from ..faults.plan import BadPlan, Plan, rule_as_data
 from ..net.fault_gate import FaultGate
@@ -44,6 +44,15 @@ if TYPE_CHECKING:
 
 MOST_TOPICS: Final = 20_000
 """The most topic ids whose names are remembered."""
+
+
+class HeardFacts(NamedTuple):
+    """A group as a recording knows it (`faults.facts.KnownGroup`)."""
+
+    state: str
+    leader_id: str | None
+    static_members: Mapping[str, str]
+    progress_of: Callable[[str], str | None]
 
 
 class StruckLine(Line):
@@ -155,13 +164,20 @@ class Striker:
         """Do what a rule wants in place of the node: give an answer of its own, or never answer."""
         for effect in effects:
             if isinstance(effect, Reply):
-                self._answer(effect, now)
+                self.answer(effect, now)
             elif isinstance(effect, Abandoned):
                 call = self.tickets.close(effect.ticket)
                 if call is not None:
                     self.counters.abandoned += 1
                     self.record.abandoned(call, effect.reason, now)
                     cast(StruckLine, call.connection).wedge()
+
+    def answer(self, reply: Reply, now: int) -> None:
+        """Pass an answer through the gate, if a rule could fire, and send it."""
+        if self.gate is None:
+            self.deliver(reply, now)
+        else:
+            self.gate.after(reply, now)
 
     def steer(self, command: Command, now: int) -> Effects:
         """Do nothing, because there is no coordinator of ours (see `_refuse_steering`)."""
@@ -186,18 +202,12 @@ class Striker:
 
     # Private methods
 
-    def _answer(self, reply: Reply, now: int) -> None:
-        """Pass an answer through the gate's other side, as an answer of ours would go."""
-        call = self.tickets.get(reply.ticket)
-        if call is None or self.gate is None or self.gate.after(call, reply, now):
-            self.deliver(reply, now)
-
-    def _group(self, group_id: str) -> GroupFacts | None:
+    def _group(self, group_id: str) -> HeardFacts | None:
         group = self.dialogue.overheard.groups.get(group_id)
         if group is None:
             return None
         instances = {each.group_instance_id: each.member_id for each in group.members.values() if each.group_instance_id is not None}
-        return GroupFacts(group.state, group.leader, instances, lambda member_id: None)
+        return HeardFacts(group.state, group.leader, instances, lambda member_id: None)
 
     def _check(self, plan: Plan, origin: str) -> None:
         """Check all rules before anything is started."""
@@ -372,8 +382,10 @@ class CarefulRelay(Relay):
         if call.codec.key == FETCH and message is not None and call.message is not None:
             striker.sessions.answered(line.node or 0, cast(Any, call.message), cast(Any, message))
         reply = Reply(call.ticket, cast(Any, message))
-        if message is None or call.message is None or striker.gate is None or striker.gate.after(call, reply, now):
+        if message is None or call.message is None:
             striker.deliver(reply, now)
+        else:
+            striker.answer(reply, now)
 
     def _told(self, call: Passing, message: Message | None, frame: bytes) -> bytes:
         codec = call.codec

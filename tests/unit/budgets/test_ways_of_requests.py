@@ -1,0 +1,55 @@
+"""How far a request travels through the house: calls of its functions, from the bytes that come to those that go."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from cases import for_each
+
+from groupmock.rig.kept_rows import KeptRows
+from groupmock.rig.wire import request
+from groupmock.rig.wire_rig import WireRig
+from groupmock_codec.api_keys import HEARTBEAT
+from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
+
+UNCONCERNED: list[dict[str, Any]] = [
+    {"api": "SyncGroup", "group": "g"}, {"api": "JoinGroup", "state": "Stable"}, {"api": "OffsetCommit", "topic": "t", "partition": 0},
+    {"api": "JoinGroup", "nth": 2}, {"group": "other"}, {"client_id": "other"}, {"transactional_id": "t"}, {"node": 7},
+]  # fmt: skip
+
+
+def way(work: Callable[[], object]) -> list[str]:
+    """The files of the calls that `work` makes; the rig's own are left out."""
+    files: list[str] = []
+
+    def called(frame: FrameType, event: str, argument: object) -> None:
+        file = frame.f_code.co_filename
+        if event == "call" and ("groupmock" in file or file[0] == "<") and "/rig/" not in file:
+            files.append(file)
+
+    sys.setprofile(called)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return files
+
+
+@for_each("stage", ["request", "reply"])
+def test_a_rule_that_does_not_concern_a_request_costs_it_few_calls(stage: str) -> None:
+    rig = WireRig.make(topics={"t": 1}, sinks=[KeptRows()])
+    wire = rig.connect()
+
+    def calls() -> int:
+        frame = request(HEARTBEAT, 4, HeartbeatRequest(group_id="g", generation_id=1, member_id="m"))
+        wire.send(frame)  # what the first of its kind makes is kept
+        return len(way(lambda: wire.send(frame)))
+
+    without = calls()
+    for when in UNCONCERNED:
+        rig.command("add_faults", rules=[{"when": when, "do": {"kind": "hold"}, "stage": stage}])
+        assert calls() <= without + 10, when
+        rig.command("clear_faults")
