@@ -17,9 +17,8 @@ from groupmock.audit.subjects import Exchange, Link, Member
 from groupmock.audit.verdicts import Audit, Finding
 from groupmock.journal.read import read
 from groupmock.journal.rows import OpenRow
-from groupmock.net.alarm import ClockAlarm
 from groupmock.net.beats import Beats
-from groupmock.net.clock import Clock
+from groupmock.net.clock import Clock, ClockAlarm
 from groupmock.net.driver import Driver
 from groupmock.rig.kept_rows import KeptRows
 

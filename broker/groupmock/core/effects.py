@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
@@ -24,6 +24,45 @@ class Leasing(Protocol):
 
     def end_leases(self) -> None:
         ...
+
+
+class AnyGroup(Protocol):
+    """A group of any type, as rows tell of it."""
+
+    group_id: str
+    generation: int
+    protocol_type: str | None
+    protocol_name: str | None
+    leader_id: str | None
+
+    @property
+    def state(self) -> str:
+        """Return Kafka's name of its state."""
+
+    @property
+    def members(self) -> Sized:
+        """Return its members."""
+
+
+class AnyMember(Protocol):
+    """A member of any group, as rows tell of it."""
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+
+
+class Reason(Protocol):
+    """Why something happened, as a word and as a sentence (`groups.causes`)."""
+
+    @property
+    def cause(self) -> str:
+        """Return the word."""
+
+    @property
+    def sentence(self) -> str:
+        """Return the sentence."""
 
 
 class Leased(Protocol):

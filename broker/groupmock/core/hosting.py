@@ -67,7 +67,8 @@ class Hosting:
         self._timer = timer
         self._tenant = tenant
         self._leaders: list[int | None] = [None] * places
-        self._loading: set[int] = set()
+        self.answering = [NO_LEADER] * places
+        """The node that answers for each partition: its leader, once it has read the log, or NO_LEADER."""
         self._topic_deleted = False
         topics.hosted_by(topic, self)
         topics.when_deleted(self._deleted)
@@ -102,13 +103,13 @@ class Hosting:
 
     def gate(self, partition: int, node: int) -> int:
         """Return 14 while the node loads the partition, 16 if another node leads it, else 0 (SERVER-48)."""
-        if self._leaders[partition] != node:
-            return NOT_COORDINATOR
-        return COORDINATOR_LOAD_IN_PROGRESS if partition in self._loading else NONE
+        if self.answering[partition] == node:
+            return NONE
+        return COORDINATOR_LOAD_IN_PROGRESS if self._leaders[partition] == node else NOT_COORDINATOR
 
     def loading(self, node: int) -> bool:
         """Return whether the node is loading any partition."""
-        return any(self._leaders[partition] == node for partition in self._loading)
+        return any(leader == node != answers for leader, answers in zip(self._leaders, self.answering, strict=True))
 
     def largest_batch(self, partition: int) -> int:
         """Return the bytes that the partition's leader may write at once, or the controller if nobody leads the partition."""
@@ -154,7 +155,7 @@ class Hosting:
             led = [partition for partition, leader in leaders.items() if leader == node]
             self._tenant.led(led, node)
             for partition in led:
-                self._leaders[partition] = node
+                self._leaders[partition] = self.answering[partition] = node
 
 
     def unload(self, turn: Turn, partition: int) -> None:
@@ -167,7 +168,6 @@ class Hosting:
         if self._leaders[partition] is not None:
             self._release(turn, partition)
         self._lead(turn, partition, node)
-        self._loading.add(partition)
         if loading_ms > 0:
             turn.timers.set((self._timer, str(partition)), turn.after(loading_ms))
         else:
@@ -183,16 +183,15 @@ class Hosting:
         return {self._timer: self._on_load}
 
     def _release(self, turn: Turn, partition: int) -> None:
-        if partition in self._loading:
+        if self.answering[partition] == NO_LEADER:
             # What was still being read is not in memory: no request is answered, and the log stays as it was
-            self._loading.discard(partition)
             turn.timers.cancel((self._timer, str(partition)))
         else:
             self._tenant.unload(turn, partition, self._leaders[partition])
 
     def _lead(self, turn: Turn, partition: int, node: int | None) -> None:
         """Change the leader of a partition. Only this method does, and nothing lives in the partition at that moment."""
-        before, self._leaders[partition] = self._leaders[partition], node
+        before, self._leaders[partition], self.answering[partition] = self._leaders[partition], node, NO_LEADER
         if before is not None:
             self._tenant.left(partition, before)
         if node is not None:
@@ -204,5 +203,6 @@ class Hosting:
         return True
 
     def _finish_load(self, turn: Turn, partition: int) -> None:
-        self._loading.discard(partition)
-        self._tenant.load(turn, partition, self._leaders[partition])
+        leader = self._leaders[partition]
+        self.answering[partition] = NO_LEADER if leader is None else leader
+        self._tenant.load(turn, partition, leader)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from groupmock_codec.declare import Message
 from groupmock_codec.units import NS_PER_MS
 
-from .effects import Abandoned, Effects, Lease, Leasing, Note, Replies, Reply
+from .effects import Abandoned, Effects, Lease, Leasing, MemberChanged, Moved, Note, Replies, Reply
 from .work import AT_ONCE, CONTROLLER, OF_CONTROLLER, OF_GROUPS, OF_OFFSETS, Asks, Steps, Work
 
 if TYPE_CHECKING:
+    from .effects import AnyGroup, AnyMember, Reason
     from .environment import Environment
 
 
@@ -110,6 +111,31 @@ class Turn:
     def abandon(self, ticket: int, reason: str) -> None:
         """Never answer a request, as Kafka does. Its connection stays mute."""
         self.out.append(Abandoned(ticket, reason))
+
+    def member_changed(self, group: AnyGroup, member_id: str, what: str, why: Reason, member: AnyMember | None = None) -> None:
+        """Tell what happened to a member of a group of any type, or to a reserved id."""
+        if member is None:
+            self.out.append(MemberChanged(group.group_id, member_id, what, why.cause, why.sentence))
+            return
+        instance, client_id, client_host = member.group_instance_id, member.client_id, member.client_host
+        self.out.append(MemberChanged(group.group_id, member_id, what, why.cause, why.sentence, instance, client_id, client_host))
+
+    def group_moved(self, group: AnyGroup, before: str, why: Reason) -> None:
+        """Tell that the group has changed its state; `before` is empty for one that came into being."""
+        self.out.append(
+            Moved(
+                group=group.group_id,
+                before=str(before),
+                after=str(group.state),
+                generation=group.generation,
+                cause=why.cause,
+                reason=why.sentence,
+                leader=group.leader_id,
+                protocol_type=group.protocol_type,
+                protocol_name=group.protocol_name,
+                members=len(group.members),
+            )
+        )
 
     def note(self, what: str, **fields: object) -> None:
         """Record something that is no protocol event."""

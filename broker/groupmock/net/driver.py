@@ -62,9 +62,9 @@ from ..core.events import Command, Disconnected, Event, Request
 from ..core.work import Work
 from ..journal.journal import ALWAYS, NEVER
 from ..journal.rows import DISCONNECTED, GOES_ON, NOT_READING, PAUSES
-from .alarm import ClockAlarm
 from .backlog import Backlog
 from .call import Call
+from .clock import ClockAlarm
 from .codecs import Codecs, Refused
 from .connection import DEAF, DUE, STOPPED, Connection
 from .nodes import Nodes
@@ -81,8 +81,7 @@ if TYPE_CHECKING:
     from ..core.effects import Lease
     from ..journal.journal import Journal
     from .admission import Admission
-    from .alarm import Alarm
-    from .clock import Clock
+    from .clock import Alarm, Clock
     from .fault_gate import FaultGate
 
 

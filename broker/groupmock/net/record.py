@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable, Iterator
-from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
-
-import msgspec
+from typing import TYPE_CHECKING, Any
 
 from groupmock_codec.error_codes import error_name
 from groupmock_codec.group_states import DEAD
@@ -32,7 +29,6 @@ from ..journal.rows import (
     RequestRow,
     Row,
     TimerRow,
-    kind_of,
 )
 from .details import EMBEDDED, SECRETS, details_of, without_secret
 
@@ -47,24 +43,6 @@ if TYPE_CHECKING:
     from .seen import Peer, Repeating, Seen
 
 
-Maker = Callable[[Any, int], Row]
-
-
-def _maker(effect: type[msgspec.Struct], row: type[Row]) -> Maker:
-    """Return a function (effect, now) -> row with the fields of the effect, which have the same names. The code is flat, because a dict
-    takes four times as long, and a rebalance has several such rows per member."""
-    fields = ", ".join(f"{name}=effect.{name}" for name in effect.__struct_fields__)
-    maker: Maker = eval(f"lambda effect, now: row(t=now, {fields})", {"row": row})  # made of our declarations only
-    return maker
-
-
-ROW_OF: Final[dict[type, tuple[str, Maker]]] = {
-    effect: (kind_of(row), _maker(effect, row))
-    for effect, row in ((Moved, MovedRow), (MemberChanged, MemberRow), (TimerFired, TimerRow), (Note, NoteRow))
-}
-"""Effects of the core that become rows unchanged: the kind of the row, and its maker."""
-
-
 class Recorder:
     """The recorder has one method for each kind of observation. Each appends at most one row."""
 
@@ -75,9 +53,12 @@ class Recorder:
         # refused JoinGroup neither makes nor alters a group.
         self._protocol_types: dict[str, str] = {}
         self.effects: dict[type, Callable[[Any, int], None]] = {
-            effect: partial(self._effect, kind, make) for effect, (kind, make) in ROW_OF.items()
-        # in place of the plain ones, because they also keep state, whichever rows are wanted
-        } | {Moved: self.moved, TimerFired: self.fired}
+            Moved: self.moved,
+            MemberChanged: self.member_changed,
+            TimerFired: self.fired,
+            Note: self.noted,
+        }
+        """Maps each effect of the core that becomes a row to the method that writes it."""
         self.timers = 0
         """The number of timers that have fired and done something."""
 
@@ -230,10 +211,6 @@ class Recorder:
                 )
             )
 
-    def _effect(self, kind: str, make: Maker, effect: msgspec.Struct, now: int) -> None:
-        if kind in self._journal.wanted:
-            self._journal.append(make(effect, now))
-
     def moved(self, effect: Moved, now: int) -> None:
         """Record that a group changed its state, and keep its protocol type."""
         if effect.after == DEAD:
@@ -241,7 +218,38 @@ class Recorder:
         elif effect.protocol_type is not None:
             self._protocol_types[effect.group] = effect.protocol_type
         if "moved" in self._journal.wanted:
-            self._effect(*ROW_OF[Moved], effect, now)
+            self._journal.append(
+                MovedRow(
+                    t=now,
+                    group=effect.group,
+                    before=effect.before,
+                    after=effect.after,
+                    generation=effect.generation,
+                    cause=effect.cause,
+                    reason=effect.reason,
+                    leader=effect.leader,
+                    protocol_type=effect.protocol_type,
+                    protocol_name=effect.protocol_name,
+                    members=effect.members,
+                )
+            )
+
+    def member_changed(self, effect: MemberChanged, now: int) -> None:
+        """Record that something happened to one member."""
+        if "member" in self._journal.wanted:
+            self._journal.append(
+                MemberRow(
+                    t=now,
+                    group=effect.group,
+                    member_id=effect.member_id,
+                    what=effect.what,
+                    cause=effect.cause,
+                    reason=effect.reason,
+                    group_instance_id=effect.group_instance_id,
+                    client_id=effect.client_id,
+                    client_host=effect.client_host,
+                )
+            )
 
     def forget_group(self, group: str) -> None:
         """Forget a group that is no longer observed."""
@@ -250,7 +258,13 @@ class Recorder:
     def fired(self, effect: TimerFired, now: int) -> None:
         """Record that a timer fired and did something."""
         self.timers += 1
-        self._effect(*ROW_OF[TimerFired], effect, now)
+        if "timer" in self._journal.wanted:
+            self._journal.append(TimerRow(t=now, timer=effect.timer, subject=effect.subject))
+
+    def noted(self, effect: Note, now: int) -> None:
+        """Record something that is no protocol event."""
+        if "note" in self._journal.wanted:
+            self._journal.append(NoteRow(t=now, what=effect.what, fields=effect.fields))
 
     def looked(self, now: int) -> None:
         """Record that no timer was due when time was looked at, which only a replay needs."""

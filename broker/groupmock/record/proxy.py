@@ -177,7 +177,7 @@ class Proxy:
         self.journal.header.cluster["nodes"] = nodes
         try:
             if settings.log != "off":
-                from ..net.alarm import ClockAlarm
+                from ..net.clock import ClockAlarm
                 from ..watch.log import LogSink
 
                 sink = LogSink(settings.log, ClockAlarm(self.clock), self.now)

@@ -31,9 +31,8 @@ from ..journal.read import JournalReader as Source
 from ..journal.read import LeftOut, UnknownRow
 from ..journal.rows import DISCONNECTED, GOES_ON, PAUSES, SURROUNDINGS, Header, Row
 from ..journal.source import opened
-from ..net.alarm import NoAlarm
 from ..net.backlog import Backlog
-from ..net.clock import VirtualClock
+from ..net.clock import NoAlarm, VirtualClock
 from ..net.connection import Connection
 from ..net.driver import Driver
 from ..net.fault_gate import OVER

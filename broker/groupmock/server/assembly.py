@@ -147,8 +147,8 @@ def _read_waivers(config: Config) -> Waivers | None:
 
 def _audit(server: Server, waivers: Waivers | None) -> AuditSink:
     from ..audit.sink import AuditSink
-    from ..net.alarm import ClockAlarm
     from ..net.beats import Beats
+    from ..net.clock import ClockAlarm
 
     audit_sink = AuditSink(server.journal, Beats(server.driver.connections), ClockAlarm(server.clock), server.clock.now, waivers)
     server.journal.add(audit_sink)
@@ -222,7 +222,7 @@ def _add_file(server: Server, path: str, max_bytes: int | None, failed: Callable
 
 def _add_log(server: Server, log: str) -> None:
     if log != "off":
-        from ..net.alarm import ClockAlarm
+        from ..net.clock import ClockAlarm
         from ..watch.log import LogSink
 
         server.journal.add(LogSink(log, ClockAlarm(server.clock), server.clock.now))

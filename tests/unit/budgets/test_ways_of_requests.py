@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from types import FrameType
 from typing import Any
 
@@ -12,13 +13,17 @@ from cases import for_each
 from groupmock.rig.kept_rows import KeptRows
 from groupmock.rig.wire import request
 from groupmock.rig.wire_rig import WireRig
-from groupmock_codec.api_keys import HEARTBEAT
+from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP
+from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 
 UNCONCERNED: list[dict[str, Any]] = [
     {"api": "SyncGroup", "group": "g"}, {"api": "JoinGroup", "state": "Stable"}, {"api": "OffsetCommit", "topic": "t", "partition": 0},
     {"api": "JoinGroup", "nth": 2}, {"group": "other"}, {"client_id": "other"}, {"transactional_id": "t"}, {"node": 7},
 ]  # fmt: skip
+
+
+PROTOCOLS = [JoinGroupRequestProtocol(name="range", metadata=b"\0\1\0\0\0\1\0\1t\xff\xff\xff\xff")]
 
 
 def way(work: Callable[[], object]) -> list[str]:
@@ -36,6 +41,19 @@ def way(work: Callable[[], object]) -> list[str]:
     finally:
         sys.setprofile(None)
     return files
+
+
+def test_a_join_group_that_is_parked_goes_a_short_way() -> None:
+    rig = WireRig.make(topics={"t": 1}, sinks=[KeptRows()])
+    wire = rig.connect()
+    join = JoinGroupRequest(
+        group_id="g", session_timeout_ms=10_000, rebalance_timeout_ms=10_000, protocol_type="consumer", protocols=PROTOCOLS
+    )
+    join.member_id = wire.ask(JOIN_GROUP, 9, join).member_id
+    frame = request(JOIN_GROUP, 9, join)
+    files = way(lambda: wire.send(frame))
+    changes = sum(one != other for one, other in pairwise(files))
+    assert (len(files) <= 76, len(set(files)) <= 18, changes <= 55) == (True, True, True), (len(files), set(files), changes)
 
 
 @for_each("stage", ["request", "reply"])

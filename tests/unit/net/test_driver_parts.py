@@ -10,11 +10,10 @@ from stub_core import StubCore, frame
 
 from groupmock.core.effects import Close, Effects, MemberChanged, Moved, Note, Reply, TimerFired
 from groupmock.core.events import Command
-from groupmock.journal.rows import CloseRow, Header, RequestRow, kind_of
-from groupmock.net.alarm import NoAlarm
+from groupmock.journal.rows import CloseRow, Header, RequestRow
 from groupmock.net.call import Call
+from groupmock.net.clock import NoAlarm
 from groupmock.net.connection import Connection
-from groupmock.net.record import ROW_OF
 from groupmock.net.tickets import Tickets
 from groupmock.rig import Wire, WireRig
 from groupmock.rig.kept_rows import KeptRows
@@ -120,15 +119,16 @@ def test_without_an_alarm_time_is_looked_at_when_the_driver_is_told(header: Head
         Note("topic_created", {"topic": "t"}),
     ],
 )
-def test_an_effect_of_the_table_is_a_row_with_all_its_fields(effect: msgspec.Struct) -> None:
-    kind, make = ROW_OF[type(effect)]
-    row = make(effect, 7)
-    assert (kind_of(row), row.t) == (kind, 7)
+def test_an_effect_that_is_a_row_has_all_its_fields_there(effect: msgspec.Struct) -> None:
+    rig = WireRig.make(sinks=[kept := KeptRows()])
+    rig.driver.record.effects[type(effect)](effect, 7)
+    row = kept.rows[-1]
+    assert row.t == 7
     assert msgspec.structs.asdict(effect).items() <= msgspec.structs.asdict(row).items()
 
 
-def test_every_effect_of_the_table_was_looked_at() -> None:
-    assert set(ROW_OF) == {Moved, MemberChanged, TimerFired, Note}
+def test_every_effect_that_is_a_row_was_looked_at() -> None:
+    assert set(WireRig.make().driver.record.effects) == {Moved, MemberChanged, TimerFired, Note}
 
 
 class Door:

@@ -11,7 +11,7 @@ from cases import for_each
 from kitchen_of_two import TwoMembers
 
 from groupmock.journal.rows import CloseRow, ErrorAt, MovedRow, NoteRow, ReplyRow, Row
-from groupmock.net.alarm import ClockAlarm
+from groupmock.net.clock import ClockAlarm
 from groupmock.watch.levels import level_of
 from groupmock.watch.log import FORMS, LogSink
 

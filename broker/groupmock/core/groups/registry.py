@@ -23,7 +23,7 @@ from ..java.orders import java_order, scala_table_order
 from ..log.names import OFFSETS_TOPIC
 from ..turn import TimerHandler, Turn
 from ..work import A_FEW, Steps, defers, on
-from . import causes, telling
+from . import causes
 from .causes import Why
 from .classic.type import ClassicGroup
 from .consumer.membership import left_to_classics
@@ -97,8 +97,10 @@ class GroupRegistry:
         """Return the error 14 or 16 of that node and None, or 0 and the group, if it exists."""
         group = self._groups.get(group_id)
         hosting = self.hosting
-        error = hosting.gate(hosting.partition_of(group_id) if group is None else group.partition, node)
-        return (error, None) if error else (error, group)
+        partition = hosting.partition_of(group_id) if group is None else group.partition
+        if hosting.answering[partition] == node:
+            return 0, group
+        return hosting.gate(partition, node), None
 
     def gate(self, group_id: str, node: int) -> int:
         """Return 0 if the node may answer for the group, 14 while it loads, and 16 if another leads (SERVER-48)."""
@@ -187,7 +189,7 @@ class GroupRegistry:
         client has done so.)"""
         self.hosting.make_topic(turn)
         group = self._add(turn, group_id, kind, offsets)
-        telling.moved(turn, group, "", why)
+        turn.group_moved(group, "", why)
         if recorded:
             group.store(turn)
         self._arm_retention(turn)
@@ -433,6 +435,6 @@ class GroupRegistry:
             group.offsets.refill(kept.offsets)
             kept.offsets.clear()
             group.restore(turn, kept.stored)
-            telling.moved(turn, group, "", why)
+            turn.group_moved(group, "", why)
             self._arm_retention(turn)
             group.loaded(turn)

@@ -19,6 +19,7 @@ import msgspec
 if TYPE_CHECKING:
     from groupmock_codec.messages.k15_describe_groups import DescribedGroup
 
+    from ..effects import AnyMember
     from ..log.topics import Topics
     from ..turn import Turn
     from .causes import Why
@@ -57,15 +58,6 @@ class Home(Protocol):
         counts at once)."""
 
 
-class GroupMember(Protocol):
-    """A member of any group, with the fields that journal rows need."""
-
-    member_id: str
-    group_instance_id: str | None
-    client_id: str
-    client_host: str
-
-
 class GroupType:
     """A group of any type. An instance is a group, and a subclass a type of group. (`ABC` is no base class, because every request checks
     the type of a group, and that check would cost five times as much; mypy finds methods that a subclass lacks.)
@@ -94,7 +86,7 @@ class GroupType:
     protocol_type: str | None
     protocol_name: str | None
     leader_id: str | None
-    members: Mapping[str, GroupMember]
+    members: Mapping[str, AnyMember]
     static_members: Mapping[str, str]
     offsets: CommittedOffsets
     stored: Any

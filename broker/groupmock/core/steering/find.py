@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from groupmock_codec.compression import RecordsError
 
+from ..effects import AnyMember
 from ..groups.classic.type import ClassicGroup
-from ..groups.type import GroupMember, GroupType
+from ..groups.type import GroupType
 from .register import NoSuch, NotNow
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from ..transactions.transactional_id import TransactionalId
     from ..turn import Turn
 
-M = TypeVar("M", bound=GroupMember, covariant=True)
+M = TypeVar("M", bound=AnyMember, covariant=True)
 LISTED = 5
 """The largest number of names that an error lists."""
 

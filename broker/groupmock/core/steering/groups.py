@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from ..effects import TimerFired
 from ..events import Command
-from ..groups import causes, telling
+from ..groups import causes
 from ..groups.classic import rebalance, storage
 from ..groups.classic.states import COMPLETING, EMPTY, PREPARING, STABLE
 from ..groups.classic.type import ClassicGroup
@@ -70,7 +70,7 @@ def set_generation(cluster: Cluster, arguments: SetGeneration, turn: Turn) -> No
     if after == before:
         raise NotNow(f"group {arguments.group!r} is in generation {before} already: name another one, or none for the next")
     group.set_generation(after)
-    telling.moved(turn, group, group.state, causes.generation_set(before))
+    turn.group_moved(group, group.state, causes.generation_set(before))
     storage.store(turn, group)
 
 

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from ..effects import TimerFired
-from ..groups import causes, telling
+from ..groups import causes
 from ..groups.classic import leaving, membership, rebalance, sessions, storage
 from ..groups.classic.group import Group as GroupData
 from ..groups.classic.group import Member
@@ -16,7 +16,6 @@ from ..groups.classic.states import COMPLETING, PREPARING
 from ..groups.consumer import membership as consumer_membership
 from ..groups.consumer.states import AWAY
 from ..groups.consumer.type import ConsumerGroup
-from ..java.hashes import spread
 from .find import classic_group_of, group_of, listed, member_of
 from .groups import not_held
 from .holds import Frozen, holds_of
@@ -90,7 +89,7 @@ def fence_instance(cluster: Cluster, arguments: FenceInstance, turn: Turn) -> No
     new = _successor(turn, group, old)
     sessions.end(turn, group, old.member_id)
     why = causes.instance_taken_over(arguments.instance, new.member_id, old.member_id)
-    telling.changed(turn, group, new.member_id, "replaced", why, new)
+    turn.member_changed(group, new.member_id, "replaced", why, new)
     if group.state is COMPLETING:
         rebalance.prepare(turn, group, why)
     # An unfinished rebalance is not written: a load restores the last stored generation (P2-d11)
@@ -101,7 +100,7 @@ def fence_instance(cluster: Cluster, arguments: FenceInstance, turn: Turn) -> No
 def _successor(turn: Turn, group: GroupData, old: Member) -> Member:
     member_id = membership.new_id(turn, group, old.client_id, old.group_instance_id)
     session = turn.timers.set(sessions.key(group, member_id), turn.after(old.session_timeout_ms))
-    new = msgspec.structs.replace(old, member_id=member_id, session=session, spread=spread(member_id), is_new=False)
+    new = msgspec.structs.replace(old, member_id=member_id, session=session, spread=0, is_new=False)
     membership.swap(group, old, new)
     return new
 

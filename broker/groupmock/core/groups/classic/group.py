@@ -1,7 +1,8 @@
 """A classic group and its members as data (docs/kafka/group-protocol.md#records), with its invariants.
 
 Only functions of this package change them. Values on which a heartbeat's answer depends (state, generation, members, their protocols, the
-leader) are changed by methods of Group only, because each of them ends the leases that were given before (`Group.end_leases`).
+leader) are changed by methods of Group only, because each of them raises `epoch`, which ends the leases that were given before
+(`GroupType.end_leases`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from ...java.orders import SMALLEST_TABLE, order_key, table_for
+from ...java.hashes import spread
+from ...java.orders import order_key, table_for
 from ..offsets.committed import CommittedOffsets
 from ..type import GroupType
 from .states import COMPLETING, DEAD, EMPTY, MAY_FOLLOW, PREPARING, STABLE, State
@@ -56,8 +58,8 @@ class Parked(msgspec.Struct, gc=False):
 
 
 class Member(msgspec.Struct, gc=False, eq=False):
-    """A member of a classic group. `spread` orders members as Kafka's hash map does. `is_new` is True until the answer of its first
-    generation."""
+    """A member of a classic group. `spread` orders members as Kafka's hash map does, and is 0 while the member is the only one. `is_new` is
+    True until the answer of its first generation."""
 
     member_id: str
     group_instance_id: str | None
@@ -67,7 +69,7 @@ class Member(msgspec.Struct, gc=False, eq=False):
     rebalance_timeout_ms: int
     protocols: Protocols
     session: Timer
-    spread: int
+    spread: int = 0
     is_new: bool = True
     assignment: bytes = b""
     join: Parked | None = None
@@ -106,10 +108,10 @@ class Group(GroupType):
     """The data of a classic group; `type.ClassicGroup` adds the methods that groups of any type have.
 
     `pending_joins`: ids that were reserved by 79. `pending_syncs`: ids that still have to send a SyncGroup. `awaiting`: the number of
-    members with a parked join. `table`: the number of buckets of Kafka's member map, which never shrinks. `order`: the last result of
-    `ordered`, as long as it is valid. `line`: see `leaving`. `listed_bytes`: size of all members' metadata, which the leader gets.
-    `initial`: (delay, remaining) ms of the initial join phase. `join_phase_dead`: it failed once, and the old coordinator never completes
-    it.
+    members with a parked join. `most`: the largest number of members so far, because Kafka's member map never shrinks. `order`: the last
+    result of `ordered`, as long as it is valid. `line`: see `leaving`. `listed_bytes`: size of all members' metadata, which the leader
+    gets. `initial`: (delay, remaining) ms of the initial join phase. `join_phase_dead`: it failed once, and the old coordinator never
+    completes it.
 
     `duplicates_count` and `scala` are the release's quirks: a protocol listed twice counts twice; members are in the order of Scala's hash
     map."""
@@ -127,6 +129,7 @@ class Group(GroupType):
         "listed_bytes",
         "listings",
         "members",
+        "most",
         "new_member_added",
         "order",
         "partition",
@@ -142,7 +145,6 @@ class Group(GroupType):
         "stored",
         "subscribed",
         "supported",
-        "table",
     )
 
     def __init__(
@@ -173,7 +175,7 @@ class Group(GroupType):
         self.subscribed: Subscribed = UNKNOWN
         self.offsets = CommittedOffsets()
         self.stored: StoredGroup | None = None
-        self.table = SMALLEST_TABLE
+        self.most = 0
         self.order: list[Member] | None = None
         self.line: list[Member] | None = None
         self.duplicates_count = duplicates_count
@@ -188,7 +190,7 @@ class Group(GroupType):
         return self.order
 
     def _sorted(self) -> list[Member]:
-        mask, scala = self.table - 1, self.scala
+        mask, scala = table_for(self.most, scala=self.scala) - 1, self.scala
         return sorted(self.members.values(), key=lambda member: order_key(member.spread, mask, scala))
 
     @contextmanager
@@ -207,7 +209,7 @@ class Group(GroupType):
             while self.line and self.members.get(self.line[-1].member_id) is not self.line[-1]:
                 self.line.pop()
             return self.line[-1] if self.line else None
-        mask, scala = self.table - 1, self.scala
+        mask, scala = table_for(self.most, scala=self.scala) - 1, self.scala
         among = (member for member in self.members.values() if not awaiting_only or member.join is not None)
         return min(among, key=lambda member: order_key(member.spread, mask, scala), default=None)
 
@@ -242,34 +244,37 @@ class Group(GroupType):
         self.previous_state = before
         self.state = state
         self.state_since_ms = now_ms
-        self.end_leases()
+        self.epoch += 1
         return before
 
     def next_generation(self) -> None:
         """Raise the generation at the end of a join phase, even of one without members (SERVER-11)."""
         self.generation += 1
-        self.end_leases()
+        self.epoch += 1
 
     def set_generation(self, number: int) -> None:
         """Set another generation without the members' knowledge, as after taking over a log."""
         self.generation = number
-        self.end_leases()
+        self.epoch += 1
 
     def lead(self, member: Member | None) -> None:
         """Set the leader, or no leader for None."""
         self.leader_id = None if member is None else member.member_id
-        self.end_leases()
+        self.epoch += 1
 
     def put(self, member: Member) -> None:
         """Add a member to maps, counts and table. It shares its protocols with members that list the same."""
         self.members[member.member_id] = member
         self.order = None
-        self.table = table_for(len(self.members), self.table, self.scala)  # the table grows here and never shrinks, as Java's does
+        self.most = max(self.most, len(self.members))
+        if len(self.members) > 1:
+            for each in self.members.values() if len(self.members) == 2 else (member,):
+                each.spread = each.spread or spread(each.member_id)
         if member.group_instance_id is not None:
             self.static_members[member.group_instance_id] = member.member_id
         self.awaiting += member.join is not None
         member.protocols = self._list(member.protocols)
-        self.end_leases()
+        self.epoch += 1
 
     def drop(self, member: Member) -> None:
         """Remove a member from maps and counts. The caller sees to the leader and to pending SyncGroups."""
@@ -279,7 +284,7 @@ class Group(GroupType):
             del self.static_members[member.group_instance_id]
         self.awaiting -= member.join is not None
         self._unlist(member.protocols)
-        self.end_leases()
+        self.epoch += 1
 
     def refill(self, stored: StoredGroup, members: Iterable[Member]) -> None:
         """Fill a new group from its record: Stable with these members, or Empty."""
@@ -308,7 +313,7 @@ class Group(GroupType):
         """Replace the protocols of a member."""
         self._unlist(member.protocols)
         member.protocols = self._list(protocols)
-        self.end_leases()
+        self.epoch += 1
 
     def park_join(self, member: Member, parked: Parked | None) -> Parked | None:
         """Park a join, or remove it with None. Return the former one."""
@@ -415,7 +420,8 @@ _INVARIANTS: dict[str, Callable[[Group], bool]] = {
         g.generation == 0 or all(member.join is not None for member in g.members.values() if member.is_new)
     ),
     "an Empty group has no protocol": lambda g: g.state is not EMPTY or g.protocol_name is None,
-    "the hash table holds the members at three quarters": lambda g: len(g.members) * 4 <= g.table * 3,
+    "members beside others have a place in Kafka's map": lambda g: len(g.members) < 2 or all(each.spread for each in g.members.values()),
+    "most counts the members that there are": lambda g: g.most >= len(g.members),
 }
 
 

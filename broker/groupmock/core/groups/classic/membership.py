@@ -12,9 +12,8 @@ from groupmock_codec import error_codes
 
 from ...budget import LONG, LONGEST_TEXT, OverBudget
 from ...events import Request
-from ...java.hashes import spread
 from ...turn import Turn
-from .. import causes, telling
+from .. import causes
 from ..causes import Why
 from . import answers, sessions
 from .group import Group, Member, Parked, Protocols
@@ -69,14 +68,14 @@ def reserve(turn: Turn, group: Group, client_id: str | None, session_timeout_ms:
     member_id = new_id(turn, group, client_id, None)
     group.pending_joins.add(member_id)
     sessions.reserve(turn, group, member_id, session_timeout_ms)
-    telling.changed(turn, group, member_id, "reserved", causes.id_reserved(client_id))
+    turn.member_changed(group, member_id, "reserved", causes.id_reserved(client_id))
     return member_id
 
 
 def drop_reservation(turn: Turn, group: Group, member_id: str, why: Why, what: str = "removed") -> None:
     group.pending_joins.discard(member_id)
     sessions.end(turn, group, member_id)
-    telling.changed(turn, group, member_id, what, why)
+    turn.member_changed(group, member_id, what, why)
 
 
 def add(turn: Turn, group: Group, request: Request, member_id: str, terms: JoinTerms, why: Why) -> Member:
@@ -92,12 +91,11 @@ def add(turn: Turn, group: Group, request: Request, member_id: str, terms: JoinT
         rebalance_timeout_ms=terms.rebalance_timeout_ms,
         protocols=terms.protocols,
         session=sessions.begin(turn, group, member_id, terms.session_timeout_ms),
-        spread=spread(member_id),
         join=Parked(request.ticket, request.version),
     )
     group.pending_joins.discard(member_id)
     group.put(member)
-    telling.changed(turn, group, member_id, "added", why, member)
+    turn.member_changed(group, member_id, "added", why, member)
     if group.leader_id is None:  # the first member leads at once, though no member is told before the phase ends
         lead(turn, group, member, causes.FIRST_MEMBER)
     return member
@@ -107,7 +105,7 @@ def update(turn: Turn, group: Group, member: Member, request: Request, terms: Jo
     """Update a member that joined again with its new terms, and park its JoinGroup. An earlier parked one is never answered (P1-d8)."""
     if member.protocols != terms.protocols:
         group.relist(member, terms.protocols)
-        telling.changed(turn, group, member.member_id, "updated", causes.protocols_changed(member.member_id), member)
+        turn.member_changed(group, member.member_id, "updated", causes.protocols_changed(member.member_id), member)
     member.session_timeout_ms = terms.session_timeout_ms
     member.rebalance_timeout_ms = terms.rebalance_timeout_ms
     earlier = group.park_join(member, Parked(request.ticket, request.version))
@@ -128,7 +126,7 @@ def discard(turn: Turn, group: Group, member: Member, why: Why, what: str = "rem
     sessions.end(turn, group, member.member_id)
     group.drop(member)
     group.pending_syncs.discard(member.member_id)  # except for an id that was replaced: see `replace`
-    telling.changed(turn, group, member.member_id, what, why, member)
+    turn.member_changed(group, member.member_id, what, why, member)
     if member.sync is not None:
         turn.abandon(member.sync.ticket, f"member {member.member_id} is gone: {why.sentence}")
     if group.is_leader(member):
@@ -150,7 +148,7 @@ def lead(turn: Turn, group: Group, member: Member | None, why: Why) -> None:
     """Make a member the leader; None leaves the group without one."""
     group.lead(member)
     if member is not None:
-        telling.changed(turn, group, member.member_id, "led", causes.leads(member.member_id, why), member)
+        turn.member_changed(group, member.member_id, "led", causes.leads(member.member_id, why), member)
 
 
 def refuse(turn: Turn, group: Group, member_id: str, why: Why) -> bool:
@@ -179,11 +177,11 @@ def replace(turn: Turn, group: Group, old: Member, request: Request, terms: Join
         old,
         member_id=member_id,
         session=turn.timers.set(sessions.key(group, member_id), turn.after(old.session_timeout_ms)),  # the new timeout counts from the next
-        spread=spread(member_id),
+        spread=0,
         is_new=old.is_new and turn.quirks.replacement_stays_new,
     )
     swap(group, old, new)
-    telling.changed(turn, group, member_id, "replaced", causes.instance_replaced(old.group_instance_id, member_id, old.member_id), new)
+    turn.member_changed(group, member_id, "replaced", causes.instance_replaced(old.group_instance_id, member_id, old.member_id), new)
     group.relist(new, terms.protocols)
     new.session_timeout_ms = terms.session_timeout_ms
     new.rebalance_timeout_ms = terms.rebalance_timeout_ms

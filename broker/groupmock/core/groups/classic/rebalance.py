@@ -49,7 +49,7 @@ from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
 
 from ...events import Request
 from ...turn import Turn
-from .. import causes, telling
+from .. import causes
 from ..causes import Why
 from . import answers, membership, sessions, storage
 from .group import Group, Member, Parked, lists, metadata_of
@@ -89,7 +89,7 @@ def prepare(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
     turn.timers.cancel(("sync", group.group_id))
     initial = group.state is EMPTY
     group.join_phase_dead = False
-    telling.moved(turn, group, group.move(PREPARING, turn.wall_ms), why)
+    turn.group_moved(group, group.move(PREPARING, turn.wall_ms), why)
     if initial:
         # The timeout of the first member only: members that join within the delay neither lengthen nor shorten it (P1-d14)
         delay = turn.settings.group_initial_rebalance_delay_ms
@@ -204,7 +204,7 @@ def _become_empty(turn: Turn, group: Group, why: Why) -> None:
     # The type stays, to show that the group had members, so that offsets age from the time when it became Empty (SERVER-57)
     group.protocol_name = None
     group.subscribed = NO_TOPICS if group.protocol_type == "consumer" else UNKNOWN
-    telling.moved(turn, group, group.move(EMPTY, turn.wall_ms), causes.no_members_left(why))
+    turn.group_moved(group, group.move(EMPTY, turn.wall_ms), causes.no_members_left(why))
     storage.store(turn, group)
 
 
@@ -220,7 +220,7 @@ def _begin_generation(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
     if wrong is not None:
         return _fail(turn, group, f"a Subscription is malformed: {wrong}")
     group.subscribed = UNKNOWN if metadata is None else Subscribed(metadata)
-    telling.moved(turn, group, group.move(COMPLETING, turn.wall_ms), why)
+    turn.group_moved(group, group.move(COMPLETING, turn.wall_ms), why)
     waiting = _take_joins(turn, group)
     # Static members that did not join have to send one as well (P1-b2)
     group.pending_syncs = set(group.members)
@@ -297,7 +297,7 @@ def _assign(turn: Turn, group: Group, message: SyncGroupRequest) -> None:
         refuse_syncs(turn, group, error_codes.UNKNOWN_SERVER_ERROR)
         prepare(turn, group, causes.assignment_too_large(group.leader_id))
         return
-    telling.moved(turn, group, group.move(STABLE, turn.wall_ms), causes.leader_assigned(group.leader_id))
+    turn.group_moved(group, group.move(STABLE, turn.wall_ms), causes.leader_assigned(group.leader_id))
     storage.store(turn, group)
     waiting = _take_syncs(turn, group)
     turn.replies(answers.all_synced(group, waiting))

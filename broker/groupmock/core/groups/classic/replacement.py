@@ -15,7 +15,7 @@ from groupmock_codec import error_codes
 
 from ...events import Request
 from ...turn import Turn
-from .. import causes, telling
+from .. import causes
 from . import answers, membership, sessions, storage
 from .group import Group, Member, Parked
 
@@ -42,7 +42,7 @@ def _undo(turn: Turn, group: Group, request: Request, old: Member, new: Member, 
     group.park_join(new, None)
     membership.swap(group, new, old)  # the old timer was not ended yet, so it continues
     sessions.end(turn, group, new.member_id)
-    telling.changed(turn, group, old.member_id, "replaced", causes.replacement_undone(new.member_id), old)
+    turn.member_changed(group, old.member_id, "replaced", causes.replacement_undone(new.member_id), old)
     refused = answers.joined(group, led).to(request.version, "", [])  # Kafka names all fields but the member
     refused.error_code = error_codes.UNKNOWN_SERVER_ERROR
     turn.reply(request.ticket, refused)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from ...turn import Turn
-from .. import causes, telling
+from .. import causes
 from ..causes import Why
 from ..type import Base, Committer, Home
 from . import admission, rebalance, sessions, storage
@@ -109,4 +109,4 @@ class ClassicGroup(Group):
             turn.timers.cancel(("session", self.group_id, member_id))
         self.pending_joins.clear()
         self.offsets.clear()
-        telling.moved(turn, self, self.move(DEAD, turn.wall_ms), why)
+        turn.group_moved(self, self.move(DEAD, turn.wall_ms), why)

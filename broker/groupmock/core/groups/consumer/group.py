@@ -231,7 +231,7 @@ class Group(GroupType):
         before = self.state
         assert state in MAY_FOLLOW[before], f"{before} may not become {state}"
         self.state = state
-        self.end_leases()
+        self.epoch += 1
         return before
 
     def refill(self, generation: int, assignment_epoch: int, members: Iterable[Member], targets: dict[str, Target]) -> None:
@@ -275,7 +275,7 @@ class Group(GroupType):
     def bump(self) -> None:
         """Raise the group epoch, because another target is needed."""
         self.generation += 1
-        self.end_leases()
+        self.epoch += 1
 
     def put(self, member: Member) -> None:
         """Add a member to maps, subscription and partitions. `seat` gives it its place among the others."""
@@ -287,7 +287,7 @@ class Group(GroupType):
             self._speak(member.classic, 1)
         self._hold(member)
         self.watch(member)
-        self.end_leases()
+        self.epoch += 1
 
     def reseat(self) -> None:
         """Rebuild the member table, because the records of an upgrade put the members into a new one, in the order of the former."""
@@ -316,7 +316,7 @@ class Group(GroupType):
             self._speak(member.classic, -1)
         for spot in (*member.assigned, *member.revoking):
             self.holders.pop(spot, None)
-        self.end_leases()
+        self.epoch += 1
 
     def replace(self, old: Member, new: Member) -> None:
         """Replace a static member by one with another id and the same partitions. The rest of the group does not change."""
@@ -332,7 +332,7 @@ class Group(GroupType):
             self.static_members[new.group_instance_id] = new.member_id
         self._hold(new)
         self.watch(new)
-        self.end_leases()
+        self.epoch += 1
 
     def speak(self, member: Member, classic: ClassicSide | None) -> None:
         """Note that the member uses the classic protocol with these terms, or the consumer protocol (None)."""
@@ -341,7 +341,7 @@ class Group(GroupType):
         member.classic = classic
         if classic is not None:
             self._speak(classic, 1)
-        self.end_leases()
+        self.epoch += 1
 
     def _speak(self, classic: ClassicSide, step: int) -> None:
         self.classics += step
@@ -356,7 +356,7 @@ class Group(GroupType):
         member.names, member.regex = names, regex
         self._count(member, 1)
         self._forget_expressions()
-        self.end_leases()
+        self.epoch += 1
 
     def give(self, member: Member, assigned: Held, revoking: Held) -> None:
         """Change the partitions of a member, assigned and revoking."""
@@ -365,14 +365,14 @@ class Group(GroupType):
                 self.holders.pop(spot, None)
         member.assigned, member.revoking = assigned, revoking or NOTHING
         self._hold(member)
-        self.end_leases()
+        self.epoch += 1
 
     def assign(self, targets: dict[str, Target], now: int, assignor: str) -> None:
         """Store the computed target of this group epoch. No member has reached it yet."""
         assert self.assignment_epoch < self.generation
         self.targets, self.assignment_epoch, self.computed_at, self.protocol_name = targets, self.generation, now, assignor
         self.restless = set(self.members)
-        self.end_leases()
+        self.epoch += 1
 
     def watch(self, member: Member) -> None:
         """Update `restless`, because the member's epoch or progress may have changed."""

@@ -13,7 +13,7 @@ from groupmock_codec import error_codes
 from groupmock_codec.messages.k13_leave_group import MemberIdentity
 
 from ...turn import Turn
-from .. import causes, telling
+from .. import causes
 from ..causes import Why
 from . import reconciliation, targets, timing
 from .beat import Beat
@@ -30,9 +30,9 @@ def settle(turn: Turn, group: Group, why: Why, bumped: bool = False) -> None:
     """Record it if the group's state has changed, or its epoch."""
     now = group.present()
     if now != group.state:
-        telling.moved(turn, group, group.move(now), why)
+        turn.group_moved(group, group.move(now), why)
     elif bumped:
-        telling.moved(turn, group, now, why)
+        turn.group_moved(group, now, why)
 
 
 def admit(turn: Turn, group: Group, beat: Beat, known: Member | None) -> tuple[Member, str | None, Why | None]:
@@ -58,7 +58,7 @@ def admit(turn: Turn, group: Group, beat: Beat, known: Member | None) -> tuple[M
     )
     group.put(member)
     why = causes.member_joined(member.member_id)
-    telling.changed(turn, group, member.member_id, "added", why, member)
+    turn.member_changed(group, member.member_id, "added", why, member)
     return member, None, why
 
 
@@ -69,7 +69,7 @@ def _returned(turn: Turn, group: Group, old: Member, beat: Beat) -> tuple[Member
     new = msgspec.structs.replace(old, member_id=beat.member_id, group_instance_id=beat.group_instance_id, former_instances=(), **anew)
     group.replace(old, new)
     why = causes.instance_replaced(str(old.group_instance_id), new.member_id, old.member_id)
-    telling.changed(turn, group, new.member_id, "replaced", why, new)
+    turn.member_changed(group, new.member_id, "replaced", why, new)
     return new, why
 
 
@@ -117,7 +117,7 @@ def advance(turn: Turn, group: Group, member: Member, owned: Owned, resubscribed
         has = in_words(group, list(member.assigned))
         awaited = in_words(group, reconciliation.missing(group, member)) if member.progress is Progress.UNRELEASED else ""
         what, why = "reconciled", causes.reconciled(member.member_id, member.epoch, has, awaited)
-    telling.changed(turn, group, member.member_id, what, why, member)
+    turn.member_changed(group, member.member_id, what, why, member)
     return before[2] != member.assigned.keys()
 
 
@@ -142,7 +142,7 @@ def fence(turn: Turn, group: Group, member: Member) -> None:
     def computing(turn: Turn) -> Steps[None]:
         yield from targets.compute(turn, group, member, None, None, None)
         why = causes.member_fenced(member.member_id, group.assignment_epoch)
-        telling.changed(turn, group, member.member_id, "fenced", why, member)
+        turn.member_changed(group, member.member_id, "fenced", why, member)
         advance(turn, group, member, (), resubscribed=False)
         timing.renew(turn, group, member, member.session_timeout_ms)
         settle(turn, group, why, bumped=True)
@@ -156,7 +156,7 @@ def go_away(turn: Turn, group: Group, member: Member) -> None:
     reconciliation.go_away(group, member)
     group.judge_anew(settled=True)
     why = causes.instance_away(str(member.group_instance_id), member.member_id)
-    telling.changed(turn, group, member.member_id, "away", why, member)
+    turn.member_changed(group, member.member_id, "away", why, member)
     settle(turn, group, why)
 
 
@@ -176,7 +176,7 @@ def remove(turn: Turn, group: Group, members: list[Member], why: Why) -> None:
         timing.stop(turn, group, member.member_id)
         group.drop(member)
         group.table.discard(member.member_id)
-        telling.changed(turn, group, member.member_id, "removed", why, member)
+        turn.member_changed(group, member.member_id, "removed", why, member)
     group.judge_anew(settled=False)
     if not left_to_classics(turn, group):  # otherwise the registry converts the group, at this epoch
         group.count_topics()

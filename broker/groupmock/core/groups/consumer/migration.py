@@ -21,9 +21,8 @@ from groupmock_codec.embedded.consumer import Assignment, Subscription, decode_a
 from groupmock_codec.errors import DecodeError
 from groupmock_codec.group_states import EMPTY
 
-from ...java.hashes import spread
 from ...turn import Turn
-from .. import causes, telling
+from .. import causes
 from ..causes import Why
 from ..classic import answers, rebalance, sessions, storage
 from ..classic.group import Member as ClassicMember
@@ -146,7 +145,7 @@ def downgrade(turn: Turn, old: Group, remaining: Sequence[Member], new: ClassicG
     new.refill(StoredGroup(old.generation, "consumer", None, leader, turn.wall_ms, (), (), (), (), ()), members)
     new.protocol_name = select_protocol(new)
     new.subscribed = Subscribed([member.protocols[0][1] for member in members])
-    telling.moved(turn, new, EMPTY, causes.DOWNGRADED)
+    turn.group_moved(new, EMPTY, causes.DOWNGRADED)
     if rebalances:
         rebalance.prepare(turn, new, causes.DOWNGRADED)
     else:
@@ -164,7 +163,6 @@ def _as_classic(turn: Turn, group: ClassicGroup, old: Member, assignment: bytes)
         rebalance_timeout_ms=old.rebalance_timeout_ms,
         protocols=old.classic.protocols,
         session=turn.timers.set(sessions.key(group, old.member_id), turn.after(old.classic.session_timeout_ms)),
-        spread=spread(old.member_id),
         is_new=False,
         assignment=assignment,
     )

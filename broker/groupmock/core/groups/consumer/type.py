@@ -11,7 +11,7 @@ from groupmock_codec import error_codes
 
 from ...re2j.matching import compiled
 from ...turn import Turn
-from .. import causes, telling
+from .. import causes
 from ..causes import Why
 from ..type import NOBODY, Base, Committer, Home
 from . import membership, subscription, timing
@@ -198,4 +198,4 @@ class ConsumerGroup(Group):
         turn.timers.cancel(("regex", self.group_id))
         self.offsets.clear()
         self.members = {}
-        telling.moved(turn, self, self.move(State.DEAD), why)
+        turn.group_moved(self, self.move(State.DEAD), why)
