@@ -182,5 +182,3 @@ class Core:
             return TIMERS[name](self.cluster, subject, turn)
 
         return handle
-
-

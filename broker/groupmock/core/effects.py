@@ -22,8 +22,7 @@ class Leasing(Protocol):
     group_id: str
     epoch: int
 
-    def end_leases(self) -> None:
-        ...
+    def end_leases(self) -> None: ...
 
 
 class AnyGroup(Protocol):
@@ -37,11 +36,11 @@ class AnyGroup(Protocol):
 
     @property
     def state(self) -> str:
-        """Return Kafka's name of its state."""
+        """Return Kafka's name of the group's state."""
 
     @property
     def members(self) -> Sized:
-        """Return its members."""
+        """Return the group's members."""
 
 
 class AnyMember(Protocol):
@@ -181,8 +180,3 @@ class Note(msgspec.Struct, gc=False):
 
 Effect = Reply | Replies | Work | Silent | Abandoned | Close | Moved | MemberChanged | TimerFired | NodeChanged | ClockStepped | Note
 Effects = list[Effect]
-
-
-def changed_nothing(effects: Effects) -> bool:
-    """Return whether a heartbeat was only answered, with a lease to repeat it."""
-    return len(effects) == 1 and isinstance(effects[0], Reply) and effects[0].lease is not None

@@ -14,6 +14,7 @@ import msgspec
 from groupmock_codec.units import NS_PER_MS
 
 from .dice import Bits, Dice
+from .settings import listed
 from .timers import Key, Timers
 
 if TYPE_CHECKING:
@@ -56,8 +57,7 @@ class Holds(Protocol):
     def leads(self, group_id: str) -> None:
         """Forget the chosen leader, because the choice was for one generation and it leads now."""
 
-    def of(self, group_id: str) -> Held:
-        ...
+    def of(self, group_id: str) -> Held: ...
 
 
 class NoHolds:
@@ -81,8 +81,7 @@ class NoHolds:
     def leader(self, group_id: str) -> str | None:
         return None
 
-    def leads(self, group_id: str) -> None:
-        ...
+    def leads(self, group_id: str) -> None: ...
 
     def of(self, group_id: str) -> Held:
         return Held()
@@ -90,6 +89,9 @@ class NoHolds:
 
 NO_HOLDS: Final = NoHolds()
 """The holds of every cluster without held groups. By comparing with this object the core knows that requests need no check."""
+
+
+CONSUMER_GROUPS: Final = "group.version"
 
 
 class Environment:
@@ -115,6 +117,12 @@ class Environment:
     def known_as(self, identity: Identity) -> None:
         """Change the identity that clients are told, because a node may be added while the cluster runs."""
         self.identity = identity
+        self.levels = {each.name: each.finalized or 0 for each in identity.features}
+        """The finalized level of each feature that the cluster's release knows."""
+        listed_there = "consumer" in listed(self.settings.group_coordinator_rebalance_protocols)
+        self.consumer_groups = listed_there and self.levels.get(CONSUMER_GROUPS) != 0
+        """True if consumer groups are served. Each broker's settings and the cluster's finalized features both decide (KIP-848,
+        KIP-1022). In a release without such a feature the settings alone decide."""
         self.endpoints = identity.endpoints
         """The addresses of each node by listener."""
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from .log.topics import Topics
     from .turn import TimerHandler, Turn
 
-Partitioner = Callable[[str, int], int]
-"""Maps an id and the number of partitions to the id's partition."""
+Partitioner = Callable[[str], int]
+"""Maps an id to its partition."""
 
 NONE = error_codes.NONE
 COORDINATOR_LOAD_IN_PROGRESS = error_codes.COORDINATOR_LOAD_IN_PROGRESS
@@ -63,7 +63,8 @@ class Hosting:
         self.places = places
         """The number of partitions over which ids are spread: as many as were configured at the start."""
         self.topics = topics
-        self._partitioner = partitioner
+        self.partition_of = partitioner
+        """Returns the partition that an id lives in."""
         self._timer = timer
         self._tenant = tenant
         self._leaders: list[int | None] = [None] * places
@@ -74,11 +75,6 @@ class Hosting:
         topics.when_deleted(self._deleted)
         nodes = [node.node_id for node in environment.identity.nodes]
         self._begin({partition: nodes[partition % len(nodes)] for partition in range(places)})
-
-
-    def partition_of(self, name: str) -> int:
-        """Return the partition that an id lives in."""
-        return self._partitioner(name, self.places)
 
     def node_of(self, name: str) -> int | None:
         """Return the node that coordinates an id, or None while none does."""
@@ -115,7 +111,6 @@ class Hosting:
         """Return the bytes that the partition's leader may write at once, or the controller if nobody leads the partition."""
         node = self._leaders[partition]
         return self.topics.record_limit(self.topic, self.topics.controller() if node is None else node)
-
 
     def make_topic(self, turn: Turn) -> bool:
         """Create the topic unless it exists. Return whether it exists: a topic whose name collides keeps Kafka from creating it."""
@@ -156,7 +151,6 @@ class Hosting:
             self._tenant.led(led, node)
             for partition in led:
                 self._leaders[partition] = self.answering[partition] = node
-
 
     def unload(self, turn: Turn, partition: int) -> None:
         """Unload the partition from its leader; the log stays (SERVER-49)."""

@@ -66,13 +66,6 @@ class Identity(NamedTuple):
     limits: tuple[tuple[str, str], ...] = ()
     listeners: tuple[Listener, ...] = ()
 
-    def level(self, feature: str) -> int | None:
-        """Return the finalized level of a feature, or None if the cluster's release does not know it."""
-        for each in self.features:
-            if each.name == feature:
-                return each.finalized or 0
-        return None
-
     @property
     def endpoints(self) -> Endpoints:
         """Return each node's addresses by listener. They are computed anew: `Environment.endpoints` keeps them."""

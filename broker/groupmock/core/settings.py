@@ -350,16 +350,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = 1_000
     quirks: Quirks = Quirks()
 
-    @property
-    def consumer_protocol(self) -> bool:
-        """Return whether consumer groups are served."""
-        return "consumer" in listed(self.group_coordinator_rebalance_protocols)
-
-    @property
-    def consumer_assignors(self) -> tuple[str, ...]:
-        """Return the names of the assignors that consumer groups may have."""
-        return listed(self.group_consumer_assignors)
-
     def room(self) -> Room:
         """Return how much one request may unpack."""
         return Room(self.request_max_decompressed_bytes, self.request_max_records, self.compression_open)

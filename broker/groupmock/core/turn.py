@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.declare import Message
 from groupmock_codec.units import NS_PER_MS
@@ -14,6 +14,9 @@ from .work import AT_ONCE, CONTROLLER, OF_CONTROLLER, OF_GROUPS, OF_OFFSETS, Ask
 if TYPE_CHECKING:
     from .effects import AnyGroup, AnyMember, Reason
     from .environment import Environment
+
+
+DONE: Final = object()
 
 
 class Turn:
@@ -49,12 +52,16 @@ class Turn:
     def begin(self, steps: Callable[[Turn], Steps], group: Leasing | None = None) -> None:
         """Begin work that may take long and is done in steps (`core.work`). `steps` gets a turn of its own and has to use that one.
 
-        `group`: nothing else happens to it until the work is done, and none of its heartbeats is repeated."""
+        `group`: nothing else happens to it until the work is done, and none of its heartbeats is repeated. The first step is done at once,
+        because with a small group it is the only one."""
         if group is None:
             self._begin(steps)
-        else:
+            return
+        turn = Turn(self.environment, self.now, self.out)
+        running = steps(turn)
+        if next(running, DONE) is not DONE:
             group.end_leases()
-            self._begin(steps, (group.group_id,))
+            self._begin_with(running, turn, (group.group_id,), OF_GROUPS)
 
     def begin_on_offsets(self, steps: Callable[[Turn], Steps], groups: Container[str]) -> None:
         """Begin work on the offsets of groups: requests for these offsets wait, requests of members do not."""
@@ -91,7 +98,10 @@ class Turn:
 
     def _begin(self, steps: Callable[[Turn], Steps], groups: Container[str] = (), asks: Asks = OF_GROUPS) -> None:
         turn = Turn(self.environment, self.now, [])
-        work = Work(steps(turn), turn, groups, asks)
+        self._begin_with(steps(turn), turn, groups, asks)
+
+    def _begin_with(self, steps: Steps, turn: Turn, groups: Container[str], asks: Asks) -> None:
+        work = Work(steps, turn, groups, asks)
         self.out.append(work)
         if groups != ():
             self.environment.busy.append(work)

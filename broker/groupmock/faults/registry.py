@@ -225,7 +225,6 @@ class RuleRegistry:
         """Return the reports of rules that never fired, each with its nearest miss."""
         return [report for report in self.reports() if not report.fired]
 
-
     def _known(self, name: str) -> None:
         if name not in self._armed:
             raise UnknownRule(f"no rule {name!r}: there are {', '.join(self._armed) or 'none'}")

@@ -280,11 +280,9 @@ class NoAlarm:
     def __init__(self) -> None:
         self.ring: Callable[[], None] = _unheard
 
-    def set(self, deadline: int | None) -> None:
-        ...
+    def set(self, deadline: int | None) -> None: ...
 
-    def cancel(self) -> None:
-        ...
+    def cancel(self) -> None: ...
 
 
 def _unheard() -> None:

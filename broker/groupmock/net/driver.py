@@ -57,13 +57,13 @@ from typing import TYPE_CHECKING, Any
 from groupmock_codec.api_keys import FETCH
 from groupmock_codec.errors import CodecError
 
-from ..core.effects import Abandoned, Close, Effects, Replies, Reply, Silent, changed_nothing
+from ..core.effects import Abandoned, Close, Effects, Replies, Reply, Silent
 from ..core.events import Command, Disconnected, Event, Request
 from ..core.work import Work
 from ..journal.journal import ALWAYS, NEVER
 from ..journal.rows import DISCONNECTED, GOES_ON, NOT_READING, PAUSES
 from .backlog import Backlog
-from .call import Call
+from .call import Call, Tickets
 from .clock import ClockAlarm
 from .codecs import Codecs, Refused
 from .connection import DEAF, DUE, STOPPED, Connection
@@ -72,7 +72,6 @@ from .not_taken import not_taken
 from .record import Recorder
 from .repeat import Repeat, Run
 from .slices import Slices
-from .tickets import Tickets
 from .turns import Turns
 
 if TYPE_CHECKING:
@@ -155,7 +154,6 @@ class Driver:
         self._before = self._admit if self._admission is not None else None if gate is None else gate.before
         self._answer = self._performers[Reply] = self.deliver if gate is None else gate.after
 
-
     def opened(self, connection: Connection) -> None:
         """Register a connection that has a transport."""
         now = connection.active = self.now()
@@ -211,7 +209,9 @@ class Driver:
             self._defect(f"{codec.name} v{codec.version}", defect, call)
             return
         journal = self.journal
-        if codec.beats and not call.recorded and changed_nothing(effects):
+        first = effects[0] if len(effects) == 1 else None
+        # A heartbeat changed nothing if it was only answered, with leave to repeat.
+        if codec.beats and not call.recorded and isinstance(first, Reply) and first.lease is not None:
             call.quiet = True
             if journal.pulse:
                 run = connection.run
@@ -269,7 +269,6 @@ class Driver:
             connection.state |= DUE
             self.turns.waiting.append(connection)
 
-
     def submit(self, command: Command) -> Effects:
         """Run a command through the core (or, if it is about fault rules, here) and perform what follows. If it raises an error, nothing
         is recorded."""
@@ -303,7 +302,6 @@ class Driver:
         """Let the next heartbeat of every connection take the full path."""
         for connection in self.connections.values():
             connection.repeat = connection.run = None
-
 
     def expire(self, now: int) -> None:
         """Fire timers whose deadline has passed, for a slice. If more are due, the alarm rings again."""
@@ -344,7 +342,6 @@ class Driver:
             connection.state &= ~DUE
             if connection.call is None and not connection.state & STOPPED:
                 connection.serve()
-
 
     def perform(self, effects: Effects, now: int) -> None:
         """Perform the core's effects in order."""
@@ -415,7 +412,6 @@ class Driver:
             self._nobody_asked(ticket)
         return call
 
-
     def go_on(self, connection: Connection) -> None:
         """Serve the requests that wait on a connection, because its open request is done."""
         if connection.out is None and connection.inbox is not None:
@@ -441,7 +437,6 @@ class Driver:
         if not connection.deaf:
             self.record.closed(connection, "server", reason, now)
             connection.break_off()
-
 
     def _admit(self, call: Call, now: int) -> bool:
         assert self._admission is not None

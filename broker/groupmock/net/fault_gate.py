@@ -60,7 +60,6 @@ class FaultGate(Generic[C]):
         self.lets_repeat = True
         self.registry = RuleRegistry(served, dice_of(seed))
 
-
     def command(self, command: Command, now: int) -> None:
         """Change the rules: write one row, and let go on what was held. If it raises BadPlan or UnknownRule, nothing has changed."""
         done = change(self.registry, command)
@@ -73,7 +72,6 @@ class FaultGate(Generic[C]):
     def reports(self) -> list[RuleReport]:
         """Return the reports of all rules."""
         return self.registry.reports()
-
 
     def connect(self, connection: Strikeable, now: int) -> None:
         """Apply rules to a connection from which nothing was read yet."""
@@ -141,7 +139,6 @@ class FaultGate(Generic[C]):
         """Drop all waiting calls, because the server ends."""
         self._held.clear()
         self._grafts.clear()
-
 
     def _graft(self, call: C, reply: Reply) -> None:
         for graft in self._grafts.pop(call.ticket, ()):
@@ -288,7 +285,6 @@ class FaultGate(Generic[C]):
                 self._driver.steer(Command(name, arguments), now)
             except ValueError as refusal:
                 self._driver.record.remark("a fault could not steer", now, rule=armed.rule.name, command=name, reason=str(refusal))
-
 
     def _refresh(self) -> None:
         """Arm the driver only if a rule could still fire, and let heartbeats be repeated only if no rule could match one."""

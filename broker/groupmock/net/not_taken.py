@@ -10,10 +10,10 @@ from .call import Call
 from .codecs import ApiCodec, Codecs, Refused, unknown_api_versions, why
 
 if TYPE_CHECKING:
+    from .call import Tickets
     from .connection import Connection
     from .counters import Counters
     from .record import Recorder
-    from .tickets import Tickets
 
 
 class Refusing(Protocol):

@@ -154,7 +154,7 @@ class Recorder:
             node=connection.node,
             connection=connection.number,
             ticket=call.ticket,
-            correlation_id=int.from_bytes(call.correlation, "big", signed=True),
+            correlation_id=int.from_bytes(call.frame[4:8], "big", signed=True),
             api_key=codec.key,
             api_name=codec.name,
             api_version=codec.version,

@@ -43,7 +43,7 @@ class Diary:
 
 def hosting() -> tuple[World, Hosting, Diary]:
     world, diary = World.make(nodes=2, real_topics=True), Diary()
-    made = Hosting(world.environment, world.cluster.topics, TRANSACTION_TOPIC, lambda name, count: len(name) % count, PLACES, TIMER, diary)
+    made = Hosting(world.environment, world.cluster.topics, TRANSACTION_TOPIC, lambda name: len(name) % PLACES, PLACES, TIMER, diary)
     return world, made, diary
 
 

@@ -11,10 +11,9 @@ from stub_core import StubCore, frame
 from groupmock.core.effects import Close, Effects, MemberChanged, Moved, Note, Reply, TimerFired
 from groupmock.core.events import Command
 from groupmock.journal.rows import CloseRow, Header, RequestRow
-from groupmock.net.call import Call
+from groupmock.net.call import Call, Tickets
 from groupmock.net.clock import NoAlarm
 from groupmock.net.connection import Connection
-from groupmock.net.tickets import Tickets
 from groupmock.rig import Wire, WireRig
 from groupmock.rig.kept_rows import KeptRows
 from groupmock_codec import APIS

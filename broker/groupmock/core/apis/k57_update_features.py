@@ -121,5 +121,5 @@ def _finalize(turn: Turn, levels: dict[str, int]) -> None:
     features = tuple(each._replace(finalized=levels.get(each.name, each.finalized) or None) for each in identity.features)
     if features != identity.features:
         epoch = identity.finalized_features_epoch + 1
-        environment.identity = identity._replace(features=features, finalized_features_epoch=epoch)
+        environment.known_as(identity._replace(features=features, finalized_features_epoch=epoch))
         turn.note("features_finalized", levels={each.name: each.finalized for each in features})

@@ -20,6 +20,7 @@ from ..groups.consumer import beat, heartbeat, subscription
 from ..groups.consumer.beat import Beat, Refused
 from ..groups.consumer.states import JOINING
 from ..groups.consumer.type import ConsumerGroup
+from ..settings import listed
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -35,13 +36,14 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Answer a heartbeat of KIP-848. A refused heartbeat creates neither a group nor a member."""
     message = request.message
     assert isinstance(message, ConsumerGroupHeartbeatRequest)
-    if not beat.served(turn):
+    if not turn.environment.consumer_groups:
         turn.note("consumer_protocol_is_off", group=message.group_id, remedy="set group.protocol=classic")
         turn.reply(request.ticket, ConsumerGroupHeartbeatResponse(error_code=error_codes.UNSUPPORTED_VERSION))
         return
     ration = Ration(turn.settings)
     ration.take_names(message.subscribed_topic_names or (), NAME_COST)
-    ration.take(sum([len(topic.partitions) for topic in message.topic_partitions or ()]), PARTITION_COST)
+    if message.topic_partitions:
+        ration.take(sum([len(topic.partitions) for topic in message.topic_partitions]), PARTITION_COST)
     try:
         _answer(cluster, turn, request, message)
     except Refused as refused:
@@ -51,7 +53,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 def _answer(cluster: Cluster, turn: Turn, request: Request, message: ConsumerGroupHeartbeatRequest) -> None:
     said = beat.read(message, request.client_id, request.client_host)
-    beat.check(said, request.version, turn.settings.consumer_assignors)
+    beat.check(said, request.version, listed(turn.settings.group_consumer_assignors))
     error, found = cluster.groups.reach(said.group_id, request.node)
     if error:
         raise Refused(error, "")

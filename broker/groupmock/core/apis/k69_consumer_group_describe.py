@@ -13,7 +13,6 @@ from groupmock_codec.messages.k69_consumer_group_describe import (
 )
 
 from ..budget import Ration, fitting
-from ..groups.consumer.beat import served
 from ..groups.consumer.type import ConsumerGroup
 from .k15_describe_groups import ALL_OPERATIONS
 
@@ -32,7 +31,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     asked = request.message
     assert isinstance(asked, ConsumerGroupDescribeRequest)
     ration = _price(cluster, turn, asked.group_ids)
-    if not served(turn):
+    if not turn.environment.consumer_groups:
         groups = [DescribedGroup(group_id=group_id, error_code=error_codes.UNSUPPORTED_VERSION) for group_id in asked.group_ids]
     else:
         empty = [group_id for group_id in asked.group_ids if not group_id]

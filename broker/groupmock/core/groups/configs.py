@@ -133,30 +133,33 @@ class GroupConfigs:
 
     def __init__(self, settings: Settings, overrides_of: Callable[[int], Overrides], changed: Callable[[str], None]) -> None:
         self._settings, self._overrides_of, self._changed = settings, overrides_of, changed
-        self._set: dict[str, dict[str, str]] = {}
+        self.own: dict[str, dict[str, str]] = {}
+        """Maps a group to the configs that were set for it, as they were written."""
         self._text = 0
 
     def session_timeout_ms(self, group_id: str) -> int:
         """Return how long the group keeps a silent member of the consumer protocol."""
-        own = self._set.get(group_id, {}).get(SESSION)
-        return number_of(own) if own else self._session_ms
+        own = self.own.get(group_id, {}).get(SESSION)
+        return number_of(own) if own else self.broker_session_ms
 
     def heartbeat_interval_ms(self, group_id: str) -> int:
         """Return the heartbeat interval that the group's members are told."""
-        own = self._set.get(group_id, {}).get(HEARTBEAT)
-        return number_of(own) if own else self._heartbeat_ms
+        own = self.own.get(group_id, {}).get(HEARTBEAT)
+        return number_of(own) if own else self.broker_heartbeat_ms
 
     def assignment_interval_ms(self, group_id: str, node: int) -> int:
         """Return the least time between two targets of the group. The broker's value may change at run time, so `node` has to be the
         coordinator's."""
-        return number_of(self._effective(ASSIGNMENT, self._set.get(group_id, {}), node))
+        return number_of(self._effective(ASSIGNMENT, self.own.get(group_id, {}), node))
 
     @cached_property
-    def _session_ms(self) -> int:
+    def broker_session_ms(self) -> int:
+        """The value for groups without a setting of their own."""
         return number_of(self._started(f"group.{SESSION}"))
 
     @cached_property
-    def _heartbeat_ms(self) -> int:
+    def broker_heartbeat_ms(self) -> int:
+        """The value for groups without a setting of their own."""
         return number_of(self._started(f"group.{HEARTBEAT}"))
 
     def _started(self, name: str) -> str:
@@ -165,17 +168,17 @@ class GroupConfigs:
 
     def of(self, group_id: str) -> Mapping[str, str]:
         """Return the configs that were set for the group, as they were written."""
-        return self._set.get(group_id, {})
+        return self.own.get(group_id, {})
 
     def listed(self) -> list[str]:
         """Return the ids that have settings, in the order of ListConfigResources."""
-        return java_order(self._set, java_hash)
+        return java_order(self.own, java_hash)
 
     def described(self, group_id: str, node: int) -> list[Described]:
         """Return every config of the id as in DescribeConfigs. Raises TopicRefused."""
         if not group_id:
             raise TopicRefused(error_codes.INVALID_REQUEST, "Group name must not be empty")
-        found, changed = self._set.get(group_id, {}), self._overrides_of(node)
+        found, changed = self.own.get(group_id, {}), self._overrides_of(node)
         return [self._described(KEYS[name], found, changed) for name in java_order(KEYS, java_hash)]
 
     def _described(self, key: ConfigKey, found: Mapping[str, str], changed: Overrides) -> Described:
@@ -199,7 +202,7 @@ class GroupConfigs:
 
     def alter(self, node: int, wanted: Alteration, validate_only: bool) -> None:
         """Change the settings of one id, or with `validate_only` only check the change. Raises TopicRefused."""
-        before = self._set.get(wanted.name, {})
+        before = self.own.get(wanted.name, {})
         after = made(before, wanted, KEYS, lambda name: KEYS[name].default)
         if not wanted.name:
             raise TopicRefused(error_codes.INVALID_REQUEST, "Default group resources are not allowed.")
@@ -207,16 +210,16 @@ class GroupConfigs:
             self._check(after, node)
         except configs.BadConfig as bad:
             raise TopicRefused(error_codes.INVALID_CONFIG, str(bad)) from None
-        if after and not before and (len(self._set) >= MOST_GROUPS or self._text + len(wanted.name) > MOST_TEXT):
+        if after and not before and (len(self.own) >= MOST_GROUPS or self._text + len(wanted.name) > MOST_TEXT):
             raise TopicRefused(error_codes.POLICY_VIOLATION, TOO_MANY)
         if not validate_only:
             self._keep(wanted.name, after)
 
     def _keep(self, group_id: str, after: dict[str, str]) -> None:
-        if self._set.pop(group_id, None) is not None:
+        if self.own.pop(group_id, None) is not None:
             self._text -= len(group_id)
         if after:
-            self._set[group_id] = after
+            self.own[group_id] = after
             self._text += len(group_id)
         self._changed(group_id)
 

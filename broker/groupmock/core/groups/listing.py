@@ -12,7 +12,7 @@ from typing import Protocol
 
 from ..java.hashes import java_hash, partition_hash
 from ..java.orders import java_order
-from ..java.tables import Concurrent, Timeline, signed
+from ..java.tables import Concurrent, Timeline
 
 
 class Listing(Protocol):
@@ -24,11 +24,9 @@ class Listing(Protocol):
     def left(self, partition: int, node: int) -> None:
         """Note that the node no longer leads the partition; its groups are gone."""
 
-    def add(self, group_id: str, partition: int, node: int) -> None:
-        ...
+    def add(self, group_id: str, partition: int, node: int) -> None: ...
 
-    def discard(self, group_id: str, partition: int, node: int) -> None:
-        ...
+    def discard(self, group_id: str, partition: int, node: int) -> None: ...
 
     def stopped(self, node: int) -> None:
         """Forget the tables of a stopped node, which will begin with small ones."""
@@ -55,7 +53,7 @@ class _Shard:
         self._table.size -= 1
 
     def listed(self) -> list[str]:
-        return sorted(self._came, key=lambda name: (self._table.slot(signed(java_hash(name))), -self._came[name]))
+        return sorted(self._came, key=lambda name: (self._table.slot(java_hash(name)), -self._came[name]))
 
 
 class ByPartition:

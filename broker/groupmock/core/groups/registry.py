@@ -21,6 +21,7 @@ from ..hosting import Hosting
 from ..java.hashes import java_hash, partition_for, partition_hash
 from ..java.orders import java_order, scala_table_order
 from ..log.names import OFFSETS_TOPIC
+from ..log.placement import NO_LEADER
 from ..turn import TimerHandler, Turn
 from ..work import A_FEW, Steps, defers, on
 from . import causes
@@ -71,7 +72,7 @@ class GroupRegistry:
         self._remembered = ByTopic()  # for `_logs`; owners: (partition, id)
         self._listing: Listing = InOneMap() if environment.settings.quirks.groups_listed_from_one_map else ByPartition(OFFSETS_TOPIC)
         places = environment.settings.offsets_topic_num_partitions
-        self.hosting = Hosting(environment, topics, OFFSETS_TOPIC, partition_for, places, "load", self)
+        self.hosting = Hosting(environment, topics, OFFSETS_TOPIC, partial(partition_for, partitions=places), places, "load", self)
         """The hosting of the partitions of __consumer_offsets by nodes."""
         topics.when_deleted(self.topic_deleted)
         topics.when_changed(self.topic_changed)
@@ -175,11 +176,10 @@ class GroupRegistry:
     def timing(self, group_id: str, node: int) -> Timing:
         """Return the settings of the group that a member's heartbeat needs."""
         configs = self.configs
-        return Timing(
-            configs.session_timeout_ms(group_id),
-            configs.heartbeat_interval_ms(group_id),
-            lambda: configs.assignment_interval_ms(group_id, node),
-        )
+        session, heartbeat = configs.broker_session_ms, configs.broker_heartbeat_ms
+        if group_id in configs.own:
+            session, heartbeat = configs.session_timeout_ms(group_id), configs.heartbeat_interval_ms(group_id)
+        return Timing(session, heartbeat, lambda: configs.assignment_interval_ms(group_id, node))
 
     def create(self, turn: Turn, group_id: str, kind: type[G], why: Why, recorded: bool, offsets: CommittedOffsets | None = None) -> G:
         """Create a group of that type. With `recorded`, it has a group record in the log, as after a JoinGroup that was refused with 79 or
@@ -187,7 +187,8 @@ class GroupRegistry:
 
         It creates the offsets topic, too, because clients of a mock need not look for the coordinator first. (Kafka answers 16 until some
         client has done so.)"""
-        self.hosting.make_topic(turn)
+        if self._topics.get(OFFSETS_TOPIC) is None:
+            self.hosting.make_topic(turn)
         group = self._add(turn, group_id, kind, offsets)
         turn.group_moved(group, "", why)
         if recorded:
@@ -234,8 +235,8 @@ class GroupRegistry:
         self._listing.discard(group.group_id, group.partition, self._leader(group.partition))
 
     def _leader(self, partition: int) -> int:
-        leader = self.hosting.leader_of(partition)
-        assert leader is not None, f"partition {partition} of {OFFSETS_TOPIC} has groups and nobody leads it"
+        leader = self.hosting.answering[partition]
+        assert leader != NO_LEADER, f"partition {partition} of {OFFSETS_TOPIC} has groups and nobody leads it"
         return leader
 
 

@@ -148,8 +148,7 @@ class GroupType:
         return None
 
     @abstractmethod
-    def view(self) -> GroupView:
-        ...
+    def view(self) -> GroupView: ...
 
     def silent(self, now: int) -> dict[str, int | None]:
         """Return for each member the ns since its session was renewed, None while it waits for an answer that renews it. The result is {}

@@ -43,8 +43,8 @@ class Timeline:
         self.size += new
 
     def slot(self, hash_code: int) -> int:
-        """Return the slot of an entry with that signed hash: the top bits of its product with 2^64 over the golden ratio."""
-        return (hash_code * _FIBONACCI & _LONG) >> (65 - self.capacity.bit_length())
+        """Return the slot of an entry with that hash: the top bits of the product of the Java int with 2^64 over the golden ratio."""
+        return ((hash_code - (hash_code >> 31 << 32)) * _FIBONACCI & _LONG) >> (65 - self.capacity.bit_length())
 
 
 class Concurrent(Generic[K]):

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec import error_codes
@@ -66,7 +67,8 @@ class TransactionCoordinator:
         self.producer_ids = ProducerIds()
         self._logs: dict[int, dict[str, TransactionalId]] = {}
         self._markers = Markers(environment, topics, self._complete)
-        self.hosting = Hosting(environment, topics, TRANSACTION_TOPIC, partition_for, internal.TRANSACTION_PARTITIONS, LOAD, self)
+        places = internal.TRANSACTION_PARTITIONS
+        self.hosting = Hosting(environment, topics, TRANSACTION_TOPIC, partial(partition_for, partitions=places), places, LOAD, self)
         """The placement of the partitions of __transaction_state."""
         self.ended: Counter[Cause] = Counter()
         """The number of transactions that ended since the start, by cause."""

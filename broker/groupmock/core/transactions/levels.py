@@ -23,10 +23,10 @@ NEWEST: Final = 2
 
 def keeps_the_aborted(turn: Turn) -> bool:
     """True if a producer whose transaction was aborted without it may go on under its transactional id."""
-    level = turn.environment.identity.level(FEATURE)
+    level = turn.environment.levels.get(FEATURE)
     return not turn.quirks.fenced_epoch_forgotten if level is None else level >= NEWEST
 
 
 def logs_new_clients(turn: Turn) -> bool:
     """True if the changes by a new client's request can be logged."""
-    return turn.environment.identity.level(FEATURE) != 0
+    return turn.environment.levels.get(FEATURE) != 0

@@ -1,5 +1,4 @@
-"""The fault `fence_transaction`: a newer producer takes the transactional id, so the answer is PRODUCER_FENCED or INVALID_PRODUCER_EPOCH.
-"""
+"""The fault `fence_transaction`: a newer producer takes the transactional id, so the answer is PRODUCER_FENCED or INVALID_PRODUCER_EPOCH."""
 
 from __future__ import annotations
 

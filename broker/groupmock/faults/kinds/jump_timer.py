@@ -1,5 +1,4 @@
-"""The fault `jump_timer`: a timer of the group fires before the request is applied, so a join phase, a sync phase or a session ends early.
-"""
+"""The fault `jump_timer`: a timer of the group fires before the request is applied, so a join phase, a sync phase or a session ends early."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def test_clients_are_told_the_level(profile: str, level: int | None, v3: object,
 @for_each("level", range(3))
 def test_a_cluster_may_begin_at_another_level(level: int) -> None:
     environment = make_core("kafka-4.3", {"groupmock.transaction.version": level}).environment
-    assert environment.identity.level(FEATURE) == level
+    assert environment.levels.get(FEATURE) == level
 
 
 def aborted_by_coming_again(world: TransactionWorld) -> object:

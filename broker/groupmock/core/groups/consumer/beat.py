@@ -1,26 +1,22 @@
-"""The checks of a heartbeat before it changes anything: whether it is served at all, its content, and its sender (CG-10 to CG-22, CG-39,
+"""The checks of a heartbeat before it changes anything: its content and its sender (CG-10 to CG-22, CG-39,
 CG-40, CG-90).
 
-In Kafka: KafkaApis.isConsumerGroupProtocolEnabled, GroupMetadataManager.throwIfConsumerGroupHeartbeatRequestIsInvalid and the throwIf...
+In Kafka: GroupMetadataManager.throwIfConsumerGroupHeartbeatRequestIsInvalid and the throwIf...
 and get...MemberOrThrow that follow it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 import msgspec
 
 from groupmock_codec import error_codes
 from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
-from ...turn import Turn
 from .group import Group, Member
 from .orders import Spot
 from .states import AWAY, JOINING, LEAVING
-
-FEATURE: Final = "group.version"
 
 
 class Refused(Exception):
@@ -54,13 +50,6 @@ class Beat(msgspec.Struct, frozen=True):
     def is_full(self) -> bool:
         """True if the heartbeat has all fields, so that its answer has all fields, too (CG-33)."""
         return self.rebalance_timeout_ms != -1 and not (self.names is None and self.regex is None) and self.owned is not None
-
-
-def served(turn: Turn) -> bool:
-    """True if consumer groups are served. That depends on each broker's settings and on the cluster's finalized feature level (KIP-848,
-    KIP-1022). For a release without such a feature only the settings count."""
-    environment = turn.environment
-    return environment.settings.consumer_protocol and environment.identity.level(FEATURE) != 0
 
 
 def read(message: ConsumerGroupHeartbeatRequest, client_id: str | None, client_host: str) -> Beat:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import msgspec
 
@@ -22,6 +22,7 @@ from .states import FIRST_EPOCH, JOINING, MAY_FOLLOW, Progress, State
 
 if TYPE_CHECKING:
     from ...re2j.matching import Matcher
+    from ...turn import Turn
     from ..type import Home
     from .assignors import Subscription, Target
 
@@ -160,6 +161,11 @@ class Group(GroupType):
         self.resolved: dict[str, Resolved] = {}
         self.listed_bytes = 0
         self.offsets = CommittedOffsets()
+
+    @classmethod
+    def begin(cls, turn: Turn, home: Home, group_id: str, partition: int) -> Self:
+        """Return an empty group at epoch 1."""
+        return cls(home, group_id, partition)
 
 
     def ordered(self) -> list[Member]:

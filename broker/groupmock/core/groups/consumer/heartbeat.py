@@ -73,7 +73,7 @@ def answer(
     before, resolved = group.alike() if subscribes else None, group.last_resolved()
     nameless = beat.group_instance_id is not None and beat.group_instance_id not in group.static_members
     member, replaced, why = membership.admit(turn, group, beat, known)
-    resubscribed, called_for = subscription.subscribe(group, member, beat, matcher)
+    resubscribed, called_for = membership.subscribe(group, member, beat, matcher)
     if group.expressions:
         subscription.resolve_soon(turn, group, topics, resolved)
     if called_for:

@@ -23,6 +23,7 @@ from .reconciliation import Owned
 from .states import JOINING, Progress
 
 if TYPE_CHECKING:
+    from ...re2j.matching import Matcher
     from .assignors import Steps
 
 
@@ -98,6 +99,21 @@ def _stored(member: Member) -> tuple[object, ...]:
     return (
         member.group_instance_id, member.rack_id, member.client_id, member.client_host, member.rebalance_timeout_ms, member.assignor,
     )  # fmt: skip
+
+
+def subscribe(group: Group, member: Member, beat: Beat, matcher: Matcher | None) -> tuple[bool, bool]:
+    """Set the member's subscription from the heartbeat. Return whether it changed, and whether another target is needed.
+
+    A regular expression that was never resolved matches nothing yet, and needs no target (CG-110, CG-114)."""
+    names = member.names if beat.names is None else beat.names
+    regex = member.regex if beat.regex is None else beat.regex
+    renamed, other = names != member.names, regex != member.regex
+    if not (renamed or other):
+        return False, False
+    group.subscribe(member, names, regex)
+    if matcher is not None:
+        group.matchers[regex] = matcher
+    return True, renamed or (other and (not regex or regex in group.resolved))
 
 
 def advance(turn: Turn, group: Group, member: Member, owned: Owned, resubscribed: bool, aimless: bool = False) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...java.hash_maps import INTS, STRINGS, UUIDS, HashKeys, changed_order, copied_order, filled_order, room_for
 from ...java.hashes import java_hash, spread_bits, uuid_hash
 from ...java.orders import SMALLEST_TABLE, java_computed_order, java_order
-from ...java.tables import Timeline, signed
+from ...java.tables import Timeline
 
 if TYPE_CHECKING:
     from .assignors import Target
@@ -49,17 +49,18 @@ class MemberTable(Timeline):
     def add(self, member_id: str) -> None:
         """Add a member that is not in the table. It is put twice, by the records of its subscription and of its assignment."""
         before = self.capacity
+        self._hashes[member_id] = hashed = java_hash(member_id)
+        spread = spread_bits(hashed)
         self.put(new=True)
         self.put(new=False)
-        self._hashes[member_id] = java_hash(member_id)
         if self.capacity != before:
             self._arrange()
             return
-        slot = self._slot_of(member_id)
+        slot = self.slot(hashed)
         at = bisect_left(self._slots, slot)
         self._slots.insert(at, slot)
         self._order.insert(at, member_id)
-        self._spreads.insert(at, spread_bits(self._hashes[member_id]))
+        self._spreads.insert(at, spread)
 
     def discard(self, member_id: str) -> None:
         """Remove a member if the table has it."""
@@ -76,7 +77,7 @@ class MemberTable(Timeline):
         self._spreads = array("L", [spread_bits(self._hashes[member_id]) for member_id in self._order])
 
     def _slot_of(self, member_id: str) -> int:
-        return self.slot(signed(self._hashes[member_id]))
+        return self.slot(self._hashes[member_id])
 
 
 def by_topic(spots: Iterable[Spot]) -> list[tuple[bytes, list[int]]]:

@@ -20,8 +20,8 @@ from ...re2j.syntax import RegexRefused
 from ...turn import Turn
 from .. import causes
 from . import membership
-from .beat import Beat, Refused
-from .group import Group, Member, Resolved
+from .beat import Refused
+from .group import Group, Resolved
 
 if TYPE_CHECKING:
     from ...log.topics import Topics
@@ -42,21 +42,6 @@ def matcher_of(turn: Turn, group: Group | None, topics: Topics, regex: str) -> M
     except RegexRefused as bad:
         text = f"SubscribedTopicRegex `{regex}` is not a valid regular expression: {bad.detail}."
         raise Refused(error_codes.INVALID_REGULAR_EXPRESSION, text) from None
-
-
-def subscribe(group: Group, member: Member, beat: Beat, matcher: Matcher | None) -> tuple[bool, bool]:
-    """Set the member's subscription from the heartbeat. Return whether it changed, and whether another target is needed.
-
-    A regular expression that was never resolved matches nothing yet, and needs no target (CG-110, CG-114)."""
-    names = member.names if beat.names is None else beat.names
-    regex = member.regex if beat.regex is None else beat.regex
-    renamed, other = names != member.names, regex != member.regex
-    if not (renamed or other):
-        return False, False
-    group.subscribe(member, names, regex)
-    if matcher is not None:
-        group.matchers[regex] = matcher
-    return True, renamed or (other and (not regex or regex in group.resolved))
 
 
 def resolve_soon(turn: Turn, group: Group, topics: Topics, last: Resolved | None) -> None:

@@ -9,6 +9,7 @@ from typing import Final
 
 from groupmock_codec.units import NS_PER_MS
 
+from ...settings import listed
 from ...turn import Turn
 from .assignors import ASSIGNORS, Effort, Steps, Subscription, Target, assign, subscription_of
 from .assignors import Member as Seen
@@ -86,7 +87,7 @@ def preferred(turn: Turn, group: Group, heard: Member | None = None) -> str:
     (ConsumerGroup.computePreferredServerAssignor; HashMap.compute)."""
     named = [member.assignor for member in group.members.values() if member.assignor is not None]
     if not named:
-        return turn.settings.consumer_assignors[0]
+        return listed(turn.settings.group_consumer_assignors)[0]
     votes = Counter(named)
     most = max(votes.values())
     if heard is not None and most == 1 and heard.assignor is not None:

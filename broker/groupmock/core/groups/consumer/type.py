@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import msgspec
 
@@ -13,7 +13,7 @@ from ...re2j.matching import compiled
 from ...turn import Turn
 from .. import causes
 from ..causes import Why
-from ..type import NOBODY, Base, Committer, Home
+from ..type import NOBODY, Base, Committer
 from . import membership, subscription, timing
 from .group import Group, Member, Resolved, no_session
 from .states import MAY_FOLLOW, Progress, State
@@ -47,11 +47,6 @@ class ConsumerGroup(Group):
     may_follow: ClassVar[Mapping[str, Collection[str]]] = MAY_FOLLOW
     timers: ClassVar[tuple[str, ...]] = ("session", "revocation", "member_join", "member_sync", "regex")
     follows_topics: ClassVar[bool] = True
-
-    @classmethod
-    def begin(cls, turn: Turn, home: Home, group_id: str, partition: int) -> Self:
-        """Return an empty group at epoch 1."""
-        return cls(home, group_id, partition)
 
     def is_empty(self) -> bool:
         return not self.members

@@ -12,7 +12,7 @@ import msgspec
 
 from ...java.hashes import java_hash, partition_hash
 from ...java.orders import SMALLEST_TABLE, scala_map_order, scala_table_order, table_for
-from ...java.tables import Timeline, signed
+from ...java.tables import Timeline
 from ...work import A_FEW
 from .by_topic import ByTopic, Owner
 from .pending import PendingOffsets
@@ -47,7 +47,6 @@ class CommittedOffsets(dict[At, Offset]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._topics = Timeline()
         self._tables: dict[str, _Topic] = {}
         self._scala_table = SMALLEST_TABLE
         self._pending: PendingOffsets | None = None  # created at the first offset that a transaction commits
@@ -128,6 +127,8 @@ class CommittedOffsets(dict[At, Offset]):
     def __setitem__(self, at: At, offset: Offset) -> None:
         table = self._tables.get(at[0])
         if table is None:
+            if not self._tables:
+                self._topics = Timeline()  # Kafka's table of topics goes with the last of them
             self._topics.put(new=True)
             table = self._tables[at[0]] = _Topic()
             if self._filed is not None:
@@ -147,8 +148,6 @@ class CommittedOffsets(dict[At, Offset]):
             del self._tables[at[0]]
             self._topics.size -= 1
             self._left(at[0])
-        if not self._tables:
-            self._topics = Timeline()
 
     def _left(self, topic: str) -> None:
         """Remove the topic from the index if no offset of it is here any more."""
@@ -207,14 +206,13 @@ class CommittedOffsets(dict[At, Offset]):
         super().clear()
         self._pending = None
         self._tables.clear()
-        self._topics = Timeline()
 
     def listed(self, scala: bool) -> list[At]:
         """Return every partition in the order of Kafka's hash maps."""
         if scala:
             return scala_map_order(scala_table_order(self, partition_hash, self._scala_table), partition_hash)
-        topics, tables = self._topics, self._tables
-        place = {name: (topics.slot(signed(java_hash(name))), -number) for number, name in enumerate(tables)}
+        tables = self._tables
+        place = {name: (self._topics.slot(java_hash(name)), -number) for number, name in enumerate(tables)}
         found = list(reversed(self))
         found.sort(key=lambda at: (place[at[0]], tables[at[0]].slot(at[1])))
         return found

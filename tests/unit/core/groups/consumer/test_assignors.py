@@ -20,7 +20,6 @@ from cases import for_each
 from groupmock.core.groups.consumer.assignors import ASSIGNORS
 from groupmock.core.groups.consumer.orders import MemberTable
 from groupmock.core.java.hashes import java_hash, spread
-from groupmock.core.java.tables import signed
 
 Row = dict[str, Any]
 DATA: Final = Path(__file__).parents[4] / "data" / "assignors.jsonl.gz"
@@ -121,7 +120,7 @@ def test_a_table_keeps_its_order_as_members_come_and_go() -> None:
             table.discard(gone)
         came.append(f"m{number}")
         table.add(came[-1])
-        slots = {member_id: table.slot(signed(java_hash(member_id))) for member_id in came}
+        slots = {member_id: table.slot(java_hash(member_id)) for member_id in came}
         latest_first = came[::-1]
         assert list(table) == sorted(latest_first, key=slots.__getitem__)
         assert list(table.spreads()) == [(member_id, spread(member_id)) for member_id in table]

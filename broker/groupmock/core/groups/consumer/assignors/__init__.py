@@ -2,7 +2,7 @@
 
 Orders matter: `uniform` assigns and revokes partitions in the iteration order of Java's hash maps, so that the order decides which member
 has which partition (CG-103, CG-108). Each assignor is a function of a `Group` (spec.py: members in Kafka's order); drafts.py has its
-working copy and the stored form of its result. Names and order are those of Kafka's setting group.consumer.assignors.
+working copy. Names and order are those of Kafka's setting group.consumer.assignors.
 
 An assignor may take seconds for a group of thousands. So each is a generator that yields after a little work (spec.Effort), and the caller
 may do something else in between; the result is the same however long that takes.
@@ -10,13 +10,15 @@ may do something else in between; the result is the same however long that takes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
+from ....java.hash_maps import INTEGERS, STRINGS, UUIDS, HashKeys, Kind, copied_order, filled_order
+from ....java.orders import SMALLEST_TABLE
 from ....work import A_FEW
 from . import range_assignor, uniform_heterogeneous, uniform_homogeneous
-from .drafts import Computed, stored
-from .spec import Effort, Group, Member, Spreads, Steps, Subscription, Target, group_of, subscription_of
+from .drafts import Computed
+from .spec import Effort, Group, Member, Spreads, Steps, Subscription, Target, subscription_of
 
 __all__ = [
     "ASSIGNORS", "Effort", "Member", "Spreads", "Steps", "Subscription", "Target", "assign", "stored", "subscription_of",
@@ -52,7 +54,7 @@ def assign(
     if not members:
         return {}
     effort = effort or Effort()
-    group = group_of(members, topics, replaced, alike)
+    group = Group([members[number] for number in _member_order(members, replaced)], alike, dict(topics.values()))
     if len(members) > A_FEW:
         yield
     computed = yield from ASSIGNORS[assignor](group, effort)
@@ -64,3 +66,48 @@ def assign(
         if effort.spend(3 + len(now)):
             yield
     return found
+
+
+def _member_order(members: Sequence[Member], replaced: str | None) -> Iterable[int]:
+    """Return the members' numbers in order. The last member may replace a static one: each of these changes copies the map, whose order
+    changes with it."""
+    if len(members) < 2:
+        return range(len(members))
+    spreads = [STRINGS.spread(one.member_id) if one.spread is None else one.spread for one in members]
+    kind: Kind[int] = Kind(spreads.__getitem__, lambda number: STRINGS.rank(members[number].member_id))
+    if replaced is None:
+        return filled_order(kind, range(len(spreads)), SMALLEST_TABLE)
+    last, gone = len(spreads) - 1, next(number for number, one in enumerate(members) if one.member_id == replaced)
+    order = HashKeys(kind, keys=range(last))
+    for changed in copied_order(kind, (last, gone)):
+        if changed == gone:
+            order.remove(changed)
+        else:
+            order.put(changed)
+    return order
+
+
+def stored(old: Target, computed: Computed, effort: Effort) -> Steps[Target]:
+    """Return the member's new target: the very same `old` if `computed` has the same partitions.
+
+    Kafka writes an assignor's result to the log in its iteration order, and reads it back into a new map and new sets. A target with the
+    same partitions as before is not written, so the old order stays (TargetAssignmentBuilder.build, Assignment.fromRecord)."""
+    if _same(old, computed):
+        return old
+    found: Target = {}
+    for topic in filled_order(UUIDS, computed.keys(), SMALLEST_TABLE) if len(computed) > 1 else computed:
+        partitions = computed[topic]
+        found[topic] = tuple(copied_order(INTEGERS, partitions) if len(partitions) > 1 else partitions)
+        if effort.spend(10 + len(partitions) // 2):
+            yield
+    return found
+
+
+def _same(old: Target, computed: Computed) -> bool:
+    if len(old) != len(computed):
+        return False
+    for topic, found in computed.items():  # flat code, because this runs for every member of a group
+        before = old.get(topic)
+        if before is None or len(before) != len(found) or set(found) != set(before):
+            return False
+    return True

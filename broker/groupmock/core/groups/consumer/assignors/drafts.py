@@ -1,19 +1,17 @@
-"""A member's target while an assignor changes it, and the part of it that is stored: the orders of CG-108.
+"""A member's target while an assignor changes it: the orders of CG-108.
 
 An assignor of Kafka works on a deep copy, made at the first change: a map sized for the former number of topics, each with a set sized for
-the former number of partitions. Its result is written to the log in its iteration order, and read back into a new map and new sets. A
-target with the same partitions as before is not written, so the old order stays.
+the former number of partitions.
 
-In Kafka: AssignorHelpers.deepCopyAssignment, TargetAssignmentBuilder.build, Assignment.fromRecord.
+In Kafka: AssignorHelpers.deepCopyAssignment.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from ....java.hash_maps import INTEGERS, UUIDS, HashKeys, copied_order, filled_order
-from ....java.orders import SMALLEST_TABLE
-from .spec import Effort, Steps, Target
+from ....java.hash_maps import INTEGERS, UUIDS, HashKeys
+from .spec import Effort, Target
 
 Computed = Mapping[bytes, Collection[int]]
 """A target in the form and order in which an assignor returns it."""
@@ -52,27 +50,3 @@ class Draft:
 
     def computed(self) -> Computed:
         return {topic: self._sets[topic] for topic in self._topics}
-
-
-def stored(old: Target, computed: Computed, effort: Effort) -> Steps[Target]:
-    """Return the member's new target: the very same `old` if `computed` has the same partitions."""
-    if _same(old, computed):
-        return old
-    effort.owe(4 * len(computed))
-    found: Target = {}
-    for topic in filled_order(UUIDS, computed.keys(), SMALLEST_TABLE) if len(computed) > 1 else computed:
-        partitions = computed[topic]
-        found[topic] = tuple(copied_order(INTEGERS, partitions) if len(partitions) > 1 else partitions)
-        if effort.spend(6 + len(partitions) // 2):
-            yield
-    return found
-
-
-def _same(old: Target, computed: Computed) -> bool:
-    if len(old) != len(computed):
-        return False
-    for topic, found in computed.items():  # flat code, because this runs for every member of a group
-        before = old.get(topic)
-        if before is None or len(before) != len(found) or set(found) != set(before):
-            return False
-    return True

@@ -9,13 +9,12 @@ ConsumerGroup.subscriptionType.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Final, TypeVar
 
 import msgspec
 
-from ....java.hash_maps import STRINGS, HashKeys, Kind, copied_order, filled_order
-from ....java.orders import SMALLEST_TABLE
+from ....java.hash_maps import STRINGS, Kind, copied_order
 
 T = TypeVar("T")
 Target = dict[bytes, tuple[int, ...]]
@@ -83,30 +82,6 @@ class Spreads(dict[str, int]):
         return spread
 
 
-def group_of(members: Sequence[Member], topics: Mapping[str, tuple[bytes, int]], replaced: str | None, alike: bool) -> Group:
-    """Return the group for an assignor from the arguments of `assignors.assign`."""
-    return Group([members[number] for number in _member_order(members, replaced)], alike, dict(topics.values()))
-
-
-def _member_order(members: Sequence[Member], replaced: str | None) -> Iterable[int]:
-    """Return the members' numbers in order. The last member may replace a static one: each of these changes copies the map, whose order
-    changes with it."""
-    if len(members) < 2:
-        return range(len(members))
-    spreads = [STRINGS.spread(one.member_id) if one.spread is None else one.spread for one in members]
-    kind: Kind[int] = Kind(spreads.__getitem__, lambda number: STRINGS.rank(members[number].member_id))
-    if replaced is None:
-        return filled_order(kind, range(len(spreads)), SMALLEST_TABLE)
-    last, gone = len(spreads) - 1, next(number for number, one in enumerate(members) if one.member_id == replaced)
-    order = HashKeys(kind, keys=range(last))
-    for changed in copied_order(kind, (last, gone)):
-        if changed == gone:
-            order.remove(changed)
-        else:
-            order.put(changed)
-    return order
-
-
 def subscription_of(
     names: Sequence[str], matched: Sequence[str], topics: Mapping[str, tuple[bytes, int]], spreads: Spreads
 ) -> Subscription:
@@ -115,6 +90,8 @@ def subscription_of(
     `names`: those that it sent, in the order in which they were put into its set: sorted, as the log has them, but in the request's order
     for the member whose heartbeat brings them. `matched`: the names that its regular expression resolved to, sorted. `topics`: name ->
     (id, partitions)."""
+    if len(names) < 2 and not matched:
+        return Subscription(tuple([topics[name][0] for name in names if name in topics]), len(names))
     kind = Kind(spreads.__getitem__, STRINGS.rank)
     given, found = copied_order(kind, names), copied_order(kind, matched) if matched else []
     large, small = (given, found) if len(given) > len(found) else (found, given)

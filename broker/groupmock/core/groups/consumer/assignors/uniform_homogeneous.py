@@ -107,7 +107,9 @@ def assign(group: Group, effort: Effort) -> Steps[dict[str, Computed]]:
     """Return the target of each member by its id, the old object if nothing changes. Members that are missing in it have no partitions.
     The group must have members."""
     subscription = group.members[0].subscription
-    topics = filled_order(UUIDS, subscription.ids, max(room_for(subscription.size), SMALLEST_TABLE))
+    topics = list(subscription.ids)
+    if len(topics) > 1:
+        topics = filled_order(UUIDS, topics, max(room_for(subscription.size), SMALLEST_TABLE))
     if not topics:
         return {}
     pool = yield from _unowned(group, topics, effort)
