@@ -182,3 +182,5 @@ class Core:
             return TIMERS[name](self.cluster, subject, turn)
 
         return handle
+
+

@@ -11,7 +11,8 @@ class Bits(Protocol):
     def getrandbits(self, k: int, /) -> int:
         """Return a non-negative int of k random bits."""
 
-    def seed(self, seed: int, /) -> None: ...
+    def seed(self, seed: int, /) -> None:
+        ...
 
 
 class Dice:

@@ -109,7 +109,8 @@ class Timers:
         return heap[0][0] if heap else None
 
     def due(self, now: int) -> Key | None:
-        """Remove and return the earliest key whose deadline is at or before `now`; call until None. Equal deadlines come in arming order."""
+        """Remove and return the earliest key whose deadline is at or before `now`; call until None. Equal deadlines come in arming order.
+        """
         heap = self._heap
         while heap and heap[0][0] <= now:
             timer = heappop(heap)[2]

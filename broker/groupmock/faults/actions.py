@@ -23,7 +23,8 @@ class Wait(NamedTuple):
 
 
 class Vanish(NamedTuple):
-    """Leave the call without an answer. `applied`: the request is applied all the same; `mute`: the connection serves nothing else either."""
+    """Leave the call without an answer. `applied`: the request is applied all the same; `mute`: the connection serves nothing else either.
+    """
 
     applied: bool
     mute: bool

@@ -146,6 +146,7 @@ class Connection(asyncio.Protocol):
         self.out_bytes = 0
         self.late: list[bytes] | None = None  # answers of a stalled node
 
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the transport and report the connection."""
         self.transport = cast(asyncio.Transport, transport)  # uvloop's transport does not derive from asyncio's
@@ -209,6 +210,7 @@ class Connection(asyncio.Protocol):
         if not self.state & STOPPED:
             self.driver.serve_soon(self)
             self.driver.settle()
+
 
     @property
     def heard(self) -> int:
@@ -355,6 +357,7 @@ class Connection(asyncio.Protocol):
         if self.state & LOST and self.call is not None:
             how += ", with a request unanswered"
         return how
+
 
     def _flow(self) -> None:
         """Pause or resume reading: it is paused while too much waits, or something waits only for its turn."""

@@ -163,7 +163,8 @@ EMBEDDED: Final[dict[int, Callable[[Any], Places]]] = {JOIN_GROUP: _in_join, SYN
 
 
 def without_secret(message: Any, frame: bytes) -> tuple[Any, bytes]:
-    """Return a request of `SECRETS` and its frame with zeros in place of the secret. The length stays, so that the frame can be replayed."""
+    """Return a request of `SECRETS` and its frame with zeros in place of the secret. The length stays, so that the frame can be replayed.
+    """
     from groupmock_codec.headers import decode_request_header
 
     size = len(message.auth_bytes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from groupmock_codec.error_codes import error_name
 from groupmock_codec.group_states import DEAD
@@ -41,6 +41,53 @@ if TYPE_CHECKING:
     from .counters import Counters
     from .repeat import Repeat
     from .seen import Peer, Repeating, Seen
+
+
+def moved_row(effect: Moved, now: int) -> MovedRow:
+    return MovedRow(
+        t=now,
+        group=effect.group,
+        before=effect.before,
+        after=effect.after,
+        generation=effect.generation,
+        cause=effect.cause,
+        reason=effect.reason,
+        leader=effect.leader,
+        protocol_type=effect.protocol_type,
+        protocol_name=effect.protocol_name,
+        members=effect.members,
+    )
+
+
+def member_row(effect: MemberChanged, now: int) -> MemberRow:
+    return MemberRow(
+        t=now,
+        group=effect.group,
+        member_id=effect.member_id,
+        what=effect.what,
+        cause=effect.cause,
+        reason=effect.reason,
+        group_instance_id=effect.group_instance_id,
+        client_id=effect.client_id,
+        client_host=effect.client_host,
+    )
+
+
+def timer_row(effect: TimerFired, now: int) -> TimerRow:
+    return TimerRow(t=now, timer=effect.timer, subject=effect.subject)
+
+
+def note_row(effect: Note, now: int) -> NoteRow:
+    return NoteRow(t=now, what=effect.what, fields=effect.fields)
+
+
+ROW_OF: Final[dict[type, Callable[[Any, int], Row]]] = {
+    Moved: moved_row,
+    MemberChanged: member_row,
+    TimerFired: timer_row,
+    Note: note_row,
+}
+"""Effects of the core that become rows unchanged, each with the function that makes the row."""
 
 
 class Recorder:
@@ -218,38 +265,12 @@ class Recorder:
         elif effect.protocol_type is not None:
             self._protocol_types[effect.group] = effect.protocol_type
         if "moved" in self._journal.wanted:
-            self._journal.append(
-                MovedRow(
-                    t=now,
-                    group=effect.group,
-                    before=effect.before,
-                    after=effect.after,
-                    generation=effect.generation,
-                    cause=effect.cause,
-                    reason=effect.reason,
-                    leader=effect.leader,
-                    protocol_type=effect.protocol_type,
-                    protocol_name=effect.protocol_name,
-                    members=effect.members,
-                )
-            )
+            self._journal.append(moved_row(effect, now))
 
     def member_changed(self, effect: MemberChanged, now: int) -> None:
         """Record that something happened to one member."""
         if "member" in self._journal.wanted:
-            self._journal.append(
-                MemberRow(
-                    t=now,
-                    group=effect.group,
-                    member_id=effect.member_id,
-                    what=effect.what,
-                    cause=effect.cause,
-                    reason=effect.reason,
-                    group_instance_id=effect.group_instance_id,
-                    client_id=effect.client_id,
-                    client_host=effect.client_host,
-                )
-            )
+            self._journal.append(member_row(effect, now))
 
     def forget_group(self, group: str) -> None:
         """Forget a group that is no longer observed."""
@@ -259,12 +280,12 @@ class Recorder:
         """Record that a timer fired and did something."""
         self.timers += 1
         if "timer" in self._journal.wanted:
-            self._journal.append(TimerRow(t=now, timer=effect.timer, subject=effect.subject))
+            self._journal.append(timer_row(effect, now))
 
     def noted(self, effect: Note, now: int) -> None:
         """Record something that is no protocol event."""
         if "note" in self._journal.wanted:
-            self._journal.append(NoteRow(t=now, what=effect.what, fields=effect.fields))
+            self._journal.append(note_row(effect, now))
 
     def looked(self, now: int) -> None:
         """Record that no timer was due when time was looked at, which only a replay needs."""

@@ -1,4 +1,5 @@
-"""The interfaces of an open request and its connection that rows need: of our own (`net.call`), or of one observed by `groupmock.record`."""
+"""The interfaces of an open request and its connection that rows need: of our own (`net.call`), or of one observed by `groupmock.record`.
+"""
 
 from __future__ import annotations
 

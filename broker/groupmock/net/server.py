@@ -155,6 +155,7 @@ class Server:
         assert self.failure is not None
         return self.failure
 
+
     def _adopter(self, node: int) -> Adopt:
         (listener,) = self.core.environment.endpoints[node]  # one socket for each node: a second listener needs one of its own
 
@@ -185,6 +186,7 @@ class Server:
     def _cannot_accept(self, reason: str) -> None:
         self.driver.counters.accept_failures += 1
         self.driver.record.remark(CANNOT_ACCEPT, self.clock.now(), reason=reason)
+
 
     def _sweep_later(self) -> None:
         idle = self.limits.connections_max_idle_ms

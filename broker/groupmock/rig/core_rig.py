@@ -221,7 +221,7 @@ class CoreRig:
         from ..net.record import ROW_OF
 
         happened = zip(self.effects, self._times, strict=True)
-        return [ROW_OF[type(effect)][1](effect, now) for effect, now in happened if type(effect) in ROW_OF]
+        return [ROW_OF[type(effect)](effect, now) for effect, now in happened if type(effect) in ROW_OF]
 
     def turn(self) -> Turn:
         """Return a turn for a direct call to a part of the core. Nobody performs its effects."""

@@ -1,4 +1,5 @@
-"""The fault `jump_timer`: a timer of the group fires before the request is applied, so a join phase, a sync phase or a session ends early."""
+"""The fault `jump_timer`: a timer of the group fires before the request is applied, so a join phase, a sync phase or a session ends early.
+"""
 
 from __future__ import annotations
 

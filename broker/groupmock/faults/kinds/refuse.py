@@ -9,7 +9,8 @@ from ..kind import Fault, Target
 
 
 class Refuse(Fault, tag="refuse", frozen=True, kw_only=True):
-    """Reset a connection (RST) as soon as it is there, before a byte of it is read. `stop_node` makes a node that does not listen at all."""
+    """Reset a connection (RST) as soon as it is there, before a byte of it is read. `stop_node` makes a node that does not listen at all.
+    """
 
     STAGES: ClassVar[tuple[str, ...]] = ("connect",)
 
