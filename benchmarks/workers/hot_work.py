@@ -33,7 +33,7 @@ except ImportError:  # a build before the core had a funnel of its own
     from groupmock.core.cluster import Cluster as core_of  # type: ignore[no-redef,assignment]
 
 JOIN, HEARTBEAT, SYNC, PRODUCE, FETCH = (11, 5), (12, 3), (14, 3), (0, 9), (1, 11)
-RESPONSE_HEADER = 8  # length and correlation id
+RESPONSE_HEADER = 8  # the bytes of length and correlation id
 
 
 class LastWrite:

@@ -110,7 +110,7 @@ NAME: Final = "name"
 RUNS: Final = StructType(
     [
         *(field for field in PLACE.fields if field.name != "line"),
-        StructField("length", LongType()),  # bytes of the file
+        StructField("length", LongType()),  # the file's size in bytes
         StructField("modified", LongType()),  # the file's modification time in us since 1970
         *(StructField(NAME if field.name == "run" else field.name, field.dataType) for field in HEADER.fields),
         StructField("lines", LongType()),  # = header + rows + quarantined + duplicates + blank
@@ -119,7 +119,7 @@ RUNS: Final = StructType(
         StructField("quarantined", LongType()),
         StructField("duplicates", LongType()),  # good rows that `duplicate_of` has too
         StructField("blank", LongType()),
-        StructField("first_at", LongType()),  # smallest and largest `at`
+        StructField("first_at", LongType()),  # the smallest and the largest `at` of the good rows
         StructField("last_at", LongType()),
         StructField("ended", BooleanType()),  # true if the last line says that the journal was closed properly
         StructField("backwards", LongType()),  # rows whose t is smaller than that of the row before

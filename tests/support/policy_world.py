@@ -59,7 +59,7 @@ class World:
         self.rounds: list[RoundSeen] = []
         self.changed = False
 
-    # The events of members.
+    # -- the events of members
 
     def join(self, name: str, topics: Iterable[str]) -> Process:
         """Start a process that asks to join. It is a member from the next round on."""
@@ -106,7 +106,7 @@ class World:
         self.counts[topic] += more
         self.changed = True
 
-    # The rounds.
+    # -- the rounds
 
     @property
     def pending(self) -> bool:
@@ -158,7 +158,7 @@ class World:
         if process is not self.leader:
             process.memory = None
 
-    # The time.
+    # -- the time
 
     def next_timer(self) -> int | None:
         """Return when the next member's timer fires."""

@@ -58,7 +58,7 @@ class RawMember(ClassicMember):
         try:
             self._client.socket.shutdown(socket.SHUT_RDWR)
         except OSError:
-            pass  # it was closed before
+            pass  # the socket was closed before
         self._thread.join(30)
         self._client.close()
         if self.failure is not None:

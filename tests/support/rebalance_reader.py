@@ -74,10 +74,10 @@ class Reader:
     """Reads a journal into `lines`: its rebalances, groups by name."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
-        self.topics: dict[str, str] = {}  # id -> name
-        self.made: list[tuple[int, Partition, int]] = []  # time, partition, offset
-        self.had: defaultdict[str, list[tuple[int, Partition, int]]] = defaultdict(list)  # the same, by client id
-        self.clients: defaultdict[str, set[str]] = defaultdict(set)  # group -> client ids
+        self.topics: dict[str, str] = {}  # maps a topic id to its name
+        self.made: list[tuple[int, Partition, int]] = []  # the produced records: time, partition, offset
+        self.had: defaultdict[str, list[tuple[int, Partition, int]]] = defaultdict(list)  # by client id: time, partition, offset of fetches
+        self.clients: defaultdict[str, set[str]] = defaultdict(set)  # maps a group to its client ids
         self.end = epoch = 0
         fold, found = Rebalances(), []
         for row in rows:

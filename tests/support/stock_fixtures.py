@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 OF_STOCK_CLIENTS = ("clients", "cooperative")
 """Folders whose tests ignore a library's own warnings and the sockets that it leaves open."""
 THEIRS = (
-    "ignore:(read|open)_text is deprecated:DeprecationWarning",  # kafka-python on 3.11
+    "ignore:(read|open)_text is deprecated:DeprecationWarning",  # kafka-python warns so on Python 3.11
     r"ignore::DeprecationWarning:aiokafka\.",
     # kafka-python sometimes leaves a socket to the garbage collector when it is closed while it connects. The tests of the process and of
     # the plug-in watch groupmock's own sockets.

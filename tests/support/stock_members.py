@@ -78,7 +78,7 @@ class Member(Channel):
         if self.consumer is None:
             self.check()
 
-    # Questions of a test.
+    # -- questions of a test
 
     def check(self) -> None:
         """Raise the exception that the library raised to its user, if any."""
@@ -113,7 +113,7 @@ class Member(Channel):
         found = self.consumer.group_metadata()
         return int(found.generation_id) if found is not None else -1
 
-    # Actions of a test.
+    # -- actions of a test
 
     def call(self, work: Callable[[Any], Any]) -> Any:
         """Run `work(consumer)` on the member's thread, between two polls; with aiokafka on its loop, where a coroutine is awaited."""

@@ -227,7 +227,7 @@ class Play:
 
     def _quiet(self) -> None:
         """Wait until no transaction is open: those of dead members have timed out."""
-        latest: Any = OffsetSpec.latest  # `latest` has no types
+        latest: Any = OffsetSpec.latest  # the library has no types for `latest`
         wanted = {confluent_kafka.TopicPartition(self.sink, number): latest() for number in range(self.history.sink)}
         end = time.monotonic() + PATIENCE_S
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-CLOSED: Final = 0x8  # IN_CLOSE_WRITE
+CLOSED: Final = 0x8  # the flag IN_CLOSE_WRITE of inotify
 MOVED_FROM: Final = 0x40
 MOVED_TO: Final = 0x80
 CREATED: Final = 0x100
 DELETED: Final = 0x200
-FOLDER: Final = 0x4000_0000  # IN_ISDIR
+FOLDER: Final = 0x4000_0000  # the flag IN_ISDIR of inotify
 WANTED: Final = CLOSED | MOVED_FROM | MOVED_TO | CREATED | DELETED
 HEAD: Final = struct.Struct("iIII")
 ROOM: Final = 1 << 16

@@ -108,7 +108,7 @@ class Membership:
         # In the user data, because stock decoders drop bytes after it (docs/kafka/clients.md#assignor-plug-in-of-aiokafka).
         return designs.carry_subscription(DesignSubscription(design, sorted(topics), self._nonce.to_bytes(4), held))
 
-    # The member as leader.
+    # -- the member as leader
 
     def assign(self, counts: Mapping[str, int], peers: Mapping[str, PeerSubscription], me: str | None = None) -> dict[str, bytes]:
         """Return the Assignment of every member. `counts` are partitions per topic. `me` is the own id if the library knows it; else the
@@ -176,7 +176,7 @@ class Membership:
             return designs.encode_assignment(DesignAssignment(1, full, revoked))
         return designs.carry_assignment(DesignAssignment(design, listed(decision.listed), revoked, decision.timeout_ms), full)
 
-    # The member as follower.
+    # -- the member as follower
 
     def received(
         self, owned: frozenset[Partition], assigned: frozenset[Partition], user_data: bytes | None, me: str, topics: Iterable[str],

@@ -281,7 +281,7 @@ class Round:
         """Rule 10: tell whether the leader must rejoin, because the assignment is unbalanced and no other member would rejoin."""
         return not timeout and not any(self.revoked.values()) and not is_balanced(self.held, self.subscribers)
 
-    # The result.
+    # -- the result
 
     def _decisions(self, new: set[Partition], timeout: int) -> dict[str, Decision]:
         has: defaultdict[str, set[Partition]] = defaultdict(set)

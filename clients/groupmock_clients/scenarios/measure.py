@@ -92,7 +92,7 @@ def _edge(rows: Sequence[Row], what: str) -> int:
     return int(found[0])
 
 
-# Rounds.
+# -- rounds
 
 
 @dataclass(slots=True)
@@ -192,7 +192,7 @@ def _converging(rows: Sequence[Row], counted: Sequence[Finished | Followed]) -> 
     return summed
 
 
-# Records.
+# -- records
 
 
 def _ranges(rows: Iterable[Row], what: str) -> dict[Partition, list[tuple[int, int]]]:

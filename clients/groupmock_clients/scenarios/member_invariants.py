@@ -41,7 +41,7 @@ def listed(partitions: Partitions | set[Partition]) -> str:
     return ", ".join(names[:LISTED]) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
 
 
-# Callbacks.
+# -- callbacks
 
 
 def callbacks(run: ScenarioRun) -> Iterator[BrokenInvariant]:
@@ -88,7 +88,7 @@ def _still_claimed(last: Generation, gone: dict[str, set[Partition]], eager: dic
             yield BrokenInvariant("I4", last.began_ms, text)
 
 
-# Records.
+# -- records
 
 
 def records(run: ScenarioRun) -> Iterator[BrokenInvariant]:

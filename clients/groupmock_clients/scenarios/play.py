@@ -138,10 +138,10 @@ class Who(StrEnum):
 
     LEADER = "leader"
     FOLLOWER = "follower"
-    GONE = "gone"  # all who were killed or stopped and are not back
-    FIRST_GONE = "first gone"  # the first of these
+    GONE = "gone"  # all members that were killed or stopped and are not back
+    FIRST_GONE = "first gone"  # the first of the gone members
     ALL = "all"
-    NEWEST = "newest"  # the last `change` names
+    NEWEST = "newest"  # the `change` members that joined last
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,7 @@ class Tour:
         if others := len(twice) - of_the_killed.total():
             yield f"Read twice: {count(others, 'record')} because a round came between reading and committing."
 
-    # Steps and records.
+    # -- steps and records
 
     def _client(self, row: Row) -> Iterator[str]:
         client, what, fields = row["client"], row["what"], row.get("fields", {})

@@ -164,7 +164,7 @@ def _spread(shape: Spread, lines: Lines, lacking: list[str]) -> Excerpt:
 def _grid(shape: Grid, lines: Lines, lacking: list[str]) -> list[Excerpt]:
     per = len(shape.per)
     groups: dict[tuple[Cell, ...], list[tuple[Cell, ...]]] = {}
-    for line in lines.rows:  # one per combination
+    for line in lines.rows:  # one row per combination of values
         groups.setdefault(line[:per], []).append(line[per:])
     return [_grid_of(shape, key, group, lacking) for key, group in groups.items()]
 

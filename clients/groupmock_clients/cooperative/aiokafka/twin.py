@@ -74,7 +74,7 @@ class CooperativeConsumer:
         if topics:
             self.subscribe(topics)
 
-    # The membership.
+    # -- the membership
 
     async def start(self) -> None:
         """Connect both consumers, join the group, and begin to deliver."""
@@ -142,7 +142,7 @@ class CooperativeConsumer:
     topics = _to("_membership", "topics")
     partitions_for_topic = _to("_membership", "partitions_for_topic")
 
-    # The delivery.
+    # -- the delivery
 
     async def getone(self, *partitions: TopicPartition) -> ConsumerRecord:
         """Return the next record, also during a rebalance. Raises errors of the membership."""
@@ -196,7 +196,7 @@ class CooperativeConsumer:
     async def __aexit__(self, *error: object) -> None:
         await self.stop()
 
-    # Between membership and delivery.
+    # -- between membership and delivery
 
     async def hand_over(self, partitions: Iterable[TopicPartition], commit: bool) -> None:
         """Stop delivering these partitions, and with `commit` commit their positions. Called by the listener before the member rejoins."""

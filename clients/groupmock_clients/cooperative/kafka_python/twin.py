@@ -93,7 +93,7 @@ class CooperativeConsumer:
         if topics:
             self.subscribe(topics)
 
-    # The membership.
+    # -- the membership
 
     def subscribe(
         self,
@@ -157,7 +157,7 @@ class CooperativeConsumer:
     topics = _to("_membership", "topics", applied=False)
     partitions_for_topic = _to("_membership", "partitions_for_topic", applied=False)
 
-    # The delivery.
+    # -- the delivery
 
     def poll(self, timeout_ms: float = 0, max_records: int | None = None) -> dict[TopicPartition, list[Any]]:
         """Return records, also during a rebalance. Raises errors of the membership. The call also says that the last records are
@@ -224,7 +224,7 @@ class CooperativeConsumer:
         if known:
             self._data.pause(*known)
 
-    # Between membership and delivery.
+    # -- between membership and delivery
 
     def _begin(self) -> None:
         """Begin a poll: the records of the last one are processed."""

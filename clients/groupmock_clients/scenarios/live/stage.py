@@ -208,7 +208,7 @@ class LiveStage:
             self._journal.changed.wait_for(lambda: _drained(self._journal.rows), PATIENCE_S)
             return list(self._journal.rows)
 
-    # Conditions to wait for.
+    # -- conditions to wait for
 
     def _newest(self) -> Generation:
         assert self._journal.group.generation is not None, "no leader was answered yet"
@@ -261,7 +261,7 @@ class LiveStage:
             f"told {held}, holding {holds}\n{self.broker.story(GROUP)[-STORY:]}{tails}"
         )
 
-    # Events.
+    # -- events
 
     def _heard(self, member: str, event: str, facts: dict[str, Any]) -> None:
         """Handle a member's event on the member's thread. Events after the close are ignored, because the broker that records them may

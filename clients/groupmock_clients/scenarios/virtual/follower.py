@@ -63,7 +63,7 @@ class VirtualFollower(VirtualMember):
         self._end()
         self.world.tell(self.name, "stopped", {})
 
-    # Heartbeats and assignments.
+    # -- heartbeats and assignments
 
     def _join(self) -> None:
         self.member_id = self.member_id or f"{self.dice.getrandbits(128):032x}"

@@ -57,7 +57,7 @@ class VirtualMember(ClassicMember):
         self._seen: dict[str, int] = {}
         self._wants = False  # to rejoin as soon as it can
 
-    # Start and end.
+    # -- start and end
 
     def start(self, first: bool) -> None:
         """Start the process, which joins after `startup_ms`. The very first process joins slightly earlier, so that it leads."""
@@ -117,7 +117,7 @@ class VirtualMember(ClassicMember):
         """Tell whether the member is in the group and is not about to rejoin."""
         return self.stable and not self._wants and "rejoin" not in self._timers
 
-    # Rebalances.
+    # -- rebalances
 
     def _rejoin(self) -> None:
         """Rejoin now, or at the end of the current rebalance."""
@@ -220,7 +220,7 @@ class VirtualMember(ClassicMember):
             self.member_id = "" if error == error_codes.UNKNOWN_MEMBER_ID else self.member_id
         self._join()
 
-    # Periodic actions.
+    # -- periodic actions
 
     def _heartbeat(self) -> None:
         self._after(self.world.sizes.heartbeat_ms, "heartbeat", self._heartbeat)
