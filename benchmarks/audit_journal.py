@@ -51,7 +51,7 @@ class Client:
         self.rig, self.wire = rig, rig.connect()
         self.group, self.name = group, name
         self.id, self.generation = "", -1
-        self.told: list[int] = []
+        self.partitions: list[int] = []
         self._waits: tuple[int, int, int] = (0, 0, 0)
         self._numbers = count(1)
 
@@ -94,7 +94,7 @@ class Client:
 
     def commit(self, offset: int) -> None:
         """Commit this offset for all partitions that the member holds."""
-        rows = [OffsetCommitRequestPartition(partition_index=number, committed_offset=offset) for number in self.told]
+        rows = [OffsetCommitRequestPartition(partition_index=number, committed_offset=offset) for number in self.partitions]
         said: dict[str, Any] = {"generation_id_or_member_epoch": self.generation, "member_id": self.id}
         topics = [OffsetCommitRequestTopic(name=TOPIC, partitions=rows)]
         self.ask(COMMIT, OffsetCommitRequest(group_id=self.group, **said, topics=topics))
@@ -123,7 +123,7 @@ def rebalance(members: list[Client]) -> None:
             ),
         )  # fmt: skip
     for each in members:
-        each.told = list(consumer.decode_assignment(each.answer().assignment).assigned_partitions[0].partitions)
+        each.partitions = list(consumer.decode_assignment(each.answer().assignment).assigned_partitions[0].partitions)
 
 
 def assignment(share: list[int]) -> bytes:
@@ -174,7 +174,7 @@ def episode() -> list[Row]:
     return [row for row in kept.rows if not isinstance(row, NoteRow)]
 
 
-def told(template: list[Row], rows: int) -> Iterator[bytes]:
+def journal_lines(template: list[Row], rows: int) -> Iterator[bytes]:
     """Yield exactly this many lines. The last one is the note that ends a journal."""
     seq = 0
     longest = max(row.t for row in template) + 1
@@ -208,7 +208,7 @@ def write(file: Path, rows: int) -> int:
     """Write such a journal and return its size in bytes."""
     with file.open("wb") as out:
         out.write(msgspec.json.encode(rig_header(VirtualClock())) + b"\n")
-        out.writelines(told(episode(), rows))
+        out.writelines(journal_lines(episode(), rows))
     return file.stat().st_size
 
 

@@ -131,8 +131,8 @@ def rate_of(server: RunningServer, load: Load, payloads: Path, cores: Cores, sec
     def one(count: int, warm: int) -> Rate:
         before = cpu_seconds(server.pid)
         counts = ["-p", preamble, "-n", str(count), "-w", str(warm)]
-        told = generate("kload", [*fixed, *checks, *counts, server.host, str(server.port)], cores, 90)
-        return Rate(float(told["rps"]), (cpu_seconds(server.pid) - before) * 1e6 / (count + warm))
+        readings = generate("kload", [*fixed, *checks, *counts, server.host, str(server.port)], cores, 90)
+        return Rate(float(readings["rps"]), (cpu_seconds(server.pid) - before) * 1e6 / (count + warm))
 
     guess = one(max(4000, 4 * load.connections), 1000).per_second
     return one(max(5000, int(guess * seconds)), max(1000, int(guess * seconds * 0.2)))

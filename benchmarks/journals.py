@@ -47,11 +47,11 @@ def write(folder: Path, files: int, rows: int, members: int = 8, first: int = 0)
     size = 0
     for number in range(first, files):
         name, header, lines = runs[number % len(runs)]
-        told = msgspec.structs.replace(header, run=f"{name}-{number}", seed=number, epoch_ns=header.epoch_ns + number * APART_NS)
+        renamed = msgspec.structs.replace(header, run=f"{name}-{number}", seed=number, epoch_ns=header.epoch_ns + number * APART_NS)
         file = folder / f"{number // PER_FOLDER:03}" / f"{number:06}.jsonl"
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("wb") as out:
-            out.write(msgspec.json.encode(told) + b"\n")
+            out.write(msgspec.json.encode(renamed) + b"\n")
             out.writelines(islice(lines, rows))
         size += file.stat().st_size
     return size

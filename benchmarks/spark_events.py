@@ -57,11 +57,11 @@ class TaskSums:
 
 def read(folder: Path) -> TaskSums:
     """Sum up all logs of a folder."""
-    told = TaskSums()
+    readings = TaskSums()
     for number, file in enumerate(sorted(folder.iterdir())):
         for event in _events(file):
-            _count(told, event, number)
-    return told
+            _count(readings, event, number)
+    return readings
 
 
 def _events(file: Path) -> Iterator[dict[str, Any]]:
@@ -71,25 +71,25 @@ def _events(file: Path) -> Iterator[dict[str, Any]]:
             yield event
 
 
-def _count(told: TaskSums, event: dict[str, Any], application: int) -> None:
+def _count(readings: TaskSums, event: dict[str, Any], application: int) -> None:
     name = event["Event"]
     if name in (SQL_START, SQL_ADAPTED):
-        told.plans[application * 1_000_000 + event["executionId"]] = event["physicalPlanDescription"]
+        readings.plans[application * 1_000_000 + event["executionId"]] = event["physicalPlanDescription"]
     elif name == "SparkListenerTaskEnd":
-        told.tasks += 1
-        told.failed += event["Task End Reason"]["Reason"] != "Success"
+        readings.tasks += 1
+        readings.failed += event["Task End Reason"]["Reason"] != "Success"
         metrics = event.get("Task Metrics")
         if metrics:
-            _add(told, metrics)
+            _add(readings, metrics)
 
 
-def _add(told: TaskSums, metrics: dict[str, Any]) -> None:
-    told.cpu_s += metrics["Executor CPU Time"] / 1e9
-    told.gc_s += metrics["JVM GC Time"] / 1e3
-    told.shuffle_written += metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"]
+def _add(readings: TaskSums, metrics: dict[str, Any]) -> None:
+    readings.cpu_s += metrics["Executor CPU Time"] / 1e9
+    readings.gc_s += metrics["JVM GC Time"] / 1e3
+    readings.shuffle_written += metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"]
     read_metrics = metrics["Shuffle Read Metrics"]
-    told.shuffle_read += read_metrics["Remote Bytes Read"] + read_metrics["Local Bytes Read"]
-    told.spilled += metrics["Disk Bytes Spilled"]
-    told.results += metrics["Result Size"]
-    told.largest_result = max(told.largest_result, metrics["Result Size"])
-    told.peak_memory = max(told.peak_memory, metrics["Peak Execution Memory"])
+    readings.shuffle_read += read_metrics["Remote Bytes Read"] + read_metrics["Local Bytes Read"]
+    readings.spilled += metrics["Disk Bytes Spilled"]
+    readings.results += metrics["Result Size"]
+    readings.largest_result = max(readings.largest_result, metrics["Result Size"])
+    readings.peak_memory = max(readings.peak_memory, metrics["Peak Execution Memory"])

@@ -24,8 +24,8 @@ def measured(bench: Bench) -> dict[str, float]:
         done = subprocess.run(command, cwd=servers.ROOT, env=servers.environment(), capture_output=True, text=True, check=False)
     if done.returncode:
         raise Failed(f"the assignors' worker exited {done.returncode}: {done.stderr[-500:]}")
-    told: dict[str, float] = json.loads(done.stdout)
-    return told
+    readings: dict[str, float] = json.loads(done.stdout)
+    return readings
 
 
 def run(bench: Bench) -> None:

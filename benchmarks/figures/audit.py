@@ -24,15 +24,15 @@ def measured(bench: Bench) -> dict[str, float]:
         done = subprocess.run(command, cwd=servers.ROOT, env=servers.environment(), capture_output=True, text=True, check=False)
     if done.returncode:
         raise Failed(f"the audit's worker exited {done.returncode}: {done.stderr[-500:]}")
-    told: dict[str, float] = json.loads(done.stdout)
-    return told
+    readings: dict[str, float] = json.loads(done.stdout)
+    return readings
 
 
 def run(bench: Bench) -> None:
     for _ in range(bench.repeat):
-        told = bench.quiet.take(lambda: measured(bench))
-        bench.results.detail("rows audited per second of CPU, out of a file", told["audit"])
-        bench.results.detail("rows read per second of CPU", told["read"])
-        bench.results.detail("MB resident at the end of the audit", told["rss_kb_end"] / 1e3)
-        bench.results.add("audit.read", told["audit"] / told["read"])
-        bench.results.add("audit.memory", told["rss_kb_end"] / told["rss_kb_tenth"])
+        readings = bench.quiet.take(lambda: measured(bench))
+        bench.results.detail("rows audited per second of CPU, out of a file", readings["audit"])
+        bench.results.detail("rows read per second of CPU", readings["read"])
+        bench.results.detail("MB resident at the end of the audit", readings["rss_kb_end"] / 1e3)
+        bench.results.add("audit.read", readings["audit"] / readings["read"])
+        bench.results.add("audit.memory", readings["rss_kb_end"] / readings["rss_kb_tenth"])

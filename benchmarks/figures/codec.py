@@ -24,8 +24,8 @@ def measured(bench: Bench) -> dict[str, dict[str, float]]:
         done = subprocess.run(command, cwd=servers.ROOT, env=servers.environment(), capture_output=True, text=True, check=False)
     if done.returncode:
         raise Failed(f"the codec worker exited {done.returncode}: {done.stderr[-500:]}")
-    told: dict[str, dict[str, float]] = json.loads(done.stdout)
-    return told
+    readings: dict[str, dict[str, float]] = json.loads(done.stdout)
+    return readings
 
 
 def run(bench: Bench) -> None:
@@ -33,9 +33,9 @@ def run(bench: Bench) -> None:
         if importlib.util.find_spec(module) is None:
             raise Missing(f"{module} is not importable")
     for _ in range(bench.repeat):
-        told = bench.quiet.take(lambda: measured(bench))
+        readings = bench.quiet.take(lambda: measured(bench))
         for direction in ("parse", "build"):
-            ours = told["groupmock"][direction]
+            ours = readings["groupmock"][direction]
             bench.results.detail(f"JoinGroup response v9, {MEMBERS:,} members, {direction}, us", ours)
             for other in ("construct", "kafka-python"):
-                bench.results.add(f"codec.{other}.{direction}", told[other][direction] / ours)
+                bench.results.add(f"codec.{other}.{direction}", readings[other][direction] / ours)

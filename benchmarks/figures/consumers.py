@@ -50,7 +50,7 @@ def joined(server: RunningServer, load: Load) -> Joined:
 class Settled:
     """The measurements of the members' process, and the longest pause in ms."""
 
-    told: dict[str, float]
+    readings: dict[str, float]
     pause_ms: float
 
 
@@ -72,7 +72,7 @@ def settled(bench: Bench, members: int) -> Settled:
             _, complaint = process.communicate()
         if process.returncode or not line:
             raise Failed(f"{members} consumers: {complaint[-300:]}")
-    return Settled(json.loads(line), watcher.told["longest_ms"])
+    return Settled(json.loads(line), watcher.readings["longest_ms"])
 
 
 def run(bench: Bench) -> None:
@@ -92,9 +92,9 @@ def _heartbeats(bench: Bench) -> None:
 
 def _memory(bench: Bench) -> None:
     members = int(bench.scaled(MEMBERS_IN_MEMORY, 1000))
-    told = bench.quiet.take(lambda: settled(bench, members)).told
-    bench.results.add("consumers.memory", (told["settled"] - told["before"]) / 1000 / members)
-    bench.results.detail("of it for the connection of a consumer, kB", (told["connected"] - told["before"]) / 1000 / members)
+    readings = bench.quiet.take(lambda: settled(bench, members)).readings
+    bench.results.add("consumers.memory", (readings["settled"] - readings["before"]) / 1000 / members)
+    bench.results.detail("of it for the connection of a consumer, kB", (readings["connected"] - readings["before"]) / 1000 / members)
 
 
 def _storm(bench: Bench) -> None:
@@ -103,7 +103,7 @@ def _storm(bench: Bench) -> None:
     found = bench.quiet.take(lambda: settled(bench, members))
     label = f"consumer group of {members:,}"
     bench.results.add("consumers.pause", found.pause_ms)
-    bench.results.add("consumers.cpu", found.told["cpu_s"] * 1e6 / members / (ROUND_TRIPS * echo.cpu_us))
-    bench.results.detail(f"{label}: seconds until it has settled", found.told["seconds"])
-    bench.results.detail(f"{label}: server CPU per member, us", found.told["cpu_s"] * 1e6 / members)
-    bench.results.detail(f"{label}: heartbeats", found.told["heartbeats"])
+    bench.results.add("consumers.cpu", found.readings["cpu_s"] * 1e6 / members / (ROUND_TRIPS * echo.cpu_us))
+    bench.results.detail(f"{label}: seconds until it has settled", found.readings["seconds"])
+    bench.results.detail(f"{label}: server CPU per member, us", found.readings["cpu_s"] * 1e6 / members)
+    bench.results.detail(f"{label}: heartbeats", found.readings["heartbeats"])

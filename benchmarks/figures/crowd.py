@@ -23,23 +23,23 @@ def run(bench: Bench) -> None:
     for _ in range(1 if bench.quick else min(bench.repeat, 3)):
         worst: dict[str, float] = {}
         for case in CASES:
-            told = bench.quiet.take(lambda case=case: measured(case, bench.cores, seconds))
-            if told["callbacks"] or not told["whole"]:
-                raise Failed(f"{case}: stock members were rebalanced ({told})")
-            if told["sigterm_s"] > END_WITHIN_S:
-                raise Failed(f"{case}: the server ended {told['sigterm_s']} s after SIGTERM")
+            readings = bench.quiet.take(lambda case=case: measured(case, bench.cores, seconds))
+            if readings["callbacks"] or not readings["whole"]:
+                raise Failed(f"{case}: stock members were rebalanced ({readings})")
+            if readings["sigterm_s"] > END_WITHIN_S:
+                raise Failed(f"{case}: the server ended {readings['sigterm_s']} s after SIGTERM")
             count, _, kind = case.partition(":")
             key = f"crowd.{kind if kind == 'silent' else count}"
-            worst[key] = max(worst.get(key, 0.0), told["p99_ms"])
-            bench.results.detail(f"crowd {case}: longest wait of a bystander, ms", told["longest_ms"])
-            bench.results.detail(f"crowd {case}: seconds from SIGTERM to the end", told["sigterm_s"])
+            worst[key] = max(worst.get(key, 0.0), readings["p99_ms"])
+            bench.results.detail(f"crowd {case}: longest wait of a bystander, ms", readings["longest_ms"])
+            bench.results.detail(f"crowd {case}: seconds from SIGTERM to the end", readings["sigterm_s"])
         for key, milliseconds in worst.items():
             bench.results.add(key, milliseconds)
     for name in sorted(bench.peers & PEERS.keys()):
         for case in ("1:Heartbeat", "20:all"):
             try:
-                told = measured(case, bench.cores, seconds, PEERS[name])
+                readings = measured(case, bench.cores, seconds, PEERS[name])
             except (Missing, Failed) as reason:
                 bench.results.note(f"crowd on {name}: {reason}")
                 break
-            bench.results.detail(f"crowd {case} on {name}: p99 of a bystander, ms", told["p99_ms"])
+            bench.results.detail(f"crowd {case} on {name}: p99 of a bystander, ms", readings["p99_ms"])

@@ -14,7 +14,8 @@ def run(bench: Bench) -> None:
     """Fill the figure from the growth between the first connection and the last SyncGroup."""
     members = int(bench.scaled(MEMBERS, 1000))
     for _ in range(bench.repeat):
-        told = bench.quiet.take(lambda: storm(bench, members))
-        grown = (told.generator["rss_kb"] - told.generator["rss0_kb"]) * 1024 / 1000
+        readings = bench.quiet.take(lambda: storm(bench, members))
+        grown = (readings.generator["rss_kb"] - readings.generator["rss0_kb"]) * 1024 / 1000
         bench.results.add("memory.member", grown / members)
-        bench.results.detail("of it for the connection, kB", (told.generator["rss_conn_kb"] - told.generator["rss0_kb"]) * 1.024 / members)
+        connected = readings.generator["rss_conn_kb"] - readings.generator["rss0_kb"]
+        bench.results.detail("of it for the connection, kB", connected * 1.024 / members)

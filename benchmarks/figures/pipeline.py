@@ -54,7 +54,7 @@ class JobRun:
     seconds: float
     memory_mb: float
     """The most memory that the job's processes held together (PSS): Java, Python, Python workers."""
-    told: spark_events.TaskSums = field(default_factory=spark_events.TaskSums)
+    readings: spark_events.TaskSums = field(default_factory=spark_events.TaskSums)
 
     @property
     def rate(self) -> float:
@@ -113,7 +113,7 @@ def growth(runs: list[JobRun]) -> float:
     return math.log((large.seconds - fixed) / (small.seconds - fixed)) / math.log(large.rows / small.rows)
 
 
-def told_by(worker: str, *words: Path) -> dict[str, float]:
+def script_figures(worker: str, *words: Path) -> dict[str, float]:
     """Run a script of `workers` and return its lines of a name and a figure. Raises Failed if it fails."""
     command = [sys.executable, str(WORKERS / worker), *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, env=servers.environment(), check=False)
@@ -139,7 +139,7 @@ def run(bench: Bench) -> None:
                 runs[name].append(job(name, rows, source if name == "ingest" else lake, lake))
                 _tell(bench, name, runs[name][-1])
             if rows >= COMPARED or bench.quick:
-                _compare(bench, rows, told_by("engines.py", lake, source))
+                _compare(bench, rows, script_figures("engines.py", lake, source))
     for name, found in runs.items():
         _growth(bench, name, found)
         _large(bench, name, found[-1])
@@ -222,21 +222,21 @@ def _small_runs(bench: Bench) -> None:
         source, lake = Path(folder) / "journals", Path(folder) / "lake"
         size = journals.write(source, number, journals.ONE_REBALANCE, members=2)
         bench.results.detail(f"{number:,} runs of one rebalance: MB of journals", size / 1e6)
-        for name, figure in told_by("small_runs.py", source, lake).items():
+        for name, figure in script_figures("small_runs.py", source, lake).items():
             bench.results.detail(f"{number:,} runs of one rebalance, {name.replace('_', ' ')}", figure)
 
 
 def _tell(bench: Bench, name: str, run: JobRun) -> None:
-    told, size = run.told, f"{name}, {run.rows:,} rows"
+    readings, size = run.readings, f"{name}, {run.rows:,} rows"
     bench.results.detail(f"{size}: s", run.seconds)
     bench.results.detail(f"{size}: rows/s/core", run.rate)
-    bench.results.detail(f"{size}: CPU s of tasks", told.cpu_s)
-    bench.results.detail(f"{size}: MB shuffled", told.shuffle_written / 1e6)
-    bench.results.detail(f"{size}: MB spilled", told.spilled / 1e6)
-    bench.results.detail(f"{size}: MB sent to the driver", told.results / 1e6)
-    bench.results.detail(f"{size}: kB of the largest result", told.largest_result / 1e3)
+    bench.results.detail(f"{size}: CPU s of tasks", readings.cpu_s)
+    bench.results.detail(f"{size}: MB shuffled", readings.shuffle_written / 1e6)
+    bench.results.detail(f"{size}: MB spilled", readings.spilled / 1e6)
+    bench.results.detail(f"{size}: MB sent to the driver", readings.results / 1e6)
+    bench.results.detail(f"{size}: kB of the largest result", readings.largest_result / 1e3)
     bench.results.detail(f"{size}: MB held by all its processes", run.memory_mb)
-    bench.results.note(f"{name}: Python workers for {', '.join(told.python) or 'nothing'}")
+    bench.results.note(f"{name}: Python workers for {', '.join(readings.python) or 'nothing'}")
 
 
 def _growth(bench: Bench, name: str, runs: list[JobRun]) -> None:

@@ -118,9 +118,9 @@ def _round(bench: Bench, upstream: RunningServer) -> None:
     else:
         bench.results.note("socat is not installed: not compared")
     for key, load in HEARTBEATS.items():
-        told = {name: bench.quiet.take(partial(_through, bench, start, upstream, load)) for name, start in sides.items()}
-        bench.results.add(key, told["groupmock record"][0] / told["plain proxy"][0])
-        for name, (per_second, cpu) in told.items():
+        readings = {name: bench.quiet.take(partial(_through, bench, start, upstream, load)) for name, start in sides.items()}
+        bench.results.add(key, readings["groupmock record"][0] / readings["plain proxy"][0])
+        for name, (per_second, cpu) in readings.items():
             bench.results.detail(f"{load} {name}, heartbeats/s", per_second)
             bench.results.detail(f"{load} {name}, proxy CPU us/heartbeat", cpu)
     for key, what in WORKERS.items():

@@ -49,7 +49,7 @@ class Watcher:
 
     def __init__(self, cores: Cores, module: str, *arguments: str) -> None:
         self.module = module
-        self.told: dict[str, float] = {}
+        self.readings: dict[str, float] = {}
         command = [sys.executable, "-m", f"benchmarks.workers.{module}", *arguments]
         with pinned(cores.load):
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=servers.ROOT, env=servers.environment())
@@ -64,10 +64,10 @@ class Watcher:
         servers.end(self.process)
 
     def report(self) -> None:
-        """Stop the measurement and fill `told`."""
+        """Stop the measurement and fill `readings`."""
         assert self.process.stdout is not None
         self.process.terminate()
-        self.told = json.loads(self.process.stdout.read())
+        self.readings = json.loads(self.process.stdout.read())
 
 
 def product(cores: Cores) -> AbstractContextManager[RunningServer]:
@@ -106,7 +106,7 @@ def storm(bench: Bench, members: int, start: Start = product, flags: Sequence[st
                     watcher.report()
 
             generator = generate("kstorm", [*fixed, *flags, server.host, str(server.port)], bench.cores, 120, reported)
-    return Storm(generator, {name: watcher.told for name, watcher in watchers.items()})
+    return Storm(generator, {name: watcher.readings for name, watcher in watchers.items()})
 
 
 def run(bench: Bench) -> None:
@@ -115,18 +115,18 @@ def run(bench: Bench) -> None:
     label = f"storm of {members:,}"
     for _ in range(bench.repeat):
         echo = rate(bench, servers.echo, PING_PONG, joined=False)
-        told = bench.quiet.take(lambda: storm(bench, members))
-        cpu_us = told.generator["srv_cpu_s"] * 1e6 / members
+        readings = bench.quiet.take(lambda: storm(bench, members))
+        cpu_us = readings.generator["srv_cpu_s"] * 1e6 / members
         bench.results.add("storm.cpu", cpu_us / (ROUND_TRIPS * echo.cpu_us))
         bench.results.detail(f"{label}: server CPU per member, us", cpu_us)
         bench.results.detail(f"{label}: the echo's CPU per round trip, us", echo.cpu_us)
-        bench.results.add("storm.pause", told.watched["pause"]["longest_ms"])
-        bench.results.detail(f"{label}: seconds from the first JoinGroup to the last SyncGroup", told.generator["seconds"])
-        bench.results.detail(f"{label}: generations", told.generator["gen"])
-        bench.results.detail(f"{label}: server CPU per connection before it, us", told.generator["srv_conn_cpu_s"] * 1e6 / members)
-    told = bench.quiet.take(lambda: storm(bench, members, bystander=True))
-    bench.results.detail(f"{label}: longest wait of a bystander, ms", told.watched["bystander"]["longest_ms"])
-    bench.results.detail(f"{label}: median wait of a bystander, ms", told.watched["bystander"]["median_ms"])
+        bench.results.add("storm.pause", readings.watched["pause"]["longest_ms"])
+        bench.results.detail(f"{label}: seconds from the first JoinGroup to the last SyncGroup", readings.generator["seconds"])
+        bench.results.detail(f"{label}: generations", readings.generator["gen"])
+        bench.results.detail(f"{label}: server CPU per connection before it, us", readings.generator["srv_conn_cpu_s"] * 1e6 / members)
+    readings = bench.quiet.take(lambda: storm(bench, members, bystander=True))
+    bench.results.detail(f"{label}: longest wait of a bystander, ms", readings.watched["bystander"]["longest_ms"])
+    bench.results.detail(f"{label}: median wait of a bystander, ms", readings.watched["bystander"]["median_ms"])
     for name in sorted(bench.peers & PEERS.keys()):
         _tell_peer(bench, name, *PEERS[name])
     _tell_peer(bench, "librdkafka's mock", *MOCK)
@@ -135,10 +135,10 @@ def run(bench: Bench) -> None:
 def _tell_peer(bench: Bench, name: str, start: Start, flags: tuple[str, ...]) -> None:
     """Run one storm of a thousand members against a peer, for comparison."""
     try:
-        told = storm(bench, PEER_MEMBERS, start, flags)
+        readings = storm(bench, PEER_MEMBERS, start, flags)
     except (Missing, Failed) as reason:
         bench.results.note(f"storm on {name}: {reason}")
         return
     label = f"storm of {PEER_MEMBERS:,} on {name}"
-    bench.results.detail(f"{label}: server CPU per member, us", told.generator["srv_cpu_s"] * 1e6 / PEER_MEMBERS)
-    bench.results.detail(f"{label}: generations", told.generator["gen"])
+    bench.results.detail(f"{label}: server CPU per member, us", readings.generator["srv_cpu_s"] * 1e6 / PEER_MEMBERS)
+    bench.results.detail(f"{label}: generations", readings.generator["gen"])

@@ -20,7 +20,7 @@ MEMBERS, QUICK, SECONDS = 300, 20, 600
 ZOOMED_S, ZOOMED_QUICK_S = 10, 1
 
 
-def told(words: list[str]) -> dict[str, float]:
+def readings(words: list[str]) -> dict[str, float]:
     """Return the measurements of one fresh process. Raises Failed if it fails."""
     command = [sys.executable, "-m", *words]
     done = subprocess.run(command, cwd=servers.ROOT, env=servers.environment(), capture_output=True, text=True, check=False)
@@ -33,12 +33,12 @@ def told(words: list[str]) -> dict[str, float]:
 def drawn(bench: Bench, page: Path) -> dict[str, float]:
     """Measure how long the page takes to write."""
     with pinned(bench.cores.server):
-        return told(["benchmarks.workers.timeline_page", str(int(bench.scaled(MEMBERS, QUICK))), str(SECONDS), str(page)])
+        return readings(["benchmarks.workers.timeline_page", str(int(bench.scaled(MEMBERS, QUICK))), str(SECONDS), str(page)])
 
 
 def zoomed(bench: Bench, page: Path) -> dict[str, float]:
     """Measure the frames while it zooms. A browser is many processes, so it has all cores."""
-    return told(["benchmarks.workers.timeline_frames", str(page), str(bench.scaled(ZOOMED_S, ZOOMED_QUICK_S))])
+    return readings(["benchmarks.workers.timeline_frames", str(page), str(bench.scaled(ZOOMED_S, ZOOMED_QUICK_S))])
 
 
 def run(bench: Bench) -> None:

@@ -78,13 +78,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="groupmock-bench-audit-") as folder:
         file = Path(folder) / "journal.jsonl"
         size = write(file, rows)
-        told: dict[str, float] = {"rows": rows, "bytes": size, **memory(file, rows)}
+        readings: dict[str, float] = {"rows": rows, "bytes": size, **memory(file, rows)}
         kinds = {"audit": audit, "read": read}
         rates: dict[str, list[float]] = {name: [] for name in kinds}
         for _ in range(passes):
             for name, work in kinds.items():
                 rates[name].append(rate(work, file, rows))
-        print(json.dumps(told | {name: round(statistics.median(each)) for name, each in rates.items()}))
+        print(json.dumps(readings | {name: round(statistics.median(each)) for name, each in rates.items()}))
 
 
 if __name__ == "__main__":

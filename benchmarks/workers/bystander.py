@@ -78,8 +78,8 @@ def main() -> None:
         trips.append(ping(sock))
         time.sleep(PERIOD)
     p99 = sorted(trips)[len(trips) * 99 // 100]
-    told = {"pings": len(trips), "longest_ms": max(trips) / 1e6, "p99_ms": p99 / 1e6, "median_ms": statistics.median(trips) / 1e6}
-    print(json.dumps(told), flush=True)
+    readings = {"pings": len(trips), "longest_ms": max(trips) / 1e6, "p99_ms": p99 / 1e6, "median_ms": statistics.median(trips) / 1e6}
+    print(json.dumps(readings), flush=True)
 
 
 if __name__ == "__main__":

@@ -30,11 +30,11 @@ def main() -> None:
         seconds = group.settle(int(partitions), float(more[0]) if more else GIVE_UP_S)
     except Failed as failure:
         sys.exit(str(failure))
-    told = {
+    readings = {
         "seconds": seconds, "cpu_s": cpu_seconds(server) - cpu, "heartbeats": group.sent,
         "before": before, "connected": connected, "settled": resident_bytes(server),
     }  # fmt: skip
-    print(json.dumps(told), flush=True)
+    print(json.dumps(readings), flush=True)
     sys.stdin.read()
 
 

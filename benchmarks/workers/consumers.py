@@ -88,11 +88,11 @@ async def with_aiokafka(wanted: list[MemberSpec], partitions: int) -> dict[str, 
     begin, cpu = time.perf_counter(), time.process_time()
     consuming = asyncio.gather(*map(consume, wanted, channels))
     await asyncio.wait_for(settled.wait(), GIVE_UP)
-    told = {"seconds": time.perf_counter() - begin, "cpu": time.process_time() - cpu}
+    readings = {"seconds": time.perf_counter() - begin, "cpu": time.process_time() - cpu}
     for each in channels:
         each.ended = True
     await consuming
-    return told
+    return readings
 
 
 def with_confluent(wanted: list[MemberSpec], partitions: int) -> dict[str, float]:
@@ -108,12 +108,12 @@ def with_confluent(wanted: list[MemberSpec], partitions: int) -> dict[str, float
         thread.start()
     if not settled.wait(GIVE_UP):
         raise TimeoutError
-    told = {"seconds": time.perf_counter() - begin, "cpu": time.process_time() - cpu}
+    readings = {"seconds": time.perf_counter() - begin, "cpu": time.process_time() - cpu}
     for each in channels:
         each.ended = True
     for thread in threads:
         thread.join(10)
-    return told
+    return readings
 
 
 def main() -> None:
@@ -121,10 +121,10 @@ def main() -> None:
     client, count, bootstrap, topic, partitions = sys.argv[1:]
     wanted = specs(client, int(count), bootstrap, topic)
     try:
-        told = asyncio.run(with_aiokafka(wanted, int(partitions))) if client == "aiokafka" else with_confluent(wanted, int(partitions))
+        readings = asyncio.run(with_aiokafka(wanted, int(partitions))) if client == "aiokafka" else with_confluent(wanted, int(partitions))
     except TimeoutError:
         sys.exit(f"{count} {client} consumers did not hold {partitions} partitions within {GIVE_UP:.0f} s")
-    print(json.dumps(told))
+    print(json.dumps(readings))
 
 
 if __name__ == "__main__":

@@ -119,11 +119,11 @@ class Members:
         if not self.process.stdout.readline():
             raise Failed("the members did not settle")
 
-    def told(self) -> dict[str, int]:
+    def readings(self) -> dict[str, int]:
         """End the members and return their report since they had settled."""
         self.process.terminate()
-        told: dict[str, int] = json.loads(self.process.communicate(timeout=PATIENCE_S)[0])
-        return told
+        readings: dict[str, int] = json.loads(self.process.communicate(timeout=PATIENCE_S)[0])
+        return readings
 
 
 class Counting(Channel):
@@ -182,13 +182,13 @@ def measured(case: str, cores: Cores, seconds: float, start: Start = product) ->
             time.sleep(seconds)
             busy = (cpu_seconds(server.pid) - before) / seconds
             watcher.report()
-            told = members.told() if members is not None else {}
+            readings = members.readings() if members is not None else {}
             begin = time.monotonic()
             os.kill(server.pid, signal.SIGTERM)
             while time.monotonic() - begin < PATIENCE_S and _lives(server.pid):
                 time.sleep(0.01)
             ended = time.monotonic() - begin
-    return {"case": case, **watcher.told, **told, "server_cpu": round(busy, 2), "sigterm_s": round(ended, 2)}
+    return {"case": case, **watcher.readings, **readings, "server_cpu": round(busy, 2), "sigterm_s": round(ended, 2)}
 
 
 def _lives(pid: int) -> bool:

@@ -40,10 +40,10 @@ def _topic(client: Client, name: str) -> bytes:
     """Create a topic with TOPIC_BYTES bytes in one partition and return its id."""
     client.ask(19, 5, CreateTopicsRequest(topics=[CreatableTopic(name=name, num_partitions=1, replication_factor=1)], timeout_ms=10_000))
     batch = encode_batch([NewRecord(key=None, value=b"v" * PIECE, headers=[], timestamp=1)])
-    told = TopicProduceData(name=name, partition_data=[PartitionProduceData(index=0, records=batch)])
+    topic_data = TopicProduceData(name=name, partition_data=[PartitionProduceData(index=0, records=batch)])
     end, sent = time.monotonic() + PATIENCE_S, 0
     while sent < TOPIC_BYTES // PIECE:
-        answer = client.ask(0, 9, ProduceRequest(acks=1, timeout_ms=10_000, topic_data=[told]))
+        answer = client.ask(0, 9, ProduceRequest(acks=1, timeout_ms=10_000, topic_data=[topic_data]))
         if answer.responses[0].partition_responses[0].error_code == 0:
             sent += 1
         elif time.monotonic() > end:

@@ -44,20 +44,20 @@ def test_a_verdict_knows_which_way_is_better(key: str, measured: float, verdict:
 
 
 def test_the_median_counts_and_a_missing_figure_says_why() -> None:
-    told = measurements.Measurements()
+    collected = measurements.Measurements()
     for value in (0.1, 0.7, 0.8):
-        told.add("heartbeats.echo.100x1", value)
-    told.missing(["storm.cpu"], "no gcc")
-    drawn = measurements.table(told)
+        collected.add("heartbeats.echo.100x1", value)
+    collected.missing(["storm.cpu"], "no gcc")
+    drawn = measurements.table(collected)
     assert "| 0.7 " in drawn and "0.1 .. 0.8" in drawn and "not measured: no gcc" in drawn
-    assert told.worst() is targets.Verdict.UNKNOWN
+    assert collected.worst() is targets.Verdict.UNKNOWN
 
 
 def test_one_missed_floor_decides() -> None:
-    told = measurements.Measurements()
-    told.add("heartbeats.echo.100x1", 0.1)
-    told.add("memory.member", 1.0)
-    assert told.worst() is targets.Verdict.MISSED
+    collected = measurements.Measurements()
+    collected.add("heartbeats.echo.100x1", 0.1)
+    collected.add("memory.member", 1.0)
+    assert collected.worst() is targets.Verdict.MISSED
 
 
 def test_cpu_seconds_are_finer_than_a_tick() -> None:
