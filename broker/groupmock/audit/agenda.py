@@ -29,7 +29,7 @@ class Appointment:
         self.look: Callable[[], Judgements] | None = look
 
     def off(self) -> None:
-        """Cancel the appointment."""
+        """Cancel the appointment, which then holds nothing."""
         if self.about is not None:
             self.about.due.discard(self)
         self.about = self.look = None

@@ -45,7 +45,7 @@ class Course:
 
     @property
     def epoch(self) -> int:
-        """As it was told last; -1: it is no member."""
+        """Return the epoch that the member was told last, or -1 if it is no member."""
         return -1 if self.told is None or self.told.answer is None else int(self.told.answer["member_epoch"])
 
     @property
@@ -54,7 +54,7 @@ class Course:
         return self.rebalance_ms * NS_PER_MS
 
     def says(self, x: Exchange) -> None:
-        """A heartbeat of it."""
+        """Note a heartbeat of the member."""
         self.said = x
         if epoch_said(x) == JOINING:
             self.joined, self.told, self.given, self.outside = x, None, None, None
@@ -83,7 +83,8 @@ def course_of(member: Member | None) -> Course | None:
 
 
 def assigned_to(member: Member, names: Mapping[str, str]) -> Partitions | None:
-    """What a member of either protocol was assigned last, by the topics' names; None: it is not known, or nothing was yet."""
+    """Return what a member of either protocol was assigned last, by the topics' names, or None if that is unknown, or nothing was
+    assigned yet."""
     course = course_of(member)
     if course is None:
         return member.told
@@ -97,7 +98,7 @@ def says(member: Member, x: Exchange) -> None:
 
 
 def hears(member: Member | None, x: Exchange, answer: Json) -> None:
-    """So is its answer."""
+    """Note an answer to a member's heartbeat."""
     course = course_of(member)
     if course is not None:
         course.hears(x, answer)
@@ -109,12 +110,12 @@ def epoch_said(x: Exchange) -> int:
 
 
 def owned_in(x: Exchange) -> Partitions:
-    """What a heartbeat says that its member owns; nothing where it says nothing of that."""
+    """Return the partitions that a heartbeat claims; none if it does not name any."""
     return _flat(x.asked["topic_partitions"] or ())
 
 
 def assigned_by(answer: Json) -> Partitions:
-    """What an answer that has an assignment assigns."""
+    """Return the partitions that an answer with an assignment assigns."""
     return _flat(answer["assignment"]["topic_partitions"])
 
 

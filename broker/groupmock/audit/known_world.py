@@ -1,4 +1,4 @@
-"""What is known of connections, groups and members after each row: the ground on which rules judge.
+"""The audit's model of connections, groups and members after each row, which rules judge by.
 
 The theory. A client knows what it was answered and what it sent; so does the world. A row of kind `request` becomes an Exchange that waits
 in its link until `reply` or `abandoned` brings the answer. Rules see both before the world takes them in, with the state as the client had
@@ -112,7 +112,7 @@ class World(Repeating):
     # -- rows
 
     def opened(self, row: OpenRow) -> None:
-        """A connection begins."""
+        """Note that a connection begins."""
         self.links[row.connection] = Link(row.connection, row.client_host, row.node)
 
     def asked(self, row: RequestRow) -> Exchange:
@@ -243,7 +243,7 @@ class World(Repeating):
                     link.stopping = row.seq
 
     def forget(self, link: Link) -> None:
-        """The connection is gone. Its members may come back by another one; those that do not are given up one day."""
+        """Forget a connection that is gone. Its members may come back by another one; those that do not are given up later."""
         self.links.pop(link.number, None)
         link.go()
         link.beat = None
@@ -284,7 +284,7 @@ class World(Repeating):
         return found
 
     def _sender(self, x: Exchange) -> Member | None:
-        """By the id that it gives. A LeaveGroup that names several, or a request without an id, is nobody's."""
+        """Return the sender by its member id. A LeaveGroup that names several members, or a request without an id, belongs to none."""
         assert x.group is not None
         if x.key == api_keys.LEAVE_GROUP:
             leavers = leavers_of(x)
@@ -420,7 +420,7 @@ class World(Repeating):
             self._gone(x.member)
 
     def _steered(self, x: Exchange, answer: Json) -> None:
-        """By version 0 a member may leave it to the coordinator to give it an id (KIP-1082)."""
+        """Note the id that the coordinator chose: in version 0 a member may leave that to the coordinator (KIP-1082)."""
         if x.member is None and x.group is not None and answer["member_id"]:
             x.member = x.link.last = self._member(x.group, str(answer["member_id"]), x)
             self.processes.named(x.member, x)

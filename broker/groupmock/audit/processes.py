@@ -1,7 +1,5 @@
-"""Who is of one process: all that Kafka's protocol tells of that is a host and a client id, and two processes may have the same.
-
-So nobody is blamed for another: what is asked of a process is answered only where one member alone can be meant.
-"""
+"""Processes of clients. Kafka's protocol tells only a host and a client id of a process, and two processes may have the same. So no
+client is blamed for another: a question about a process is answered only where one member alone can be meant."""
 
 from __future__ import annotations
 
@@ -15,8 +13,8 @@ if TYPE_CHECKING:
 
 
 class Process:
-    """What has one host and client id: `members` and connections; `sought`: see Link; `topics`: topic -> the fewest partitions that it was
-    told of."""
+    """The members and connections with one host and client id. `sought`: see Link; `topics` maps topics to the fewest partitions that it
+    was told of."""
 
     __slots__ = ("links", "members", "sought", "topics")
 
@@ -28,7 +26,7 @@ class Process:
 
 
 class Processes:
-    """By host and client id: kept while they have a connection or a member."""
+    """Processes by host and client id, kept while they have a connection or a member."""
 
     def __init__(self) -> None:
         self._by_client: dict[tuple[str, str | None], Process] = {}
@@ -83,7 +81,8 @@ class Processes:
         return self._by_client[client] if len(self.members_of(client)) == 1 and self._certain(client) else None
 
     def _certain(self, client: tuple[str, str | None]) -> bool:
-        """Of connections older than the journal the host is not known: one of their members may be of this process, or not."""
+        """Return whether all members of the process are known. The host of connections older than the journal is unknown, so one of
+        their members may be of this process."""
         host, client_id = client
         unknown = self._by_client.get(("", client_id)) if host else None
         return unknown is None or not unknown.members

@@ -1,4 +1,4 @@
-"""Of whom an audit speaks: connections, groups and their members, and the exchanges between them and a broker.
+"""The subjects of an audit: connections, groups and their members, and the exchanges between them and a broker.
 
 All of it is what the wire shows, and all that may be known in front of a real cluster: rows of the kinds open, close, request, reply and
 abandoned. What a coordinator thinks of a group (rows `moved` and `member`) is on no wire. Only a group's `fold` reads it, to know which of
@@ -72,13 +72,13 @@ class Subject:
         self.gone = False
 
     def go(self) -> None:
-        """It is over."""
+        """Let go of all appointments, because the subject is gone."""
         self.gone = True
         for each in tuple(self.due):
             each.off()
 
     def note(self, code: str, make: Callable[[], T]) -> T:
-        """What the rule of this code remembers; made the first time."""
+        """Return the notes of the rule with this code, made on first use."""
         found: T | None = self.notes.get(code)
         if found is None:
             found = self.notes[code] = make()
@@ -188,7 +188,7 @@ class Member(Subject):
 
     @property
     def generation(self) -> int:
-        """Of its last JoinGroup that succeeded; -1: none has, or it is none any more."""
+        """Return the generation of its last JoinGroup that succeeded, or -1 without one."""
         return -1 if self.joined is None or self.joined.answer is None else int(self.joined.answer["generation_id"])
 
     @property
@@ -225,8 +225,8 @@ class Member(Subject):
         return self.protocol_type == "consumer" and self.protocol in EAGER
 
     def claim(self, wish: Exchange | None = None) -> Claim | None:
-        """What a JoinGroup of its own (by default the last) says of topics and owned partitions, by the protocol of its generation or else
-        its first one. None: it lists nothing."""
+        """Return the topics and owned partitions in a JoinGroup of its own (by default the last), by the protocol of its generation or
+        else its first one. None if it lists nothing."""
         asked = self.wish if wish is None else wish
         listed = {} if asked is None else protocols_of(asked)
         if not listed:
@@ -313,13 +313,13 @@ class Exchange:
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """Numbers of its rows."""
+        """Return the numbers of its rows."""
         return (self.seq, self.answer_seq) if self.answer_seq else (self.seq,)
 
     @property
     def speaker(self) -> Member | None:
-        """Who sent it: by its id or, if that is new or missing, the member that its connection was last, in the same group. A client has a
-        coordinator's connection to itself."""
+        """Return the member that sent it: by its id or, if that is new or missing, the member that its connection was last, in the same
+        group. A client has a coordinator's connection to itself."""
         last = self.link.last
         if self.member is not None and (self.member.joined is not None or self.member.wish is not None):
             return self.member
@@ -342,7 +342,7 @@ def protocols_of(join: Exchange) -> dict[str, bytes]:
 
 
 def assignments_of(sync: Exchange) -> list[tuple[str, bytes]]:
-    """What a SyncGroup brings: member and assignment."""
+    """Return member and assignment of each entry of a SyncGroup."""
     return [(str(each["member_id"]), bytes_of(each["assignment"])) for each in sync.asked["assignments"]]
 
 
@@ -363,8 +363,8 @@ def committed_of(commit: Exchange) -> dict[tuple[str, int], int]:
 
 
 def fetched_of(fetch: Exchange, names: Mapping[str, str]) -> Partitions:
-    """What a Fetch names, from version 13 on by the topic's id (KIP-516); ids without a name are left out. In a fetch session (KIP-227) it
-    is not all that is read."""
+    """Return the partitions that a Fetch names, from version 13 on by the topic's id (KIP-516); ids without a name are left out. In a
+    fetch session (KIP-227) more partitions may be read."""
     return frozenset(
         (str(name), int(each["partition"]))
         for topic in fetch.asked["topics"]

@@ -59,7 +59,7 @@ class Slices:
             self._end = self._clock() + self._slice_ns
 
     def end(self) -> None:
-        """End the present slice. What is left goes on in the loop's next turn."""
+        """End the present slice and go on with the rest in the loop's next turn."""
         self._runs, self.spent = False, self.spent and bool(self.waiting)
         if self.waiting:
             self.order()

@@ -1,4 +1,4 @@
-"""What a group's coordinator did, told from what its members said and were told: `moved` and `member` rows for a cluster that has none.
+"""The coordinator's changes of a group, inferred from requests and answers: `moved` and `member` rows for a cluster that has none.
 
 A coordinator of ours writes a row whenever a group changes. A real one tells nobody; but each change is made by a request or shows in an
 answer, so that an onlooker who sees both can name it:
@@ -54,11 +54,11 @@ IDS_SINCE: Final = 4
 """From this version of JoinGroup on who has no id is given one first (KIP-394)."""
 Told = list[tuple[int, Effect]]
 GUESSED: Final = (JOIN_GROUP, LEAVE_GROUP)
-"""What is taken at its word."""
+"""Requests whose success is assumed until an answer says otherwise."""
 
 
 class Guess(NamedTuple):
-    """What a request does if it is not refused: rows that wait for the next thing heard of its group, and the group as it was."""
+    """The effects of a request if it is not refused: rows that wait for the next thing heard of its group, and the group as it was."""
 
     ticket: int
     told: Told
@@ -96,7 +96,7 @@ class Overheard:
         return []
 
     def answered(self, call: Seen, message: Message | None, now: int) -> Told:
-        """Its answer is here."""
+        """Return the rows that an answer shows."""
         take = _ANSWERED.get(call.codec.key)
         if take is None or message is None or call.message is None:
             return []
@@ -116,7 +116,7 @@ class Overheard:
         return told if group.nameless else told + group.say()
 
     def member(self, call: Seen) -> HeardMember | None:
-        """Whose heartbeat this is."""
+        """Return the member whose heartbeat this is."""
         return self._member(call.message)
 
     def settle(self) -> Told:
@@ -156,7 +156,7 @@ class Overheard:
             self._joins(group, call, asked, None, out)
 
     def _joins(self, group: HeardGroup, call: Seen, asked: Any, member_id: str | None, out: Effects) -> None:
-        """A newcomer. Without an id it is known by its ticket until it is told one."""
+        """Add a member that joins. Without an id its ticket names it until it is told one."""
         group.created(out, call.client_id, call.handled)
         if not group.members and group.whole:
             group.protocol_type = asked.protocol_type
@@ -285,7 +285,7 @@ class Overheard:
         self._heard(call, asked, answer.error_code, now, out)
 
     def _heard(self, call: Seen, asked: Any, code: int, now: int, out: Effects) -> HeardGroup | None:
-        """What the answer to a member says of it and of its group."""
+        """Note what the answer to a member says of it and of its group."""
         group = self.groups.get(asked.group_id)
         if code == UNKNOWN_MEMBER_ID:
             if group is not None:

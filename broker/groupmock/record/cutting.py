@@ -129,7 +129,7 @@ class Collected:
     __slots__ = ("_frame", "_held", "_whole")
 
     def __init__(self, whole: Callable[[bytes], None], size: int, held: Held) -> None:
-        """Raises Refused. `size` is that of the answer with its length."""
+        """Begin to collect an answer. `size` is that of the answer with its length. Raises Refused."""
         if size - 4 > MOST_READ:
             raise Refused(f"an answer in which addresses are replaced has {size - 4} bytes, and at most {MOST_READ} are read")
         self._whole = whole
@@ -137,7 +137,7 @@ class Collected:
         self._held = held
 
     def feed(self, data: bytes) -> None:
-        """Keep the next bytes. Raises Refused if too much is held."""
+        """Keep the bytes that come next. Raises Refused if too much is held."""
         self._frame += data
         self._held.bytes += len(data)
         if self._held.full:

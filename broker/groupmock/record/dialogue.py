@@ -268,8 +268,8 @@ class Dialogue:
         self.counters.requests[call.codec.key] = self.counters.requests.get(call.codec.key, 0) + 1
 
     def note_request(self, call: Passing) -> None:
-        """Write the request's row. A request that could not be read is shown without its bytes, because they may be anything, a secret
-        too."""
+        """Write the row of a request. A request that could not be read is shown without its bytes, because they may be anything, a
+        secret too."""
         self.tell(self.overheard.noticed(call))
         self.record.request(call, call.note, whole=call.message is not None, cut=call.cut)
 
@@ -278,7 +278,7 @@ class Dialogue:
         self.tell(self.overheard.asked(call))
 
     def read_answer(self, call: Passing, frame: bytes, now: int) -> Message | None:
-        """Return the decoded answer. Return None, with a note, if it cannot be decoded, and None for an API that is not read."""
+        """Decode the answer. Return None, with a note, if it cannot be decoded, and None for an API that is not read."""
         if call.codec.opaque and call.codec.key == API_VERSIONS:
             call.codec = self.codecs[VERSION_0]  # A broker answers in version 0 if it does not have the requested version (KIP-511)
         codec = call.codec

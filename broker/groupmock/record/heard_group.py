@@ -37,13 +37,14 @@ Reason = Why | Inferred
 
 
 def seen(sentence: str) -> Inferred:
-    """What an onlooker can say."""
+    """Return a sentence about what an onlooker can see."""
     return Inferred(SEEN + sentence)
 
 
 class HeardMember(msgspec.Struct, eq=False):
-    """A member. `parked`: ticket of its JoinGroup that has no answer; `alive`: when it was last told that it is one (ns), `asked`: no later
-    than that the coordinator began to count its session: when it had asked for that, by JoinGroup, Heartbeat or OffsetCommit."""
+    """A member of a recorded group. `parked`: ticket of its JoinGroup that has no answer; `alive`: when it was last told that it is one
+    (ns); `asked`: the latest time at which the coordinator began to count its session: when it had asked for that, by JoinGroup,
+    Heartbeat or OffsetCommit."""
 
     member_id: str
     group_instance_id: str | None
@@ -57,7 +58,7 @@ class HeardMember(msgspec.Struct, eq=False):
     nameless: bool = False  # it joined without an id, and the answer that tells it has not come
 
     def session_over(self, now: int) -> bool:
-        """By now; of one that was there before the recording it is not known."""
+        """Return whether its session is over by now. That is unknown for a member that was there before the recording."""
         return self.parked is None and self.session_timeout_ms > 0 and self.alive + self.session_timeout_ms * NS_PER_MS < now
 
     def may_be_over(self, now: int) -> bool:
@@ -92,7 +93,7 @@ class HeardGroup:
         self.unsaid: list[tuple[int, Effect]] = []
 
     def copy(self, member_id: str) -> HeardGroup:
-        """As it is now, should what this member asks be refused."""
+        """Return the group as it is now, in case the member's request is refused."""
         made = copy(self)
         made.members, made.reserved, made.waiting = dict(self.members), dict(self.reserved), dict(self.waiting)
         if member_id in made.members:
@@ -109,7 +110,7 @@ class HeardGroup:
             self.since = now
 
     def move(self, out: Effects, after: str, why: Reason, now: int) -> None:
-        """To another state."""
+        """Move the group to another state."""
         before, self.before, self.state, self.since, self.told = self.state, self.state, after, now, True
         out.append(self._moved(before, why))
 
@@ -164,7 +165,7 @@ class HeardGroup:
             self.leader = member_id
 
     def lead(self, out: Effects, member_id: str, why: Why) -> None:
-        """It leads."""
+        """Let the member lead the group."""
         self.leader = member_id
         member = self.members.get(member_id)
         if member is not None:
@@ -201,7 +202,7 @@ class HeardGroup:
             self.leader, self.led_before = None, member.member_id
 
     def overdue(self, now: int) -> list[HeardMember]:
-        """Who gave no sign of life for its session timeout and waits for no answer."""
+        """Return members that gave no sign of life for their session timeout and wait for no answer."""
         return [each for each in self.members.values() if each.session_over(now)]
 
     def perhaps_overdue(self, now: int, alive: str) -> HeardMember | None:
@@ -212,7 +213,8 @@ class HeardGroup:
     # Phases
 
     def prepare(self, out: Effects, why: Reason, now: int, ticket: int | None = None) -> None:
-        """A join phase begins. `ticket`: of the request that was taken for its beginning. Nobody left: it is over at once."""
+        """Begin a join phase. `ticket` is that of the request that was taken for its beginning. If no member is left, the phase ends at
+        once."""
         self.initial, self.last, self.begun_by = self.state == EMPTY, None, ticket
         self.move(out, PREPARING_REBALANCE, why, now)
         self.empty(out, causes.NOBODY_AWAITED, now)
@@ -254,7 +256,7 @@ class HeardGroup:
         self.move(out, self.before, why, now)
 
     def say(self) -> list[tuple[int, Effect]]:
-        """What was unsaid: newcomers in the order in which they asked, which is not that of their answers."""
+        """Return the unsaid rows: new members in the order in which they asked, which is not that of their answers."""
         unsaid, self.unsaid = self.unsaid, []
         places = {member_id: place for place, member_id in enumerate(self.members)}
         last = len(places)

@@ -39,7 +39,7 @@ class Passage:
         self.abridged.digest()
 
     def end(self) -> None:
-        """Send the whole answer. Addresses in it are replaced by ours."""
+        """Send the whole answer, in which addresses are replaced by ours."""
         if self._kept_back and self._tells():
             frame = b"".join(self._kept_back)[4:]
             self.drop()

@@ -55,7 +55,7 @@ class Proxy:
         self.now = self.clock.now
         self.failure: str | None = None
         self.path = settings.journal
-        """The journal's file. Until it is begun it may be the folder for the file."""
+        """The path of the journal. Until it is begun it may be the folder for the file."""
         self.upstream = Upstream(settings.host, settings.port, settings.advertise, settings.tls)
         self.upstream.began = self._began
         self.upstream.trouble = partial(self._remark, NOT_OURS)

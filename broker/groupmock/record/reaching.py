@@ -63,7 +63,7 @@ def tls_context(wanted: bool, ca: str | None, certificate: str | None, key: str 
 
 
 async def reach(where: Where, tls: ssl.SSLContext | None, called: Called) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Open a connection. Raises CannotStart with a sentence that names the remedy."""
+    """Open a connection to the cluster. Raises CannotStart with a sentence that names the remedy."""
     try:
         async with asyncio.timeout(CONNECT_S):
             name = where.host if tls is not None else None

@@ -194,7 +194,7 @@ class Relay:
             self._later(partial(self._record_close, by, reason, self.house.now()))
 
     def drop(self) -> None:
-        """Pass nothing more on."""
+        """Pass nothing more on to either end."""
         self._ahead = NOTHING
         self._coming.clear()
         self._wait(-self._ahead_bytes)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Settings(NamedTuple):
-    """Settings of a recording. `port` 0: a free one for each node; `journal`: a path; `tls`: how to speak to the upstream, None for
+    """The settings of a recording. `port` 0: a free one for each node; `journal`: a path; `tls`: how to speak to the upstream, None for
     plain text."""
 
     upstream: Sequence[Where]

@@ -99,7 +99,7 @@ class Striker:
     """The host of the fault gate in a recording. `rules` is the gate; `gate` is the gate while a rule could apply, else None."""
 
     def __init__(self, house: House, clock: Clock, plan: Plan, origin: str, seed: int) -> None:
-        """Make the gate. Raises BadPlan."""
+        """Make the gate and its rules. Raises BadPlan."""
         _refuse_steering(plan, origin)
         self.house = house
         self.clock = clock
@@ -287,7 +287,7 @@ class CarefulRelay(Relay):
             self.striker.tickets.close(self.call.ticket)
 
     def drop(self) -> None:
-        """Pass nothing more on."""
+        """Pass nothing more on to either end."""
         super().drop()
         self._inbox = Inbox(REQUEST_BYTES)
         self._frames = Framer(ANSWER_BYTES)

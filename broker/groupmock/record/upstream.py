@@ -60,7 +60,7 @@ class Node:
 
 
 class Upstream:
-    """Every known node. `began(node)` is called for a node whose listener was just made; `trouble(sentence)` if there is none."""
+    """Every node that is known. `began(node)` is called for a node whose listener was just made; `trouble(sentence)` if there is none."""
 
     def __init__(self, host: str, port: int, advertise: Address | None, tls: ssl.SSLContext | None) -> None:
         self.nodes: list[Node] = []
@@ -117,7 +117,7 @@ class Upstream:
                 node.listener.close()
 
     async def connect(self, protocol: Callable[[], Any], where: Where) -> None:
-        """Connect to a node. Raises OSError (ssl.SSLError, TimeoutError among them)."""
+        """Open a connection to a node. Raises OSError (ssl.SSLError, TimeoutError among them)."""
         async with asyncio.timeout(CONNECT_S):
             name = where.host if self.tls is not None else None
             await asyncio.get_running_loop().create_connection(protocol, where.host, where.port, ssl=self.tls, server_hostname=name)

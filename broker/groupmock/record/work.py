@@ -28,7 +28,7 @@ Done = Callable[[int], None]
 
 
 class Work:
-    """The pieces in order. `pieces` are those that wait. `full` is true if too many wait; `relieved()` is called when that has ended."""
+    """The pieces that wait, in order. `full` is true if too many wait; `relieved()` is called when that has ended."""
 
     def __init__(self, relieved: Callable[[], None], most: int = MOST_BYTES) -> None:
         self.waiting = 0

@@ -42,7 +42,7 @@ NOTHING: Final = Instruction(frozenset(), frozenset(), 0)
 
 @lru_cache(REMEMBERED)
 def claim_of(protocol_type: str, protocol: str, data: bytes) -> Claim:
-    """Decode a member's metadata. Connect's "partitions" are (connector, task), -1 for the connector itself; it has no topics."""
+    """Decode the metadata of a member. Connect's "partitions" are (connector, task), -1 for the connector itself; it has no topics."""
     if protocol_type == "connect":
         return Claim(frozenset(), _claimed_tasks(data))
     stock = consumer.read_subscription(data)
@@ -57,7 +57,8 @@ def claim_of(protocol_type: str, protocol: str, data: bytes) -> Claim:
 
 @lru_cache(REMEMBERED)
 def told_of(protocol_type: str, protocol: str, data: bytes, claim: Claim) -> Instruction:
-    """Decode a member's Assignment. If the protocol does not say what is given up (KIP-429), it is what was claimed and not assigned."""
+    """Decode the Assignment of a member. If the protocol does not say what is given up (KIP-429), it is what was claimed and not
+    assigned."""
     if protocol_type == "connect":
         return _connect(data, claim)
     if protocol in designs.LITERAL:

@@ -179,8 +179,8 @@ class GroupFold:
         )  # fmt: skip
 
     def _generation_before(self, row: MovedRow) -> int:
-        """Return the generation before. It counts up when the join phase ends, so a group that is first seen completing has the new one
-        already, and so has a consumer group that is first seen under way. Usually the row says what it was."""
+        """Return the generation before this row. It counts up when the join phase ends, so a group that is first seen completing has the
+        new one already, and so has a consumer group that is first seen under way. Usually the row says what it was."""
         generation = row.generation
         if row.after == PREPARING_REBALANCE:
             return generation
@@ -342,7 +342,7 @@ class GroupFold:
             self.rebalance.generations.append(self.generation)
 
     def syncs(self, message: Json) -> None:
-        """Note a SyncGroup. The members are told what its leader brings a generation whose plan was not accepted yet."""
+        """Note a SyncGroup of a member. The members are told what its leader brings a generation whose plan was not accepted yet."""
         now = self.generation
         # In Stable a SyncGroup is answered with the stored assignment, whatever it brings (SERVER-38).
         if now is None or now.planned is not None or (message["member_id"], message["generation_id"]) != (now.leader, now.number):
@@ -384,7 +384,7 @@ class GroupFold:
         self._loses(member, partitions, at, now)
 
     def _taken(self, member: str, partitions: Partitions) -> Iterator[Move]:
-        """Yield the moves. A member's id stands for its process, because clients draw it anew when they start."""
+        """Yield the moves of partitions. A member's id stands for its process, because clients draw it anew when they start."""
         holder = Holder(member, member)
         for partition in sorted(partitions):
             before = self._holders.get(partition, holder)

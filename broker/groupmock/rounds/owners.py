@@ -1,4 +1,4 @@
-"""Who owns which partition of one group when, as the wire has it.
+"""The owners of one group's partitions over time, as the wire shows them.
 
 A member owns what an answer to SyncGroup gave it, until an answer gives it less, it joins and does not claim it (an eager member claims
 nothing), it is removed or replaced, or the connection by which it joined last ends. What a client knows better is on no wire.

@@ -1,4 +1,4 @@
-"""What a rebalance is, as an observer of the wire has it.
+"""The model of a rebalance, as an observer of the wire sees it.
 
 All times are those of journal rows: ns since the header's `epoch_ns`. Members are their ids. The states are Kafka's. A rebalance of a
 classic group goes from the first PreparingRebalance to the next rest, which is Stable, Empty or Dead. One of a consumer group (KIP-848)

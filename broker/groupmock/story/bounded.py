@@ -20,7 +20,7 @@ class FirstAndLast:
         self._last: deque[Entry] = deque(maxlen=max(1, most - self._most_first))
 
     def add(self, line: str, at: int) -> None:
-        """Add a line. Some lines are made later than their time: they go where they belong."""
+        """Add a line in its place: some lines are made later than their time."""
         self.count += 1
         entry = (at, line)
         if len(self._first) < self._most_first:

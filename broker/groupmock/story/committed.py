@@ -27,7 +27,8 @@ STAYS: Final = "its offsets stay"
 
 
 class Committed:
-    """The `offsets` by partition. `known`: these are all of them. `waiting` maps producer ids to the offsets of their open transactions."""
+    """The committed `offsets` by partition. `known`: these are all of them. `waiting` maps producer ids to the offsets of their open
+    transactions."""
 
     def __init__(self) -> None:
         self.offsets: dict[Partition, int] = {}

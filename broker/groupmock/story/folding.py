@@ -37,7 +37,6 @@ class Line:
 
     @property
     def text(self) -> str:
-        """Return the whole line."""
         return f"{seconds(self.at):>9}  {self.told()}"
 
     def told(self) -> str:
@@ -45,7 +44,7 @@ class Line:
         return self._text if self.times == 1 else f"{self._text} ({self.times} times, until {seconds(self.until)})"
 
     def append(self, text: str) -> None:
-        """Append the consequence."""
+        """Append the consequence to the line."""
         self._text += text
 
 

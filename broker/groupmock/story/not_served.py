@@ -33,7 +33,6 @@ class Repeated:
         self.times = 0
 
     def more(self, at: int) -> None:
-        """Count one more."""
         self.times += 1
         self.last = max(self.last, at)
 

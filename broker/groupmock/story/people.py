@@ -85,8 +85,8 @@ class Person:
 
 
 class People:
-    """Members by member id. `gone` maps member ids to when and how they went. Members are indexed by client ids on first use: a log of
-    many groups never needs it."""
+    """The members by member id. `gone` maps member ids to when and how they went. Members are indexed by client ids on first use: a log
+    of many groups never needs it."""
 
     __slots__ = ("_by_client", "_by_connection", "_wished", "gone", "here")
 
@@ -139,7 +139,7 @@ class People:
         return f"{person.name} subscribes to {person.subscription or 'nothing'}" + (f", before: {before}" if before else "")
 
     def comes(self, row: MemberRow, first: tuple[Any, int] | None, client_id: str | None) -> Person:
-        """Add the member. `first` is the open JoinGroup of a member that had no id; `client_id` is its client."""
+        """Add the member to the group. `first` is the open JoinGroup of a member that had no id; `client_id` is its client."""
         person = self.here[row.member_id] = Person(row.member_id, client_id, row.group_instance_id)
         person.came = row.t
         wish = self._wished.pop(row.member_id, None) or first

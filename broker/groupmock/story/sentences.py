@@ -139,7 +139,7 @@ def how_gone(row: MemberRow) -> str:
 
 
 TOWARDS_TARGET: Final = frozenset(("revoking", "reconciled", "away", "fenced"))
-"""What members of consumer groups do: the reasons say who has what."""
+"""Changes of members of consumer groups, whose reasons say who has what."""
 DID: Final = {
     "reserved": "asked to join and is told to come back with this id",
     "updated": "joins again with another subscription or other protocols",

@@ -316,7 +316,7 @@ class Tale:
         return found[0] if len(found) == 1 else None
 
     def refused(self, row: ReplyRow, asked: Asked, what: str, error: str) -> Line:
-        """Tell of a refusal. `what` was refused; it leaves out what changes from one to the next, so that repeats become one line."""
+        """Tell of a request that was refused. `what` leaves out what changes from one to the next, so that repeats become one line."""
         who, at = self.who(asked), asked.told_at(row)
         self.tally.refused(who, asked.api, error, at)
         said_why = why(self, error, asked)

@@ -23,7 +23,7 @@ class Bounded(Counter[str]):
 
 
 class Tally:
-    """Counts by text. `first` is the time of the first refusal."""
+    """Counts by text for the summary. `first` is the time of the first refusal."""
 
     def __init__(self) -> None:
         self.causes = Bounded()
@@ -46,7 +46,7 @@ class Tally:
             self._last |= offsets
 
     def lines(self, joined: bool) -> Iterator[str]:
-        """Yield at most LINES. `joined`: the group ever had members."""
+        """Yield at most LINES lines. `joined`: the group ever had members."""
         if self.causes:
             yield f"{count(self.causes.total(), 'rebalance')}: {_counted(self.causes)}"
         if self.refusals:

@@ -320,7 +320,7 @@ class StoryTeller(RowReader):
             self._earlier.setdefault(asked.client_id, deque(maxlen=EARLIER)).append((row, asked))
 
     def _learn(self, row: ReplyRow) -> None:
-        """Learn topics from answers."""
+        """Learn names of topics from answers."""
         if row.api_name == "Metadata":
             for topic in items(row.message, "topics"):
                 self._names.learn(field(topic, "topic_id"), field(topic, "name"))

@@ -46,7 +46,6 @@ class OneId:
         self._ended = dict.fromkeys(ENDED.values(), 0)
 
     def keep(self, line: Line) -> None:
-        """Add a line."""
         self._add(self._folded.feed(line))
 
     def lines(self) -> list[str]:
@@ -82,8 +81,8 @@ class OneId:
 
 
 class Transactions(RowReader):
-    """Give rows to `feed`. `only`: the one id that is looked at; `names`: of topics; `most`: lines of each; `since`: older lines are
-    left out (ns)."""
+    """The stories of transactional ids, fed by `feed`. `only`: the one id that is looked at; `names`: of topics; `most`: lines of each;
+    `since`: older lines are left out (ns)."""
 
     def __init__(self, only: str | None = None, *, names: TopicNames | None = None, most: int = MOST, since: int = 0) -> None:
         self.ids: dict[str, OneId] = {}

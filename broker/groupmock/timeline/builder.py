@@ -114,7 +114,7 @@ class TimelineBuilder(RowReader):
         return Limits(MOST_ROUTINE, MOST_SPECIAL, MOST_EVENTS, MOST_SPANS)
 
     def feed(self, row: Row | UnknownRow) -> None:
-        """Take one more row."""
+        """Take one more row of the journal."""
         if self._end is not None and row.t > self._end:
             return
         self._now = max(self._now, row.t)
@@ -348,7 +348,7 @@ class TimelineBuilder(RowReader):
         self._pin(where, (event.kind, event.title, event.text), event.at, event.until, lambda: event)
 
     def _pin(self, where: Where | None, alike: tuple[object, ...], at: int, until: int, told: Callable[[], Event]) -> None:
-        """Add an event. Of several with the same `alike` at once one is kept, which counts."""
+        """Add an event of a lane. Of several with the same `alike` at once one is kept, which counts."""
         if until >= self._begin and (self._end is None or at <= self._end):
             group, place = where if where is not None else (None, None)
             self._events.add((group, place, *alike), at, told, lambda: Event(at, until, "", ""))

@@ -50,7 +50,7 @@ def more_events(old: Event, new: Event) -> None:
 
 
 class GroupTrack:
-    """A group's history. `lanes` and `holdings` are fed directly; the rest comes by `moved`, `over` and `generation`."""
+    """The history of a group. `lanes` and `holdings` are fed directly; the rest comes by `moved`, `over` and `generation`."""
 
     def __init__(self, name: str, tables: Tables, room: Room) -> None:
         self.name = name

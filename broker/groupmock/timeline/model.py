@@ -1,4 +1,4 @@
-"""What a picture of a journal has, as pure data: the forms (HTML, SVG, Perfetto) draw it and add nothing.
+"""The picture of a journal as pure data: the forms (HTML, SVG, Perfetto) draw it and add nothing.
 
 Times are ns since the `epoch_ns` of their source; a span whose `until` is None lasts to the end of its journal. Texts of peers are
 printable already (`text.printable`). What there may be many of is an array in JSON, in the order of its fields, and says partitions
@@ -76,8 +76,8 @@ class Event(msgspec.Struct, omit_defaults=True):
 
 
 class Lane(msgspec.Struct, omit_defaults=True):
-    """A member. `label`: client or instance id and four characters of the member id. Without `lives` it was no member: its requests were
-    refused."""
+    """The lane of a member. `label`: client or instance id and four characters of the member id. Without `lives` it was no member: its
+    requests were refused."""
 
     label: str
     member_id: str = ""
@@ -168,8 +168,8 @@ class Group(msgspec.Struct, omit_defaults=True):
 
 
 class Source(msgspec.Struct, omit_defaults=True):
-    """One journal. `begin`, `end`: the part of it that is drawn; `notices`: what is missing of it or was left out, a sentence each;
-    `events`: those of no group."""
+    """One journal of the picture. `begin`, `end`: the part of it that is drawn; `notices`: what is missing of it or was left out, a
+    sentence each; `events`: those of no group."""
 
     name: str
     run: str

@@ -1,7 +1,5 @@
-"""What keeps a picture small: so many marks and spans are kept, then those that would stand side by side become one, or the shortest go.
-
-Of a day of heartbeats no screen shows each. How much was put together is said beside the picture, never silently.
-"""
+"""Bounds of a picture: so many marks and spans are kept, then those that would stand side by side become one, or the shortest go. No
+screen shows each heartbeat of a day. How much was merged is said beside the picture, never silently."""
 
 from __future__ import annotations
 
@@ -28,8 +26,8 @@ D = TypeVar("D", bound=Dot)
 
 
 class Dots(Generic[D]):
-    """At most `most` dots. Dots with the same key in one bucket of time are merged; buckets grow when there are too many. `together`
-    counts dots that others were merged into; `dropped` those without any room."""
+    """A bounded collection of dots: at most `most`. Dots with the same key in one bucket of time are merged; buckets grow when there are
+    too many. `together` counts dots that others were merged into; `dropped` those without any room."""
 
     def __init__(self, most: int, add: Callable[[D, D], None]) -> None:
         self.width = 1
@@ -38,7 +36,7 @@ class Dots(Generic[D]):
         self._kept: dict[Hashable, dict[int, D]] = {}
 
     def add(self, key: Hashable, at: int, make: Callable[[], D], brief: Callable[[], D]) -> None:
-        """Add a dot. `make` makes it whole; `brief`, which may be cheaper, makes one that is only counted."""
+        """Add a dot under a key. `make` makes it whole; `brief`, which may be cheaper, makes one that is only counted."""
         kept = self._kept.get(key)
         old = kept.get(at // self.width) if kept is not None else None
         if old is not None:

@@ -266,7 +266,7 @@ class Stage(Sink):
 
     @property
     def group(self) -> str:
-        """Return the group's id. Raises NotReached if no copy joined a group."""
+        """Return the group's id, or raise NotReached if no copy joined a group."""
         view = self.view
         if view is None:
             raise NotReached("no copy joined a group")

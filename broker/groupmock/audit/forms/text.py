@@ -14,7 +14,7 @@ ROWS: Final = 8
 
 
 def write(report: Report) -> str:
-    """Write the whole report. Texts of peers are escaped."""
+    """Write the whole report, with texts of peers escaped."""
     return lines("\n".join(_lines(report))) + "\n"
 
 

@@ -84,7 +84,7 @@ B: SyncGroup -> 0
         return iter(())
 
     def _name(self, topic: Json) -> str:
-        """Return the topic's name. From Metadata 12 on a missing topic that was asked for by id has none."""
+        """Return the name of a topic. From Metadata 12 on a missing topic that was asked for by id has none."""
         return str(topic.get("name") or self.world.topic_names.get(str(topic.get("topic_id"))))
 
 

@@ -78,7 +78,7 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
         yield from ()
 
     def _gets(self, x: Exchange, member: Member, told: Partitions | None, had: Partitions) -> None:
-        """Note new partitions. `told` is None if its assignment, or what it had before, is unknown."""
+        """Note partitions that are new. `told` is None if its assignment, or what it had before, is unknown."""
         added = member.note(self.code, Added)
         if told is None:
             added.unasked.clear()

@@ -83,7 +83,7 @@ A: Fetch v12 topics=[read($t1, 0, 0)] -> any
 
     @answered(OFFSET_FETCH)
     def refused(self, x: Exchange) -> Judgements:
-        """Note refused offsets. An application may also ask for partitions that it reads already."""
+        """Note offsets that were refused. An application may also ask for partitions that it reads already."""
         member = self._asker(x)
         told = None if member is None else assigned_to(member, self.world.topic_names)
         if member is None or told is None or not x.heard or (course_of(member) is None and member.protocol_type != CONSUMER):

@@ -73,7 +73,7 @@ BODY: Final = f"""
 
 
 def write(timeline: Timeline) -> str:
-    """Return the whole page."""
+    """Return the whole page as text."""
     style, script = _assets()
     return document("groupmock timeline", style, BODY, script=script, data=as_data(timeline))
 

@@ -31,7 +31,7 @@ Trace = dict[str, Any]
 
 
 def write(timeline: Timeline) -> str:
-    """Return one JSON object."""
+    """Return one JSON object as text."""
     told = {
         "displayTimeUnit": "ms",
         "otherData": {"by": f"groupmock {timeline.groupmock}", "notices": [text for each in timeline.sources for text in each.notices]},

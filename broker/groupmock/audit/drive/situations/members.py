@@ -46,7 +46,7 @@ async def stopped(stage: Stage) -> None:
     "a generation without it, and one with its successor",
 )  # fmt: skip
 async def killed(stage: Stage) -> None:
-    """Kill a copy. Its session is ended by command, because 45 s are too long to wait."""
+    """Kill a copy and end its session by command, because 45 s are too long to wait."""
     before, victim = stage.generation, stage.newest
     member = stage.member_of(victim).member_id
     stage.kill(victim)
