@@ -5,11 +5,11 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
-from tools.fidelity.play.alone import Alone
-from tools.fidelity.script.script import Script, Send
+from tools.fidelity.generated.script import Script, request
+from tools.fidelity.guided.alone import Alone
 
-PLAIN = Script("transactions", 1, "3.9", "quick", [Send("A", 15, 5)])
-DELETES = Script("transactions", 2, "3.9", "quick", [Send("A", 20, 5)])
+PLAIN = Script("transactions", 1, "3.9", "quick", [request("A", 15, 5)])
+DELETES = Script("transactions", 2, "3.9", "quick", [request("A", 20, 5)])
 
 
 def test_on_the_old_coordinator_nobody_plays_beside_who_deletes_topics() -> None:

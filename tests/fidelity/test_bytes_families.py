@@ -7,6 +7,8 @@ import random
 from cases import for_each
 
 from groupmock.rig.wire import framed
+from groupmock_clients.probe.language.exchange import Raw, Send
+from groupmock_clients.probe.language.syntax import Literal
 from groupmock_codec import APIS
 from groupmock_codec.headers import request_header_version
 from tools.fidelity.compare.bytes_run import kind_of, ours
@@ -15,9 +17,9 @@ from tools.fidelity.families import bytes_family, log_family
 from tools.fidelity.families.encoded_parts import joined, parts_of
 from tools.fidelity.families.target import header
 from tools.fidelity.families.valid_requests import RequestMaker
-from tools.fidelity.play.core_player import play
-from tools.fidelity.play.raw_bytes import CLOSED, OPEN, outcome_of
-from tools.fidelity.script.script import Raw, Send
+from tools.fidelity.generated.script import key_of
+from tools.fidelity.guided.core_player import play
+from tools.fidelity.guided.raw_bytes import CLOSED, OPEN, outcome_of
 
 RELEASES = ("4.3", "3.9")
 SEEDS = range(60)
@@ -59,13 +61,13 @@ def test_every_class_of_input_comes_up() -> None:
 
 def test_a_script_of_bytes_ends_with_the_probe() -> None:
     last = bytes_family.generate(5, "4.3").steps[-1]
-    assert isinstance(last, Raw)
-    assert frames_of(last.data)[-1][4:8] == b"prob"
+    assert isinstance(last, Raw) and isinstance(last.parts[0], Literal) and isinstance(last.parts[0].value, bytes)
+    assert frames_of(last.parts[0].value)[-1][4:8] == b"prob"
 
 
 @for_each("release", RELEASES)
 def test_exchanges_of_the_data_plane_use_every_api(release: str) -> None:
-    used = {step.key for seed in range(100) for step in log_family.generate(seed, release).steps if isinstance(step, Send)}
+    used = {key_of(step) for seed in range(100) for step in log_family.generate(seed, release).steps if isinstance(step, Send)}
     expected = {0, 1, 2, 3, 19, 20, 21, 22, 23, 32, 33, 37, 44, 60, 75}
     assert used == expected
 

@@ -7,13 +7,14 @@ from typing import Any
 
 from cases import for_each
 
+from groupmock_codec import APIS
 from tools.fidelity.compare.canonical import EARLY_MS, LATE_MS, Difference, canonical, compare
-from tools.fidelity.play.core_player import play
-from tools.fidelity.script.script import Pause, Script, Send, Step, TopicNeed
-from tools.fidelity.script.transcript import ANSWERED, PARKED, Event, Facts, TopicFact, Transcript, imagined
+from tools.fidelity.generated.script import Script, TopicNeed, group, pause, request
+from tools.fidelity.generated.transcript import ANSWERED, PARKED, Event, Facts, TopicFact, Transcript, imagined
+from tools.fidelity.guided.core_player import play
 
-HEARTBEAT = Send("A", 12, 4, {"group_id": {"group": 1}, "generation_id": 1, "member_id": "m"})
-SCRIPT = Script("groups", 3, "4.3", "plain", [HEARTBEAT, Pause(10), HEARTBEAT], 1, [TopicNeed(2)])
+HEARTBEAT = request("A", 12, 4, {"group_id": group(1), "generation_id": 1, "member_id": "m"})
+SCRIPT = Script("groups", 3, "4.3", "plain", [HEARTBEAT, pause(10), HEARTBEAT], 1, [TopicNeed(2)])
 FACTS = Facts("4.3", "plain", 1, "h", 1, "c", "/h", 0, ["d3-1"], [TopicFact("shared-1-2", b"\1" * 16, 2)], "d3")
 
 
@@ -28,7 +29,7 @@ def paths(found: list[Difference]) -> list[tuple[int, str]]:
 
 
 def even(key: int, answer: dict[str, Any], **fields: Any) -> Any:
-    return canonical(Send("A", key, 0, fields), Event(status=ANSWERED, answer=answer), FACTS)
+    return canonical(request("A", key, APIS[key].versions.lowest, fields), Event(status=ANSWERED, answer=answer), FACTS)
 
 
 def test_equal_plays_are_equal() -> None:
@@ -85,7 +86,7 @@ def test_an_answer_after_another_step_is_told() -> None:
 
 
 def test_a_controllers_time_is_its_own() -> None:
-    script = Script("log", 3, "4.3", "plain", [Send("A", 20, 4, {"topic_names": ["none"]})], 0, [TopicNeed(1)])
+    script = Script("log", 3, "4.3", "plain", [request("A", 20, 4, {"topic_names": ["none"]})], 0, [TopicNeed(1)])
     real = play(script)
     ours = deepcopy(real)
     real.events[0].answered_ms = 5000.0
@@ -141,5 +142,4 @@ def test_the_brokers_clock_is_left_out_of_a_refusal_and_the_transcript_is_not_ch
 
 
 def test_what_is_no_request_is_as_it_is() -> None:
-    step: Step = Pause(5)
-    assert canonical(step, Event(), imagined(SCRIPT)) is None
+    assert canonical(pause(5), Event(), imagined(SCRIPT)) is None

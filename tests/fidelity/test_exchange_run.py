@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from cases import for_each
@@ -12,14 +12,14 @@ from cases import for_each
 from tools.fidelity.compare.canonical import Difference
 from tools.fidelity.compare.counts import Counts, outcome
 from tools.fidelity.compare.exchange_run import CHANCES, REPEATS, ComparisonRequest, ExchangeRun
-from tools.fidelity.play.core_player import CorePlayer, play
-from tools.fidelity.play.guided_player import Played
-from tools.fidelity.play.peer import Peer
-from tools.fidelity.script.script import Script, Send
-from tools.fidelity.script.transcript import ANSWERED, CLOSED, PARKED, Event, imagined
+from tools.fidelity.generated.script import Script, group, request
+from tools.fidelity.generated.transcript import ANSWERED, CLOSED, PARKED, Event, imagined
+from tools.fidelity.guided.core_player import CorePlayer, play
+from tools.fidelity.guided.guided_player import Played
+from tools.fidelity.guided.peer import Peer
 
-SCRIPT = Script("groups", 9, "3.9", "plain", [Send("A", 12, 2, {"group_id": {"group": 1}, "generation_id": 1, "member_id": "m"})])
-REFUSED = Script("groups", 9, "3.9", "plain", [Send("A", 11, 2), Send("A", 13, 2, {"group_id": {"group": 1}, "member_id": "m"})])
+SCRIPT = Script("groups", 9, "3.9", "plain", [request("A", 12, 2, {"group_id": group(1), "generation_id": 1, "member_id": "m"})])
+REFUSED = Script("groups", 9, "3.9", "plain", [request("A", 11, 2), request("A", 13, 2, {"group_id": group(1), "member_id": "m"})])
 CODE = Difference(0, "error_code", 25, 0, 12, 2, 9)
 LEADER = Difference(0, "leader", "a", "b", 11, 2, 9)
 RECORDED = Difference(1, "status", "closed", "answered", 13, 2, 9)
@@ -96,11 +96,11 @@ def test_a_machine_that_is_too_slow_judges_nothing() -> None:
 def queued_behind_a_join(rebalance_timeout_ms: int) -> CorePlayer:
     """A request of the same connection waits until the join is answered; that is when the member has so long to sync."""
     join = {
-        "group_id": {"group": 1}, "session_timeout_ms": 30_000, "rebalance_timeout_ms": rebalance_timeout_ms, "member_id": "",
-        "protocol_type": "consumer", "protocols": [{"name": "range", "metadata": {"bytes": ""}}],
+        "group_id": group(1), "session_timeout_ms": 30_000, "rebalance_timeout_ms": rebalance_timeout_ms, "member_id": "",
+        "protocol_type": "consumer", "protocols": [{"name": "range", "metadata": b""}],
     }  # fmt: skip
-    commit = {"group_id": {"group": 1}, "generation_id_or_member_epoch": -1, "member_id": "", "topics": []}
-    script = Script("groups", 9, "4.3", "plain", [Send("A", 11, 2, join), Send("A", 8, 4, commit)])
+    commit: dict[str, Any] = {"group_id": group(1), "generation_id_or_member_epoch": -1, "member_id": "", "topics": []}
+    script = Script("groups", 9, "4.3", "plain", [request("A", 11, 2, join), request("A", 8, 4, commit)])
     player = CorePlayer(script, imagined(script))
     for at, step in enumerate(script.steps):
         player.play(step, at)

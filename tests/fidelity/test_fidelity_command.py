@@ -11,7 +11,7 @@ from cases import for_each
 from tools.fidelity.__main__ import main
 from tools.fidelity.compare.golden import Golden, save
 from tools.fidelity.families import family
-from tools.fidelity.play.core_player import play
+from tools.fidelity.guided.core_player import play
 
 NOBODY = "127.0.0.1:1"
 

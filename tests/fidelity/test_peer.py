@@ -8,8 +8,8 @@ import pytest
 from cases import for_each
 
 from groupmock_clients.probe.stages.tcp_broker import NoBroker
-from tools.fidelity.play.peer import parse_address
-from tools.fidelity.play.raw_bytes import over_tcp
+from tools.fidelity.guided.peer import parse_address
+from tools.fidelity.guided.raw_bytes import over_tcp
 
 
 @for_each(("text", "address"), [("h:1", ("h", 1)), ("a:9092,b:9093", ("a", 9092)), ("::1:9092", ("::1", 9092))])

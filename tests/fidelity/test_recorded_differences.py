@@ -9,8 +9,8 @@ from cases import for_each
 
 from tools.fidelity.compare.canonical import Difference
 from tools.fidelity.compare.recorded_differences import Recorded, RequestKind, asked_before, known_as
-from tools.fidelity.script.script import Pause, Raw, Reconnect, Script, Send, Step
-from tools.fidelity.script.transcript import ANSWERED, Event, Transcript, imagined
+from tools.fidelity.generated.script import Script, act, pause, raw, request
+from tools.fidelity.generated.transcript import ANSWERED, Event, Transcript, imagined
 
 ROW = Recorded("x", "log", ["3.9"], 44, r"responses\[\d+\]\.error_code", "why", versions=[0, 1], real="42")
 SEEN: dict[str, Any] = {"step": 1, "path": "responses[3].error_code", "real": 42, "ours": 17, "key": 44, "version": 1}
@@ -67,18 +67,18 @@ def test_a_broken_connection_is_found_broken_by_the_next_request() -> None:
 
 
 def test_what_was_asked_before_is_what_the_same_connection_asked() -> None:
-    steps: list[Step] = [
-        Send("A", 13, 3),
-        Send("B", 11, 1),
-        Pause(10),
-        Send("A", 8, 7),
-        Send("A", 12, 1, connection="A2"),
-        Raw("A", b""),
-        Send("A", 9, 1),
-        Reconnect("A"),
-        Send("A", 9, 1),
+    steps = [
+        request("A", 13, 3),
+        request("B", 11, 1),
+        pause(10),
+        request("A", 8, 7),
+        request("A", 12, 1, link="A/2"),
+        raw("A", b""),
+        request("A", 9, 1),
+        act("A", "reconnects"),
+        request("A", 9, 1),
     ]
-    script = Script("groups", 1, "3.9", "plain", steps)
+    script = Script("groups", 1, "3.9", "plain", [*steps])
     answers: list[dict[str, Any]] = [{"error_code": at} if at != 3 else {"topics": []} for at in range(len(steps))]
     real = Transcript(imagined(script), [Event(status=ANSWERED, answer=answer) for answer in answers])
     assert [asked_before(script, real, index) for index in (-1, *range(len(steps) + 1))] == [

@@ -5,11 +5,12 @@ from __future__ import annotations
 from cases import for_each
 
 from groupmock.config.profiles import load
+from groupmock_clients.probe.language.exchange import Send, Step
 from groupmock_codec.api_keys import OFFSET_FETCH
-from tools.fidelity.play.core_player import play
-from tools.fidelity.script.exchange_text import as_text
-from tools.fidelity.script.script import Drop, Pause, Raw, Reconnect, Script, Send, Step, TopicNeed, ending
-from tools.fidelity.script.transcript import Transcript
+from tools.fidelity.generated.exchange_text import as_text
+from tools.fidelity.generated.script import Script, TopicNeed, act, ending, given, group, key_of, pause, raw, request, version_of
+from tools.fidelity.generated.transcript import Transcript
+from tools.fidelity.guided.core_player import play
 
 
 def script(*steps: Step, family: str = "groups", topics: tuple[TopicNeed, ...] = ()) -> Script:
@@ -25,27 +26,30 @@ def lines(*steps: Step, transcript: Transcript | None = None) -> list[str]:
 @for_each(
     ("step", "line"),
     [
-        (Pause(450), "pause 450"),
-        (Drop("A"), "A drops"),
-        (Drop("A", "rst", "A2"), "A2 resets"),
-        (Reconnect("B"), "B reconnects"),
-        (Raw("A", b"\0\xff"), 'A: frame x"00ff"'),
-        (Raw("A", b"\0\xff", framed=False), 'A: bytes x"00ff"'),
+        (pause(450), "pause 450"),
+        (act("A", "drops"), "A drops"),
+        (act("A/2", "resets"), "A/2 resets"),
+        (act("B", "reconnects"), "B reconnects"),
+        (raw("A", b"\0\xff"), 'A: frame x"00ff"'),
+        (raw("A", b"\0\xff", framed=False), 'A: bytes x"00ff"'),
         (
-            Send("A", 12, 4, {"group_id": {"group": 1}, "member_id": {"group": 2}}),
+            request("A", 12, 4, {"group_id": group(1), "member_id": group(2)}),
             "A: Heartbeat v4 group_id=$group generation_id=0 member_id=$group2 group_instance_id=null",
         ),
         (
-            Send("A", 12, 4, {"member_id": "a b", "group_id": {"group": 7}, "generation_id": -3}),
-            'A: Heartbeat v4 group_id="${group}-no-group-7" generation_id=-3 member_id="a b" group_instance_id=null',
+            request("A", 12, 4, {"member_id": "a b", "group_id": group(7), "generation_id": -3}),
+            'A: Heartbeat v4 group_id=$group7 generation_id=-3 member_id="a b" group_instance_id=null',
         ),
-        (Send("A", 12, 2, {"group_instance_id": "i", "member_id": "null"}), 'A: Heartbeat v2 group_id="" generation_id=0 member_id="null"'),
         (
-            Send("A", 12, 0, {"member_id": 'a "quoted" $', "group_id": "x"}, client_id="d"),
-            'A: Heartbeat v0 group_id=x generation_id=0 member_id="a \\"quoted\\" $"',
+            request("A", 12, 2, {"group_instance_id": "i", "member_id": "null"}),
+            'A: Heartbeat v2 group_id="" generation_id=0 member_id="null"',
         ),
-        (Send("A", 13, 4, {"members": []}), 'A: LeaveGroup v4 group_id="" members=[]'),
-        (Send("A", 15, 0), "A: DescribeGroups v0 groups=[]"),
+        (
+            request("A", 12, 0, {"member_id": 'a "quoted" $', "group_id": "x"}, client_id="d"),
+            'A: Heartbeat v0 client_id=d group_id=x generation_id=0 member_id="a \\"quoted\\" $"',
+        ),
+        (request("A", 13, 4, {"members": []}), 'A: LeaveGroup v4 group_id="" members=[]'),
+        (request("A", 15, 0), "A: DescribeGroups v0 groups=[]"),
     ],
     ids=str,
 )
@@ -54,16 +58,16 @@ def test_a_step_is_a_line(step: Step, line: str) -> None:
 
 
 def test_answers_stand_behind_their_requests_and_the_ending_is_shown() -> None:
-    told = Send("A", 12, 4, {"group_id": {"group": 1}, "generation_id": 1, "member_id": "m"})
+    told = request("A", 12, 4, {"group_id": group(1), "generation_id": 1, "member_id": "m"})
     shown = lines(told, transcript=play(script(told)))
     assert shown[0].endswith(" -> 25")
     assert [line.split()[:2] for line in shown[1:]] == [["End:", "DescribeGroups"], ["End:", "ListGroups"], ["End:", "OffsetFetch"]]
 
 
 def test_a_play_that_was_stopped_says_why() -> None:
-    played = play(script(Pause(1)))
+    played = play(script(pause(1)))
     played.stopped = "the broker does not answer"
-    assert lines(Pause(1), transcript=played)[-1] == "# stopped: the broker does not answer"
+    assert lines(pause(1), transcript=played)[-1] == "# stopped: the broker does not answer"
 
 
 def test_the_heading_says_what_makes_it_again() -> None:
@@ -80,17 +84,17 @@ VERSIONS = load("kafka-4.3").versions
 
 def test_a_script_about_groups_ends_with_their_state_and_offsets() -> None:
     asked = ending(script(), VERSIONS)
-    assert [(step.key, step.version) for step in asked if isinstance(step, Send)] == [(15, 6), (16, 5), (9, 9)]
+    assert [(key_of(step), version_of(step)) for step in asked if isinstance(step, Send)] == [(15, 6), (16, 5), (9, 9)]
 
 
 def test_before_version_8_offsets_are_asked_group_by_group() -> None:
     asked = ending(script(), {**VERSIONS, OFFSET_FETCH: (1, 7)})
-    assert [step.fields.get("group_id") for step in asked if isinstance(step, Send)][2:] == [{"group": 1}, {"group": 2}]
+    assert [given(step, "group_id") for step in asked if isinstance(step, Send)][2:] == [group(1), group(2)]
 
 
 def test_a_script_about_the_log_ends_with_both_ends_and_all_that_is_stored() -> None:
     asked = ending(script(family="log", topics=(TopicNeed(2), TopicNeed(1))), VERSIONS)
-    assert [(step.key, step.version) for step in asked if isinstance(step, Send)] == [(3, 12), (2, 6), (2, 6), (1, 11), (1, 11)]
+    assert [(key_of(step), version_of(step)) for step in asked if isinstance(step, Send)] == [(3, 12), (2, 6), (2, 6), (1, 11), (1, 11)]
 
 
 def test_bytes_have_no_ending() -> None:
@@ -103,4 +107,4 @@ def test_what_people_wrote_is_about_the_log_when_its_topics_are_its_own(topics: 
 
 
 def test_clients_come_in_order_of_appearance_and_once() -> None:
-    assert script(Send("B", 12, 4), Pause(1), Drop("A"), Send("B", 12, 4, connection="B2")).clients() == ["B", "A"]
+    assert script(request("B", 12, 4), pause(1), act("A", "drops"), request("B", 12, 4, link="B/2")).clients() == ["B", "A"]

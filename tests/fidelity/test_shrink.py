@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+from groupmock_clients.probe.language.exchange import Send, Step
+from groupmock_clients.probe.language.syntax import Literal, Sequence
 from tools.fidelity.compare.shrink import shrink
-from tools.fidelity.script.script import Pause, Script, Send, Step
+from tools.fidelity.generated.script import Script, given, pause, request, told
 
 Holds = Callable[[list[Step]], bool]
 
 
 def asked(client: str, number: int, **fields: Any) -> Send:
-    return Send(client, 12, 4, {"generation_id": number, **fields})
+    return request(client, 12, 4, {"generation_id": number, **fields})
 
 
 def shrunk(steps: list[Step], holds: Holds) -> tuple[list[Step], int]:
@@ -30,7 +33,8 @@ def shrunk(steps: list[Step], holds: Holds) -> tuple[list[Step], int]:
 
 
 def numbers(steps: list[Step]) -> list[int]:
-    return [step.fields["generation_id"] for step in steps if isinstance(step, Send)]
+    said = [given(step, "generation_id") for step in steps if isinstance(step, Send)]
+    return [each.value for each in said if isinstance(each, Literal) and isinstance(each.value, int)]
 
 
 LONG: list[Step] = [asked("ABC"[number % 3], number) for number in range(24)]
@@ -51,17 +55,22 @@ def test_where_everything_matters_everything_is_left() -> None:
 
 
 def test_a_pause_that_matters_is_kept_and_others_are_not() -> None:
-    steps, _ = shrunk([Pause(1), asked("A", 1), Pause(700), asked("B", 2)], lambda left: Pause(700) in left and 2 in numbers(left))
-    assert steps == [Pause(700), asked("B", 2)]
+    steps, _ = shrunk([pause(1), asked("A", 1), pause(700), asked("B", 2)], lambda left: pause(700) in left and 2 in numbers(left))
+    assert steps == [pause(700), asked("B", 2)]
 
 
 def test_elements_of_lists_that_do_not_matter_are_left_out() -> None:
-    steps, _ = shrunk([asked("A", 1, protocols=["a", "b", "c", "d"])], lambda left: "c" in getattr(left[0], "fields", {})["protocols"])
-    assert steps == [asked("A", 1, protocols=["c"])]
+    def holds(left: list[Step]) -> bool:
+        names = given(left[0], "groups") if isinstance(left[0], Send) else None
+        return isinstance(names, Sequence) and Literal("c") in names.items
+
+    assert shrunk([request("A", 15, 4, {"groups": ["a", "b", "c", "d"]})], holds)[0] == [request("A", 15, 4, {"groups": ["c"]})]
 
 
-def test_references_move_along_with_what_is_left() -> None:
-    steps, _ = shrunk(
-        [asked("B", 0), asked("A", 1), asked("A", 2, member_id={"$": "#1.member_id"})], lambda left: {1, 2} <= set(numbers(left))
-    )
-    assert steps == [asked("A", 1), asked("A", 2, member_id={"$": "#0.member_id"})]
+def test_references_to_what_is_left_out_become_null() -> None:
+    first, second = replace(asked("A", 1), bound="one"), replace(asked("A", 2), bound="two")
+    speaks = [asked("A", 3, member_id=told("one", "error_code")), asked("A", 4, member_id=told("B", "member_id"))]
+    steps, _ = shrunk([asked("B", 0), first, second, *speaks], lambda left: {2, 3, 4} <= set(numbers(left)))
+    nothing = replace(speaks[0], fields=tuple((name, Literal(None) if name == "member_id" else value) for name, value in speaks[0].fields))
+    assert steps[1] == nothing
+    assert isinstance(steps[2], Send) and given(steps[2], "member_id") == Literal(None)

@@ -17,11 +17,11 @@ from groupmock_clients.probe.verdicts.outcome import BROKEN, KEPT, DialogueOutco
 from groupmock_clients.probe.verdicts.runner import play as play_exchange
 from tools.fidelity.compare.golden import PLAYED_ON_CORE, load
 from tools.fidelity.families import RELEASES, family
-from tools.fidelity.play.core_player import play
-from tools.fidelity.script.exchange_text import as_text
-from tools.fidelity.script.script import Script, Send, TopicNeed
-from tools.fidelity.script.settings_classes import BROKERS
-from tools.fidelity.script.transcript import ANSWERED, Facts, Transcript
+from tools.fidelity.generated.exchange_text import as_text
+from tools.fidelity.generated.script import Script, TopicNeed, request, told, topic, topic_id
+from tools.fidelity.generated.settings_classes import BROKERS
+from tools.fidelity.generated.transcript import ANSWERED, Facts, Transcript
+from tools.fidelity.guided.core_player import play
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 SEEDS = {"4.3": 60, "3.9": 20}
@@ -111,23 +111,36 @@ def test_plays_of_real_brokers_are_exchanges(name: str, release: str, read: Read
 
 def test_numbers_that_a_broker_draws_are_named(read: Read) -> None:
     session = [
-        Send("A", 1, 11, {"session_id": 0, "session_epoch": 0, "topics": [{"topic": {"topic": 1}, "partitions": [{"partition": 0}]}]}),
-        Send("A", 1, 11, {"session_id": {"$": "A.session_id"}, "session_epoch": 1}),
-        Send("A", 1, 11, {"session_id": {"$": "A.session_id", "+": 1}, "session_epoch": 2}),
-        Send("B", 22, 1, {"transactional_id": None}),
-        Send("B", 3, 12, {"topics": [{"topic_id": {"topic_id": 1}, "name": None}]}),
+        request("A", 1, 11, {"session_id": 0, "session_epoch": 0, "topics": [{"topic": topic(1), "partitions": [{"partition": 0}]}]}),
+        request("A", 1, 11, {"session_id": told("A", "session_id"), "session_epoch": 1}),
+        request("A", 1, 11, {"session_id": told("A", "session_id", 1), "session_epoch": 2}),
+        request("B", 22, 1, {"transactional_id": None}),
+        request("B", 3, 12, {"topics": [{"topic_id": topic_id(1), "name": None}]}),
     ]
     script = Script("log", 5, "4.3", "plain", list(session), 1, [TopicNeed(2, own=True, configs={"retention.ms": "-1"})])
     transcript = play(script)
     text = as_text(script, transcript)
-    for part in ("session_id=?s1", "session_id=$s1 ", "session_id=$s1+1 ", "producer_id=?p1", "topic_id: $t1.id", "t1:2[retention.ms=-1]"):
+    for part in (
+        "session_id=?s1",
+        "session_id=$A.session_id ",
+        "session_id=$A.session_id+1 ",
+        "producer_id=?p1",
+        "topic_id: $t1.id",
+        "t1:2[retention.ms=-1]",
+    ):
         assert part in text, part
     assert played_again(script, transcript, read)[0].verdict == KEPT
 
 
 def test_a_request_that_is_never_answered_leaves_the_next_one_its_own(read: Read) -> None:
     script = Script(
-        "log", 5, "4.3", "plain", [Send("A", 0, 7, {"acks": 0, "timeout_ms": 10, "topic_data": []}), Send("A", 18, 0)], 1, [TopicNeed()]
+        "log",
+        5,
+        "4.3",
+        "plain",
+        [request("A", 0, 7, {"acks": 0, "timeout_ms": 10, "topic_data": []}), request("A", 18, 0)],
+        1,
+        [TopicNeed()],
     )
     transcript = play(script)
     outcome, _ = played_again(script, transcript, read)

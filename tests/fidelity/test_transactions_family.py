@@ -7,16 +7,18 @@ from typing import Any, Final
 
 import pytest
 
+from groupmock_clients.probe.language.exchange import Send
+from groupmock_codec import APIS as MESSAGES
 from groupmock_codec.markers import marker_batch
 from groupmock_codec.records import TRANSACTIONAL_BIT, NewRecord, encode_batch
 from tools.fidelity.compare.canonical import canonical, compare
 from tools.fidelity.compare.counts import outcome
 from tools.fidelity.families import family
-from tools.fidelity.play.core_player import play, replay
-from tools.fidelity.script.message_json import binary, unbinary
-from tools.fidelity.script.script import Script, Send
-from tools.fidelity.script.settings_classes import BROKERS, known
-from tools.fidelity.script.transcript import ANSWERED, Event, imagined
+from tools.fidelity.generated.answers_json import binary, unbinary
+from tools.fidelity.generated.script import Script, key_of, request, version_of
+from tools.fidelity.generated.settings_classes import BROKERS, known
+from tools.fidelity.generated.transcript import ANSWERED, Event, imagined
+from tools.fidelity.guided.core_player import play, replay
 
 APIS: Final = (22, 24, 25, 26, 28, 61, 65, 66)
 SEEDS: Final = range(120)
@@ -38,7 +40,7 @@ def test_a_seed_always_makes_the_same_transactions(scripts: list[Script]) -> Non
 
 
 def test_every_version_of_every_api_of_transactions_is_asked(scripts: list[Script]) -> None:
-    asked = {(step.key, step.version) for script in scripts for step in script.steps if isinstance(step, Send)}
+    asked = {(key_of(step), version_of(step)) for script in scripts for step in script.steps if isinstance(step, Send)}
     versions = known(scripts[0].release, "quick").versions
     wanted = {(key, version) for key in APIS if key in versions for version in range(versions[key][0], versions[key][1] + 1)}
     assert wanted - asked == set()
@@ -59,7 +61,7 @@ def fetched(*batches: bytes) -> dict[str, Any]:
 
 def evened(key: int, answer: dict[str, Any]) -> Any:
     script = family("transactions")(0, "4.3")
-    return canonical(Send("A", key, 0), Event(status=ANSWERED, answer=answer), imagined(script))
+    return canonical(request("A", key, MESSAGES[key].versions.lowest), Event(status=ANSWERED, answer=answer), imagined(script))
 
 
 @pytest.mark.parametrize("cut", [200, 100, 62, 30])

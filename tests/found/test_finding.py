@@ -21,7 +21,7 @@ from groupmock.core.groups.classic.states import ANSWERS, PREPARING, Answer, Do,
 from groupmock.core.timers import Timers
 from groupmock_clients.cooperative.policy import Round
 from tools.fidelity.compare.golden import Golden, difference_of, load, save_one
-from tools.fidelity.play.guided_player import Played
+from tools.fidelity.guided.guided_player import Played
 
 ABOUT = {"date": "2026-11-22", "seed": 1, "version": "test"}
 SUPPORT = Path(found.__file__).parent

@@ -28,7 +28,7 @@ from groupmock_codec.messages.k33_alter_configs import AlterableConfig, AlterCon
 from groupmock_codec.messages.k44_incremental_alter_configs import AlterableConfig as Changed
 from groupmock_codec.messages.k44_incremental_alter_configs import AlterConfigsResource as ChangedResource
 from groupmock_codec.messages.k44_incremental_alter_configs import IncrementalAlterConfigsRequest
-from tools.fidelity.script.settings_classes import BROKERS
+from tools.fidelity.generated.settings_classes import BROKERS
 from tools.oracle import ORACLE
 from tools.runs import ROOT
 

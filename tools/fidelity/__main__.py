@@ -29,11 +29,11 @@ from .compare.exchange_run import ComparisonRequest, ExchangeRun
 from .compare.golden import PLAYED_ON_CORE, choose, load, replay_corpus, save, save_one
 from .compare.speed import measure
 from .families import FILES, family
-from .play.core_player import play as play_on_core
-from .play.peer import Peer, parse_address
-from .script.exchange_text import as_text
-from .script.script import Script
-from .script.settings_classes import BROKERS
+from .generated.exchange_text import as_text
+from .generated.script import Script
+from .generated.settings_classes import BROKERS
+from .guided.core_player import play as play_on_core
+from .guided.peer import Peer, parse_address
 
 PRINTED_STEP_MS = 20.0
 """How long a step of a printed exchange takes: a real broker takes a request that is not awaited before the next member sends another."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tools.fidelity.families import RELEASES
-from tools.fidelity.script.settings_classes import BROKERS, CLASSES
+from tools.fidelity.generated.settings_classes import BROKERS, CLASSES
 from tools.oracle import ORACLE
 from tools.runs import ROOT
 

@@ -10,7 +10,7 @@ import time
 from typing import Final
 
 from tools.fidelity import on_kafka
-from tools.fidelity.script.settings_classes import BROKERS
+from tools.fidelity.generated.settings_classes import BROKERS
 from tools.oracle import ORACLE
 from tools.runs import ended
 

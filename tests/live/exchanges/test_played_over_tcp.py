@@ -10,20 +10,20 @@ import pytest
 from groupmock import Broker
 from tools.fidelity.__main__ import main
 from tools.fidelity.compare.exchange_run import ComparisonRequest, ExchangeRun
-from tools.fidelity.play.peer import Peer, parse_address
-from tools.fidelity.script.script import Drop, Pause, Reconnect, Script, Send, Step, TopicNeed
-from tools.fidelity.script.settings_classes import BASE, ORACLE
+from tools.fidelity.generated.script import Script, TopicNeed, act, group, pause, request, told, written
+from tools.fidelity.generated.settings_classes import BASE, ORACLE
+from tools.fidelity.guided.peer import Peer, parse_address
 
 SETTINGS = {**BASE, **ORACLE}
-MEMBER = {"group_id": {"group": 1}, "member_id": {"$": "A.member_id"}, "group_instance_id": None}
-JOIN = Send(
+MEMBER = {"group_id": group(1), "member_id": told("A", "member_id"), "group_instance_id": None}
+JOIN = request(
     "A", 11, 9,
     {**MEMBER, "session_timeout_ms": 300_000, "rebalance_timeout_ms": 300_000, "protocol_type": "consumer",
-     "protocols": [{"name": "range", "metadata": {"bytes": "AAA="}}]},
+     "protocols": [{"name": "range", "metadata": bytes(2)}]},
 )  # fmt: skip
-SYNC = Send("A", 14, 4, {**MEMBER, "generation_id": {"$": "A.generation"}, "assignments": {"assign": ["A"]}})
-STEPS: list[Step] = [JOIN, JOIN, Pause(450), SYNC, Drop("A", "rst"), Reconnect("A"), JOIN, SYNC]
-SCRIPT = Script("groups", 1, "4.3", "plain", STEPS, 1, [TopicNeed(2)])
+SYNC = request("A", 14, 4, {**MEMBER, "generation_id": told("A", "generation"), "assignments": written("led", "A", "A")})
+STEPS = [JOIN, JOIN, pause(450), SYNC, act("A", "resets"), act("A", "reconnects"), JOIN, SYNC]
+SCRIPT = Script("groups", 1, "4.3", "plain", [*STEPS], 1, [TopicNeed(2)])
 
 
 @pytest.fixture(scope="module")

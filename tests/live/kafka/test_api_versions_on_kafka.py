@@ -17,9 +17,9 @@ from groupmock_codec.api_keys import API_VERSIONS
 from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest, ApiVersionsResponse
 from tools.fidelity.compare.bytes_run import ours
 from tools.fidelity.families.bytes_family import probe
-from tools.fidelity.play.peer import parse_address
-from tools.fidelity.play.raw_bytes import over_tcp
-from tools.fidelity.script.settings_classes import BROKERS
+from tools.fidelity.generated.settings_classes import BROKERS
+from tools.fidelity.guided.peer import parse_address
+from tools.fidelity.guided.raw_bytes import over_tcp
 from tools.oracle import kafka
 
 LEFT_OUT = Path(__file__).resolve().parents[2] / "data" / "api_versions_left_out.toml"

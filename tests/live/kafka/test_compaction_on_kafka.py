@@ -26,7 +26,7 @@ from groupmock_codec.messages.k19_create_topics import CreatableTopic, Creatable
 from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest
 from groupmock_codec.messages.k44_incremental_alter_configs import AlterableConfig, AlterConfigsResource, IncrementalAlterConfigsRequest
 from groupmock_codec.records import Batch, NewRecord, decode_records, encode_batch, read_batches
-from tools.fidelity.script.settings_classes import BROKERS
+from tools.fidelity.generated.settings_classes import BROKERS
 from tools.oracle import kafka
 
 TOPIC = "compacted"

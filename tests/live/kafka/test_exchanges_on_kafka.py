@@ -13,7 +13,7 @@ import sys
 import pytest
 
 from groupmock_clients.probe.language.exchange_suite import load_suite
-from tools.fidelity.script.settings_classes import BASE, BROKERS
+from tools.fidelity.generated.settings_classes import BASE, BROKERS
 from tools.oracle import kafka
 
 LONGEST_S = 30

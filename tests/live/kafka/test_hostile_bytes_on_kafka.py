@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from tools.fidelity.script.settings_classes import BASE, BROKERS
+from tools.fidelity.generated.settings_classes import BASE, BROKERS
 from tools.oracle import kafka
 from tools.runs import ROOT
 

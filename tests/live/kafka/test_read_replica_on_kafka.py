@@ -17,7 +17,7 @@ from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRe
 from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from groupmock_codec.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
-from tools.fidelity.script.settings_classes import BROKERS
+from tools.fidelity.generated.settings_classes import BROKERS
 from tools.oracle import ORACLE, kafka
 
 NODES = 3

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from timeline_twin import SETTINGS, differences, here, of_kafka, recorded, without_times
 
-from tools.fidelity.script.settings_classes import BROKERS
+from tools.fidelity.generated.settings_classes import BROKERS
 from tools.oracle import kafka
 
 

@@ -10,13 +10,13 @@ from functools import cache
 import msgspec
 from found import Property, replay
 
-from tools.fidelity.compare.golden import Golden, differences
+from tools.fidelity.compare.golden import differences, read
 
 
 def try_again(text: str) -> None:
     """Try a find again from the text of its file: a `Property` is tried, a golden play is played on the core. Raises if it still fails."""
     if "script" in msgspec.json.decode(text):
-        found = [str(each) for each in differences(msgspec.json.decode(text, type=Golden))]
+        found = [str(each) for each in differences(read(text))]
         assert not found, "\n".join(found)
     else:
         replay(text, properties())

@@ -23,8 +23,8 @@ from tools.runs import ROOT
 
 from ..families.bytes_family import PROFILES, make_case, probe, token_of
 from ..families.target import Case
-from ..play.raw_bytes import CLOSED, LAST, InMemoryServer, Outcome, over_tcp
-from ..script.settings_classes import BROKERS, ORACLE
+from ..generated.settings_classes import BROKERS, ORACLE
+from ..guided.raw_bytes import CLOSED, LAST, InMemoryServer, Outcome, over_tcp
 from .canonical import Difference
 from .counts import FamilyResult
 from .reaction import frames_of, reaction

@@ -10,13 +10,14 @@ from typing import Any, Final
 
 import msgspec
 
+from groupmock_clients.probe.language.exchange import Send, Step
 from groupmock_codec.api_keys import METADATA
 from groupmock_codec.records import CONTROL_BIT
 
-from ..script.message_json import binary, unbinary
-from ..script.script import Json, Script, Send, Step, ending
-from ..script.settings_classes import known
-from ..script.transcript import ANSWERED, Event, Facts, Transcript
+from ..generated.answers_json import binary, unbinary
+from ..generated.script import Json, Script, asks_for_topics, ending, key_of, version_of
+from ..generated.settings_classes import known
+from ..generated.transcript import ANSWERED, Event, Facts, Transcript
 
 EARLY_MS: Final = 40.0
 LATE_MS: Final = 900.0
@@ -224,9 +225,9 @@ def canonical(step: Step, event: Event, facts: Facts) -> dict[str, Json] | None:
     """The answer as it is compared."""
     if event.answer is None or not isinstance(step, Send):
         return event.answer
-    even = EVEN.get(step.key)
+    even = EVEN.get(key_of(step))
     answer = event.answer if even is None else even(event.answer, facts)
-    if step.key == METADATA and not step.fields.get("topics"):  # all there are, in the order of a hash map of all
+    if key_of(step) == METADATA and not asks_for_topics(step):  # all there are, in the order of a hash map of all
         answer = {**answer, "topics": sorted(answer["topics"], key=lambda one: str(one["name"]))}
     return answer
 
@@ -239,8 +240,8 @@ def compare(
     found: list[Difference] = []
     for index, (step, one, other) in enumerate(zip(steps, real.events, ours.events, strict=False)):
         for path, left, right in _events(step, one, other, real.facts, late_ms, early_ms):
-            send = step if isinstance(step, Send) else None
-            found.append(Difference(index, path, left, right, send.key if send else None, send.version if send else None, script.seed))
+            key, version = (key_of(step), version_of(step)) if isinstance(step, Send) else (None, None)
+            found.append(Difference(index, path, left, right, key, version, script.seed))
         if len(found) >= limit:
             break
     if real.stopped is not None and not found:
@@ -258,7 +259,7 @@ def _events(step: Step, one: Event, other: Event, facts: Facts, late_ms: float, 
         yield from _fields("", canonical(step, one, facts), canonical(step, other, facts))
     if one.after != other.after:
         yield "answered after step", one.after, other.after
-    elif isinstance(step, Send) and step.key in CONTROLLERS:
+    elif isinstance(step, Send) and key_of(step) in CONTROLLERS:
         return  # a controller takes the time that its metadata log needs
     elif one.answered_ms is not None and other.answered_ms is not None and not -early_ms <= one.answered_ms - other.answered_ms <= late_ms:
         yield "answered at ms", one.answered_ms, other.answered_ms

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 import msgspec
 
+from groupmock_clients.probe.language.exchange import Send, Step
 from groupmock_codec import APIS
 
-from ..script.script import Send, Step
-from ..script.transcript import ANSWERED, Event
+from ..generated.script import key_of, version_of
+from ..generated.transcript import ANSWERED, Event
 from .canonical import Difference
 
 Cell = tuple[int, int, str]
@@ -58,7 +59,7 @@ class Counts:
         self.states.update(states)
         for step, event in zip(steps, events, strict=False):
             if isinstance(step, Send):
-                self.cells[step.key, step.version, outcome(event)] += 1
+                self.cells[key_of(step), version_of(step), outcome(event)] += 1
 
     def differs(self, difference: Difference) -> None:
         """A difference that repeats and is not recorded."""

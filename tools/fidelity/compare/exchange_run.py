@@ -14,13 +14,13 @@ from groupmock_clients.probe.stages.contract import TimeUp
 from groupmock_clients.probe.stages.tcp_broker import TcpBroker
 
 from ..families import family
-from ..play.alone import Alone
-from ..play.guided_player import Noisy, Played, play
-from ..play.leftovers import Leftovers
-from ..play.peer import Peer
-from ..script.exchange_text import as_text
-from ..script.script import Script, ending
-from ..script.settings_classes import BROKERS, known
+from ..generated.exchange_text import as_text
+from ..generated.script import Script, ending
+from ..generated.settings_classes import BROKERS, known
+from ..guided.alone import Alone
+from ..guided.guided_player import Noisy, Played, play
+from ..guided.leftovers import Leftovers
+from ..guided.peer import Peer
 from .canonical import Difference, compare
 from .counts import Counts, FamilyResult
 from .golden import Golden, difference_of, golden_of

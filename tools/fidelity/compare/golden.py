@@ -9,27 +9,38 @@ from __future__ import annotations
 import gzip
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from ..play.core_player import replay
-from ..play.guided_player import Played
-from ..script.script import Pause, Script, Send, ending
-from ..script.settings_classes import known
-from ..script.transcript import Event, Transcript
+from groupmock_clients.probe.language.exchange import Act, Send
+
+from ..generated.script import Script, ending, key_of, version_of
+from ..generated.settings_classes import known
+from ..generated.transcript import Event, Transcript
+from ..guided.core_player import replay
+from ..guided.guided_player import Played
 from .canonical import EARLY_MS, TIMED_LATE_MS, Difference, canonical, compare
 from .counts import outcome
 
 PLAYED_ON_CORE: Final = ("groups", "consumers", "log", "transactions", "exchanges")
 
 
-class Golden(msgspec.Struct):
+@dataclass
+class Golden:
     """One recorded play."""
 
     script: Script
+    transcript: Transcript
+
+
+class _Line(msgspec.Struct):
+    """A play as it is kept; its exchange is written as people write them."""
+
+    script: str
     transcript: Transcript
 
 
@@ -46,11 +57,20 @@ def file_name(family: str, release: str, settings: str) -> str:
 
 def load(folder: Path, release: str | None = None, family: str | None = None, settings: str | None = None) -> Iterator[Golden]:
     """Every recorded play, perhaps only of a release, a family or a class of settings."""
-    decoder = msgspec.json.Decoder(Golden)
     for file in sorted(folder.glob(file_name(family or "*", release or "*", settings or "*"))):
         with gzip.open(file, "rb") as lines:
             for line in lines:
-                yield decoder.decode(line)
+                yield read(line)
+
+
+def read(text: str | bytes) -> Golden:
+    """One recorded play."""
+    line = msgspec.json.decode(text, type=_Line)
+    return Golden(Script.read(line.script), line.transcript)
+
+
+def _written(play: Golden) -> bytes:
+    return msgspec.json.encode(_Line(play.script.text(), play.transcript))
 
 
 def replay_corpus(
@@ -111,13 +131,15 @@ def features(golden: Golden) -> set[Feature]:
     for step, event in zip(steps, golden.transcript.events, strict=False):
         if isinstance(step, Send):
             seen = outcome(event)
-            found |= {(step.key, step.version, seen), (step.key, seen, before)}
+            key, version = key_of(step), version_of(step)
+            found |= {(key, version, seen), (key, seen, before)}
             if event.answered_ms is not None and event.answered_ms - event.sent_ms > 100:
-                found.add((step.key, step.version, seen, "late"))
-            before = (step.key, seen)
+                found.add((key, version, seen, "late"))
+            before = (key, seen)
         else:
-            found.add((type(step).__name__, before))
-            before = before if isinstance(step, Pause) else type(step).__name__
+            what = step.verb if isinstance(step, Act) else type(step).__name__
+            found.add((what, before))
+            before = what if isinstance(step, Act) else before
     states = [group["group_state"] for event in golden.transcript.events if event.answer for group in _groups(event)]
     return found | {("states", *dict.fromkeys(states))}
 
@@ -158,7 +180,7 @@ def save_one(folder: Path, play: Golden) -> Path:
     script = play.script
     file = folder / f"{script.family}-{script.release}-{script.settings}-{script.seed}.json"
     folder.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(msgspec.json.format(msgspec.json.encode(play), indent=1) + b"\n")
+    file.write_bytes(msgspec.json.format(_written(play), indent=1) + b"\n")
     return file
 
 
@@ -169,5 +191,5 @@ def save(folder: Path, plays: list[Golden]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     with file.open("wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as packed:
         for one in plays:
-            packed.write(msgspec.json.encode(one) + b"\n")
+            packed.write(_written(one) + b"\n")
     return file

@@ -12,7 +12,7 @@ from groupmock_codec.declare import Message, fields_of
 from groupmock_codec.errors import CodecError
 from groupmock_codec.headers import decode_response_header, response_header_version
 
-from ..play.raw_bytes import Outcome
+from ..guided.raw_bytes import Outcome
 
 Json = Any
 

@@ -11,8 +11,10 @@ from typing import Final
 
 import msgspec
 
-from ..script.script import Script, Send
-from ..script.transcript import Transcript
+from groupmock_clients.probe.language.exchange import Send
+
+from ..generated.script import Script, key_of
+from ..generated.transcript import Transcript
 from .canonical import Difference
 
 RequestKind = tuple[int, int | None]
@@ -66,7 +68,7 @@ def recorded() -> tuple[Recorded, ...]:
 def asked_before(script: Script, real: Transcript, index: int) -> list[RequestKind]:
     """What the connection of that step has asked until then, oldest first, as the broker answered it."""
     sent = ((script.steps[at], real.events[at].answer or {}) for at in script.before(index))
-    return [(step.key if isinstance(step, Send) else -1, answer.get("error_code")) for step, answer in sent]
+    return [(key_of(step) if isinstance(step, Send) else -1, answer.get("error_code")) for step, answer in sent]
 
 
 def known_as(family: str, release: str, difference: Difference, before: Sequence[RequestKind] = ()) -> Recorded | None:

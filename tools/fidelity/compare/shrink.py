@@ -1,65 +1,64 @@
-"""The shortest script that still differs: clients, then runs of steps, then single steps, then fields are left out."""
+"""The shortest script that still differs: clients, then runs of steps, then single steps, then elements of lists are left out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
-import msgspec
+from groupmock_clients.probe.language.exchange import Pause, Send
+from groupmock_clients.probe.language.syntax import Expr, Sequence
 
-from ..script.script import Pause, Script, Send, without
+from ..generated.script import Script, client_of, without
 
 Differs = Callable[[Script], bool]
 
 
 def shrink(script: Script, differs: Differs) -> Script:
     """Leave out what can be left out; `differs` plays a smaller script."""
-    script = _clients(script, differs)
+    for client in script.clients():
+        gone = {index for index, step in enumerate(script.steps) if not isinstance(step, Pause) and client_of(step) == client}
+        script = _smaller(script, without(script, gone), differs)
     size = max(len(script.steps) // 2, 1)
     while size:
-        script = _runs(script, differs, size)
+        for at in range(len(script.steps) - size, -size, -size):
+            script = _smaller(script, without(script, set(range(max(at, 0), at + size))), differs)
         size //= 2
-    return _fields(script, differs)
-
-
-def _clients(script: Script, differs: Differs) -> Script:
-    for client in script.clients():
-        gone = {index for index, step in enumerate(script.steps) if not isinstance(step, Pause) and step.client == client}
-        smaller = without(script, gone)
-        if smaller.steps and differs(smaller):
-            script = smaller
-    return script
-
-
-def _runs(script: Script, differs: Differs, size: int) -> Script:
-    at = len(script.steps) - size
-    while at > -size:
-        smaller = without(script, set(range(max(at, 0), at + size)))
-        if smaller.steps and len(smaller.steps) < len(script.steps) and differs(smaller):
-            script = smaller
-        at -= size
-    return script
-
-
-def _fields(script: Script, differs: Differs) -> Script:
-    """Elements of lists (topics, members, protocols, groups) that do not matter."""
     for index in range(len(script.steps)):
-        step = script.steps[index]
-        for name in step.fields if isinstance(step, Send) else ():
-            script = _elements(script, differs, index, name)
+        script = _lists(script, index, differs)
     return script
 
 
-def _elements(script: Script, differs: Differs, index: int, name: str) -> Script:
+def _smaller(script: Script, smaller: Script, differs: Differs) -> Script:
+    """The smaller one, if it is one and still differs."""
+    return smaller if smaller.steps and len(smaller.steps) < len(script.steps) and differs(smaller) else script
+
+
+def _lists(script: Script, index: int, differs: Differs) -> Script:
+    """Elements of lists (topics, members, protocols, groups) of that step that do not matter."""
     at = 0
-    while True:
-        step = script.steps[index]
-        assert isinstance(step, Send)
-        value = step.fields[name]
-        if not isinstance(value, list) or at >= len(value):
-            return script
-        shorter = msgspec.structs.replace(step, fields={**step.fields, name: [*value[:at], *value[at + 1 :]]})
-        smaller = msgspec.structs.replace(script, steps=[*script.steps[:index], shorter, *script.steps[index + 1 :]])
-        if differs(smaller):
-            script = smaller
+    while (fewer := _with_one_less(script, index, at)) is not None:
+        if differs(fewer):
+            script = fewer
         else:
             at += 1
+    return script
+
+
+def _with_one_less(script: Script, index: int, at: int) -> Script | None:
+    """Without that element, all lists of the step counted through; None: there are no more."""
+    step = script.steps[index]
+    places = list(_places(step.fields)) if isinstance(step, Send) else []
+    if not isinstance(step, Send) or at >= len(places):
+        return None
+    name, place = places[at]
+    fields = tuple((each, _cut(value, place) if each == name else value) for each, value in step.fields)
+    return replace(script, steps=[*script.steps[:index], replace(step, fields=fields), *script.steps[index + 1 :]])
+
+
+def _places(fields: tuple[tuple[str, Expr], ...]) -> Iterator[tuple[str, int]]:
+    yield from ((name, at) for name, value in fields if isinstance(value, Sequence) for at in range(len(value.items)))
+
+
+def _cut(value: Expr, place: int) -> Expr:
+    assert isinstance(value, Sequence)
+    return Sequence(value.items[:place] + value.items[place + 1 :])

@@ -11,7 +11,7 @@ from multiprocessing.synchronize import Barrier as BarrierType
 import msgspec
 
 from ..families import family
-from ..play.core_player import play, replay
+from ..guided.core_player import play, replay
 from .canonical import compare
 
 

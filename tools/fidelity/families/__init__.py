@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import Final
 
-from ..script.script import Script
+from ..generated.script import Script
 
 Generate = Callable[[int, str], Script]
 

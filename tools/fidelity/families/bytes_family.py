@@ -19,7 +19,7 @@ from groupmock_codec import api_keys
 from groupmock_codec.api_keys import API_VERSIONS
 from groupmock_codec.headers import request_header_version
 
-from ..script.script import Raw, Script, Step
+from ..generated.script import Script, raw
 from .encoded_parts import NUMBERS, EncodedPart, joined, parts_of, uvarint
 from .target import CORRELATION, Case, RequestToSpoil, header
 from .valid_requests import RequestMaker
@@ -363,5 +363,5 @@ def make_case(seed: int, release: str, stem: str = "") -> Case:
 
 def generate(seed: int, release: str) -> Script:
     """The same as a script of raw bytes, its last request included (bytes_run.py plays and judges them)."""
-    steps: list[Step] = [Raw("A", data, framed=False) for data in (*make_case(seed, release).writes, probe())]
-    return Script("bytes", seed, release, "plain", steps, groups=0)
+    steps = [raw("A", data, framed=False) for data in (*make_case(seed, release).writes, probe())]
+    return Script("bytes", seed, release, "plain", [*steps], groups=0)

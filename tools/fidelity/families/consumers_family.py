@@ -10,10 +10,10 @@ from __future__ import annotations
 from random import Random
 from typing import Any, Final
 
+from groupmock_clients.probe.language.syntax import Expr
 from groupmock_codec import api_keys
 
-from ..script.message_json import binary
-from ..script.script import Pause, Script, Send, TopicNeed
+from ..generated.script import Script, TopicNeed, group, pause, request, told, topic
 from .group_requests import PARTITIONS, commit_topics, fetch_topics, subscription
 
 Fields = dict[str, Any]
@@ -40,7 +40,7 @@ class ConsumersAuthor:
         """On a connection where no answer is owed: a classic member's JoinGroup or SyncGroup may wait for long."""
         links = self.links[name]
         named = (
-            {"group_id": {"group": 1}, **fields}
+            {"group_id": group(1), **fields}
             if key
             not in (
                 api_keys.OFFSET_FETCH,
@@ -51,7 +51,7 @@ class ConsumersAuthor:
             )
             else fields
         )
-        self.script.steps.append(Send(name, key, version, named, None if links == 1 else f"{name}{links}"))
+        self.script.steps.append(request(name, key, version, named, name if links == 1 else f"{name}/{links}"))
         self.links[name] += key in (api_keys.JOIN_GROUP, api_keys.SYNC_GROUP)
 
     # -- the consumer protocol
@@ -65,20 +65,20 @@ class ConsumersAuthor:
             "subscribed_topic_names": self._names(), "topic_partitions": [], "instance_id": INSTANCE.get(name),
         }  # fmt: skip
         if rng.random() < 0.15:
-            fields |= {"subscribed_topic_regex": {"topic": rng.randint(1, 3)}, "subscribed_topic_names": rng.choice((None, []))}
+            fields |= {"subscribed_topic_regex": topic(rng.randint(1, 3)), "subscribed_topic_names": rng.choice((None, []))}
         if rng.random() < 0.1:
             fields["server_assignor"] = rng.choice(("range", "uniform", "nope"))
         self.send(name, 68, 1, fields)
         if fields.get("subscribed_topic_regex"):
-            self.script.steps.append(Pause(RESOLVES_MS))
+            self.script.steps.append(pause(RESOLVES_MS))
         self.joined.add(name)
         self.classic.discard(name)
 
     def beat(self, name: str) -> None:
         """Where it is, mostly; what it owns, or nothing about it."""
         rng = self.rng
-        owned: Any = rng.choice((None, None, {"$": f"{name}.assigned"}, {"$": f"{name}.assigned"}, []))
-        epoch: Any = {"$": f"{name}.epoch"} if rng.random() < 0.93 else rng.choice(({"$": f"{name}.epoch", "+": -1}, *EPOCHS))
+        owned: Any = rng.choice((None, None, told(name, "assigned"), told(name, "assigned"), []))
+        epoch: Any = told(name, "epoch") if rng.random() < 0.93 else rng.choice((told(name, "epoch", -1), *EPOCHS))
         fields: Fields = {"member_id": name, "member_epoch": epoch, "instance_id": INSTANCE.get(name), "topic_partitions": owned}
         if rng.random() < 0.15:
             fields |= {"rebalance_timeout_ms": 300_000, "subscribed_topic_names": self._names()}
@@ -86,8 +86,8 @@ class ConsumersAuthor:
             fields["instance_id"] = rng.choice((None, "i1", "i9", ""))
         self.send(name, 68, 1, fields)
 
-    def _names(self) -> list[Fields]:
-        return [{"topic": number} for number in self.rng.choice(SUBSCRIPTIONS)]
+    def _names(self) -> list[Expr]:
+        return [topic(number) for number in self.rng.choice(SUBSCRIPTIONS)]
 
     def leave(self, name: str) -> None:
         """For good, or for a while."""
@@ -97,8 +97,8 @@ class ConsumersAuthor:
 
     def resubscribe(self, name: str) -> None:
         """Other names."""
-        owned: Any = self.rng.choice((None, {"$": f"{name}.assigned"}))
-        fields = {"member_id": name, "member_epoch": {"$": f"{name}.epoch"}, "subscribed_topic_names": self._names()}
+        owned: Any = self.rng.choice((None, told(name, "assigned")))
+        fields = {"member_id": name, "member_epoch": told(name, "epoch"), "subscribed_topic_names": self._names()}
         self.send(name, 68, 1, {**fields, "instance_id": INSTANCE.get(name), "topic_partitions": owned})
 
     # -- the classic protocol
@@ -106,10 +106,10 @@ class ConsumersAuthor:
     def classic_join(self, name: str) -> None:
         """An eager member by that id; a static one by its instance alone."""
         rng = self.rng
-        metadata = binary(subscription(*(SHARED[number] for number in rng.choice(((0,), (1,), (0, 1))))))
+        metadata = subscription(*(SHARED[number] for number in rng.choice(((0,), (1,), (0, 1)))))
         instance = INSTANCE.get(name)
         lists = [{"name": each, "metadata": metadata} for each in rng.choice((["range"], ["range"], ["range", "sticky"], ["sticky"]))]
-        member_id: Any = name if instance is None else rng.choice(("", {"$": f"{name}.member_id"}))
+        member_id: Any = name if instance is None else rng.choice(("", told(name, "member_id")))
         fields: Fields = {
             "member_id": member_id, "session_timeout_ms": 300_000, "rebalance_timeout_ms": 300_000,
             "protocol_type": "consumer", "protocols": lists,
@@ -128,14 +128,14 @@ class ConsumersAuthor:
         self.send(name, 12, 4, self._at_generation(name))
 
     def _at_generation(self, name: str) -> Fields:
-        member = {field: {"$": f"{name}.{known}"} for field, known in (("generation_id", "generation"), ("member_id", "member_id"))}
+        member = {field: told(name, known) for field, known in (("generation_id", "generation"), ("member_id", "member_id"))}
         return {**member, "group_instance_id": INSTANCE.get(name)}
 
     def classic_leave(self, name: str) -> None:
         """By any name, for itself or another."""
         who = self.rng.choice((name, self.rng.choice(NAMES)))
         instance = INSTANCE.get(who) if self.rng.random() < 0.8 else None
-        entry: Fields = {"member_id": {"$": f"{who}.member_id"}, "group_instance_id": instance}
+        entry: Fields = {"member_id": told(who, "member_id"), "group_instance_id": instance}
         self.send(name, 13, 5, {"members": [entry]})
 
     # -- offsets and administration
@@ -143,17 +143,17 @@ class ConsumersAuthor:
     def commit(self, name: str) -> None:
         """At its epoch, or not."""
         rng, own = self.rng, "generation" if name in self.classic else "epoch"
-        epoch: Any = {"$": f"{name}.{own}"} if rng.random() < 0.75 else rng.choice(({"$": f"{name}.{own}", "+": -1}, -1, 0, 9))
-        member_id: Any = {"$": f"{name}.member_id"} if rng.random() < 0.9 else rng.choice(("", "ghost"))
+        epoch: Any = told(name, own) if rng.random() < 0.75 else rng.choice((told(name, own, -1), -1, 0, 9))
+        member_id: Any = told(name, "member_id") if rng.random() < 0.9 else rng.choice(("", "ghost"))
         fields = {"generation_id_or_member_epoch": epoch, "member_id": member_id, "topics": commit_topics(rng)}
         self.send(name, 8, rng.choice((7, 9, 9, 9)), fields)
 
     def fetch(self, name: str) -> None:
         """As a member, or as anybody."""
         rng = self.rng
-        member = {"member_id": {"$": f"{name}.member_id"}, "member_epoch": {"$": f"{name}.epoch"}}
+        member = {"member_id": told(name, "member_id"), "member_epoch": told(name, "epoch")}
         who: Fields = rng.choice(({}, member, {"member_epoch": 2}))
-        groups = [{"group_id": {"group": 1}, "topics": fetch_topics(rng, False), **who}]
+        groups = [{"group_id": group(1), "topics": fetch_topics(rng, False), **who}]
         self.send(name, 9, 9, {"groups": groups})
 
     def look(self, name: str) -> None:
@@ -161,15 +161,15 @@ class ConsumersAuthor:
         rng = self.rng
         key = rng.choice((69, 69, 69, 15, 16))
         if key == api_keys.CONSUMER_GROUP_DESCRIBE:
-            self.send(name, 69, rng.choice((0, 1)), {"group_ids": [{"group": number} for number in rng.choice(([1], [1], [1], [9]))]})
+            self.send(name, 69, rng.choice((0, 1)), {"group_ids": [group(number) for number in rng.choice(([1], [1], [1], [9]))]})
         elif key == api_keys.DESCRIBE_GROUPS:
-            self.send(name, 15, rng.choice((5, 6)), {"groups": [{"group": 1}]})
+            self.send(name, 15, rng.choice((5, 6)), {"groups": [group(1)]})
         else:
             self.send(name, 16, 5, {"states_filter": [], "types_filter": rng.choice(([], ["consumer"], ["classic"]))})
 
     def delete(self, name: str) -> None:
         """DeleteGroups."""
-        self.send(name, 42, 2, {"groups_names": [{"group": 1}]})
+        self.send(name, 42, 2, {"groups_names": [group(1)]})
 
     # -- who does what
 
@@ -201,5 +201,5 @@ def generate(seed: int, release: str) -> Script:
     author = ConsumersAuthor(script, rng)
     for _ in range(rng.randint(10, 30)):
         author.step()
-    author.send("A", 69, 1, {"group_ids": [{"group": 1}]})
+    author.send("A", 69, 1, {"group_ids": [group(1)]})
     return script

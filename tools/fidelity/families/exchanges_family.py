@@ -7,25 +7,38 @@ script cannot say (bytes, commands of the core, settings of its own, minutes of 
 from __future__ import annotations
 
 import math
-from base64 import b64decode
 from collections import deque
-from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
 from groupmock.rig.ask import Ask
-from groupmock_clients.probe.language.exchange import BASE_SETTINGS, Exchange, Variant
+from groupmock_clients.probe.language.exchange import BASE_SETTINGS, Exchange, Send, Step, Variant
 from groupmock_clients.probe.language.exchange_suite import load_suite
+from groupmock_clients.probe.language.matching import ABSENT
+from groupmock_clients.probe.language.messages import as_values
+from groupmock_clients.probe.language.syntax import Expr, Literal
 from groupmock_clients.probe.stages.core_stage import CoreStage
 from groupmock_clients.probe.verdicts.outcome import KEPT
 from groupmock_clients.probe.verdicts.runner import play
-from groupmock_codec import APIS
 from groupmock_codec.api_keys import API_VERSIONS, FETCH, FIND_COORDINATOR, INIT_PRODUCER_ID, JOIN_GROUP
 from groupmock_codec.declare import Message
 
-from ..script.message_json import NULL_NOT_ALLOWED, as_json
-from ..script.script import Drop, Json, Pause, Script, Send, Step, TopicNeed
-from ..script.settings_classes import CLASSES
+from ..generated.script import (
+    Json,
+    Script,
+    TopicNeed,
+    act,
+    given,
+    group,
+    key_of,
+    pause,
+    request,
+    told,
+    topic,
+    topic_id,
+)
+from ..generated.settings_classes import CLASSES
 
 RECORDS: Final = "D-"
 """How the rows about topics and records begin: their topics are their own."""
@@ -68,12 +81,7 @@ def _class_of(exchange: Exchange) -> str | None:
 def _script(variant: Variant, release: str, settings: str, seed: int) -> Script | None:
     exchange = variant.exchange
     stage = ScriptRecorder(release, exchange.wanted_settings)
-    if (
-        play(variant, stage).verdict != KEPT
-        or stage.now_ms() > LONGEST_MS
-        or _has_null(stage.steps)
-        or any(map(_of_the_broker, stage.steps))
-    ):
+    if play(variant, stage).verdict != KEPT or stage.now_ms() > LONGEST_MS or any(map(_of_the_broker, stage.steps)):
         return None
     about_records = any(row.startswith(RECORDS) for row in exchange.rows)
     configs = {"retention.ms": "-1"} if about_records else {}
@@ -88,16 +96,7 @@ def _of_the_broker(step: Step) -> bool:
     """Is the answer a matter of the broker as a whole: which APIs it serves, whether its transactions' topic is there yet?"""
     if not isinstance(step, Send):
         return False
-    return step.key == API_VERSIONS or (step.key == FIND_COORDINATOR and step.fields.get("key_type") == 1)
-
-
-def _has_null(value: Any) -> bool:
-    """Is there a null that its version cannot carry?"""
-    if isinstance(value, Send):
-        return _has_null(value.fields)
-    if isinstance(value, dict):
-        return value == NULL_NOT_ALLOWED or any(map(_has_null, value.values()))
-    return isinstance(value, list) and any(map(_has_null, value))
+    return key_of(step) == API_VERSIONS or (key_of(step) == FIND_COORDINATOR and given(step, "key_type") == Literal(1))
 
 
 class ScriptRecorder(CoreStage):
@@ -109,7 +108,7 @@ class ScriptRecorder(CoreStage):
         self._group = super().group()
         self._passed_ms = 0.0
         self._under_way: dict[int, deque[int]] = {}
-        self._told: dict[tuple[str, Json], str] = {}
+        self._told: dict[tuple[str, Json], tuple[int, str]] = {}
 
     def group(self) -> str:
         """The one group of the script."""
@@ -118,16 +117,15 @@ class ScriptRecorder(CoreStage):
     def send(self, member: str, key: int, version: int, client_id: str | None, message: Message) -> None:
         """Send, and write it down."""
         self._write_pause()
-        fields = as_json(APIS[key].request.message, version)(message)
         self._under_way.setdefault(self.rig.connection(member).number, deque()).append(len(self.steps))
-        self.steps.append(Send(member, key, version, self._symbolic("", fields), client_id=client_id))
+        self.steps.append(request(member, key, version, self._symbolic("", as_values(message, version)), client_id=client_id))
         super().send(member, key, version, client_id, message)
 
     def hang_up(self, member: str, how: str) -> None:
         """Hang up, and write it down."""
         super().hang_up(member, how)
         self._write_pause()
-        self.steps.append(Drop(member, "rst" if how == "resets" else "fin"))
+        self.steps.append(act(member, how))
 
     def close(self) -> None:
         """What was waited for at the end is waited for."""
@@ -136,7 +134,7 @@ class ScriptRecorder(CoreStage):
     def _write_pause(self) -> None:
         passed = math.ceil(self.now_ms() - self._passed_ms)
         if passed > 0:
-            self.steps.append(Pause(passed))
+            self.steps.append(pause(passed))
             self._passed_ms = self.now_ms()
 
     # -- what only a run can know
@@ -145,9 +143,9 @@ class ScriptRecorder(CoreStage):
         """What it tells can be named by later steps."""
         index, key, message = self._under_way[ask.request.connection].popleft(), ask.request.key, ask.answer
         if key == JOIN_GROUP and (member_id := getattr(message, "member_id", "")):
-            self._told.setdefault(("", member_id), f"#{index}.member_id")
+            self._told.setdefault(("", member_id), (index, "member_id"))
         if (name := NUMBERS.get(key)) is not None and (number := getattr(message, name)) > 0:
-            self._told.setdefault((name, number), f"#{index}.{name}")
+            self._told.setdefault((name, number), (index, name))
         super().answered(ask)
 
     def ended(self, ask: Ask) -> None:
@@ -159,25 +157,23 @@ class ScriptRecorder(CoreStage):
         if isinstance(value, list):
             return [self._symbolic(name, each) for each in value]
         if isinstance(value, dict):
-            return self._binary(value) if "bytes" in value else dict(self._members(value))
-        if isinstance(value, str):
-            return self._named(value)
-        path = self._told.get((name, value))
-        return value if path is None or isinstance(value, bool) else {"$": path}
+            return {each: self._symbolic(each, inner) for each, inner in value.items() if each != ABSENT}
+        if isinstance(value, bytes):
+            return self._topic_id(value)
+        if isinstance(value, str) and value == self._group:
+            return group(1)
+        if isinstance(value, str) and value in self.topic_ids:
+            return topic(list(self.topic_ids).index(value) + 1)
+        found = self._told.get(("" if isinstance(value, str) else name, value))
+        return value if found is None or isinstance(value, bool) else self._named(*found)
 
-    def _members(self, value: dict[str, Json]) -> Iterator[tuple[str, Json]]:
-        for name, inner in value.items():
-            yield name, self._symbolic(name, inner)
+    def _named(self, index: int, field: str) -> Expr:
+        """What the answer to that step told, which has a name from now on."""
+        step = self.steps[index]
+        assert isinstance(step, Send)
+        self.steps[index] = replace(step, bound=f"a{index}")
+        return told(f"a{index}", field)
 
-    def _named(self, text: str) -> Json:
-        if text == self._group:
-            return {"group": 1}
-        if text in self.topic_ids:
-            return {"topic": list(self.topic_ids).index(text) + 1}
-        path = self._told.get(("", text))
-        return text if path is None else {"$": path}
-
-    def _binary(self, value: dict[str, Json]) -> Json:
+    def _topic_id(self, value: bytes) -> Json:
         ids = list(self.topic_ids.values())
-        data = b64decode(value["bytes"])
-        return {"topic_id": ids.index(data) + 1} if data in ids else value
+        return topic_id(ids.index(value) + 1) if value in ids else value

@@ -9,11 +9,12 @@ from typing import Any, Final
 
 from groupmock.core.groups.classic.states import COMPLETING, EMPTY, PREPARING
 from groupmock.core.groups.classic.type import ClassicGroup
+from groupmock_clients.probe.language.exchange import Act, Pause, Send
 from groupmock_codec import api_keys, error_codes
 
-from ..play.core_player import STEP_MS, CorePlayer
-from ..script.script import Drop, Pause, Script, Send
-from ..script.transcript import PARKED, imagined
+from ..generated.script import Script, act, group, link_of, ms_of, pause, request, told, written
+from ..generated.transcript import PARKED, imagined
+from ..guided.core_player import STEP_MS, CorePlayer
 from .group_requests import LISTS, Fields, commit_topics, delete_topics, fetch_topics, spoil
 
 SPOILT: Final = 0.09
@@ -47,7 +48,7 @@ class Client:
     @property
     def link(self) -> str:
         """The connection that it uses now."""
-        return self.name if self.links == 1 else f"{self.name}{self.links}"
+        return self.name if self.links == 1 else f"{self.name}/{self.links}"
 
 
 _Action = Callable[["GroupAuthor", Client], None]
@@ -72,14 +73,13 @@ class GroupAuthor:
 
     def member_id(self, client: Client) -> str:
         """The id that it was given last."""
-        found: str = self.player.references.of(client.name)["member_id"]
-        return found
+        return self.player.memory.of(client.name).member_id
 
     def waits(self, client: Client) -> bool:
         """Has the connection that it uses a request that is not answered?"""
         events, link = self.player.events, client.link
         return any(
-            isinstance(step, Send) and step.link == link and event.status == PARKED
+            isinstance(step, Send) and link_of(step) == link and event.status == PARKED
             for step, event in zip(self.script.steps, events, strict=True)
         )
 
@@ -94,8 +94,7 @@ class GroupAuthor:
         """One request; wrong now and then."""
         if self.rng.random() < SPOILT:
             fields = spoil(self.rng, key, fields, self.static)
-        connection = None if client.links == 1 else client.link
-        self._write(Send(client.name, key, version, fields, connection, client.client_id))
+        self._write(request(client.name, key, version, fields, client.link, client.client_id))
         event = self.player.events[-1]
         if key == api_keys.JOIN_GROUP and event.answer is not None:
             self._joined(client, event.answer["error_code"])
@@ -106,8 +105,8 @@ class GroupAuthor:
         elif error in (error_codes.UNKNOWN_MEMBER_ID, error_codes.GROUP_MAX_SIZE_REACHED) and self.rng.random() < 0.8:
             client.fresh = True
 
-    def _write(self, step: Send | Drop | Pause) -> None:
-        self.now += step.ms if isinstance(step, Pause) else STEP_MS
+    def _write(self, step: Send | Act | Pause) -> None:
+        self.now += ms_of(step) if isinstance(step, Pause) else STEP_MS
         self.script.steps.append(step)
         self.player.play(step, self.now)
         for client in self.clients:
@@ -160,7 +159,7 @@ class GroupAuthor:
         deadline = self.player.deadline_ms()
         if deadline is None or deadline - self.now > HIGHEST_PAUSE_MS:
             return False
-        self._write(Pause(max(int(deadline - self.now) + self.rng.choice((20, 100)), 1)))
+        self._write(pause(max(int(deadline - self.now) + self.rng.choice((20, 100)), 1)))
         return True
 
     # -- what clients do
@@ -189,14 +188,14 @@ class GroupAuthor:
         self.rng.choice(self._OFFICE)(self, self.rng.choice(free))
 
     def _id(self, client: Client) -> Any:
-        return "" if client.fresh else {"$": f"{client.name}.member_id"}
+        return "" if client.fresh else told(client.name, "member_id")
 
     def join(self, client: Client) -> None:
         """JoinGroup as a client of the library would send it."""
         static = client.instance is not None
         version = self.version(11, 5 if static else 0)
         fields: Fields = {
-            "group_id": {"group": client.group},
+            "group_id": group(client.group),
             "session_timeout_ms": client.session_ms,
             "rebalance_timeout_ms": client.rebalance_ms,
             "member_id": self._id(client),
@@ -214,20 +213,19 @@ class GroupAuthor:
         named = [one.name for one in self.clients if one.group == client.group and self.rng.random() < 0.9]
         fields = {
             **self._membership(client, "generation_id"),
-            "protocol_type": {"$": f"{client.name}.protocol_type"} if self.rng.random() < 0.1 else "consumer",
-            "protocol_name": {"$": f"{client.name}.protocol_name"},
-            "assignments": {"assign": named},
+            "protocol_type": told(client.name, "joined_type") if self.rng.random() < 0.1 else "consumer",
+            "protocol_name": told(client.name, "protocol_name"),
+            "assignments": written("led", client.name, *named),
         }
-        if fields["protocol_name"] and self.player.references.of(client.name)["protocol_name"] is None:
+        if self.player.memory.of(client.name).protocol_name is None:
             fields["protocol_name"] = "range"
         self.send(client, 14, version, fields)
 
     def _membership(self, client: Client, generation: str) -> Fields:
-        told = {"$": f"{client.name}.generation"}
         return {
-            "group_id": {"group": client.group},
-            generation: told if self.rng.random() < 0.97 else {**told, "+": self.rng.choice((-1, 1))},
-            "member_id": {"$": f"{client.name}.member_id"},
+            "group_id": group(client.group),
+            generation: told(client.name, "generation", 0 if self.rng.random() < 0.97 else self.rng.choice((-1, 1))),
+            "member_id": told(client.name, "member_id"),
             "group_instance_id": client.instance,
         }
 
@@ -244,14 +242,12 @@ class GroupAuthor:
         if rng.random() < 0.05:
             entries.append({"member_id": "ghost"})
         rng.shuffle(entries)
-        self.send(
-            client, 13, version, {"group_id": {"group": client.group}, "member_id": {"$": f"{client.name}.member_id"}, "members": entries}
-        )
+        self.send(client, 13, version, {"group_id": group(client.group), "member_id": told(client.name, "member_id"), "members": entries})
         client.fresh = client.fresh or rng.random() < 0.7
 
     def _entry(self, client: Client) -> Fields:
         by_instance = client.instance is not None and self.rng.random() < 0.5
-        entry: Fields = {"member_id": "" if by_instance else {"$": f"{client.name}.member_id"}}
+        entry: Fields = {"member_id": "" if by_instance else told(client.name, "member_id")}
         if client.instance is not None and (by_instance or self.rng.random() < 0.7):
             entry["group_instance_id"] = client.instance
         if self.rng.random() < 0.2:
@@ -270,7 +266,7 @@ class GroupAuthor:
         """OffsetCommit of a consumer without a group."""
         version = self.version(8)
         fields: Fields = {
-            "group_id": {"group": client.group},
+            "group_id": group(client.group),
             "generation_id_or_member_epoch": -1,
             "member_id": "",
             "topics": commit_topics(self.rng),
@@ -280,12 +276,12 @@ class GroupAuthor:
     def fetch(self, client: Client) -> None:
         """OffsetFetch of one group, from v8 of several."""
         rng, version = self.rng, self.version(9)
-        fields: Fields = {"group_id": {"group": client.group}, "topics": fetch_topics(rng, False), "require_stable": rng.random() < 0.2}
+        fields: Fields = {"group_id": group(client.group), "topics": fetch_topics(rng, False), "require_stable": rng.random() < 0.2}
         if version < 2 and fields["topics"] is None:
             fields["topics"] = []
         if version >= 8:
             numbers = rng.choice(([client.group], [client.group], [1, 2], [9, client.group], []))
-            groups: list[Fields] = [{"group_id": {"group": number}, "topics": fetch_topics(rng, True)} for number in numbers]
+            groups: list[Fields] = [{"group_id": group(number), "topics": fetch_topics(rng, True)} for number in numbers]
             if version >= 9 and rng.random() < 0.3:
                 groups = [{**one, "member_id": self._id(client), "member_epoch": rng.choice((-1, 0, 1))} for one in groups]
             fields = {"groups": groups, "require_stable": fields["require_stable"]}
@@ -294,7 +290,7 @@ class GroupAuthor:
     def describe(self, client: Client) -> None:
         """DescribeGroups."""
         rng = self.rng
-        groups = [{"group": number} for number in rng.choice(([client.group], [client.group], [1, 2], [2, 9, 1]))]
+        groups = [group(number) for number in rng.choice(([client.group], [client.group], [1, 2], [2, 9, 1]))]
         self.send(client, 15, self.version(15), {"groups": groups, "include_authorized_operations": rng.random() < 0.3})
 
     def list_groups(self, client: Client) -> None:
@@ -304,16 +300,16 @@ class GroupAuthor:
 
     def find(self, client: Client) -> None:
         """FindCoordinator."""
-        key = {"group": client.group}
+        key = group(client.group)
         self.send(client, 10, self.version(10), {"key": key, "key_type": 0, "coordinator_keys": self.rng.choice(([key], [key, "x"], []))})
 
     def delete_offsets(self, client: Client) -> None:
         """OffsetDelete."""
-        self.send(client, 47, self.version(47), {"group_id": {"group": client.group}, "topics": delete_topics(self.rng)})
+        self.send(client, 47, self.version(47), {"group_id": group(client.group), "topics": delete_topics(self.rng)})
 
     def delete_group(self, client: Client) -> None:
         """DeleteGroups."""
-        names = [{"group": number} for number in self.rng.choice(([client.group], [client.group], [1, 2], [9, 1]))]
+        names = [group(number) for number in self.rng.choice(([client.group], [client.group], [1, 2], [9, 1]))]
         self.send(client, 42, self.version(42), {"groups_names": names})
 
     # -- what happens to clients
@@ -328,7 +324,7 @@ class GroupAuthor:
     def crash(self, client: Client) -> None:
         """The process dies; the next one knows nothing."""
         if self.rng.random() < 0.7:
-            self._write(Drop(client.name, self.rng.choice(("fin", "rst")), None if client.links == 1 else client.link))
+            self._write(act(client.link, self.rng.choice(("drops", "resets"))))
         client.fresh, client.links = True, client.links + 1
 
     def drop_mid_wait(self, client: Client) -> None:
@@ -336,7 +332,7 @@ class GroupAuthor:
         waiting = [one for one in self.clients if self.waits(one)]
         if waiting:
             one = self.rng.choice(waiting)
-            self._write(Drop(one.name, self.rng.choice(("fin", "rst")), None if one.links == 1 else one.link))
+            self._write(act(one.link, self.rng.choice(("drops", "resets"))))
             one.links += 1
             one.fresh = one.fresh or self.rng.random() < 0.4
         else:
@@ -362,7 +358,7 @@ class GroupAuthor:
         """A while goes by."""
         if self.rng.random() < 0.7 and self.wait():
             return
-        self._write(Pause(self.rng.choice((20, 120, 300, 700))))
+        self._write(pause(self.rng.choice((20, 120, 300, 700))))
 
     _WEIGHTED: Final[tuple[tuple[_Action, int], ...]] = (
         (join, 12), (sync, 9), (heartbeat, 7), (leave, 6), (commit, 8), (commit_alone, 2), (fetch, 5), (describe, 4), (list_groups, 2),

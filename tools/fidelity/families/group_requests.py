@@ -7,12 +7,12 @@ from typing import Any, Final
 
 from groupmock_codec import api_keys
 
-from ..script.message_json import binary
+from ..generated.script import group, topic, topic_id
 
 Fields = dict[str, Any]
 
 TOPICS: Final = 3
-"""How many topics the family's scripts share: `{"topic": 1}` to `{"topic": 3}`; 4 does not exist."""
+"""How many topics the family's scripts share: `topic(1)` to `topic(3)`; 4 does not exist."""
 PARTITIONS: Final = (4, 6, 2)
 
 
@@ -24,7 +24,7 @@ def subscription(*topics: str, user_data: bytes = b"", version: int = 0) -> byte
 
 
 def _protocol(name: str, metadata: bytes) -> Fields:
-    return {"name": name, "metadata": binary(metadata)}
+    return {"name": name, "metadata": metadata}
 
 
 _SHARED: Final = tuple(f"shared-{number + 1}-{count}" for number, count in enumerate(PARTITIONS))
@@ -54,16 +54,16 @@ INSTANCES: Final = (None, "i1", "i2", "i9", "", "-")
 
 SPOILS: Final[dict[int, dict[str, tuple[Any, ...]]]] = {
     8: {
-        "group_id": ({"group": 9},),
+        "group_id": (group(9),),
         "generation_id_or_member_epoch": GENERATIONS,
         "member_id": STALE_IDS,
         "group_instance_id": INSTANCES,
         "topics": ([],),
     },
-    9: {"group_id": ({"group": 9},), "require_stable": (True,)},
+    9: {"group_id": (group(9),), "require_stable": (True,)},
     10: {"key": ("", "a:b", "x" * 300), "key_type": (0, 1, 2, 3, -1, 127)},
     11: {
-        "group_id": ("", {"group": 9}),
+        "group_id": ("", group(9)),
         "member_id": STALE_IDS,
         "group_instance_id": INSTANCES,
         "session_timeout_ms": (0, 50, 99, 100, 1_800_001, -1, 2**31 - 1),
@@ -72,20 +72,20 @@ SPOILS: Final[dict[int, dict[str, tuple[Any, ...]]]] = {
         "protocols": ODD_LISTS,
         "reason": (None, "", "x" * 300),
     },
-    12: {"group_id": ("", {"group": 9}), "generation_id": GENERATIONS, "member_id": STALE_IDS, "group_instance_id": INSTANCES},
-    13: {"group_id": ("", {"group": 9}), "member_id": STALE_IDS, "members": ([],)},
+    12: {"group_id": ("", group(9)), "generation_id": GENERATIONS, "member_id": STALE_IDS, "group_instance_id": INSTANCES},
+    13: {"group_id": ("", group(9)), "member_id": STALE_IDS, "members": ([],)},
     14: {
-        "group_id": ("", {"group": 9}),
+        "group_id": ("", group(9)),
         "generation_id": GENERATIONS,
         "member_id": STALE_IDS,
         "group_instance_id": INSTANCES,
         "protocol_type": (None, "", "connect"),
         "protocol_name": (None, "", "sticky", "nope"),
     },
-    15: {"groups": ([], [{"group": 1}, {"group": 1}], [{"group": 9}]), "include_authorized_operations": (True,)},
+    15: {"groups": ([], [group(1), group(1)], [group(9)]), "include_authorized_operations": (True,)},
     16: {"states_filter": (["nope"], ["stable", " Empty "]), "types_filter": (["classic"], ["CLASSIC", "x"], ["consumer"], [""])},
-    42: {"groups_names": ([], [{"group": 9}], [{"group": 1}, {"group": 1}])},
-    47: {"group_id": ("", {"group": 9}), "topics": ([],)},
+    42: {"groups_names": ([], [group(9)], [group(1), group(1)])},
+    47: {"group_id": ("", group(9)), "topics": ([],)},
 }
 """API key -> field -> wrong, stale, odd or rare values.
 
@@ -129,7 +129,7 @@ def commit_topics(rng: Random) -> list[Fields]:
     topics = []
     for number in topic_numbers(rng):
         lines = [_commit(rng, index) for index in partition_numbers(rng)]
-        topics.append({"name": {"topic": number}, "topic_id": {"topic_id": number}, "partitions": lines})
+        topics.append({"name": topic(number), "topic_id": topic_id(number), "partitions": lines})
     return topics
 
 
@@ -148,14 +148,14 @@ def fetch_topics(rng: Random, by_id: bool) -> list[Fields] | None:
         return None
     topics = []
     for number in topic_numbers(rng):
-        topic: Fields = {"name": {"topic": number}, "partition_indexes": partition_numbers(rng)}
-        topics.append({**topic, "topic_id": {"topic_id": number}} if by_id else topic)
+        asked: Fields = {"name": topic(number), "partition_indexes": partition_numbers(rng)}
+        topics.append({**asked, "topic_id": topic_id(number)} if by_id else asked)
     return topics
 
 
 def delete_topics(rng: Random) -> list[Fields]:
     """OffsetDelete's topics."""
     return [
-        {"name": {"topic": number}, "partitions": [{"partition_index": index} for index in partition_numbers(rng)]}
+        {"name": topic(number), "partitions": [{"partition_index": index} for index in partition_numbers(rng)]}
         for number in topic_numbers(rng)
     ]

@@ -8,8 +8,8 @@ from __future__ import annotations
 from random import Random
 from typing import Final
 
-from ..script.script import Script, TopicNeed
-from ..script.settings_classes import CLASSES
+from ..generated.script import Script, TopicNeed
+from ..generated.settings_classes import CLASSES
 from .group_author import Client, GroupAuthor
 from .group_requests import PARTITIONS
 

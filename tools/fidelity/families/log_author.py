@@ -5,8 +5,8 @@ from __future__ import annotations
 from random import Random
 from typing import Final
 
-from ..script.script import Json, Script, Send
-from ..script.settings_classes import known
+from ..generated.script import Json, Script, request, topic, topic_id
+from ..generated.settings_classes import known
 
 OLDEST: Final = {0: 3, 1: 4}
 """Older versions carry older formats: Kafka converts, and pads, as it likes."""
@@ -28,7 +28,7 @@ class LogAuthor:
 
     def send(self, key: int, fields: dict[str, Json], version: int | None = None, client: str | None = None) -> None:
         """A request of one of the clients."""
-        self.script.steps.append(Send(client or self.rng.choice("AB"), key, self.version(key) if version is None else version, fields))
+        self.script.steps.append(request(client or self.rng.choice("AB"), key, self.version(key) if version is None else version, fields))
 
     def topic(self) -> int:
         """The number of a topic, now and then of one that is not there."""
@@ -42,4 +42,4 @@ class LogAuthor:
 
     def named(self, number: int, version: int, ids_since: int, name: str) -> dict[str, Json]:
         """A topic by name or, in newer versions, by id."""
-        return {"topic_id": {"topic_id": number}} if version >= ids_since else {name: {"topic": number}}
+        return {"topic_id": topic_id(number)} if version >= ids_since else {name: topic(number)}

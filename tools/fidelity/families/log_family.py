@@ -9,8 +9,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, Final
 
-from ..script.message_json import binary
-from ..script.script import Json, Pause, Reconnect, Script, Send, TopicNeed
+from ..generated.script import Json, Script, TopicNeed, act, pause, request, told, topic, topic_id
 from .log_author import LogAuthor
 from .log_batches import STAMP_MS, broken, good, idempotent
 
@@ -64,15 +63,14 @@ def _produce(author: LogAuthor, client: str | None = None) -> None:
 def _unanswered(author: LogAuthor, fields: dict[str, Json], version: int) -> None:
     """acks=0, on a connection of its own: a request behind it shows whether the broker closed that."""
     steps = author.script.steps
-    steps.append(Reconnect("Z"))
-    steps.append(Send("Z", 0, version, fields))
-    steps.append(Send("Z", 60 if 60 in author.versions else 3, 0, {}))
+    steps.append(act("Z", "reconnects"))
+    steps.append(request("Z", 0, version, fields))
+    steps.append(request("Z", 60 if 60 in author.versions else 3, 0))
 
 
-def _records(rng: Random, release: str) -> Json:
+def _records(rng: Random, release: str) -> bytes | None:
     kind = rng.choices((good, idempotent, None), (5, 5, 3))[0]
-    data = broken(rng, release) if kind is None else kind(rng)
-    return None if data is None else binary(data)
+    return broken(rng, release) if kind is None else kind(rng)
 
 
 def _init_producer_id(author: LogAuthor) -> None:
@@ -138,7 +136,7 @@ def _session(author: LogAuthor, client: str, version: int) -> dict[str, Json]:
         author.sessions[client] = 1
         return {"session_id": 0, "session_epoch": 0}
     epoch = rng.choice((expected, expected, expected, expected, expected + 1, 0, -1, 7))
-    fields: dict[str, Json] = {"session_id": {"$": f"{client}.session_id"}, "session_epoch": epoch}
+    fields: dict[str, Json] = {"session_id": told(client, "session_id"), "session_epoch": epoch}
     if rng.random() < 0.1:
         fields["session_id"] = rng.choice((0, 5, -7, 2**31 - 1))
     elif epoch == expected:
@@ -162,7 +160,7 @@ def _wait_for_records(author: LogAuthor) -> None:
         _produce(author, "A")
     if rng.random() < 0.5:
         _produce(author, "B")
-    author.script.steps.append(Pause(WAIT_MS))
+    author.script.steps.append(pause(WAIT_MS))
 
 
 # -- offsets -----------------------------------------------------------------------------------------------------------
@@ -172,7 +170,7 @@ def _list_offsets(author: LogAuthor) -> None:
     rng, version = author.rng, author.version(2)
     numbers = [author.topic() for _ in range(rng.choice((1, 1, 2)))]
     topics = [
-        {"name": {"topic": number}, "partitions": [_offset_asked(author, version) for _ in range(rng.choice((1, 1, 2, 3)))]}
+        {"name": topic(number), "partitions": [_offset_asked(author, version) for _ in range(rng.choice((1, 1, 2, 3)))]}
         for number in numbers
     ]
     author.send(2, {"replica_id": -1, "isolation_level": rng.choice((0, 0, 1)), "topics": topics}, version)
@@ -199,7 +197,7 @@ def _epochs(author: LogAuthor) -> None:
         if version >= 2:
             partition["current_leader_epoch"] = rng.choice((-1, -1, 0, 1))
         partitions.append(partition)
-    author.send(23, {"replica_id": -1, "topics": [{"topic": {"topic": author.topic()}, "partitions": partitions}]}, version)
+    author.send(23, {"replica_id": -1, "topics": [{"topic": topic(author.topic()), "partitions": partitions}]}, version)
 
 
 def _delete_records(author: LogAuthor) -> None:
@@ -207,7 +205,7 @@ def _delete_records(author: LogAuthor) -> None:
     numbers = list(dict.fromkeys(author.topic() for _ in range(rng.choice((1, 1, 2)))))
     topics = [
         {
-            "name": {"topic": number},
+            "name": topic(number),
             "partitions": [
                 {"partition_index": index, "offset": rng.choice((-2, -1, 0, 1, 2, 3, 50))}
                 for index in dict.fromkeys((author.partition(), author.partition()))
@@ -223,10 +221,10 @@ def _delete_records(author: LogAuthor) -> None:
 
 def _metadata(author: LogAuthor) -> None:
     rng, version = author.rng, author.version(3)
-    topics: Json = [{"name": {"topic": author.topic()}} for _ in range(rng.randint(1, 6))]
+    topics: Json = [{"name": topic(author.topic())} for _ in range(rng.randint(1, 6))]
     topics += [{"name": name} for name in rng.sample(("a b", "", "..", "x" * 250, "nope-1", "nope-2", "nope-3"), rng.randint(0, 2))]
     if version >= 12 and rng.random() < 0.3:
-        topics = [{"name": None, "topic_id": {"topic_id": author.topic()}} for _ in range(rng.randint(1, 2))]
+        topics = [{"name": None, "topic_id": topic_id(author.topic())} for _ in range(rng.randint(1, 2))]
     fields: dict[str, Json] = {"topics": topics, "allow_auto_topic_creation": False}
     if version >= 8:
         fields["include_topic_authorized_operations"] = rng.random() < 0.5
@@ -238,11 +236,11 @@ def _metadata(author: LogAuthor) -> None:
 def _describe_partitions(author: LogAuthor) -> None:
     rng = author.rng
     fields: dict[str, Json] = {
-        "topics": [{"name": {"topic": author.topic()}} for _ in range(rng.randint(1, 3))],
+        "topics": [{"name": topic(author.topic())} for _ in range(rng.randint(1, 3))],
         "response_partition_limit": rng.choice((2000, 1, 1, 0, -1)),
     }
     if rng.random() < 0.4:
-        fields["cursor"] = {"topic_name": {"topic": author.topic()}, "partition_index": rng.choice((0, 1, 9, -1))}
+        fields["cursor"] = {"topic_name": topic(author.topic()), "partition_index": rng.choice((0, 1, 9, -1))}
     author.send(75, fields)
 
 
@@ -253,7 +251,7 @@ def _create(author: LogAuthor) -> None:
     made = rng.random() < 0.15
     version = 7 if made else max(author.version(19), 1)  # 7 tells the id
     wanted: dict[str, Json] = {
-        "name": {"topic": number} if rng.random() < 0.8 else rng.choice(("a b", "", "..", "x" * 250)),
+        "name": topic(number) if rng.random() < 0.8 else rng.choice(("a b", "", "..", "x" * 250)),
         "num_partitions": rng.choice((-1, 0, 1, 2, 20_000)) if not made else 2,
         "replication_factor": rng.choice((-1, 0, 1, 3)) if not made else 1,
         "assignments": [],
@@ -266,7 +264,7 @@ def _create(author: LogAuthor) -> None:
     topics = [wanted] * rng.choice((1, 1, 1, 1, 2))
     author.send(19, {"topics": topics, "timeout_ms": rng.choice((5000, 5000, 5000, -1)), "validate_only": not made}, version)
     if made:
-        author.script.steps.append(Pause(SETTLING_MS))
+        author.script.steps.append(pause(SETTLING_MS))
 
 
 def _delete(author: LogAuthor) -> None:
@@ -276,29 +274,28 @@ def _delete(author: LogAuthor) -> None:
     number = rng.choice((gone, gone, gone, 1))
     if version >= 6:
         states: Json = [
-            rng.choice(({"name": {"topic": number}}, {"name": None, "topic_id": {"topic_id": number}}))
-            for _ in range(rng.choice((1, 1, 2)))
+            rng.choice(({"name": topic(number)}, {"name": None, "topic_id": topic_id(number)})) for _ in range(rng.choice((1, 1, 2)))
         ]
         if rng.random() < 0.1:
-            states.append(rng.choice(({"name": None}, {"name": {"topic": number}, "topic_id": {"topic_id": number}})))
+            states.append(rng.choice(({"name": None}, {"name": topic(number), "topic_id": topic_id(number)})))
         fields: dict[str, Json] = {"topics": states}
     else:
-        fields = {"topic_names": [{"topic": number} for _ in range(rng.choice((1, 1, 2)))]}
+        fields = {"topic_names": [topic(number) for _ in range(rng.choice((1, 1, 2)))]}
     author.send(20, {**fields, "timeout_ms": rng.choice((5000, 5000, -1))}, version)
-    author.script.steps.append(Pause(SETTLING_MS))
+    author.script.steps.append(pause(SETTLING_MS))
 
 
 def _grow(author: LogAuthor) -> None:
     rng = author.rng
     count = rng.choice((0, 1, 2, 3, 3, -1))
     really = rng.random() < 0.3
-    topics: list[dict[str, Json]] = [{"name": {"topic": author.topic()}, "count": count, "assignments": None}]
+    topics: list[dict[str, Json]] = [{"name": topic(author.topic()), "count": count, "assignments": None}]
     if rng.random() < 0.2:
         topics[0]["assignments"] = [{"broker_ids": rng.choice(([1], [9], [1, 1], []))} for _ in range(rng.randint(0, 2))]
     topics *= rng.choice((1, 1, 1, 2))
     author.send(37, {"topics": topics, "timeout_ms": rng.choice((5000, 5000, -1)), "validate_only": not really})
     if really:
-        author.script.steps.append(Pause(SETTLING_MS))
+        author.script.steps.append(pause(SETTLING_MS))
 
 
 # -- configs -----------------------------------------------------------------------------------------------------------
@@ -307,7 +304,7 @@ def _grow(author: LogAuthor) -> None:
 def _resource(author: LogAuthor) -> dict[str, Json]:
     rng = author.rng
     kind = rng.choice((2, 2, 2, 2, 2, 0, 3, 99))
-    return {"resource_type": kind, "resource_name": {"topic": author.topic()} if rng.random() < 0.9 else rng.choice(("a b", "", ".."))}
+    return {"resource_type": kind, "resource_name": topic(author.topic()) if rng.random() < 0.9 else rng.choice(("a b", "", ".."))}
 
 
 def _describe_configs(author: LogAuthor) -> None:
@@ -332,7 +329,7 @@ def _alter(author: LogAuthor) -> None:
     configs = [{"name": name, "value": _value(rng, name)} for name in rng.sample(CONFIGS, count)]
     configs.append({"name": "retention.ms", "value": "-1"})
     author.send(33, {"resources": [{**_resource(author), "configs": configs}], "validate_only": rng.random() < 0.5})
-    author.script.steps.append(Pause(SETTLING_MS))
+    author.script.steps.append(pause(SETTLING_MS))
 
 
 def _alter_some(author: LogAuthor) -> None:
@@ -341,7 +338,7 @@ def _alter_some(author: LogAuthor) -> None:
     configs = [{"name": name, "config_operation": rng.choice((0, 0, 1, 2, 3, 9)), "value": _value(rng, name)} for name in names]
     resources = [{**_resource(author), "configs": configs}] * rng.choice((1, 1, 1, 2))
     author.send(44, {"resources": resources, "validate_only": rng.random() < 0.5})
-    author.script.steps.append(Pause(SETTLING_MS))
+    author.script.steps.append(pause(SETTLING_MS))
 
 
 def _cluster(author: LogAuthor) -> None:

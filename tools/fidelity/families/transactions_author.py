@@ -9,11 +9,12 @@ from random import Random
 from typing import Final
 
 from groupmock.core.transactions.transactional_id import TransactionalId
+from groupmock_clients.probe.language.exchange import Pause, Send
 from groupmock_codec.records import next_sequence
 
-from ..play.core_player import STEP_MS, CorePlayer
-from ..script.script import Json, Pause, Script, Send
-from ..script.transcript import PARKED, imagined
+from ..generated.script import Json, Script, client_of, ms_of, pause, request, told, transactional_id
+from ..generated.transcript import PARKED, imagined
+from ..guided.core_player import STEP_MS, CorePlayer
 
 Place = tuple[int, int]
 """A topic's number and a partition."""
@@ -46,7 +47,7 @@ class Producer:
     @property
     def id(self) -> Json:
         """Its transactional id, as a script names it."""
-        return None if self.number is None else {"id": self.number}
+        return None if self.number is None else transactional_id(self.number)
 
 
 class TransactionsAuthor:
@@ -88,7 +89,7 @@ class TransactionsAuthor:
     def waits(self, client: str) -> bool:
         """Has that client a request that is not answered?"""
         steps = zip(self.script.steps, self.player.events, strict=True)
-        return any(isinstance(step, Send) and step.client == client and event.status == PARKED for step, event in steps)
+        return any(isinstance(step, Send) and client_of(step) == client and event.status == PARKED for step, event in steps)
 
     def version(self, key: int, lowest: int = 0) -> int:
         """Any that the release has, from `lowest` on where there are such."""
@@ -106,14 +107,14 @@ class TransactionsAuthor:
 
     def send(self, client: str, key: int, version: int, fields: dict[str, Json]) -> dict[str, Json] | None:
         """One request, and the core's answer to it."""
-        return self._write(Send(client, key, version, fields))
+        return self._write(request(client, key, version, fields))
 
     def wait(self, ms: int) -> None:
         """Let time pass."""
-        self._write(Pause(ms))
+        self._write(pause(ms))
 
     def _write(self, step: Send | Pause) -> dict[str, Json] | None:
-        self.now += step.ms if isinstance(step, Pause) else STEP_MS
+        self.now += ms_of(step) if isinstance(step, Pause) else STEP_MS
         self.script.steps.append(step)
         event = self.player.play(step, self.now)
         for producer in self.producers:
@@ -122,9 +123,9 @@ class TransactionsAuthor:
 
     def _look(self, producer: Producer) -> None:
         """With another epoch its sequences begin again."""
-        told = self.player.references.of(producer.name)
-        holder = (told.get("producer_id", -1), told.get("producer_epoch", -1))
-        if holder != (producer.holder or (-1, -1)):
+        known = self.player.memory.of(producer.name)
+        holder = None if known.producer_id is None or known.producer_epoch is None else (known.producer_id, known.producer_epoch)
+        if holder != producer.holder:
             producer.holder = holder
             producer.sequences.clear()
             producer.last.clear()
@@ -136,17 +137,14 @@ class TransactionsAuthor:
 
     def holder(self, producer: Producer, spoilt: float = SPOILT) -> dict[str, Json]:
         """Producer id and epoch as it has them, now and then another's."""
-        found: dict[str, Json] = {
-            "producer_id": {"$": f"{producer.name}.producer_id"},
-            "producer_epoch": {"$": f"{producer.name}.producer_epoch"},
-        }
+        found: dict[str, Json] = {name: told(producer.name, name) for name in ("producer_id", "producer_epoch")}
         if self.rng.random() < spoilt:
             name, plus = self.rng.choice((("producer_id", FAR), ("producer_epoch", 1), ("producer_epoch", -1), ("producer_epoch", 3)))
-            found[name] = {**found[name], "+": plus}
+            found[name] = told(producer.name, name, plus)
         return found
 
     def named(self, producer: Producer) -> Json:
         """Its transactional id, now and then another one or none."""
         if self.rng.random() < SPOILT:
-            return self.rng.choice(({"id": NOBODY}, {"id": 1}, {"id": 2}, ""))
-        return producer.id if producer.number is not None else {"id": NOBODY}
+            return self.rng.choice((transactional_id(NOBODY), transactional_id(1), transactional_id(2), ""))
+        return producer.id if producer.number is not None else transactional_id(NOBODY)

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from ..script.script import IDS, Json, Script, TopicNeed
+from groupmock_clients.probe.language.syntax import Expr, Ref
+
+from ..generated.script import IDS, Json, Script, TopicNeed, group, told, topic, topic_id, transactional_id, written
 from .group_requests import LISTS
 from .log_family import KEPT, SETTLING_MS
 from .transactions_author import NOBODY, Place, Producer, TransactionsAuthor
@@ -100,7 +102,7 @@ def _add_partitions(author: TransactionsAuthor, producer: Producer) -> None:
         places.setdefault(number, []).append(index)
     if rng.random() < 0.06:
         places.setdefault(rng.choice((1, len(author.script.topics) + 1)), []).append(rng.choice((0, 7)))
-    topics = [{"name": {"topic": number}, "partitions": list(dict.fromkeys(indexes))} for number, indexes in places.items()]
+    topics = [{"name": topic(number), "partitions": list(dict.fromkeys(indexes))} for number, indexes in places.items()]
     who = {"transactional_id": author.named(producer), **author.holder(producer)}
     if version >= 4:
         fields: dict[str, Json] = {"transactions": [{**who, "verify_only": rng.random() < 0.3, "topics": topics}]}
@@ -115,7 +117,7 @@ def _add_offsets(author: TransactionsAuthor, producer: Producer) -> None:
 
 
 def _group(author: TransactionsAuthor) -> Json:
-    return {"group": author.rng.choice((1, 1, 1, 2))} if author.rng.random() < 0.97 else ""
+    return group(author.rng.choice((1, 1, 1, 2))) if author.rng.random() < 0.97 else ""
 
 
 def _end(author: TransactionsAuthor, producer: Producer) -> None:
@@ -127,7 +129,7 @@ def _end(author: TransactionsAuthor, producer: Producer) -> None:
     if rng.random() < 0.15:
         again = {**fields, **author.holder(producer, 0), "committed": committed if rng.random() < 0.8 else not committed}
         if version >= 5 and rng.random() < 0.8:
-            again["producer_epoch"] = {**again["producer_epoch"], "+": -1}
+            again["producer_epoch"] = told(producer.name, "producer_epoch", -1)
         author.send(producer.name, 26, version, again)
 
 
@@ -144,9 +146,11 @@ def _produce(author: TransactionsAuthor, producer: Producer) -> None:
         named = None
     topics: dict[int, list[Json]] = {}
     for (number, index), batch in batches.items():
-        topics.setdefault(number, []).append({"index": index, "records": batch})
-    name = "topic_id" if version >= 13 else "topic"
-    data = [{"topic_id" if version >= 13 else "name": {name: number}, "partition_data": rows} for number, rows in topics.items()]
+        topics.setdefault(number, []).append({"index": index, "records": batch.expr})
+    data = [
+        {**({"topic_id": topic_id(number)} if version >= 13 else {"name": topic(number)}), "partition_data": rows}
+        for number, rows in topics.items()
+    ]
     answer = author.send(
         producer.name, 0, version, {"acks": rng.choice((-1, -1, -1, 1)), "transactional_id": named, "timeout_ms": 1000, "topic_data": data}
     )
@@ -163,7 +167,16 @@ def _wanted(author: TransactionsAuthor, producer: Producer) -> Place:
     return place
 
 
-def _batch(author: TransactionsAuthor, producer: Producer, place: Place) -> Json:
+class Batch(NamedTuple):
+    """What a producer writes; `own`: as who it is, not spoilt."""
+
+    expr: Expr
+    sequence: int
+    records: list[str]
+    own: bool
+
+
+def _batch(author: TransactionsAuthor, producer: Producer, place: Place) -> Batch:
     rng, sequence = author.rng, producer.sequences.get(place, 0)
     records = [rng.choice("abcdef") for _ in range(rng.choice((1, 1, 2, 3)))]
     kind = rng.random()
@@ -173,19 +186,19 @@ def _batch(author: TransactionsAuthor, producer: Producer, place: Place) -> Json
         sequence += rng.choice((1, 2, 7))
     elif kind < 0.14:
         sequence = rng.choice((0, 2**31 - 1))
-    batch = {"records": records, **author.holder(producer), "sequence": sequence, "transactional": producer.number is not None}
-    if rng.random() < 0.04:
-        batch["transactional"] = not batch["transactional"]
-    return batch
+    holder = author.holder(producer)
+    transactional = (producer.number is not None) != (rng.random() < 0.04)
+    expr = written("transactional" if transactional else "sequenced", *holder.values(), sequence, *records)
+    return Batch(expr, sequence, records, not any(isinstance(each, Ref) and each.offset for each in holder.values()))
 
 
-def _note(author: TransactionsAuthor, producer: Producer, batches: dict[Place, Json], answer: dict[str, Json] | None) -> None:
+def _note(author: TransactionsAuthor, producer: Producer, batches: dict[Place, Batch], answer: dict[str, Json] | None) -> None:
     """What was taken is what the producer goes on from."""
     rows = [row for topic in (answer or {"responses": []})["responses"] for row in topic["partition_responses"]]
     if len(rows) == len(batches) and not any(row["error_code"] for row in rows):
         for place, batch in batches.items():
-            if "+" not in batch["producer_id"] and "+" not in batch["producer_epoch"]:
-                author.wrote(producer, place, batch["sequence"], batch["records"])
+            if batch.own:
+                author.wrote(producer, place, batch.sequence, batch.records)
 
 
 # -- offsets -----------------------------------------------------------------------------------------------------------
@@ -204,7 +217,7 @@ def _commit(author: TransactionsAuthor, producer: Producer) -> None:
         "topics": _offsets(author),
     }
     if rng.random() < 0.4:
-        fields |= {"generation_id": {"$": f"{MEMBER}.generation"}, "member_id": {"$": f"{MEMBER}.member_id"}}
+        fields |= {"generation_id": told(MEMBER, "generation"), "member_id": told(MEMBER, "member_id")}
     if rng.random() < 0.08:
         fields |= rng.choice(
             ({"generation_id": 7}, {"member_id": "ghost"}, {"generation_id": 0, "member_id": ""}, {"group_instance_id": "i"})
@@ -221,7 +234,7 @@ def _offsets(author: TransactionsAuthor) -> list[Json]:
             number, index = rng.choice(((number, 7), (len(author.script.topics) + 1, 0)))
         row = {"partition_index": index, "committed_offset": rng.randint(0, 20), "committed_metadata": rng.choice((None, "", "m"))}
         topics.setdefault(number, {})[index] = row
-    return [{"name": {"topic": number}, "partitions": list(rows.values())} for number, rows in topics.items()]
+    return [{"name": topic(number), "partitions": list(rows.values())} for number, rows in topics.items()]
 
 
 def _plain_commit(author: TransactionsAuthor) -> None:
@@ -239,37 +252,36 @@ def _fetch_offsets(author: TransactionsAuthor) -> None:
     """OffsetFetch, mostly of who wants to know what is stable."""
     rng, version = author.rng, min(author.version(9, 1), 9)
     names = [
-        {"name": {"topic": number}, "partition_indexes": list(range(need.partitions))}
-        for number, need in enumerate(author.script.topics, 1)
+        {"name": topic(number), "partition_indexes": list(range(need.partitions))} for number, need in enumerate(author.script.topics, 1)
     ]
     topics: Json = names if version < 2 or rng.random() < 0.6 else None
     stable = rng.random() < 0.7
     if version >= 8:
-        groups = [{"group_id": {"group": number}, "topics": topics} for number in rng.choice(((1,), (1, 2), (2,)))]
+        groups = [{"group_id": group(number), "topics": topics} for number in rng.choice(((1,), (1, 2), (2,)))]
         author.send(READER, 9, version, {"groups": groups, "require_stable": stable})
     else:
-        author.send(READER, 9, version, {"group_id": {"group": rng.choice((1, 1, 2))}, "topics": topics, "require_stable": stable})
+        author.send(READER, 9, version, {"group_id": group(rng.choice((1, 1, 2))), "topics": topics, "require_stable": stable})
 
 
 def _member(author: TransactionsAuthor) -> None:
     """A member of the first group comes, works, and leaves some day."""
     rng = author.rng
-    mine = author.player.references.of(MEMBER)
-    member = {"group_id": {"group": 1}, "generation_id": {"$": f"{MEMBER}.generation"}, "member_id": {"$": f"{MEMBER}.member_id"}}
+    mine = author.player.memory.of(MEMBER)
+    member = {"group_id": group(1), "generation_id": told(MEMBER, "generation"), "member_id": told(MEMBER, "member_id")}
     if author.waits(MEMBER):
         author.wait(JOIN_MS)
-    elif not mine["member_id"] or rng.random() < 0.15:
+    elif not mine.member_id or rng.random() < 0.15:
         fields: dict[str, Json] = {
-            "group_id": {"group": 1}, "session_timeout_ms": 300_000, "rebalance_timeout_ms": 300_000,
-            "member_id": {"$": f"{MEMBER}.member_id"}, "protocol_type": "consumer", "protocols": LISTS[0],
+            "group_id": group(1), "session_timeout_ms": 300_000, "rebalance_timeout_ms": 300_000,
+            "member_id": told(MEMBER, "member_id"), "protocol_type": "consumer", "protocols": LISTS[0],
         }  # fmt: skip
         author.send(MEMBER, 11, rng.choice((2, 3)), fields)
         if rng.random() < 0.8:
             author.wait(JOIN_MS)
     elif rng.random() < 0.75:
-        author.send(MEMBER, 14, rng.choice((1, 2)), {**member, "assignments": {"assign": [MEMBER]}})
+        author.send(MEMBER, 14, rng.choice((1, 2)), {**member, "assignments": written("led", MEMBER, MEMBER)})
     else:
-        author.send(MEMBER, 13, rng.choice((1, 2)), {"group_id": {"group": 1}, "member_id": member["member_id"]})
+        author.send(MEMBER, 13, rng.choice((1, 2)), {"group_id": group(1), "member_id": member["member_id"]})
 
 
 # -- readers -----------------------------------------------------------------------------------------------------------
@@ -291,7 +303,7 @@ def _fetch(author: TransactionsAuthor) -> None:
 
 
 def _topic(number: int, version: int) -> dict[str, Json]:
-    return {"topic_id": {"topic_id": number}} if version >= 13 else {"topic": {"topic": number}}
+    return {"topic_id": topic_id(number)} if version >= 13 else {"topic": topic(number)}
 
 
 def _wait_for_marker(author: TransactionsAuthor) -> None:
@@ -315,7 +327,7 @@ def _list_offsets(author: TransactionsAuthor) -> None:
     rng, version = author.rng, author.version(2, 1)
     number, index = author.place()
     times = (-1, -1, -1, -2, 0, *((-3,) if version >= 7 else ()))
-    topics = [{"name": {"topic": number}, "partitions": [{"partition_index": index, "timestamp": rng.choice(times)}]}]
+    topics = [{"name": topic(number), "partitions": [{"partition_index": index, "timestamp": rng.choice(times)}]}]
     author.send(READER, 2, version, {"replica_id": -1, "isolation_level": rng.choice((0, 1, 1)), "topics": topics})
 
 
@@ -326,13 +338,13 @@ def _admin(author: TransactionsAuthor) -> None:
     """DescribeTransactions, ListTransactions."""
     rng = author.rng
     if rng.random() < 0.5:
-        names = [rng.choice(({"id": 1}, {"id": 2}, {"id": NOBODY}, "")) for _ in range(rng.randint(1, 3))]
+        names = [rng.choice((transactional_id(1), transactional_id(2), transactional_id(NOBODY), "")) for _ in range(rng.randint(1, 3))]
         author.send(ADMIN, 65, author.version(65), {"transactional_ids": names})
         return
     fields: dict[str, Json] = {"state_filters": rng.sample(STATES, rng.choice((0, 0, 1, 2, 4)))}
-    told = [each.name for each in author.producers if each.holder is not None and each.number is not None]
-    if told and rng.random() < 0.4:
-        fields["producer_id_filters"] = [{"$": f"{name}.producer_id"} for name in rng.sample(told, 1)]
+    clients = [each.name for each in author.producers if each.holder is not None and each.number is not None]
+    if clients and rng.random() < 0.4:
+        fields["producer_id_filters"] = [told(name, "producer_id") for name in rng.sample(clients, 1)]
     if rng.random() < 0.3:
         fields["duration_filter"] = rng.choice((-1, 10_000_000, 2**60))
     if rng.random() < 0.4:
@@ -343,55 +355,54 @@ def _admin(author: TransactionsAuthor) -> None:
 def _describe_producers(author: TransactionsAuthor) -> None:
     indexes = author.rng.choice(([0], [0, 1], [7]))
     number = author.rng.randint(1, len(author.script.topics))
-    author.send(ADMIN, 61, author.version(61), {"topics": [{"name": {"topic": number}, "partition_indexes": indexes}]})
+    author.send(ADMIN, 61, author.version(61), {"topics": [{"name": topic(number), "partition_indexes": indexes}]})
 
 
 def _delete_records(author: TransactionsAuthor) -> None:
     place = author.place()
     offset = author.rng.choice((-1, author.rng.randint(0, author.end_of(place) + 1)))
-    topics = [{"name": {"topic": place[0]}, "partitions": [{"partition_index": place[1], "offset": offset}]}]
+    topics = [{"name": topic(place[0]), "partitions": [{"partition_index": place[1], "offset": offset}]}]
     author.send(ADMIN, 21, author.version(21), {"timeout_ms": 5000, "topics": topics})
 
 
 def _delete_offsets(author: TransactionsAuthor) -> None:
     """DeleteGroups, OffsetDelete, DescribeGroups."""
     rng = author.rng
-    kind, group = rng.random(), {"group": rng.choice((1, 1, 2))}
+    kind, name = rng.random(), group(rng.choice((1, 1, 2)))
     if kind < 0.35:
-        author.send(ADMIN, 42, author.version(42), {"groups_names": [group]})
+        author.send(ADMIN, 42, author.version(42), {"groups_names": [name]})
     elif kind < 0.7:
         number, index = author.place()
-        topics = [{"name": {"topic": number}, "partitions": [{"partition_index": index}]}]
-        author.send(ADMIN, 47, author.version(47), {"group_id": group, "topics": topics})
+        topics = [{"name": topic(number), "partitions": [{"partition_index": index}]}]
+        author.send(ADMIN, 47, author.version(47), {"group_id": name, "topics": topics})
     else:
-        author.send(ADMIN, 15, min(author.version(15), 5), {"groups": [group]})
+        author.send(ADMIN, 15, min(author.version(15), 5), {"groups": [name]})
 
 
 def _write_marker(author: TransactionsAuthor) -> None:
     """WriteTxnMarkers of somebody who is no coordinator."""
-    told = [each for each in author.producers if each.holder is not None]
-    if not told:
+    known = [each for each in author.producers if each.holder is not None]
+    if not known:
         return
-    rng, producer = author.rng, author.rng.choice(told)
+    rng, producer = author.rng, author.rng.choice(known)
     number, index = author.place()
     marker = {
         **author.holder(producer, 0), "transaction_result": rng.random() < 0.5, "coordinator_epoch": 0,
-        "topics": [{"name": {"topic": number}, "partition_indexes": [index if rng.random() < 0.9 else 8]}],
+        "topics": [{"name": topic(number), "partition_indexes": [index if rng.random() < 0.9 else 8]}],
     }  # fmt: skip
     author.send(ADMIN, 27, author.version(27), {"markers": [marker]})
 
 
 def _delete_topic(author: TransactionsAuthor) -> None:
     number = author.rng.randint(1, len(author.script.topics))
-    author.send(ADMIN, 20, min(author.version(20, 1), 5), {"topic_names": [{"topic": number}], "timeout_ms": 5000})
+    author.send(ADMIN, 20, min(author.version(20, 1), 5), {"topic_names": [topic(number)], "timeout_ms": 5000})
     author.wait(SETTLING_MS)
 
 
 def _plain_produce(author: TransactionsAuthor) -> None:
     """Records of nobody's transaction, which wait behind those that are open."""
     (number, index), version = author.place(), min(author.version(0, 3), 9)
-    batch = {"records": ["x"], "producer_id": -1, "producer_epoch": -1, "sequence": -1, "transactional": False}
-    data = [{"name": {"topic": number}, "partition_data": [{"index": index, "records": batch}]}]
+    data = [{"name": topic(number), "partition_data": [{"index": index, "records": written("records", "x")}]}]
     author.send(READER, 0, version, {"acks": -1, "timeout_ms": 1000, "topic_data": data})
 
 
@@ -399,9 +410,9 @@ def _disturb(act: Callable[[TransactionsAuthor, Producer], None]) -> Callable[[T
     """A producer does that although nothing says that it should."""
 
     def disturbed(author: TransactionsAuthor) -> None:
-        told = [each for each in author.producers if each.holder is not None and each.number is not None]
-        if told:
-            act(author, author.rng.choice(told))
+        known = [each for each in author.producers if each.holder is not None and each.number is not None]
+        if known:
+            act(author, author.rng.choice(known))
 
     return disturbed
 

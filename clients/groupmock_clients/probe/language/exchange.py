@@ -95,22 +95,26 @@ class Expectations:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One line of an exchange. `text` is the line as written, with macro names filled in."""
+    """One line of an exchange. `text` is the line as written, with macro names filled in. Steps are equal if they do the same."""
 
-    place: str
-    text: str
+    place: str = field(default="", compare=False)
+    text: str = field(default="", compare=False)
     guard: Guard = Guard()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Send(Step):
-    """A member sends a request. With expectations it also awaits the answer."""
+    """A member sends a request. With expectations it also awaits the answer.
+
+    As in all steps, `member` carries the number of the connection unless it is the first (`A/2`). `bound` is the name of the answer.
+    """
 
     member: str
     api: str
     version: Expr | None
     fields: tuple[tuple[str, Expr], ...]
-    expects: Expectations | None
+    expects: Expectations | None = None
+    bound: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +124,7 @@ class Raw(Step):
     member: str
     framed: bool
     parts: tuple[Expr, ...]
-    expects: Expectations | None
+    expects: Expectations | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -36,8 +36,13 @@ class Macro:
 
 def blocks_of(path: Path) -> list[Block]:
     """Return the exchanges and macros of one file."""
+    return blocks_in(path.name, _text(path))
+
+
+def blocks_in(name: str, text: str) -> list[Block]:
+    """Return the exchanges and macros of a text. Errors call it by `name`."""
     blocks: list[Block] = []
-    for line in _joined(path):
+    for line in _joined(name, text):
         if line.text.startswith(("exchange ", "macro ")):
             blocks.append(Block(line.place, line.text))
         elif not blocks:
@@ -54,13 +59,13 @@ def _text(path: Path) -> str:
         raise ExchangeError(path.name, f"this is no text in UTF-8: {problem}") from problem
 
 
-def _joined(path: Path) -> list[LogicalLine]:
+def _joined(name: str, text: str) -> list[LogicalLine]:
     r"""Return the lines without comments and blank ones. A line that ends in `\` continues in the next one."""
     lines: list[LogicalLine] = []
     pending: LogicalLine | None = None
-    for number, raw in enumerate(_text(path).splitlines(), 1):
-        text = _without_comment(raw).strip()
-        line = LogicalLine(f"{path.name}:{number}", text) if pending is None else LogicalLine(pending.place, f"{pending.text} {text}")
+    for number, raw in enumerate(text.splitlines(), 1):
+        said = _without_comment(raw).strip()
+        line = LogicalLine(f"{name}:{number}", said) if pending is None else LogicalLine(pending.place, f"{pending.text} {said}")
         pending = None
         if line.text.endswith("\\"):
             pending = LogicalLine(line.place, line.text[:-1].rstrip())

@@ -4,13 +4,14 @@ answers."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Final
 
 from groupmock_codec import APIS
 from groupmock_codec.declare import Field, Message, fields_of
 
 from .matching import ABSENT
-from .scope import MemberMemory, Scope, Value, subscription
+from .scope import NO_TOPIC, MemberMemory, Scope, Value, subscription
 from .syntax import ExchangeError
 
 KEYS: Final = {api.name: api.key for api in APIS.values()}
@@ -66,10 +67,15 @@ def filled_in(api: str) -> frozenset[str]:
     return frozenset({*everywhere, LISTED[api]} if api in LISTED else everywhere)
 
 
+@cache
+def _fields(cls: type[Message]) -> dict[str, Field]:
+    return {field.name: field for field in fields_of(cls)}
+
+
 def build_request(api: str, version: int, explicit: Mapping[str, Value], defaults: Mapping[str, Value], ids: Names, place: str) -> Message:
     """Build the message of a request. Fields that the API never has are errors, and fields that this version lacks are left out."""
     cls = APIS[KEYS[api]].request.message
-    known = {field.name: field for field in fields_of(cls)}
+    known = _fields(cls)
     given = dict(explicit)
     wrapped = _wrapped(api, version, given, defaults)
     for name in given:
@@ -96,13 +102,15 @@ def _wrapped(api: str, version: int, given: dict[str, Value], defaults: Mapping[
 
 def _message(cls: type[Message], values: Mapping[str, Value], version: int, ids: Names, place: str) -> Message:
     made: dict[str, Any] = {}
-    fields = {field.name: field for field in fields_of(cls)}
+    fields = _fields(cls)
     for name, value in values.items():
         field = fields.get(name)
+        if value is None and field is not None and not field.nullable(version):
+            continue  # what no answer has told yet is left at its default
         if field is not None and field.present(version):
             made[name] = _wire_value(field, value, version, ids, place)
         elif name == "name" and "topic_id" in fields:
-            made["topic_id"] = ids(str(value)) or b"\xee" * 16  # an id that no topic has, for an unknown name
+            made["topic_id"] = ids(str(value)) or NO_TOPIC
         elif field is None:
             raise ExchangeError(place, f"{cls.__name__} has no field {name!r}")
     return cls(**made)
@@ -116,7 +124,7 @@ def _wire_value(field: Field, value: Value, version: int, ids: Names, place: str
         return [_message(element, each, version, ids, place) for each in value if isinstance(each, dict)]
     if isinstance(element, type) and isinstance(value, dict):
         return _message(element, value, version, ids, place)
-    return value
+    return [each for each in value if each is not None] if isinstance(value, list) else value
 
 
 def as_values(message: Message, version: int) -> dict[str, Value]:

@@ -17,6 +17,7 @@
     do stable(A)
     A: JoinGroup v$v -> 0 generation_id=1 | 3.9: 25     # send, await; another expectation for a release
     B: SyncGroup -> parked               # sent, and no answer yet
+    A/2: Heartbeat as beat               # on A's second connection; later steps may speak of $beat.error_code, a field of the answer
     B -> 0 after 400                     # the answer came 400 ms after the request (`since T`: after `mark T`)
     [3.9] pause 300                      # time passes (`pause until 900 since T`); a guard in front of any step
     repeat 3 ... end; mark T; let x = $A.generation; A drops | resets | finishes | reconnects | forgets; B is A; !command field=1
@@ -34,7 +35,7 @@ from pathlib import Path
 from typing import Final
 
 from .exchange import NEEDS, RELEASES, Exchange
-from .macros import Block, LogicalLine, Macro, blocks_of, macro_of, unrolled
+from .macros import Block, LogicalLine, Macro, blocks_in, blocks_of, macro_of, unrolled
 from .steps import known, step_of
 from .syntax import ExchangeError, LineReader, tokens
 
@@ -46,10 +47,20 @@ def load(paths: Iterable[Path]) -> list[Exchange]:
     exchanges = [_exchange(block, macros) for block in blocks if not block.heading.startswith("macro ")]
     seen: dict[str, Exchange] = {}
     for exchange in exchanges:
+        if not exchange.steps:
+            raise ExchangeError(exchange.place, f"exchange {exchange.name} has no steps")
+        if not any(getattr(step, "expects", None) for step in exchange.steps):
+            raise ExchangeError(exchange.place, f"exchange {exchange.name} expects nothing: it cannot fail")
         if exchange.name in seen:
             raise ExchangeError(exchange.place, f"there is an exchange {exchange.name!r} already: {seen[exchange.name].place}")
         seen[exchange.name] = exchange
     return exchanges
+
+
+def read_one(name: str, text: str) -> Exchange:
+    """The one exchange of a text, perhaps without steps; `name`: as errors call it. Raises ExchangeError."""
+    (block,) = blocks_in(name, text)
+    return _exchange(block, {})
 
 
 def load_folder(folder: Path) -> list[Exchange]:
@@ -79,10 +90,6 @@ def _exchange(block: Block, macros: dict[str, Macro]) -> Exchange:
 def _check(exchange: Exchange) -> None:
     if not exchange.rows:
         raise ExchangeError(exchange.place, f"exchange {exchange.name} proves no row ('rows:' is missing)")
-    if not exchange.steps:
-        raise ExchangeError(exchange.place, f"exchange {exchange.name} has no steps")
-    if not any(getattr(step, "expects", None) for step in exchange.steps):
-        raise ExchangeError(exchange.place, f"exchange {exchange.name} expects nothing: it cannot fail")
 
 
 def _header(exchange: Exchange, key: str, text: str, place: str) -> None:

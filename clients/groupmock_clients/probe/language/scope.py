@@ -8,7 +8,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from groupmock_codec.declare import Message
 from groupmock_codec.embedded import connect, consumer
+from groupmock_codec.error_codes import MEMBER_ID_REQUIRED, NONE
+from groupmock_codec.messages.k01_fetch import FetchResponse
+from groupmock_codec.messages.k11_join_group import JoinGroupResponse
+from groupmock_codec.messages.k22_init_producer_id import InitProducerIdResponse
+from groupmock_codec.messages.k26_end_txn import EndTxnResponse
+from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
 from groupmock_codec.records import TRANSACTIONAL_BIT, NewRecord, encode_batch
 
 from .syntax import REFERENCE, ExchangeError, Expr, FunctionCall, Literal, Ref, Regex, Sequence, Struct, Text
@@ -22,9 +29,17 @@ Value = int | str | bytes | bool | None | list["Value"] | dict[str, "Value"]
 """The plain Python values from which requests are made and with which answers are compared."""
 
 
+NO_TOPIC: Final = b"\xee" * 16
+"""The topic id that stands for a name that no topic has."""
+
+
 @dataclass
 class MemberMemory:
-    """The identity of a scripted member, taken from its last JoinGroup answer and sent by default in its next requests."""
+    """The memory of a scripted member, taken from its answers.
+
+    The id, the generation and the protocol of its last JoinGroup are sent by default in its next requests. Exchanges can refer to all of
+    it. `joined_type` is the protocol type in the last JoinGroup answer.
+    """
 
     client_id: str | None
     group_instance_id: str | None = None
@@ -33,6 +48,37 @@ class MemberMemory:
     protocol_type: str | None = "consumer"
     protocol_name: str | None = None
     leader: str = ""
+    joined_type: str | None = None
+    epoch: int = 0
+    assigned: list[Value] = field(default_factory=list)
+    producer_id: int | None = None
+    producer_epoch: int | None = None
+    session_id: int | None = None
+    last_join: int = -1
+
+    def learn(self, number: int, version: int, answer: Message) -> None:
+        """Remember what an answer says about the member.
+
+        `number` counts requests: if two JoinGroups are pending, the later one counts, whichever is answered first.
+        """
+        if isinstance(answer, JoinGroupResponse):
+            # 79 brings the id that the next JoinGroup must carry (KIP-394, CLIENT-01).
+            if answer.error_code in (NONE, MEMBER_ID_REQUIRED) and number >= self.last_join:
+                self.last_join, self.member_id = number, answer.member_id
+                if answer.error_code == NONE:
+                    self.generation, self.leader = answer.generation_id, answer.leader
+                    self.joined_type = answer.protocol_type if version >= 7 else "consumer"
+                    self.protocol_name = answer.protocol_name
+        elif isinstance(answer, ConsumerGroupHeartbeatResponse) and answer.error_code == NONE:
+            self.member_id, self.epoch = answer.member_id or "", answer.member_epoch
+            if answer.assignment is not None:
+                rows = answer.assignment.topic_partitions
+                self.assigned = [{"topic_id": row.topic_id, "partitions": list(row.partitions)} for row in rows]
+        elif isinstance(answer, InitProducerIdResponse) or (isinstance(answer, EndTxnResponse) and version >= 5):
+            if answer.error_code == NONE:
+                self.producer_id, self.producer_epoch = answer.producer_id, answer.producer_epoch
+        elif isinstance(answer, FetchResponse) and version >= 7 and answer.session_id:
+            self.session_id = answer.session_id
 
 
 @dataclass
@@ -41,12 +87,16 @@ class Scope:
 
     values: dict[str, Value] = field(default_factory=dict)
     members: dict[str, MemberMemory] = field(default_factory=dict)
+    answers: dict[str, Message | None] = field(default_factory=dict)
+    """Name -> the answer to the request with that name, None before it came."""
 
     def get(self, name: str, attribute: str | None, place: str) -> Value:
         """Return the value of `$name`, `$member.attribute` or `$topic.id`."""
         topic = self.values.get(name)
-        if attribute == "id" and isinstance(topic, str) and f"id of {topic}" in self.values:
-            return self.values[f"id of {topic}"]
+        if attribute == "id" and isinstance(topic, str):
+            return self.values.get(f"id of {topic}", NO_TOPIC)
+        if attribute is not None and name in self.answers:
+            return self._answered(self.answers[name], attribute, place)
         if attribute is not None:
             if name not in self.members or not hasattr(self.members[name], attribute):
                 raise ExchangeError(place, f"${name}.{attribute} means nothing here")
@@ -55,6 +105,13 @@ class Scope:
         if name not in self.values:
             raise ExchangeError(place, f"${name} means nothing here")
         return self.values[name]
+
+    @staticmethod
+    def _answered(answer: Message | None, attribute: str, place: str) -> Value:
+        if answer is not None and not hasattr(answer, attribute):
+            raise ExchangeError(place, f"{type(answer).__name__} has no field {attribute!r}")
+        found: Value = getattr(answer, attribute, None)
+        return found
 
     def fill(self, template: str, place: str, quote: Callable[[str], str] = str) -> str:
         """Replace the references in a text."""
@@ -83,19 +140,29 @@ class Scope:
 
     def _reference(self, expr: Ref, place: str) -> Value:
         found = self.get(expr.name, expr.attribute, place)
-        if not expr.offset:
+        if not expr.offset or found is None:
             return found
         if not isinstance(found, int):
             raise ExchangeError(place, f"${expr.name} is no number")
         return found + expr.offset
 
     def _call(self, expr: FunctionCall, place: str) -> Value:
+        if expr.name == "led":
+            return self._led(*(str(self.evaluate(argument, place)) for argument in expr.arguments))
         if expr.name not in FUNCTIONS:
-            raise ExchangeError(place, f"no function {expr.name!r}: there are {', '.join(sorted(FUNCTIONS))}")
+            raise ExchangeError(place, f"no function {expr.name!r}: there are {', '.join(sorted([*FUNCTIONS, 'led']))}")
         try:
             return FUNCTIONS[expr.name](*[self.evaluate(argument, place) for argument in expr.arguments])
         except (TypeError, ValueError, struct.error) as problem:
             raise ExchangeError(place, f"{expr.name}(): {problem}") from problem
+
+    def _led(self, leader: str, *members: str) -> Value:
+        """Return SyncGroup's assignments of a leader for these members: its generation and their names. Others assign nothing."""
+        mine = self.members[leader]
+        if not mine.member_id or mine.leader != mine.member_id:
+            return []
+        known = [(name, self.members[name].member_id) for name in members if name in self.members]
+        return [_assign(member_id, f"{mine.generation} {name}".encode()) for name, member_id in known if member_id]
 
     def pattern(self, expr: Regex, place: str) -> str:
         """Return the regular expression of `~"..."`, in which references are taken literally."""
@@ -170,16 +237,20 @@ def _stamped(wall_ms: int, *values: str) -> bytes:
     return encode_batch([NewRecord(value=value.encode(), timestamp=wall_ms + place) for place, value in enumerate(values)])
 
 
-def _sequenced(producer_id: int, epoch: int, sequence: int, *values: str) -> bytes:
-    """Return one batch of an idempotent producer (KIP-98)."""
-    records = [NewRecord(value=value.encode()) for value in values]
-    return encode_batch(records, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence)
+def _sequenced(producer_id: int | None, epoch: int | None, sequence: int, *values: str, attributes: int = 0) -> bytes:
+    """Return one batch of an idempotent producer (KIP-98). A producer without an id writes -1."""
+    return encode_batch(
+        [NewRecord(value=value.encode()) for value in values],
+        producer_id=-1 if producer_id is None else producer_id,
+        producer_epoch=-1 if epoch is None else epoch,
+        base_sequence=sequence,
+        attributes=attributes,
+    )
 
 
-def _transactional(producer_id: int, epoch: int, sequence: int, *values: str) -> bytes:
+def _transactional(producer_id: int | None, epoch: int | None, sequence: int, *values: str) -> bytes:
     """Return one batch of a transactional producer."""
-    records = [NewRecord(value=value.encode()) for value in values]
-    return encode_batch(records, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence, attributes=TRANSACTIONAL_BIT)
+    return _sequenced(producer_id, epoch, sequence, *values, attributes=TRANSACTIONAL_BIT)
 
 
 def _put(topic: str, index: int, records: bytes) -> Value:

@@ -10,6 +10,7 @@ from .exchange import RELEASES, Act, Await, Command, Exchange, Expectation, Expe
 from .macros import LogicalLine
 from .syntax import ExchangeError, Expr, FunctionCall, LineReader, Literal, Ref, tokens
 
+_MEMBER: Final = r"[A-Z]\w*(?:/\d+)?"
 _VERBS: Final = ("drops", "resets", "finishes", "reconnects", "forgets", "is")
 _KINDS: Final = ("parked", "sent", "closed", "any", "open")
 
@@ -59,9 +60,10 @@ def _send(match: re.Match[str], text: str, place: str, guard: Guard) -> Step:
     api = reader.name("an API's name")
     version = _version(reader)
     fields = reader.fields()
+    bound = reader.name("a name for its answer") if reader.accept("as") else None
     if not reader.done:
         raise reader.error(f"field=value or '->' expected, not {reader.peek().text!r}")
-    return Send(place=place, text=text, guard=guard, member=match[1], api=api, version=version, fields=fields, expects=expects)
+    return Send(place=place, text=text, guard=guard, member=match[1], api=api, version=version, fields=fields, expects=expects, bound=bound)
 
 
 def _version(reader: LineReader) -> Expr | None:
@@ -112,11 +114,11 @@ def _let(match: re.Match[str], text: str, place: str, guard: Guard) -> Step:
 
 
 _STEPS: Final[list[tuple[str, Callable[[re.Match[str], str, str, Guard], Step]]]] = [
-    (r"([A-Z]\w*): (frame|bytes) (.+)$", _raw),
-    (r"([A-Z]\w*): (.+)$", _send),
-    (r"([A-Z]\w*) -> (.+)$", _await),
+    (rf"({_MEMBER}): (frame|bytes) (.+)$", _raw),
+    (rf"({_MEMBER}): (.+)$", _send),
+    (rf"({_MEMBER}) -> (.+)$", _await),
     (r"pause (?:until (?P<until>\d+) since (?P<since>\w+)|(?P<ms>.+))$", _pause),
-    (rf"([A-Z]\w*) ({'|'.join(_VERBS)})(?: ([A-Z]\w*))?$", _act),
+    (rf"({_MEMBER}) ({'|'.join(_VERBS)})(?: ([A-Z]\w*))?$", _act),
     (r"!(\w+)(.*)$", _command),
     (r"mark (\w+)$", _mark),
     (r"let (\w+) = (.+)$", _let),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 
 class ExchangeError(ValueError):
@@ -98,56 +98,58 @@ _TOKEN: Final = re.compile(
     | (?P<ref>\$(?:\{[A-Za-z][\w.]*\}|[A-Za-z]\w*(?:\.[a-z]\w*)?)(?:[+-]\d+)?)
     | (?P<word>v\$[A-Za-z]\w*|[A-Za-z][\w-]*(?<!-))
     | (?P<mark>[\[\]{}(),:=*|!])
+    | (?P<nothing>.)
     )""",
     re.VERBOSE,
 )
 _WORDS: Final[dict[str, bool | None]] = {"null": None, "true": True, "false": False}
 
 
-@dataclass(frozen=True)
-class Token:
+class Token(NamedTuple):
     kind: str
     text: str
 
 
 def tokens(line: str, place: str) -> list[Token]:
     """Split a line into tokens. A character that begins no token is an error that shows the rest of the line."""
-    found, at = [], 0
-    line = line.rstrip()
-    while at < len(line):
-        match = _TOKEN.match(line, at)
-        if match is None or match.lastgroup is None:
-            raise ExchangeError(place, f"cannot read {line[at:].strip()!r}")
-        found.append(Token(match.lastgroup, match.group(match.lastgroup)))
-        at = match.end()
+    found = []
+    for match in _TOKEN.finditer(line.rstrip()):
+        kind = match.lastgroup
+        if kind is None or kind == "nothing":
+            raise ExchangeError(place, f"cannot read {line[match.start() :].strip()!r}")
+        found.append(Token(kind, match[kind]))
     return found
+
+
+_END: Final = Token("end", "the end of the line")
 
 
 class LineReader:
     """Parses values and patterns from the tokens of one line."""
 
     def __init__(self, words: list[Token], place: str) -> None:
-        self._words = words
+        self._words = [*words, _END, _END]
+        self._last = len(words)
         self._at = 0
         self.place = place
 
     @property
     def done(self) -> bool:
-        return self._at >= len(self._words)
+        return self._at >= self._last
 
     def peek(self, ahead: int = 0) -> Token:
         """Return the next token, or a later one. Its kind is `end` at the end of the line."""
-        place = self._at + ahead
-        return self._words[place] if place < len(self._words) else Token("end", "the end of the line")
+        return self._words[self._at + ahead]
 
     def take(self) -> Token:
-        word = self.peek()
-        self._at += 1
+        word = self._words[self._at]
+        self._at += self._at < self._last
         return word
 
     def accept(self, text: str) -> bool:
         """Consume the next token if it is this one."""
-        if self.peek().text == text and self.peek().kind not in ("text", "bytes"):
+        word = self._words[self._at]
+        if word.text == text and word.kind not in ("text", "bytes"):
             self._at += 1
             return True
         return False

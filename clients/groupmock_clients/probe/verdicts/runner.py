@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Final
 
 from groupmock.rig.wire import Unreadable, framed, is_answered
-from groupmock_codec import error_codes
 
 from ..language import messages
 from ..language.exchange import BASE_SETTINGS, Act, Await, Command, Expectation, Expectations, Let, Mark, Pause, Raw, Send, Step, Variant
@@ -69,6 +69,8 @@ class _Asked:
     api: str
     version: int
     request: dict[str, Value]
+    number: int = -1
+    bound: str | None = None
 
     def __str__(self) -> str:
         return f"{self.api} v{self.version} {show(self.request)}" if self.api else "bytes"
@@ -85,6 +87,7 @@ class _Dialogue:
         self.asked: dict[str, list[_Asked]] = {}
         self.peeked: dict[str, Answer] = {}
         self.missed: list[str] = []
+        self._numbers = itertools.count()
         self._judged = 0
         self._step_ms = 0.0
         self._seen = ""
@@ -93,12 +96,19 @@ class _Dialogue:
     def run(self) -> None:
         """Play every step whose guard holds."""
         exchange = self.variant.exchange
-        self.scope.values |= {"group": self.stage.group(), "wall_ms": self.stage.wall_ms(), **self.variant.parameters}
+        group = self.stage.group()
+        self.scope.values |= {"group": group, "stem": group, "wall_ms": self.stage.wall_ms(), **self.variant.parameters}
         for name, setting in SETTINGS.items():
             self.scope.values[name] = int(self.stage.settings.get(setting, BASE_SETTINGS[setting]))
         for name, partitions in exchange.topics.items():
             self.scope.values[name] = real = self.stage.topic(name, partitions, exchange.own.get(name))
             self.scope.values[f"id of {real}"] = self.stage.topic_ids.get(real, b"")
+        for name in exchange.members.keys() - {"*"}:
+            self._memory(name)
+        for step in exchange.steps:
+            if isinstance(step, Send):
+                self._memory(step.member)
+                self.scope.answers |= {} if step.bound is None else {step.bound: None}
         for step in exchange.steps:
             if step.guard.holds(self.stage.release, self.stage.kind, self.variant.parameters):
                 self.transcript.append(f"{step.place}  {step.text}")
@@ -145,7 +155,8 @@ class _Dialogue:
         request = messages.build_request(step.api, version, explicit, defaults, self.stage.topic_ids.get, step.place)
         assert client_id is None or isinstance(client_id, str)
         if is_answered(key, request):
-            self.asked.setdefault(step.member, []).append(_Asked(step.api, version, messages.as_values(request, version)))
+            asked = _Asked(step.api, version, messages.as_values(request, version), next(self._numbers), step.bound)
+            self.asked.setdefault(step.member, []).append(asked)
         self.stage.send(step.member, key, version, client_id, request)
         if step.expects is not None:
             self._judge(step.member, step.expects, step)
@@ -190,10 +201,10 @@ class _Dialogue:
 
     def _act(self, step: Act) -> None:
         if step.verb == "forgets":
-            self.scope.members.pop(step.member, None)
+            self.scope.members.pop(_name(step.member), None)
         elif step.verb == "is":
             own, other = self._memory(step.member), self._memory(step.other or "")
-            self.scope.members[step.member] = MemberMemory(**vars(other) | {"client_id": own.client_id})
+            self.scope.members[_name(step.member)] = MemberMemory(**vars(other) | {"client_id": own.client_id})
         elif step.verb != "reconnects":
             self.stage.hang_up(step.member, step.verb)
         else:
@@ -210,14 +221,14 @@ class _Dialogue:
 
     def _header_defaults(self, member: str) -> dict[str, Value]:
         found: dict[str, Value] = {}
-        for who in ("*", member):
+        for who in ("*", _name(member)):
             for name, value in self.variant.exchange.members.get(who, ()):
                 if name != "client_id":
                     found[name] = self.scope.evaluate(value, self.variant.exchange.place)
         return found
 
     def _memory(self, member: str) -> MemberMemory:
-        if member not in self.scope.members:
+        if (member := _name(member)) not in self.scope.members:
             self.scope.members[member] = made = MemberMemory(client_id=member)
             for who in ("*", member):
                 for name, value in self.variant.exchange.members.get(who, ()):
@@ -373,18 +384,12 @@ class _Dialogue:
         return problems or ([] if members else ["members: none seen"])
 
     def _learn(self, member: str, asked: _Asked, answer: Answer) -> None:
-        """Remember what a JoinGroup answer says about the member, and the id under which its first ConsumerGroupHeartbeat was accepted."""
-        if answer.api not in ("JoinGroup", "ConsumerGroupHeartbeat") or not asked.api:
-            return
-        seen, memory = messages.as_values(answer.message, answer.version), self._memory(member)
-        if answer.api == "ConsumerGroupHeartbeat":
-            memory.member_id = memory.member_id or str(seen["member_id"] or "")
-            return
-        # MEMBER_ID_REQUIRED brings the id that the next JoinGroup must carry (KIP-394, CLIENT-01).
-        if seen["error_code"] in (error_codes.NONE, error_codes.MEMBER_ID_REQUIRED):
-            memory.member_id = str(seen["member_id"])
-        if seen["error_code"] == 0:
-            generation, name = seen["generation_id"], seen["protocol_name"]
-            assert isinstance(generation, int)
-            memory.generation, memory.leader = generation, str(seen["leader"])
-            memory.protocol_name = name if isinstance(name, str) else None
+        if asked.api:
+            self._memory(member).learn(asked.number, answer.version, answer.message)
+        if asked.bound is not None:
+            self.scope.answers[asked.bound] = answer.message
+
+
+def _name(member: str) -> str:
+    """Return the member of a connection: A for `A/2`."""
+    return member.partition("/")[0]

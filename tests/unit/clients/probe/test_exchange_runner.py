@@ -13,7 +13,8 @@ from cases import for_each
 from groupmock_clients.probe.language.exchange import BASE_SETTINGS, Exchange, Send
 from groupmock_clients.probe.language.exchange_suite import load_suite
 from groupmock_clients.probe.language.parser import load
-from groupmock_clients.probe.language.syntax import ExchangeError
+from groupmock_clients.probe.language.scope import MemberMemory, Scope
+from groupmock_clients.probe.language.syntax import ExchangeError, FunctionCall, Literal
 from groupmock_clients.probe.stages.contract import Answer
 from groupmock_clients.probe.stages.core_stage import CoreStage
 from groupmock_clients.probe.verdicts.outcome import DialogueOutcome
@@ -225,3 +226,29 @@ def test_every_lie_is_noticed_by_an_exchange(api: str, what: str, lie: Callable[
                 if play(variant, Liar(exchange, api, lie)).verdict == "broken":
                     return
     pytest.fail(f"nothing notices that {api} answers {what}")
+
+
+def test_a_member_keeps_what_it_knows_on_its_second_connection(tmp_path: Path) -> None:
+    steps = "A: JoinGroup -> 79\nA/2: JoinGroup -> parked\nA: DescribeGroups -> 0\nA/2 -> 0 member_id=$A.member_id after 400\n"
+    assert played(tmp_path, steps + "A: SyncGroup -> 0\nA/2: Heartbeat -> 0\n").verdict == "kept"
+
+
+def test_answers_that_have_a_name_can_be_spoken_of(tmp_path: Path) -> None:
+    steps = "A: JoinGroup as first -> 79\nB: JoinGroup as second -> 79\nA: Heartbeat generation_id=0 member_id=$second.member_id -> 25\n"
+    assert played(tmp_path, steps + "A: JoinGroup member_id=$first.member_id -> 0 member_id=$first.member_id after 400\n").verdict == "kept"
+    with pytest.raises(ExchangeError, match="JoinGroupResponse has no field 'nonsense'"):
+        played(tmp_path, "A: JoinGroup as first -> 79\nA: Heartbeat member_id=$first.nonsense -> 0\n")
+
+
+def test_what_no_answer_has_told_yet_is_left_at_its_default(tmp_path: Path) -> None:
+    steps = "P: InitProducerId v1 transactional_id=null transaction_timeout_ms=1000 -> 0 producer_id=?first\n"
+    untold = 'Q: Produce v9 acks=-1 timeout_ms=1 topic_data=[put($t1, 0, sequenced($Q.producer_id, $Q.producer_epoch, -1, "a"))] -> 0\n'
+    told = "P: InitProducerId v3 transactional_id=null producer_id=$Q.producer_id+1 producer_epoch=$Q.producer_epoch -> 0\n"
+    assert played(tmp_path, steps + untold + told).verdict == "kept"
+
+
+def test_only_who_leads_assigns(tmp_path: Path) -> None:
+    joined = "A: JoinGroup -> 79\nA: JoinGroup -> 0 after 400\n"
+    assert played(tmp_path, joined + 'A: SyncGroup assignments=led(A, A, B) -> 0 assignment=b"1 A"\n').verdict == "kept"
+    asked = FunctionCall("led", (Literal("B"), Literal("A"), Literal("B")))
+    assert Scope(members={"B": MemberMemory("c", member_id="b", leader="a")}).evaluate(asked, "x") == []

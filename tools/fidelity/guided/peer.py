@@ -11,9 +11,9 @@ from groupmock_codec.api_keys import METADATA
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataResponse
 from groupmock_codec.units import NS_PER_MS
 
-from ..script.script import Script, TopicNeed
-from ..script.settings_classes import class_of
-from ..script.transcript import Facts, TopicFact, group_names
+from ..generated.script import Script, TopicNeed
+from ..generated.settings_classes import class_of
+from ..generated.transcript import Facts, TopicFact, group_names
 
 
 class Peer:

@@ -10,10 +10,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
+from groupmock_clients.probe.language.exchange import Send
 from groupmock_codec.api_keys import DELETE_TOPICS
 
-from ..script.script import Script, Send
-from ..script.settings_classes import known
+from ..generated.script import Script, key_of
+from ..generated.settings_classes import known
 
 
 class Alone:
@@ -31,7 +32,7 @@ class Alone:
         """When that script may be played."""
         if not self.needed:
             return nullcontext()
-        deletes = any(isinstance(step, Send) and step.key == DELETE_TOPICS for step in script.steps)
+        deletes = any(isinstance(step, Send) and key_of(step) == DELETE_TOPICS for step in script.steps)
         return self.alone() if deletes else self._with_others()
 
     @contextmanager

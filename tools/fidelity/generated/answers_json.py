@@ -1,4 +1,4 @@
-"""Between a script's JSON and the codec's messages: requests are built of it, answers turned into it. Folded once per class and version."""
+"""Answers as JSON, the fields that their version has. Folded once per class and version."""
 
 from __future__ import annotations
 
@@ -9,16 +9,10 @@ from typing import Any, Final, NamedTuple
 
 from groupmock_codec.declare import Field, Message, fields_of
 
-from .script import Json
-
-Resolve = Callable[[dict[str, Json]], Json]
+Json = Any
 BINARY: Final = frozenset({"bytes", "records", "uuid"})
 NULL_NOT_ALLOWED: Final = {"!": "null where this version has none"}
 """What an answer shows for a null that could not be written."""
-
-
-class ScriptError(Exception):
-    """The script says what no request can carry."""
 
 
 class _Slot(NamedTuple):
@@ -51,54 +45,10 @@ def _slots(cls: type[Message], version: int) -> dict[str, _Slot]:
     return {field.name: _slot(field, version) for field in fields_of(cls) if field.present(version)}
 
 
-@cache
-def _names(cls: type[Message]) -> frozenset[str]:
-    return frozenset(field.name for field in fields_of(cls))
-
-
-# -- requests ----------------------------------------------------------------------------------------------------------
-
-
-def build(cls: type[Message], version: int, values: dict[str, Json], resolve: Resolve) -> Message:
-    """The message. Fields that this version has not are left out; names that the class never has are errors."""
-    slots = _slots(cls, version)
-    made: dict[str, Any] = {}
-    for name, value in values.items():
-        slot = slots.get(name)
-        if slot is None:
-            if name not in _names(cls):
-                raise ScriptError(f"{cls.__name__} has no field {name!r}: it has {', '.join(sorted(_names(cls)))}")
-            continue
-        found = _value(slot, version, value, resolve)
-        if found is not None or slot.nullable:
-            made[name] = found
-    return cls(**made)
-
-
-def _value(slot: _Slot, version: int, value: Json, resolve: Resolve) -> Any:
-    kind = slot.kind
-    if kind == "structs":
-        assert slot.element is not None
-        if isinstance(value, dict):
-            value = resolve(value)
-        return value if value is None else [build(slot.element, version, each, resolve) for each in value]
-    if kind == "struct" and isinstance(value, dict) and "$" not in value:
-        assert slot.element is not None
-        return build(slot.element, version, value, resolve)
-    if isinstance(value, dict):
-        return resolve(value)
-    if kind == "scalars" and value is not None:
-        found = [resolve(each) if isinstance(each, dict) else each for each in value]
-        return [each for each in found if each is not None]
-    return value
-
-
 def unbinary(value: Json) -> Json:
-    """A JSON value as a request field takes it: {"bytes": ...} becomes bytes."""
+    """What `binary` made, as bytes again; anything else as it is."""
     return b64decode(value["bytes"]) if isinstance(value, dict) and "bytes" in value else value
 
-
-# -- answers -----------------------------------------------------------------------------------------------------------
 
 AsJson = Callable[[Any], Json]
 

@@ -17,7 +17,7 @@ from groupmock_codec.declare import Message
 from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic, OffsetFetchResponse
 from groupmock_codec.messages.k26_end_txn import EndTxnRequest, EndTxnResponse
 
-from ..script.transcript import Facts
+from ..generated.transcript import Facts
 from .core_player import CorePlayer
 
 COMPLETE: Final = frozenset(COMPLETED.values())

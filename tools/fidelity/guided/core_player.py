@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Sequence
-from functools import partial
 
 from groupmock.core.core import Core
 from groupmock.core.effects import Effect, Moved
@@ -19,16 +18,16 @@ from groupmock.rig.core_rig import CoreRig
 from groupmock.rig.dice import FedDice
 from groupmock.rig.making import core_of_profile
 from groupmock.rig.watch import Watch
-from groupmock_codec import APIS
+from groupmock_clients.probe.language.exchange import Act, Pause, Send, Step
 from groupmock_codec.api_keys import INIT_PRODUCER_ID
 from groupmock_codec.declare import Message
 from groupmock_codec.units import NS_PER_MS
 
-from ..script.message_json import as_json, build
-from ..script.references import References
-from ..script.script import Drop, Pause, Reconnect, Script, Send, Step, ending
-from ..script.settings_classes import known as known_of
-from ..script.transcript import ANSWERED, CLOSED, PARKED, SENT, SKIPPED, Event, Facts, Transcript, imagined
+from ..generated.answers_json import as_json
+from ..generated.memory import Memory
+from ..generated.script import Script, ending, link_of, ms_of
+from ..generated.settings_classes import known as known_of
+from ..generated.transcript import ANSWERED, CLOSED, PARKED, SENT, SKIPPED, Event, Facts, Transcript, imagined
 
 STEP_MS = 2.0
 """How long a step takes on the virtual clock when nobody else says."""
@@ -41,7 +40,7 @@ class CorePlayer(Watch):
 
     def __init__(self, script: Script, facts: Facts) -> None:
         self.script, self.facts = script, facts
-        self.references = References(facts)
+        self.memory = Memory(script, facts)
         self.events: list[Event] = []
         self.steps: list[Step] = []
         self.states: set[str] = set()
@@ -86,8 +85,8 @@ class CorePlayer(Watch):
             event.status = SKIPPED
         elif isinstance(step, Send):
             self._send(event, step, drew)
-        elif isinstance(step, Drop | Reconnect):
-            self.rig.hang_up(step.link)
+        elif isinstance(step, Act):
+            self.rig.hang_up(step.member)
         elif not isinstance(step, Pause):
             raise TypeError("the core has no bytes: Raw steps are played over TCP only")
         self.advance(at_ms)  # steps never arrive together: what this one has written is committed before the next
@@ -99,13 +98,13 @@ class CorePlayer(Watch):
 
     def _send(self, event: Event, step: Send, drew: Sequence[str]) -> None:
         event.status = PARKED
-        message = build(APIS[step.key].request.message, step.version, step.fields, partial(self.references.resolve, step.client))
+        key, version, client_id, message = self.memory.request(step)
         facts = self.facts
-        if step.key == INIT_PRODUCER_ID and drew:
+        if key == INIT_PRODUCER_ID and drew:
             self.core.cluster.transactions.producer_ids.tell(facts.node, int(drew[0]))
             drew = ()
         ask = self.rig.send(
-            step.key, step.version, message, connection=step.link, client_id=step.client_id, node=facts.node,
+            key, version, message, connection=link_of(step), client_id=client_id, node=facts.node,
             client_host=facts.client_host, ticket=len(self.events) - 1, draws=drew,
         )  # fmt: skip
         if ask.status == CLOSED_BY_CORE:
@@ -128,9 +127,9 @@ class CorePlayer(Watch):
         step, event = self.steps[ask.ticket], self.events[ask.ticket]
         assert isinstance(step, Send)
         message: Message = ask.answer
-        event.answer = answer = as_json(type(message), step.version)(message)
+        event.answer = as_json(type(message), ask.request.version)(message)
         self._over(event, ANSWERED)
-        self.references.learn(ask.ticket, step, answer)
+        self.memory.learn(ask.ticket, step, ask.request.version, message)
 
     def ended(self, ask: Ask) -> None:
         """One that was abandoned stays parked, as far as its client can see."""
@@ -158,7 +157,7 @@ def play(script: Script, facts: Facts | None = None, step_ms: float = STEP_MS) -
     player = CorePlayer(script, facts or imagined(script))
     now = 0.0
     for step in (*script.steps, *ending(script, player.known.versions)):
-        now += step.ms if isinstance(step, Pause) else step_ms
+        now += ms_of(step) if isinstance(step, Pause) else step_ms
         player.play(step, now)
     return player.transcript()
 

@@ -8,10 +8,10 @@ is looked for after a barrier (a DescribeGroups on another connection). The guid
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from functools import partial
 from typing import Final
 
 from groupmock.rig.wire import Unreadable, is_answered
+from groupmock_clients.probe.language.exchange import Act, Pause, Raw, Send, Step
 from groupmock_clients.probe.stages.contract import Answer
 from groupmock_clients.probe.stages.contract import Closed as ConnectionClosed
 from groupmock_clients.probe.stages.tcp_broker import NoBroker
@@ -22,10 +22,10 @@ from groupmock_codec.declare import Message
 from groupmock_codec.group_states import DEAD
 from groupmock_codec.messages.k15_describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
 
-from ..script.message_json import as_json, build
-from ..script.references import References
-from ..script.script import Drop, Pause, Raw, Reconnect, Script, Send, Step, ending
-from ..script.transcript import ANSWERED, CLOSED, PARKED, SENT, SKIPPED, Event, Facts, Transcript
+from ..generated.answers_json import as_json
+from ..generated.memory import Memory, Request
+from ..generated.script import Script, ending, link_of, ms_of
+from ..generated.transcript import ANSWERED, CLOSED, PARKED, SENT, SKIPPED, Event, Facts, Transcript
 from .core_player import CorePlayer
 from .drawn_ids import answer_tells_ids, asks_for_member_id, drawn_member_id, ids_in, must_answer
 from .markers_awaited import MarkersAwaited
@@ -68,7 +68,7 @@ class GuidedPlayer:
     def __init__(self, script: Script, peer: Peer, facts: Facts) -> None:
         self.script, self.peer, self.facts = script, peer, facts
         self.core = CorePlayer(script, facts)
-        self.references = References(facts)
+        self.memory = Memory(script, facts)
         self.events: list[Event] = []
         self.steps: list[Step] = []
         self.stopped: str | None = None
@@ -107,7 +107,7 @@ class GuidedPlayer:
             raise Noisy(f"a request met a deadline: {why}")
 
     def _step(self, step: Step) -> None:
-        self._pass_time(self.now_ms() + (step.ms if isinstance(step, Pause) else 0))
+        self._pass_time(self.now_ms() + (ms_of(step) if isinstance(step, Pause) else 0))
         index, edge = len(self.events), self.core.deadline_ms()
         event = Event(sent_ms=self.now_ms())
         self.events.append(event)
@@ -196,21 +196,20 @@ class GuidedPlayer:
 
     def _send(self, index: int, step: Send) -> None:
         event = self.events[index]
-        message = build(APIS[step.key].request.message, step.version, step.fields, partial(self.references.resolve, step.client))
+        asked, link = self.memory.request(step), link_of(step)
         event.sent_ms = self.now_ms()
-        answered = is_answered(step.key, message)
-        if self._waiting[step.link] and asks_for_member_id(step, message):
+        if self._waiting[link] and asks_for_member_id(asked):
             event.status = SKIPPED
             self.core.play(step, event.sent_ms, skip=True)
             return
-        if step.link in self._ended:
+        if link in self._ended:
             event.status = CLOSED
         else:
             event.status = PARKED
-            if answered:
-                self._waiting[step.link].append(index)
-            self._stage.send(step.link, step.key, step.version, step.client_id, message)
-        drew = self._drawn(index, step, message)
+            if is_answered(asked.key, asked.message):
+                self._waiting[link].append(index)
+            self._stage.send(link, *asked)
+        drew = self._drawn(index, asked)
         standing, open_before = self._standing(), self._markers.standing()
         self.core.play(step, event.sent_ms, drew)
         event.drew = drew
@@ -230,20 +229,20 @@ class GuidedPlayer:
         if self.events[index].status == PARKED:
             self.events[index].status = SENT
 
-    def _drawn(self, index: int, step: Send, message: Message) -> list[str]:
+    def _drawn(self, index: int, asked: Request) -> list[str]:
         """The ids that the broker drew for this request: told by its answer, or by DescribeGroups while it is parked."""
-        if asks_for_member_id(step, message):
-            return self._new_member(index, step, message)
-        if answer_tells_ids(step, message):
+        if asks_for_member_id(asked):
+            return self._new_member(index, asked)
+        if answer_tells_ids(asked):
             self._answered(index, PATIENCE_MS)
-            return ids_in(step, self.events[index].answer)
+            return ids_in(asked.key, self.events[index].answer)
         return []
 
-    def _new_member(self, index: int, step: Send, message: Message) -> list[str]:
-        if must_answer(step, message):
+    def _new_member(self, index: int, asked: Request) -> list[str]:
+        if must_answer(asked):
             self._answered(index, PATIENCE_MS)
-            return ids_in(step, self.events[index].answer)
-        name: str = message.group_id  # type: ignore[attr-defined]  # a JoinGroup
+            return ids_in(asked.key, self.events[index].answer)
+        name: str = asked.message.group_id  # type: ignore[attr-defined]  # a JoinGroup
         group = self.core.core.cluster.groups.find(name)
         known = set() if group is None else set(group.members)
         end = self.now_ms() + PATIENCE_MS / 2
@@ -253,7 +252,7 @@ class GuidedPlayer:
             new = [one.member_id for one in told.members if one.member_id not in known]
             if new:
                 return drawn_member_id(new[0])
-        return ids_in(step, self.events[index].answer)
+        return ids_in(asked.key, self.events[index].answer)
 
     def _barrier(self, index: int) -> None:
         """Whatever the broker does about this request it has done when a later question is answered."""
@@ -267,7 +266,7 @@ class GuidedPlayer:
         step, end = self.steps[index], self.now_ms() + ms
         assert isinstance(step, Send)
         while self.events[index].status == PARKED and (left := end - self.now_ms()) > 0:
-            self._take(step.link, left)
+            self._take(link_of(step), left)
         self._read()
         return self.events[index].status != PARKED
 
@@ -288,12 +287,12 @@ class GuidedPlayer:
         return deadline is not None and real.answered_ms is not None and real.answered_ms >= deadline - 5
 
     def _drop(self, step: Step) -> None:
-        if not isinstance(step, Drop | Reconnect):
+        if not isinstance(step, Act):
             return
-        if step.link in self._waiting:
-            self._stage.hang_up(step.link, "resets" if isinstance(step, Drop) and step.how == "rst" else "drops")
-        self._ended.discard(step.link)
-        for index in self._waiting.pop(step.link, ()):
+        if step.member in self._waiting:
+            self._stage.hang_up(step.member, "drops" if step.verb == "reconnects" else step.verb)
+        self._ended.discard(step.member)
+        for index in self._waiting.pop(step.member, ()):
             self.events[index].status = SENT
 
     # -- what comes in
@@ -324,7 +323,7 @@ class GuidedPlayer:
         assert isinstance(step, Send)
         self._over(event, ANSWERED, answer.at_ms)
         event.answer = as_json(type(answer.message), answer.version)(answer.message)
-        self.references.learn(index, step, event.answer)
+        self.memory.learn(index, step, answer.version, answer.message)
         self._note_lag(index, event)
 
     def _over(self, event: Event, status: str, at_ms: float) -> None:
@@ -341,7 +340,7 @@ class GuidedPlayer:
         self._ended.add(link)
         self._waiting[link].clear()
         for event, step in zip(self.events, self.steps, strict=True):
-            if isinstance(step, Send) and step.link == link and event.status == PARKED:
+            if isinstance(step, Send) and link_of(step) == link and event.status == PARKED:
                 self._over(event, CLOSED, self.now_ms())
 
 

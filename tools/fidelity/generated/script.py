@@ -1,0 +1,400 @@
+"""One generated multi-client exchange, made before it is played, in the language of the probe (docs/reference/exchanges.md).
+
+What only a run can know is a reference there: names of groups and topics, what a member remembers of its answers (`MemberMemory`), the
+answers that have a name. Families write steps by the functions here, with Kafka's numbers and plain values.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
+from typing import Any, Final, get_args
+
+from groupmock_clients.probe.language.exchange import BASE_SETTINGS, Act, Exchange, Let, Pause, Raw, Send, Step
+from groupmock_clients.probe.language.macros import LogicalLine
+from groupmock_clients.probe.language.messages import KEYS, filled_in
+from groupmock_clients.probe.language.parser import read_one
+from groupmock_clients.probe.language.printing import head_lines, step_text
+from groupmock_clients.probe.language.steps import step_of
+from groupmock_clients.probe.language.syntax import Expr, FunctionCall, Literal, Ref, Sequence, Struct, Text
+from groupmock_codec import APIS
+from groupmock_codec.api_keys import (
+    DESCRIBE_GROUPS,
+    DESCRIBE_PRODUCERS,
+    DESCRIBE_TRANSACTIONS,
+    FETCH,
+    LIST_GROUPS,
+    LIST_OFFSETS,
+    METADATA,
+    OFFSET_FETCH,
+)
+from groupmock_codec.declare import Field, Message, fields_of
+
+from .settings_classes import CLASSES, ORACLE
+
+Json = Any
+"""A request's fields as families write them: plain values, lists and dicts, with expressions of the language in between."""
+ENDING: Final = "End"
+"""The member that asks for the final state (`ending`); no generated one has this name."""
+IDS: Final = (1, 2)
+"""The transactional ids of a script about transactions; others are nobody's."""
+CLIENT_ID: Final = "c"
+"""The client id of whom nothing else is said."""
+KINDS: Final = get_args(Expr)
+GENERATED: Final = "generated-"
+NOTHING_DECLARED: Final = Exchange("script", "", "script")
+NUMBERED: Final = re.compile(r"(group|t)(\d+)")
+
+
+@dataclass
+class TopicNeed:
+    """A topic that must be there. `own`: made for this script alone; others are shared by all scripts, which must not change them."""
+
+    partitions: int = 4
+    own: bool = False
+    configs: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Script:
+    """One exchange and what made it. `settings` names a class of broker settings; `groups`: how many groups it calls its own."""
+
+    family: str
+    seed: int
+    release: str
+    settings: str
+    steps: list[Step]
+    groups: int = 1
+    topics: list[TopicNeed] = field(default_factory=list)
+
+    @property
+    def about(self) -> str:
+        """What it is about, and so what its ending asks: groups, log, transactions, bytes. What people wrote: one of the first two."""
+        if self.family != "exchanges":
+            return self.family
+        return "log" if any(need.own for need in self.topics) else "groups"
+
+    def clients(self) -> list[str]:
+        """Who takes part, in order of appearance."""
+        return list(dict.fromkeys(map(client_of, (step for step in self.steps if not isinstance(step, Pause)))))
+
+    def before(self, index: int) -> list[int]:
+        """The requests (numbers of steps) that the connection of that step has sent until then, oldest first. A new one has sent none."""
+        here = self.steps[index] if 0 <= index < len(self.steps) else None
+        sent: list[int] = []
+        if here is None or isinstance(here, Pause):
+            return sent
+        for at, step in enumerate(self.steps[:index]):
+            if not isinstance(step, Pause) and link_of(step) == link_of(here):
+                sent = [] if isinstance(step, Act) else [*sent, at]
+        return sent
+
+    # -- as an exchange
+
+    @property
+    def exchange(self) -> Exchange:
+        """The same as a value of the language; the names of further groups, and of what there is none of, come first."""
+        names = {name for step in self.steps for name in _names(step)}
+        told = {**BASE_SETTINGS, **CLASSES[self.settings], **ORACLE}
+        topics = {f"t{at}": need for at, need in enumerate(self.topics, 1)}
+        return Exchange(
+            f"{self.family}-{self.seed}",
+            f"Generated: family {self.family}, seed {self.seed}, release {self.release}",
+            "generated",
+            rows=(f"{GENERATED}{self.family}",),
+            releases=(self.release,),
+            stages=("tcp",) if any(isinstance(step, Raw) for step in self.steps) else ("core", "tcp"),
+            settings={key: value for key, value in told.items() if BASE_SETTINGS.get(key) != value},
+            topics={name: need.partitions for name, need in topics.items()},
+            own={name: need.configs for name, need in topics.items() if need.own},
+            members=dict.fromkeys(("*", *self._silent(names)), (("client_id", Literal(CLIENT_ID)),)),
+            steps=(*self._lets(names), *self.steps),
+        )
+
+    def _silent(self, names: set[str]) -> list[str]:
+        """Members of whom others speak and who send nothing."""
+        senders = {client_of(step) for step in self.steps if isinstance(step, Send)}
+        return sorted(name for name in names - senders if name[0].isupper())
+
+    def _lets(self, names: Iterable[str]) -> Iterator[Let]:
+        for number in range(2, self.groups + 1):
+            further = "group" if self.about == "transactions" else "stem"
+            yield Let(name=f"group{number}", value=Text(f"${further}-{number}"))
+        there = {"t": len(self.topics), "group": self.groups}
+        for name in sorted(names):
+            match = NUMBERED.fullmatch(name)
+            if match is not None and int(match[2]) > there[match[1]]:
+                yield Let(name=name, value=Text(f"$stem-no-{'topic' if match[1] == 't' else 'group'}-{match[2]}"))
+
+    def text(self) -> str:
+        """The exchange as it is written; `read` makes the script of it again."""
+        exchange = self.exchange
+        return "\n".join([*head_lines(exchange), "", *map(step_text, exchange.steps), ""])
+
+    @classmethod
+    def read(cls, text: str) -> Script:
+        """The script of such a text. Raises ExchangeError."""
+        head, _, body = text.partition("\n\n")
+        exchange = read_one("script", head)
+        family, _, seed = exchange.name.rpartition("-")
+        steps = [_step(line) for line in body.splitlines()]
+        lets = [step for step in steps if isinstance(step, Let)]
+        topics = [TopicNeed(count, name in exchange.own, exchange.own.get(name, {})) for name, count in exchange.topics.items()]
+        groups = 0 if family == "bytes" else 1 + sum(step.name.startswith("group") and "-no-" not in str(step.value) for step in lets)
+        settings = next(name for name in CLASSES if _same_settings(name, exchange))
+        acted = [step for step in steps if not isinstance(step, Let)]
+        return cls(family, int(seed), exchange.releases[0], settings, acted, groups, topics)
+
+
+@lru_cache(1 << 14)
+def _step(line: str) -> Step:
+    """Half of the lines of recorded plays are in others, too."""
+    return step_of(LogicalLine("script", line), NOTHING_DECLARED)
+
+
+def _same_settings(name: str, exchange: Exchange) -> bool:
+    told = {**BASE_SETTINGS, **CLASSES[name], **ORACLE}
+    return {key: value for key, value in told.items() if BASE_SETTINGS.get(key) != value} == exchange.settings
+
+
+# -- looking at steps --------------------------------------------------------------------------------------------------
+
+
+def link_of(step: Step) -> str:
+    """The connection of a step that has one: `A`, `A/2`."""
+    link: str = step.member  # type: ignore[attr-defined]  # every kind but Pause, Mark, Let and Command
+    return link
+
+
+def client_of(step: Step) -> str:
+    """Whose connection that is."""
+    return link_of(step).partition("/")[0]
+
+
+def key_of(step: Send) -> int:
+    """The API key."""
+    return KEYS[step.api]
+
+
+def version_of(step: Send) -> int:
+    """The version."""
+    assert isinstance(step.version, Literal) and isinstance(step.version.value, int)
+    return step.version.value
+
+
+def given(step: Send, name: str) -> Expr | None:
+    """The expression of a field; None where it is not said."""
+    return dict(step.fields).get(name)
+
+
+def asks_for_topics(step: Send) -> bool:
+    """Does this Metadata name topics, or all there are?"""
+    topics = given(step, "topics")
+    return isinstance(topics, Sequence) and bool(topics.items)
+
+
+def ms_of(step: Pause) -> int:
+    """How long."""
+    assert isinstance(step.ms, Literal) and isinstance(step.ms.value, int)
+    return step.ms.value
+
+
+def _names(value: object) -> Iterator[str]:
+    """The names that a step or an expression refers to."""
+    match value:
+        case Ref(name):
+            yield name
+        case Send(fields=inner) | Struct(fields=inner):
+            for _, each in inner:
+                yield from _names(each)
+        case Sequence(items=inner) | FunctionCall(arguments=inner):
+            for each in inner:
+                yield from _names(each)
+
+
+# -- writing steps -----------------------------------------------------------------------------------------------------
+
+
+def group(number: int) -> Expr:
+    """A group of the script's own by its number; beyond the last one: a name that no group has."""
+    return Ref("group" if number == 1 else f"group{number}", None, 0)
+
+
+def topic(number: int) -> Expr:
+    """The same for topics."""
+    return Ref(f"t{number}", None, 0)
+
+
+def topic_id(number: int) -> Expr:
+    """That topic's id; beyond the last one: an id that no topic has."""
+    return Ref(f"t{number}", "id", 0)
+
+
+def transactional_id(number: int) -> Expr:
+    """A transactional id of the script's own."""
+    return Text(f"${{group}}-x{number}")
+
+
+def told(client: str, name: str, plus: int = 0) -> Expr:
+    """What the client remembers of its answers. What no answer has told leaves the field at its default."""
+    return Ref(client, name, plus)
+
+
+def written(name: str, *values: Json) -> Expr:
+    """What a function of the language makes."""
+    return FunctionCall(name, tuple(map(as_expr, values)))
+
+
+def as_expr(value: Json) -> Expr:
+    """Plain values as an expression; expressions in them stay."""
+    if isinstance(value, KINDS):
+        found: Expr = value
+        return found
+    if isinstance(value, Mapping):
+        return Struct(tuple((name, as_expr(inner)) for name, inner in value.items()))
+    if isinstance(value, list | tuple):
+        return Sequence(tuple(map(as_expr, value)))
+    return Literal(value)
+
+
+@cache
+def _fields(cls: type[Message]) -> dict[str, Field]:
+    return {each.name: each for each in fields_of(cls)}
+
+
+def request(
+    client: str,
+    key: int,
+    version: int,
+    fields: Mapping[str, Json] | None = None,
+    link: str | None = None,
+    client_id: str | None = CLIENT_ID,
+) -> Send:
+    """A request, by its fields in snake_case. What its version has not is left out, and so are nulls that it cannot carry; what the
+    language would fill in by itself is at its message's own default. Raises ValueError for a field that the API never has."""
+    api = APIS[key]
+    cls, fields = api.request.message, fields or {}
+    if unknown := fields.keys() - _fields(cls).keys():
+        raise ValueError(f"{api.name} requests have no field {', '.join(sorted(unknown))}: they have {', '.join(_fields(cls))}")
+    usual, automatic = cls(), filled_in(api.name)
+    said: list[tuple[str, Expr]] = [] if client_id == CLIENT_ID else [("client_id", Literal(client_id))]
+    for name, each in _fields(cls).items():
+        if not each.present(version) or (name not in fields and name not in automatic):
+            continue
+        value = fields.get(name)
+        if value is None and (name not in fields or not each.nullable(version)):
+            value = getattr(usual, name)
+        said.append((name, as_expr(value)))
+    return Send(member=link or client, api=api.name, version=Literal(version), fields=tuple(said))
+
+
+def pause(ms: int) -> Pause:
+    """Let time pass."""
+    return Pause(ms=Literal(ms))
+
+
+def act(link: str, verb: str) -> Act:
+    """Its connection `drops`, `resets` or `reconnects`."""
+    return Act(member=link, verb=verb)
+
+
+def raw(link: str, data: bytes, framed: bool = True) -> Raw:
+    """Bytes, with their length in front if `framed`."""
+    return Raw(member=link, framed=framed, parts=(Literal(data),))
+
+
+# -- leaving out -------------------------------------------------------------------------------------------------------
+
+
+def without(script: Script, gone: set[int]) -> Script:
+    """The script without these steps; references to what nobody says any more become null."""
+    steps = [step for index, step in enumerate(script.steps) if index not in gone]
+    dropped = {name for index in gone if (name := getattr(script.steps[index], "bound", None))}
+    smaller = replace(script, steps=steps)
+    dropped |= set(script.clients()) - set(smaller.clients())
+    if dropped:
+        smaller.steps = [replace(step, fields=_without(step.fields, dropped)) if isinstance(step, Send) else step for step in steps]
+    return smaller
+
+
+def _without(fields: tuple[tuple[str, Expr], ...], gone: set[str]) -> tuple[tuple[str, Expr], ...]:
+    return tuple((name, _nulled(value, gone)) for name, value in fields)
+
+
+def _nulled(value: Expr, gone: set[str]) -> Expr:
+    match value:
+        case Ref(name):
+            return Literal(None) if name in gone else value
+        case Struct(fields):
+            return Struct(_without(fields, gone))
+        case Sequence(items):
+            return Sequence(tuple(_nulled(each, gone) for each in items))
+        case FunctionCall(name, arguments):
+            return FunctionCall(name, tuple(_nulled(each, gone) for each in arguments))
+    return value
+
+
+# -- the end of every script -------------------------------------------------------------------------------------------
+
+Versions = Mapping[int, tuple[int, int]]
+"""API key -> the lowest and the highest version of a release."""
+
+
+def ending(script: Script, versions: Versions) -> list[Step]:
+    """What the player asks when the script is over: the state of its groups (groups), of its topics (log); nothing for bytes."""
+    asked: dict[str, Any] = {"groups": _groups_ending, "transactions": _transactions_ending, "log": _log_ending, "consumers": None}
+    found = asked.get(script.about)
+    return [] if found is None else [request(ENDING, key, version, fields) for key, version, fields in found(script, versions)]
+
+
+def _groups_ending(script: Script, versions: Versions) -> Iterator[tuple[int, int, Json]]:
+    groups = [group(number) for number in range(1, script.groups + 1)]
+    yield DESCRIBE_GROUPS, versions[DESCRIBE_GROUPS][1], {"groups": groups}
+    yield LIST_GROUPS, versions[LIST_GROUPS][1], {}
+    fetch = min(versions[OFFSET_FETCH][1], 9)
+    if fetch >= 8:
+        yield OFFSET_FETCH, fetch, {"groups": [{"group_id": each, "topics": None} for each in groups]}
+    else:
+        yield from ((OFFSET_FETCH, fetch, {"group_id": each, "topics": None}) for each in groups)
+
+
+def _transactions_ending(script: Script, versions: Versions) -> Iterator[tuple[int, int, Json]]:
+    """What coordinators, partitions and groups know of the producers, and what a reader of either level gets."""
+    topics = [(topic(number), need.partitions) for number, need in enumerate(script.topics, 1)]
+    groups = [group(number) for number in range(1, script.groups + 1)]
+    indexes = [{"name": name, "partition_indexes": list(range(count))} for name, count in topics]
+    if DESCRIBE_TRANSACTIONS in versions:
+        yield DESCRIBE_TRANSACTIONS, versions[DESCRIBE_TRANSACTIONS][1], {"transactional_ids": [transactional_id(number) for number in IDS]}
+    yield DESCRIBE_PRODUCERS, versions[DESCRIBE_PRODUCERS][1], {"topics": indexes}
+    for level in (0, 1):
+        yield LIST_OFFSETS, 6, {"replica_id": -1, "isolation_level": level, "topics": _ends(topics, -1)}
+        yield FETCH, 11, {**_everything(topics), "isolation_level": level}
+    yield from ((OFFSET_FETCH, 7, {"group_id": each, "topics": indexes, "require_stable": True}) for each in groups)
+    yield DESCRIBE_GROUPS, 5, {"groups": groups}
+
+
+def _ends(topics: list[tuple[Expr, int]], timestamp: int) -> Json:
+    return [
+        {"name": name, "partitions": [{"partition_index": at, "timestamp": timestamp} for at in range(count)]} for name, count in topics
+    ]
+
+
+def _everything(topics: list[tuple[Expr, int]]) -> dict[str, Json]:
+    """A Fetch of all that is stored."""
+    asked = [
+        {"topic": name, "partitions": [{"partition": at, "fetch_offset": 0, "partition_max_bytes": 1 << 20} for at in range(count)]}
+        for name, count in topics
+    ]
+    return {"replica_id": -1, "max_bytes": 1 << 20, "topics": asked}
+
+
+def _log_ending(script: Script, versions: Versions) -> Iterator[tuple[int, int, Json]]:
+    """Metadata, both ends of every partition, and all that is stored."""
+    topics = [(topic(number), need.partitions) for number, need in enumerate(script.topics, 1)]
+    named = {"topics": [{"name": name} for name, _ in topics], "allow_auto_topic_creation": False}
+    yield METADATA, min(versions[METADATA][1], 12), named
+    for timestamp in (-2, -1):
+        yield LIST_OFFSETS, min(versions[LIST_OFFSETS][1], 6), {"replica_id": -1, "topics": _ends(topics, timestamp)}
+    yield from ((FETCH, min(versions[FETCH][1], 11), _everything([each])) for each in topics)
