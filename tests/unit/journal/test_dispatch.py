@@ -14,7 +14,7 @@ from groupmock.timeline.builder import TimelineBuilder
 
 LATER = UnknownRow(kind="of a later version", seq=9, t=4, fields={})
 PASSED_OVER = {
-    Auditor: {"moved", "member", "timer", "fault", "command", "finding"},
+    Auditor: {"timer", "fault", "command", "finding"},
     Rebalances: {"open", "timer", "fault", "command", "client", "finding"},
     StoryTeller: {"timer"},
     TimelineBuilder: {"open", "timer"},
