@@ -1,16 +1,12 @@
-"""Journals into a lake, from real ones: killed in the middle, completed, repeated, more of them; nothing lost, all counted."""
+"""Journals into a lake, from real ones: taken, repeated, more of them; nothing lost, all counted. Killing is tests/live/pipeline_kill's."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import gzip
 import json
 import os
 import random
-import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -19,9 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 import pytest
 import zstandard
-from benchmarks import spark_events
 from cases import for_each
-from spark_quick import SETTINGS as QUICK
 
 from groupmock.cli import main
 from groupmock.journal.file import FileSink
@@ -114,12 +108,11 @@ class Stage(NamedTuple):
 
 
 class Story(NamedTuple):
-    """One lake, from the kill to what arrived later."""
+    """One lake, from its first ingest to what arrived later."""
 
     source: Path
     lake: Path
     counts: dict[str, Counter[str]]
-    killed: list[str]
     first: Stage
     other_way: list[set[str]]
     this_way: list[set[str]]
@@ -180,22 +173,6 @@ def limited_journal(path: Path) -> None:
     journal.close()
 
 
-def killed_in_the_middle(source: Path, lake: Path, folder: Path) -> list[str]:
-    """Ingest in a process of its own, killed when its first Parquet file is seen. Returns the files that it left."""
-    command = [sys.executable, "-m", "groupmock", "pipeline", "ingest", str(source), str(lake), "--master", "local[2]", "--line-limit", "1"]
-    command += spark_events.flags(QUICK | {"spark.local.dir": str(folder)})
-    process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        while not any(lake.glob("journals/_edition=0/**/*.parquet")):
-            assert process.poll() is None, "it ended before anything was written"
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(0.01)
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    return sorted(snapshot(lake))
-
-
 def stage(spark: SparkSession, lake: Path) -> Stage:
     rows = tables.read(spark, str(lake), "rows").groupBy("file").count().collect()
     quarantine = tables.read(spark, str(lake), "quarantine").collect()
@@ -234,7 +211,6 @@ def story(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Stor
     for path in source.rglob("*"):
         dated(path, -3600)
     dated(source / "begun.jsonl", 86_400)
-    killed = killed_in_the_middle(source, lake, folder)
     ingest(spark, source, lake)
     first, this_way = stage(spark, lake), contents(spark, lake)
     with pytest.MonkeyPatch.context() as patch:
@@ -247,12 +223,7 @@ def story(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Stor
     after = snapshot(lake)
     later_journals(source)
     ingest(spark, source, lake)
-    return Story(source, lake, counts, killed, first, other_way, this_way, before, after, stage(spark, lake))
-
-
-def test_a_killed_ingest_left_files_and_the_next_one_completes_it(story: Story) -> None:
-    assert any(name.endswith(".parquet") for name in story.killed)
-    assert story.first.runs["slow.jsonl"].rows == story.first.rows["slow.jsonl"] == 1000
+    return Story(source, lake, counts, first, other_way, this_way, before, after, stage(spark, lake))
 
 
 def test_long_journals_line_by_line_give_the_very_same_tables(story: Story) -> None:
@@ -305,6 +276,7 @@ def test_two_runs_with_one_header_are_two_and_copies_are_counted(story: Story) -
 
 def test_odd_files_have_clear_outcomes(story: Story) -> None:
     first = story.first.runs
+    assert first["slow.jsonl"].rows == story.first.rows["slow.jsonl"] == 1000
     assert (first["backwards.jsonl"].rows, first["backwards.jsonl"].backwards, first["backwards.jsonl"].gaps) == (7, 1, 3)
     assert (first["newer.jsonl"].v, first["newer.jsonl"].rows) == (2, 2)
     assert (first["no-header.jsonl"].quarantined, first["no-header.jsonl"].header) == (4, 0)

@@ -7,8 +7,9 @@ busy machine is not a defect.
 from __future__ import annotations
 
 import json
+import os
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -16,6 +17,44 @@ import pytest
 
 BUDGETS: Final = Path(__file__).resolve().parent.parent / "budgets.toml"
 """The seconds of one quiet core that each folder below tests/ may take."""
+
+
+def core_seconds() -> float:
+    """What this process and all that it started have taken of the cores. Linux tells of children that have not ended yet."""
+    running, ticks = _children(os.getpid()), 0
+    while running:
+        child = running.pop()
+        try:
+            fields = Path(f"/proc/{child}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+        except OSError:  # it has just ended
+            continue
+        ticks += sum(map(int, fields[11:15]))
+        running += _children(child)
+    return sum(os.times()[:4]) + ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _children(process: int) -> list[int]:
+    found: list[int] = []
+    for tasks in Path(f"/proc/{process}/task").glob("*/children"):
+        try:
+            found += map(int, tasks.read_text().split())
+        except OSError:  # the thread has just ended
+            continue
+    return found
+
+
+class Cores:
+    """Tells with each report of a worker what the cores did for it since the report before."""
+
+    def __init__(self) -> None:
+        self._before = core_seconds()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        now = core_seconds()
+        report.core_seconds, self._before = now - self._before, now  # type: ignore[attr-defined]  # pytest-xdist sends it along
+        return report
 
 
 class Spent(NamedTuple):
@@ -31,11 +70,13 @@ class Outcomes:
     def __init__(self) -> None:
         self.verdicts: dict[str, str] = {}
         self.seconds: dict[str, float] = {}
+        self.cores: dict[str, float] = {}
         self.texts: dict[str, str] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         test = plain(report.nodeid)
         self.seconds[test] = self.seconds.get(test, 0.0) + report.duration
+        self.cores[test] = self.cores.get(test, 0.0) + getattr(report, "core_seconds", 0.0)
         if report.failed:
             self.verdicts[test] = "failed"
             self.texts[test] = self.texts.get(test, "") + report.longreprtext
@@ -98,6 +139,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the collector in the controller alone, which writes the file."""
+    config.pluginmanager.register(Cores(), "groupmock-cores")
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Outcomes(), "groupmock-outcomes")
 
@@ -107,7 +149,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     seen: Outcomes = config.pluginmanager.getplugin("groupmock-outcomes")
     if (file := config.getoption("--outcomes")) is not None:
         seen.write(file)
-    folders = spent(seen.seconds)
+    folders = spent(seen.cores)
     if len(folders) > 1:
         terminalreporter.write_sep("-", "seconds per folder")
         for line in table(folders, budgets()):
