@@ -22,6 +22,7 @@ from ..log.config_keys import topic_keys
 from ..log.described import TopicConfigs
 from ..log.placement import CREATION_COST, MADE_COST, MOST_PARTITIONS, TOPIC_SIZE
 from ..log.refusal import TopicRefused
+from ..log.replicas import new_partitions
 from ..work import AT_ONCE
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def _result(
         if validate_only:
             topic_id = cluster.environment.dice.uuid_bytes()  # Kafka's controller draws an id here, too
         else:
-            partitions = yield from topics.made_of(plan.replicas)
+            partitions = yield from new_partitions(turn.environment, plan.replicas)
             topics.check_name(wanted.name)  # Checked again, because a Metadata may have created topics since
             topics.check_room(len(partitions))
             topic_id = topics.add_made(turn, wanted.name, partitions, plan.settings).topic_id

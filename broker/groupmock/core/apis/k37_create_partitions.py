@@ -22,6 +22,7 @@ from ..java.orders import java_order
 from ..log import assignments
 from ..log.placement import MADE_COST, MOST_PARTITIONS, TOPIC_SIZE
 from ..log.refusal import TopicRefused
+from ..log.replicas import new_partitions
 from ..log.topics import Topic
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def _grow(
     except TopicRefused as refused:
         return _refused(wanted.name, refused)
     if not validate_only:
-        partitions = yield from cluster.topics.made_of(replicas, len(topic.partitions))
+        partitions = yield from new_partitions(turn.environment, replicas, len(topic.partitions))
         cluster.topics.extend(turn, topic, partitions)
     return CreatePartitionsTopicResult(name=wanted.name)
 

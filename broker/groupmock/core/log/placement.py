@@ -3,12 +3,13 @@ repeat."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 from zlib import crc32
 
 from groupmock_codec import error_codes
 
+from ..work import AT_ONCE
 from .names import INTERNAL
 from .refusal import TopicRefused
 
@@ -51,18 +52,19 @@ def first_node(name: str, nodes: int) -> int:
 
 def replicas(
     name: str, partitions: Iterable[int], factor: int, node_ids: list[int], leader_of: Callable[[int], int | None] | None = None
-) -> list[list[int]]:
-    """Return the replica list of each partition, preferred leader first: `factor` neighbours on the ring of nodes.
+) -> Generator[None, None, list[list[int]]]:
+    """Return the replica list of each partition, preferred leader first: `factor` neighbours on the ring of nodes, in steps.
 
     `leader_of` returns the node that leads a partition, or None if that is not decided yet."""
     nodes, twice_round = len(node_ids), node_ids * 2
-    first = first_node(name, nodes)
-
-    def start(partition: int) -> int:
+    first, placed = first_node(name, nodes), []
+    for partition in partitions:
         leader = None if leader_of is None else leader_of(partition)
-        return (first + partition) % nodes if leader is None else node_ids.index(leader)
-
-    return [twice_round[at : at + factor] for at in map(start, partitions)]
+        start = (first + partition) % nodes if leader is None else node_ids.index(leader)
+        placed.append(twice_round[start : start + factor])
+        if not len(placed) % AT_ONCE:
+            yield
+    return placed
 
 
 def check_numbers(partitions: int, factor: int, nodes: int, quirks: Quirks) -> None:

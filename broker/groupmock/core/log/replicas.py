@@ -7,13 +7,35 @@ replica.lag.time.max.ms after it fell behind; here that happens at once. Only an
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING, Final
 
+from ..work import AT_ONCE
 from .placement import NO_LEADER
 
 if TYPE_CHECKING:
     from ..environment import Environment
     from .partition import Partition
+
+
+PARTITIONS_AT_ONCE: Final = AT_ONCE // 4
+"""So many partitions are made in one step."""
+
+
+def new_partitions(environment: Environment, replicas: Sequence[list[int]], first: int = 0) -> Generator[None, None, list[Partition]]:
+    """Make a partition of each checked replica list, in steps, and number them from `first`. The first of a partition's replicas that runs
+    leads it."""
+    from .partition import Partition  # imported late, because a server starts without it
+
+    made = []
+    for index, nodes in enumerate(replicas, first):
+        partition = Partition(index, nodes, environment.epoch_ms)
+        if len(environment.up) < len(environment.identity.nodes):
+            partition.leader = elected(environment, partition)
+        made.append(partition)
+        if not len(made) % PARTITIONS_AT_ONCE:
+            yield
+    return made
 
 
 def may_lead(environment: Environment, partition: Partition, node: int) -> bool:

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from groupmock_codec import error_codes
 
-from ..work import AT_ONCE, at_once
+from ..work import at_once
 from . import names, placement
 from .placement import NO_LEADER, Host
 from .refusal import TopicRefused
-from .replicas import elected, may_lead
+from .replicas import elected, may_lead, new_partitions
 from .topic_news import TopicNews
 
 if TYPE_CHECKING:
@@ -32,10 +32,6 @@ if TYPE_CHECKING:
     from .producers import Origin
     from .retention import Aging
     from .transactions import Marker
-
-
-PARTITIONS_AT_ONCE: Final = AT_ONCE // 4
-"""So many partitions are made in one step."""
 
 
 class Topic(msgspec.Struct, eq=False):
@@ -90,22 +86,20 @@ class Topics(TopicNews):
         return {"fetch": lambda subject, turn: self.fetches.expire(turn, subject), "log_retention": lambda _, turn: self._expire(turn)}
 
     def _expire(self, turn: Turn) -> bool:
-        """Delete records that are too old. The timer has fired also if nothing was too old, so that a replay looks at the very same
-        moments."""
+        """Delete old records. The timer has fired also if nothing was too old, so that a replay looks at the very same moments."""
         from . import retention
 
-        turn.begin(lambda turn: retention.sweep(turn, self._aging(self._there())))
+        turn.begin(lambda turn: retention.sweep(turn, self._aging()))
         return True
 
-    def _there(self) -> Iterator[Topic]:
-        """Return the topics that exist now, without those that are deleted before their turn comes."""
-        return (topic for topic in list(self._topics.values()) if self._topics.get(topic.name) is topic)
-
-    def _aging(self, topics: Iterable[Topic]) -> Iterator[Aging]:
-        """Return the logs of topics, without those to which nothing was written."""
+    def _aging(self, only: Topic | None = None) -> Iterator[Aging]:
+        """Return the logs of one topic or of all that exist now, without those to which nothing was written, and those of topics that are
+        deleted before their turn comes."""
         from .retention import Aging
 
-        written = ((topic, each) for topic in topics for each in topic.partitions if each.segments.active is not None)
+        topics = list(self._topics.values()) if only is None else [only]
+        there = (topic for topic in topics if self._topics.get(topic.name) is topic)
+        written = ((topic, each) for topic in there for each in topic.partitions if each.segments.active is not None)
         return (Aging(topic.name, each, self.limits(topic, each.leader)) for topic, each in written)
 
     def disconnected(self, connection: int) -> None:
@@ -127,8 +121,8 @@ class Topics(TopicNews):
         self.check_name(name)
         self.check_room(partitions)
         standard = self._environment.settings.default_replication_factor
-        placed = at_once(self.place(name, partitions, standard if factor is None else factor))
-        self.add(turn, name, placed, settings or {}, topic_id)
+        placed = self.place(name, partitions, standard if factor is None else factor)
+        self.add(turn, name, at_once(placed), settings or {}, topic_id)
 
     def check_name(self, name: str) -> None:
         """Raises TopicRefused for a name that Kafka does not take, that exists, or that collides with one by '.' and '_'."""
@@ -146,19 +140,14 @@ class Topics(TopicNews):
         self, turn: Turn, name: str, replicas: Sequence[list[int]], settings: Mapping[str, str], topic_id: bytes | None = None
     ) -> Topic:
         """Make a topic of checked parts: a replica list per partition, valid configs. `topic_id`: None for a fresh one."""
-        return self.add_made(turn, name, at_once(self.made_of(replicas)), settings, topic_id)
+        return self.add_made(turn, name, at_once(new_partitions(self._environment, replicas)), settings, topic_id)
 
     def add_made(
         self, turn: Turn, name: str, partitions: list[Partition], settings: Mapping[str, str], topic_id: bytes | None = None
     ) -> Topic:
-        """Make a topic of checked configs and of partitions that `made_of` returned."""
-        topic = Topic(
-            name=name,
-            topic_id=self._new_id() if topic_id is None else topic_id,
-            internal=name in names.INTERNAL,
-            configs=dict(settings),
-            partitions=partitions,
-        )
+        """Make a topic of checked configs and of partitions that `new_partitions` returned."""
+        topic_id = self._new_id() if topic_id is None else topic_id
+        topic = Topic(name, topic_id, name in names.INTERNAL, dict(settings), partitions)
         # `record_limit` asks for topics to come: what it found were the defaults, and not these configs
         self._limits.pop(name, None)
         self.made += 1
@@ -179,21 +168,6 @@ class Topics(TopicNews):
             drawn = self._environment.dice.uuid_bytes()
         return drawn
 
-    def made_of(self, replicas: Sequence[list[int]], first: int = 0) -> Generator[None, None, list[Partition]]:
-        """Make a partition of each checked replica list, in steps, and number them from `first`. The first of a partition's replicas that
-        runs leads it."""
-        from .partition import Partition
-
-        made = []
-        for index, nodes in enumerate(replicas, first):
-            partition = Partition(index, nodes, self._environment.epoch_ms)
-            if len(self._environment.up) < len(self._environment.identity.nodes):
-                partition.leader = elected(self._environment, partition)
-            made.append(partition)
-            if not len(made) % PARTITIONS_AT_ONCE:
-                yield
-        return made
-
     def _elected(self, turn: Turn, topic: Topic, first: int) -> None:
         """Tell the host of an internal topic that new partitions have leaders."""
         host = self._hosts.get(topic.name)
@@ -211,10 +185,10 @@ class Topics(TopicNews):
         self.check_room(partitions - len(topic.partitions))
         added = range(len(topic.partitions), partitions)
         replicas = at_once(self.replicas(name, added, topic.replication_factor))
-        self.extend(turn, topic, at_once(self.made_of(replicas, added.start)))
+        self.extend(turn, topic, at_once(new_partitions(self._environment, replicas, added.start)))
 
     def extend(self, turn: Turn, topic: Topic, partitions: list[Partition]) -> None:
-        """Add partitions that `made_of` returned."""
+        """Add partitions that `new_partitions` returned."""
         first = len(topic.partitions)
         topic.partitions += partitions
         self._partition_count += len(partitions)
@@ -422,12 +396,7 @@ class Topics(TopicNews):
         """Return the replicas of new partitions of a topic, leader first, in steps."""
         host, node_ids = self._hosts.get(name), [node.node_id for node in self._environment.identity.nodes]
         leader_of = None if host is None else lambda partition: host.leader_of(partition) if partition < host.places else None
-        placed: list[list[int]] = []
-        for begin in range(0, len(partitions), AT_ONCE):
-            if begin:
-                yield
-            placed += placement.replicas(name, partitions[begin : begin + AT_ONCE], factor, node_ids, leader_of)
-        return placed
+        return placement.replicas(name, partitions, factor, node_ids, leader_of)
 
     def configure(self, turn: Turn, topic: Topic, settings: Mapping[str, str]) -> None:
         """Replace what was set on a topic by checked configs."""
@@ -435,7 +404,7 @@ class Topics(TopicNews):
 
         topic.configs = dict(settings)
         self._limits.pop(topic.name, None)
-        retention.watch(turn, self._aging([topic]))
+        retention.watch(turn, self._aging(topic))
 
     def configure_broker(self, turn: Turn, resource: str, settings: Mapping[str, str]) -> None:
         """Replace what was changed at run time for one node (its id as text) or for all ("")."""
@@ -443,7 +412,7 @@ class Topics(TopicNews):
 
         self._broker_configs[resource] = dict(settings)
         self._limits.clear()
-        turn.begin(lambda turn: retention.watch_many(turn, self._aging(self._there())))
+        turn.begin(lambda turn: retention.watch_many(turn, self._aging()))
 
     def broker_overrides(self, node: int) -> Overrides:
         """Return the broker configs that were changed at run time, as that node sees them."""
