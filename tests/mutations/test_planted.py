@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 
-from groupmock_clients.simulation.plan import KINDS
+from groupmock_clients.simulation.plan import EVERY_KIND
 from tools.mutations import planted as sources
 from tools.search import planted
 
@@ -27,7 +27,7 @@ def test_planted_mistakes_are_of_every_sort() -> None:
     counted = Counter(each.about for each in listed)
     assert len(listed) >= 30 and set(counted) == set(planted.ABOUT)
     assert all(counted[about] >= least for about, least in LEAST.items()), counted
-    assert {each.kind for each in listed} <= {None, *KINDS}
+    assert {each.kind for each in listed} <= {None, *EVERY_KIND}
 
 
 def test_the_recorded_run_found_every_planted_mistake() -> None:

@@ -11,22 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from groupmock_codec.markers import marker_of
-from groupmock_codec.records import decode_records, read_batches
+from groupmock.rig.read_committed import committed_records
 
 
 def read_committed(records: bytes, aborted_transactions: Iterable[Any]) -> Iterator[bytes]:
     """Yield the values of a fetch at isolation level 1 as a consumer delivers them: without those in the list of aborted transactions."""
-    waiting = sorted((each.first_offset, each.producer_id) for each in aborted_transactions)
-    aborted: set[int] = set()
-    for each in read_batches(records):
-        while waiting and waiting[0][0] <= each.base_offset:
-            aborted.add(waiting.pop(0)[1])
-        if each.control:
-            if marker_of(each) is False:
-                aborted.discard(each.producer_id)
-        elif not (each.transactional and each.producer_id in aborted):
-            yield from (record.value or b"" for record in decode_records(each))
+    return (record.value or b"" for record in committed_records(records, aborted_transactions))
 
 
 def amounts(seen: Iterable[bytes], committed: Iterable[bytes], everything: bool = True) -> list[str]:

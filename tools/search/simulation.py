@@ -19,7 +19,7 @@ from typing import Any, Final
 from groupmock.version import __version__
 from groupmock_clients.simulation.find import as_find, made_small, write
 from groupmock_clients.simulation.limited import DIED, HUNG, SeedVerdict, within_limits
-from groupmock_clients.simulation.plan import KINDS
+from groupmock_clients.simulation.plan import EVERY_KIND, OWN_KINDS
 from groupmock_clients.simulation.simulate import play
 from tools.records import RECORDS, save
 from tools.runs import ended
@@ -57,14 +57,16 @@ def search(wanted: SearchRequest) -> SearchPart:
 
 
 def seeds_of(first: int, stride: int, kind: str | None, seconds: float) -> Iterator[SeedVerdict]:
-    """Yield verdicts until the time is over."""
+    """Yield verdicts until the time is over. Without a `kind` the same seeds are played as what they draw, and as each of OWN_KINDS."""
     end, seed = time.monotonic() + seconds, first
+    kinds = (None, *OWN_KINDS) if kind is None else (kind,)
     while time.monotonic() < end:
         stretch = range(seed, seed + STRETCH * stride, stride)
-        for verdict in within_limits(stretch, kind):
-            yield verdict
-            if time.monotonic() >= end:
-                return
+        for each in kinds:
+            for verdict in within_limits(stretch, each):
+                yield verdict
+                if time.monotonic() >= end:
+                    return
         seed = stretch.stop
 
 
@@ -90,7 +92,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--first", type=int, required=True, help="the first seed")
     parser.add_argument("--stride", type=int, default=1, help="every so manyth one")
     parser.add_argument("--seconds", type=float, required=True)
-    parser.add_argument("--kind", choices=KINDS, help="of simulation (default: the seed draws it)")
+    parser.add_argument("--kind", choices=EVERY_KIND, help="of simulation (default: those that seeds draw and each of the others, in turn)")
     parser.add_argument("--finds", type=Path, required=True, help="where finds are written")
     parser.add_argument("--record", action="store_true", help="write what it cost to tools/records/simulation.json")
     parser.add_argument("--until-found", action="store_true", help="end with the first find")

@@ -99,16 +99,9 @@ class ClassicMember:
     def commit_request(self, offsets: Mapping[Partition, int], generation: int | None = None) -> OffsetCommitRequest:
         """Make an OffsetCommit request of these offsets. `generation` replaces the current one, as in a thread that has not noticed a
         rebalance."""
-        topics = [
-            OffsetCommitRequestTopic(
-                name=topic,
-                partitions=[OffsetCommitRequestPartition(partition_index=each, committed_offset=offsets[topic, each]) for each in numbers],
-            )
-            for topic, numbers in by_topic(offsets).items()
-        ]
         return OffsetCommitRequest(
             group_id=self.group, generation_id_or_member_epoch=self.generation if generation is None else generation,
-            member_id=self.member_id, group_instance_id=self.instance_id, topics=topics,
+            member_id=self.member_id, group_instance_id=self.instance_id, topics=commit_topics(offsets),
         )  # fmt: skip
 
     def offsets_request(self, partitions: Iterable[Partition], stable: bool = False) -> OffsetFetchRequest:
@@ -127,6 +120,17 @@ class ClassicMember:
         return {
             "group_id": self.group, "generation_id": self.generation, "member_id": self.member_id, "group_instance_id": self.instance_id,
         }  # fmt: skip
+
+
+def commit_topics(offsets: Mapping[Partition, int]) -> list[OffsetCommitRequestTopic]:
+    """Return these offsets as OffsetCommit has them, by the names of their topics."""
+    return [
+        OffsetCommitRequestTopic(
+            name=topic,
+            partitions=[OffsetCommitRequestPartition(partition_index=each, committed_offset=offsets[topic, each]) for each in numbers],
+        )
+        for topic, numbers in by_topic(offsets).items()
+    ]
 
 
 def by_topic(partitions: Iterable[Partition]) -> dict[str, list[int]]:

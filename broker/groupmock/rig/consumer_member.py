@@ -2,54 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest
+from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
 from groupmock_codec.messages.k68_consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
     TopicPartitions,
 )
 
-JOINING, LEAVING = 0, -1
-"""The member epochs by which a member joins and leaves."""
+from .classic_member import Partition, by_topic, commit_topics
+
+JOINING, LEAVING, AWAY = 0, -1, -2
+"""The member epochs by which a member joins, leaves, and leaves for a while."""
 
 
 class ConsumerMember:
     """The state of one member. `epoch` is the coordinator's last one; `assigned` has the assigned partitions, None before the first
-    assignment."""
+    assignment.
 
-    def __init__(self, group: str, member_id: str, *, topics: Sequence[str] = (), rebalance_ms: int = 300_000) -> None:
+    `regex` is a regular expression that it subscribes to beside `topics`, `instance_id` that of a static member.
+    """
+
+    def __init__(
+        self,
+        group: str,
+        member_id: str,
+        *,
+        topics: Sequence[str] = (),
+        rebalance_ms: int = 300_000,
+        instance_id: str | None = None,
+        regex: str = "",
+    ) -> None:
         self.group, self.member_id, self.topics, self.rebalance_ms = group, member_id, list(topics), rebalance_ms
+        self.instance_id, self.regex = instance_id, regex
         self.forget()
 
     def forget(self) -> None:
         """Join again with the next heartbeat, as after UNKNOWN_MEMBER_ID and FENCED_MEMBER_EPOCH."""
         self.epoch = JOINING
         self.assigned: list[TopicPartitions] | None = None
-        self._said: frozenset[str] = frozenset()
+        self._said: frozenset[str] | None = None
+        self._said_regex = ""
+
+    def say_all(self) -> None:
+        """Say everything with the next heartbeat, as after an answer that did not come."""
+        self._said = None
 
     def told(self, answer: ConsumerGroupHeartbeatResponse) -> int:
         """Apply a heartbeat response and return its error code."""
         if not answer.error_code:
-            self.epoch = answer.member_epoch
+            self.epoch, self.member_id = answer.member_epoch, answer.member_id or self.member_id
             if answer.assignment is not None:
                 self.assigned = answer.assignment.topic_partitions
         return answer.error_code
 
     def heartbeat_request(self, owned: Sequence[TopicPartitions] | None = None, **fields: Any) -> ConsumerGroupHeartbeatRequest:
-        """Make a ConsumerGroupHeartbeat with what has changed: the topics, and the owned partitions if the caller passes them. A joining
-        member sends everything. `fields` replace the request's fields."""
+        """Make a ConsumerGroupHeartbeat with what has changed: the subscription, and the owned partitions if the caller passes them. A
+        joining member sends everything. `fields` replace the request's fields."""
         joining = self.epoch == JOINING
-        changed, self._said = joining or self._said != set(self.topics), frozenset(self.topics)
+        whole = joining or self._said is None
+        names = frozenset(self.topics)
+        changed, self._said = whole or self._said != names, names
+        matches, self._said_regex = self.regex != self._said_regex or (whole and bool(self.regex)), self.regex
         said = {
             "member_epoch": self.epoch,
-            "rebalance_timeout_ms": self.rebalance_ms if joining else -1,
+            "instance_id": self.instance_id,
+            "rebalance_timeout_ms": self.rebalance_ms if whole else -1,
             "subscribed_topic_names": sorted(self.topics) if changed else None,
+            "subscribed_topic_regex": self.regex if matches else None,
             "topic_partitions": list(owned or ()) if joining or owned is not None else None,
         }
         return ConsumerGroupHeartbeatRequest(group_id=self.group, member_id=self.member_id, **{**said, **fields})
 
-    def leave_request(self) -> ConsumerGroupHeartbeatRequest:
-        """Make the heartbeat that leaves the group."""
-        return ConsumerGroupHeartbeatRequest(group_id=self.group, member_id=self.member_id, member_epoch=LEAVING)
+    def leave_request(self, away: bool = False) -> ConsumerGroupHeartbeatRequest:
+        """Make the heartbeat that leaves the group; with `away` for a while, as a static member does."""
+        epoch = AWAY if away else LEAVING
+        return ConsumerGroupHeartbeatRequest(
+            group_id=self.group, member_id=self.member_id, member_epoch=epoch, instance_id=self.instance_id
+        )
+
+    def commit_request(self, offsets: Mapping[Partition, int]) -> OffsetCommitRequest:
+        """Make an OffsetCommit in the member's epoch, for versions before 10."""
+        return OffsetCommitRequest(
+            group_id=self.group, generation_id_or_member_epoch=self.epoch, member_id=self.member_id, group_instance_id=self.instance_id,
+            topics=commit_topics(offsets),
+        )  # fmt: skip
+
+    def offsets_request(self, partitions: Iterable[Partition], stable: bool = False) -> OffsetFetchRequest:
+        """Make an OffsetFetch of these partitions, for version 9. `stable`: no answer while a transaction has pending offsets (KIP-447)."""
+        topics = [OffsetFetchRequestTopics(name=topic, partition_indexes=numbers) for topic, numbers in by_topic(partitions).items()]
+        asked = OffsetFetchRequestGroup(group_id=self.group, member_id=self.member_id, member_epoch=self.epoch, topics=topics)
+        return OffsetFetchRequest(groups=[asked], require_stable=stable)

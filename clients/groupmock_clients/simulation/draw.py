@@ -2,45 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cache
 from random import Random
-from typing import Any, Final
+from typing import Final
 
-from groupmock.config.profiles import load
-from groupmock.faults.plan import ready_plans
-from groupmock.rig.versions import newest
-from groupmock_codec import APIS
-from groupmock_codec.api_keys import FETCH, FIND_COORDINATOR, HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, OFFSET_COMMIT, OFFSET_FETCH, SYNC_GROUP
-from groupmock_codec.declare import Message, fields_of
-from groupmock_codec.group_states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
-from groupmock_codec.messages.k01_fetch import FetchRequest, FetchTopic
-from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic
-from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
-
-from .plan import KINDS, SimulatedClient, SimulationPlan, Step
-from .strangers import BURSTS, LARGE
+from .consumer_plans import draw_consumers
+from .plan import EVERY_KIND, KINDS, OWN_KINDS, SimulatedClient, SimulationPlan
+from .steps import MAKE, steps_of, versions_of
+from .transaction_plans import draw_transactions
 
 PROFILES: Final = ("groupmock", "kafka-4.3", "kafka-3.9")
-SPOKEN: Final = (FETCH, OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR, JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP)
-"""The APIs whose versions are drawn for each client."""
-NAMING_TOPICS: Final[Mapping[int, Message]] = {
-    FETCH: FetchRequest(topics=[FetchTopic(topic="t")]),
-    OFFSET_COMMIT: OffsetCommitRequest(topics=[OffsetCommitRequestTopic(name="t")]),
-    OFFSET_FETCH: OffsetFetchRequest(groups=[OffsetFetchRequestGroup(topics=[OffsetFetchRequestTopics(name="t")])]),
-}
-"""Requests that name a topic. A simulated client speaks no version that has topic ids instead."""
-OLDEST_RELEASE: Final = "kafka-4.3"
-"""A simulated client speaks no version that this release has removed (KIP-896)."""
-OLDEST_JOIN: Final = 2
-"""Kafka 4.0 removed what is older than this JoinGroup; later releases serve it again for librdkafka (KAFKA-19444)."""
-WAITS: Final = (10, 60, 250, 700, 1_500, 3_000, 6_500)
 PROTOCOLS: Final = (["range"], ["cooperative-sticky"], ["cooperative-sticky", "range"])
-MUCH: Final = (1, 20, 150, 1_000)
-MORE: Final = {"partitions": (4, 10_000, 1_000_000, 2**31 - 1), "zipped": (1, 1_000, 5_000), "records": (1, 1_000)}
-"""How much of something a large request has; of what costs little to say, as much as can be said."""
-STATES: Final = (EMPTY, PREPARING_REBALANCE, COMPLETING_REBALANCE, STABLE)
-STEPS: Final = (12, 30)
 WEIGHTS: Final[dict[str, dict[str, int]]] = {
     "groups": {},
     "steering": {"command": 14},
@@ -51,28 +22,18 @@ WEIGHTS: Final[dict[str, dict[str, int]]] = {
 }
 ALWAYS: Final = {"wait": 12, "produce": 6, "kill": 2, "leave": 2, "start": 3, "subscribe": 1, "commit": 1}
 
-
-@cache
-def _profile_versions(name: str) -> Mapping[int, tuple[int, int]]:
-    return load(name).versions
-
-
-@cache
-def _first_static(key: int) -> int:
-    """Return the first version in which a request has a group.instance.id, and 0 if none has one."""
-    request = APIS[key].request.message
-    elements = [field.wire.element_wire for field in fields_of(request) if field.wire.kind == "array"]
-    structs = [request, *(element.struct for element in elements if element.kind == "struct")]
-    return next((field.since for struct in structs for field in fields_of(struct) if field.name == "group_instance_id"), 0)
+OWN: Final = dict(zip(OWN_KINDS, (draw_consumers, draw_transactions), strict=True))
 
 
 def draw(seed: int, kind: str | None = None) -> SimulationPlan:
-    """The plan of a seed. `kind`: one of KINDS; None: the seed draws that too."""
+    """Draw the plan of a seed. `kind` is one of EVERY_KIND; None: the seed draws one of KINDS."""
     dice = Random(f"simulation {seed}")
     drawn = dice.choice(KINDS)
     kind = drawn if kind is None else kind
+    if kind in OWN:
+        return OWN[kind](dice, seed)
     if kind not in WEIGHTS:
-        raise ValueError(f"no kind of simulation is called {kind!r}: there are {', '.join(KINDS)}")
+        raise ValueError(f"no kind of simulation is called {kind!r}: there are {', '.join(EVERY_KIND)}")
     nodes = dice.choice((1, 1, 2, 3, 4))
     profile = dice.choice(PROFILES)
     topics = {f"t{number}": dice.choice((1, 2, 3, 5)) for number in range(dice.choice((1, 1, 2)))}
@@ -86,7 +47,7 @@ def draw(seed: int, kind: str | None = None) -> SimulationPlan:
         seed=seed, kind=kind, profile=profile, settings=settings, nodes=nodes, topics=topics, leases=dice.random() < 0.7,
         clients=clients, steps=[],
     )  # fmt: skip
-    plan.steps = _steps(dice, plan, {**ALWAYS, **WEIGHTS[kind]})
+    plan.steps = steps_of(dice, plan, {**ALWAYS, **WEIGHTS[kind]}, MAKE)
     return plan
 
 
@@ -103,109 +64,7 @@ def _clients(dice: Random, profile: str, topics: list[str]) -> list[SimulatedCli
         session, rebalance, heartbeat = timing
         client = SimulatedClient(
             name=f"c{number}", group=group, topics=topics, protocols=offered, instance=instance, session_ms=session,
-            rebalance_ms=rebalance, heartbeat_ms=heartbeat, versions=_versions(dice, profile, instance is not None),
+            rebalance_ms=rebalance, heartbeat_ms=heartbeat, versions=versions_of(dice, profile, instance is not None),
         )  # fmt: skip
         found.append(client)
     return found
-
-
-def _versions(dice: Random, profile: str, static: bool) -> dict[int, int]:
-    served = _profile_versions(profile)
-    found = {}
-    for key in SPOKEN:
-        low = max(_profile_versions(OLDEST_RELEASE)[key][0], served[key][0], _first_static(key) if static else 0)
-        if key == JOIN_GROUP:
-            low = max(low, OLDEST_JOIN)
-        high = newest(key, NAMING_TOPICS[key], profile) if key in NAMING_TOPICS else served[key][1]
-        found[key] = high if dice.random() < 0.5 else dice.randint(low, high)
-    return found
-
-
-def _steps(dice: Random, plan: SimulationPlan, weights: Mapping[str, int]) -> list[Step]:
-    steps: list[Step] = []
-    for client in plan.clients:
-        steps.append(["start", client.name])
-        if dice.random() < 0.6:
-            steps.append(["wait", dice.choice(WAITS[:4])])
-    names, chances = list(weights), list(weights.values())
-    for name in dice.choices(names, chances, k=dice.randint(*STEPS)):
-        steps.append([name, *MAKE[name](dice, plan)])
-        if name not in ("wait", "produce") and dice.random() < 0.5:
-            steps.append(["wait", dice.choice(WAITS)])
-    return steps
-
-
-def _who(dice: Random, plan: SimulationPlan) -> str:
-    return dice.choice(plan.clients).name
-
-
-def _where(dice: Random, plan: SimulationPlan) -> tuple[str, int]:
-    topic = dice.choice(list(plan.topics))
-    return topic, dice.randrange(plan.topics[topic])
-
-
-def _much(dice: Random) -> list[Any]:
-    what = dice.choice(list(LARGE))
-    return [what, dice.choice(MORE.get(what, MUCH))]
-
-
-def _command(dice: Random, plan: SimulationPlan) -> list[Any]:
-    client = dice.choice(plan.clients)
-    group, member = client.group, client.name
-    node = dice.randint(1, plan.nodes)
-    topic, partition = _where(dice, plan)
-    name, make = dice.choice(list(COMMANDS.items()))
-    found = make(dice, group, member, node, topic, partition)
-    if name == "fence_instance":
-        found["instance"] = client.instance or "i0"
-    return [name, found]
-
-
-Make = Callable[[Random, str, str, int, str, int], dict[str, Any]]
-COMMANDS: Final[dict[str, Make]] = {
-    "expire_member": lambda dice, group, member, *_: {"group": group, "member": member},
-    "fence_instance": lambda dice, group, *_: {"group": group},
-    "freeze_member": lambda dice, group, member, *_: {"group": group, "member": member, "ms": dice.choice([None, 500, 5_000])},
-    "thaw_member": lambda dice, group, member, *_: {"group": group, "member": member},
-    "force_rebalance": lambda dice, group, *_: {"group": group},
-    "hold_group": lambda dice, group, *_: {"group": group, "state": dice.choice(STATES)},
-    "release_group": lambda dice, group, *_: {"group": group},
-    "complete_delay": lambda dice, group, *_: {"group": group},
-    "order_joins": lambda dice, group, member, *_: {"group": group, "names": [member]},
-    "choose_leader": lambda dice, group, member, *_: {"group": group, "member": member},
-    "move_coordinator": lambda dice, group, *_: {"group": group, "loading_ms": dice.choice([0, 300, 2_000])},
-    "unload_coordinator": lambda dice, group, *_: {"group": group},
-    "move_leader": lambda dice, group, member, node, topic, partition: {"topic": topic, "partition": partition, "node": node},
-    "stop_node": lambda dice, group, member, node, *_: {"node": node, "clean": dice.random() < 0.5, "loading_ms": dice.choice([0, 200])},
-    "start_node": lambda dice, group, member, node, *_: {"node": node},
-    "stall_node": lambda dice, group, member, node, *_: {"node": node, "ms": dice.choice([300, 3_000, 8_000])},
-    "jump_timer": lambda dice, group, *_: {"timer": dice.choice(["join", "sync"]), "subject": [group]},
-    "step_clock": lambda dice, *_: {"ms": dice.choice([1, 400, 4_000, 12_000])},
-    "reseed": lambda dice, *_: {"seed": dice.randrange(1 << 30)},
-    "grow_topic": lambda dice, group, member, node, topic, partition: {"topic": topic, "partitions": dice.choice([4, 6])},
-}
-"""Steering commands, and what one is told. `step_clock` is a clock that jumps."""
-
-MAKE: Final[dict[str, Callable[[Random, SimulationPlan], list[Any]]]] = {
-    "wait": lambda dice, plan: [dice.choice(WAITS)],
-    "produce": lambda dice, plan: [*_where(dice, plan), dice.choice((1, 3, 10))],
-    "kill": lambda dice, plan: [_who(dice, plan), dice.randrange(2)],
-    "leave": lambda dice, plan: [_who(dice, plan)],
-    "start": lambda dice, plan: [_who(dice, plan)],
-    "subscribe": lambda dice, plan: [_who(dice, plan), sorted(dice.sample(list(plan.topics), dice.randint(1, len(plan.topics))))],
-    "commit": lambda dice, plan: [_who(dice, plan)],
-    "cut": lambda dice, plan: [_who(dice, plan), [dice.choice((1, 2, 3, 4, 7, 20)) for _ in range(dice.randint(1, 6))]],
-    "glue": lambda dice, plan: [_who(dice, plan), dice.randint(2, 4), dice.choice(([], [30], [70, 5], [3, 80, 40]))],
-    "break": lambda dice, plan: [_who(dice, plan), dice.choice((0, 1, 3, 5, 20, 100, 300))],
-    "deaf": lambda dice, plan: [_who(dice, plan), dice.choice((100, 2_000, 9_000))],
-    "command": _command,
-    "faults": lambda dice, plan: [dice.choice(sorted(ready_plans()))],
-    "mutate": lambda dice, plan: [
-        dice.randrange(1_000),
-        [[dice.choice((4, 5, 6, 7, dice.randrange(12, 400), dice.randrange(400))), dice.choice((0, 1, 127, 128, 255, dice.randrange(256)))]
-         for _ in range(dice.randint(0, 3))],
-    ],
-    "burst": lambda dice, plan: [dice.choice(list(BURSTS)), dice.choice((3, 20, 60)), dice.randint(1, 3)],
-    "large": lambda dice, plan: _much(dice),
-}  # fmt: skip
-"""Step -> its values."""

@@ -19,6 +19,12 @@ so that every list of steps is playable and steps can be left out.
     ["mutate", pick, [[place, value]]]  a stranger sends a request that was sent before, bytes of it replaced; none: the same again
     ["burst", what, n, pieces]          a stranger pipelines n requests, in so many pieces
     ["large", what, n]                  a stranger sends one request with n of something
+    ["match", client, expression]       it subscribes to what this regular expression matches too; "" ends that
+    ["create", topic, partitions]       a topic is created, unless there was one of that name
+    ["delete", topic]                   a topic is deleted
+    ["transact", writer, places, offset, commit, ms, client]
+                                        a transaction is to write n records to each of these [topic, partition, n], an offset too if
+                                        that is true, as this client's member if one is named, and to commit or abort ms later
 """
 
 from __future__ import annotations
@@ -29,12 +35,25 @@ import msgspec
 
 KINDS: Final = ("groups", "steering", "faults", "wire", "hostile", "mixed")
 """What a run is mostly about; mixed: everything. Every kind has members, time and records."""
+OWN_KINDS: Final = ("consumers", "transactions")
+"""Kinds that are played when they are asked for: no seed draws them, so that the plans of all seeds stay what they are."""
+EVERY_KIND: Final = (*KINDS, *OWN_KINDS)
+
+CLASSIC, CONSUMER = "classic", "consumer"
+"""Group protocols of a client."""
+
+OFFSETS: Final = "o0"
+"""The topic for which transactional producers commit offsets, and nobody else."""
 
 Step = list[Any]
 
 
 class SimulatedClient(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """One consumer process. `protocols`: its assignors, the best first; times are ms; `versions`: API key -> version that it speaks."""
+    """One consumer process. Times are ms; `versions` maps an API key to the version that it speaks.
+
+    `protocols` are its assignors, the best first. A member of a consumer group (`protocol`) has at most one, which the server runs; it
+    subscribes to `regex` too, takes `revoke_ms` to give partitions up, and says everything in each heartbeat if it is `full`.
+    """
 
     name: str
     group: str
@@ -45,6 +64,25 @@ class SimulatedClient(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     rebalance_ms: int = 8_000
     heartbeat_ms: int = 1_500
     versions: dict[int, int] = {}
+    protocol: str = CLASSIC
+    regex: str = ""
+    revoke_ms: int = 0
+    full: bool = False
+
+
+class SimulatedWriter(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """One transactional producer process. Several of one `transactional_id` fence each other; `register` is its partition of OFFSETS.
+
+    `recovers`: after an error it asks who it is with its own producer id and epoch (KIP-360), and else it ends.
+    """
+
+    name: str
+    transactional_id: str
+    group: str
+    register: int
+    timeout_ms: int
+    recovers: bool
+    versions: dict[int, int]
 
 
 class SimulationPlan(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -60,6 +98,7 @@ class SimulationPlan(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     leases: bool
     clients: list[SimulatedClient]
     steps: list[Step]
+    writers: list[SimulatedWriter] = []
 
 
 def plan_of(case: dict[str, Any]) -> SimulationPlan:

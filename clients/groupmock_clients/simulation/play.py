@@ -10,15 +10,24 @@ from groupmock_codec.errors import CodecError
 from groupmock_codec.group_states import STABLE
 
 from .consumer import Consumer
+from .group_consumer import GroupConsumer
 from .judges.findings import Finding
-from .plan import SimulationPlan
+from .plan import CLASSIC, CONSUMER, SimulationPlan
+from .process import Process
 from .producer import Producer
+from .reader import Reader
+from .rest import ConsumerGroupsAtRest, TransactionsAtRest, undelivered
 from .strangers import Strangers
 from .world import World
+from .writer import Order, Writer
 
+CLIENTS: Final[dict[str, type[Consumer] | type[GroupConsumer]]] = {CLASSIC: Consumer, CONSUMER: GroupConsumer}
+"""Group protocol -> the process that speaks it."""
 LIVENESS: Final = "liveness"
 SETTLING_MS: Final = 10
 """By then what strangers sent has arrived."""
+SESSION_MS, REBALANCE_MS = 6_000, 8_000
+"""Of a run without clients."""
 LOOK_MS: Final = 500
 """How often it is looked whether everything has come to rest."""
 
@@ -29,7 +38,8 @@ def bound_ms(plan: SimulationPlan) -> int:
     Whoever is dead is expelled after a session; two join phases may be spent on those who do not come back; a request that will never be
     answered is given up after a rebalance timeout and 5 s, then the coordinator is looked for. Twice that, and 10 s for the rest.
     """
-    session, rebalance = max(each.session_ms for each in plan.clients), max(each.rebalance_ms for each in plan.clients)
+    session = max((each.session_ms for each in plan.clients), default=SESSION_MS)
+    rebalance = max((each.rebalance_ms for each in plan.clients), default=REBALANCE_MS)
     return 2 * (session + 3 * rebalance + 5_000) + 10_000
 
 
@@ -39,7 +49,11 @@ class Playing:
     def __init__(self, plan: SimulationPlan, sampled: bool) -> None:
         self.plan = plan
         self.world = World(plan, sampled)
-        self.clients = {each.name: Consumer(self.world, each) for each in plan.clients}
+        self.clients: dict[str, Reader] = {each.name: CLIENTS[each.protocol](self.world, each) for each in plan.clients}
+        self.consumer_groups = ConsumerGroupsAtRest(self.world, [each for each in self.clients.values() if isinstance(each, GroupConsumer)])
+        self.writers = {each.name: Writer(self.world, each) for each in plan.writers}
+        self.processes: dict[str, Process] = {**self.clients, **self.writers}
+        self.transactions = TransactionsAtRest(self.world, list(self.writers.values()))
         self.producer = Producer(self.world)
         self.strangers = Strangers(self.world)
         self.faulty = False
@@ -54,11 +68,13 @@ class Playing:
     def run(self) -> None:
         """From the first step to the end of the journal."""
         bench = self.world.bench
+        self.transactions.begin()
         for place, step in enumerate(self.plan.steps):
             bench.step = place
             bench.turns.turned()
             getattr(self, f"_{step[0]}")(*step[1:])
             bench.groups.look_at_all()
+            bench.consumer_groups.look_at_all()
             self.world.sweep()
             if self.finding is not None:
                 return
@@ -77,16 +93,30 @@ class Playing:
         self.world.pass_time(ms)
 
     def _start(self, name: str) -> None:
-        self.clients[name].start()
+        self.processes[name].start()
 
     def _kill(self, name: str, half_open: int) -> None:
-        self.clients[name].kill(bool(half_open))
+        self.processes[name].kill(bool(half_open))
 
     def _leave(self, name: str) -> None:
         self.clients[name].leave()
 
     def _subscribe(self, name: str, topics: list[str]) -> None:
         self.clients[name].subscribe(topics)
+
+    def _match(self, name: str, regex: str) -> None:
+        self.clients[name].match(regex)
+
+    def _create(self, topic: str, partitions: int) -> None:
+        self.world.create_topic(topic, partitions)
+
+    def _delete(self, topic: str) -> None:
+        self.world.command("delete_topic", name=topic)
+
+    def _transact(self, name: str, places: list[list[Any]], offset: bool, commit: bool, pause_ms: int, member: str) -> None:
+        client = self.clients.get(member)
+        records = {(topic, index): count for topic, index, count in places}
+        self.writers[name].order(Order(records, offset, commit, pause_ms, None if client is None else client.member))
 
     def _commit(self, name: str) -> None:
         client = self.clients[name]
@@ -99,20 +129,20 @@ class Playing:
             self.producer.produce(topic, partition % count, records)
 
     def _cut(self, name: str, sizes: list[int]) -> None:
-        for link in self.clients[name].links.values():
+        for link in self.processes[name].links.values():
             link.wire.cuts.extend(sizes)
 
     def _glue(self, name: str, requests: int, sizes: list[int]) -> None:
-        for link in self.clients[name].links.values():
+        for link in self.processes[name].links.values():
             link.wire.glue = requests
             link.wire.cuts.extend(sizes)
 
     def _break(self, name: str, after: int) -> None:
-        for link in self.clients[name].links.values():
+        for link in self.processes[name].links.values():
             link.wire.left = after
 
     def _deaf(self, name: str, ms: int) -> None:
-        for link in self.clients[name].links.values():
+        for link in self.processes[name].links.values():
             link.wire.deaf = True
             self.world.later(ms, link.wire.hear)
 
@@ -155,6 +185,7 @@ class Playing:
             wire.glue, wire.left = 0, None
             wire.hear()
         world.pass_time(SETTLING_MS)
+        self.consumer_groups.hurry()
         mine = {client.member_id for client in self.clients.values() if client.alive}
         for group in world.bench.groups.peopled():
             if group.group_id in world.bench.groups.spoilt:
@@ -162,6 +193,8 @@ class Playing:
         for client in self.clients.values():
             client.start()
             client.subscribe(list(client.about.topics))
+            client.match(client.about.regex)
+        self.transactions.calm()
 
     def _release(self, name: str) -> None:
         world = self.world
@@ -207,8 +240,6 @@ class Playing:
 
     def _missing(self) -> str | None:
         """What is not as it should be in peace."""
-        topics = self.world.core.cluster.topics
-        history = self.world.bench.history
         for name, clients in self._groups().items():
             group = self.world.bench.groups.group(name)
             if group is None or str(group.state) != STABLE:
@@ -217,23 +248,18 @@ class Playing:
                 return f"group {name!r} has members {sorted(group.members)}"
             if not all(client.settled for client in clients):
                 return f"not all clients of group {name!r} are settled"
-            if history.topics_spoilt or name in self.world.bench.groups.spoilt:
-                continue
-            owned = [place for client in clients for place in client.owned]
-            for topic, count in self.world.counts().items():
-                for partition in range(count) if any(topic in client.topics for client in clients) else ():
-                    if owned.count((topic, partition)) != 1:
-                        return f"{topic}-{partition} has {owned.count((topic, partition))} owners in group {name!r}"
-                    end = topics.require_partition(topic, partition).end
-                    at = next(client.positions.get((topic, partition)) for client in clients if (topic, partition) in client.owned)
-                    if at != end:
-                        return f"{topic}-{partition} is delivered up to {at} of {end} in group {name!r}"
-        return None
+            if not self.world.bench.history.topics_spoilt and name not in self.world.bench.groups.spoilt:
+                subscribed = {topic for client in clients for topic in client.topics}
+                if (missing := undelivered(self.world, name, clients, subscribed)) is not None:
+                    return missing
+        return self.consumer_groups.missing() or self.transactions.missing()
 
     def _groups(self) -> dict[str, list[Consumer]]:
+        """Return the classic groups with their clients."""
         found: dict[str, list[Consumer]] = {}
         for client in self.clients.values():
-            found.setdefault(client.about.group, []).append(client)
+            if isinstance(client, Consumer):
+                found.setdefault(client.about.group, []).append(client)
         return found
 
     # -- the end
@@ -241,18 +267,20 @@ class Playing:
     def _close(self) -> None:
         """Nothing was lost; everybody goes; what then is left over is a leak."""
         bench, world = self.world.bench, self.world
-        bench.history.nothing_lost({name: sorted({t for c in clients for t in c.about.topics}) for name, clients in self._groups().items()})
+        subscribed = {name: sorted({t for c in clients for t in c.about.topics}) for name, clients in self._groups().items()}
+        bench.history.nothing_lost({**subscribed, **self.consumer_groups.subscribed()})
         for client in self.clients.values():
             client.commit()
         world.pass_time(LOOK_MS)
-        for client in self.clients.values():
-            client.kill(half_open=False)
-        for link in self.producer.links.values():
+        self.transactions.end()
+        for process in self.processes.values():
+            process.kill(half_open=False)
+        for link in [*self.producer.links.values(), *self.consumer_groups.links.values()]:
             link.close()
         world.pass_time(10)
         for wire in world.wires:  # of processes that died without a word
             wire.reset()
-        longest = max(each.session_ms + each.rebalance_ms for each in self.plan.clients)
+        longest = max((each.session_ms + each.rebalance_ms for each in self.plan.clients), default=0)
         world.pass_time(longest + 1_000)
         self._left_over()
 
@@ -273,6 +301,8 @@ class Playing:
         armed = [key for name in NAMES for key in timers.armed(name) if len(key) > 1]
         if len(armed) > sum(len(group.members) + len(group.pending_joins) for group in bench.groups.peopled()):
             bench.found("leaks", f"timers are armed and nobody is there: {', '.join(' '.join(key) for key in sorted(armed))}")
+        if left := bench.consumer_groups.members:
+            bench.found("leaks", f"consumer groups have members and nobody is there: {sorted(left)}")
         mine = [group for group in bench.groups.peopled() if group.group_id not in bench.groups.spoilt]
         for group in mine:
             if group.members:

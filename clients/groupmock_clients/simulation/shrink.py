@@ -40,9 +40,11 @@ def _smaller(plan: SimulationPlan) -> Iterator[SimulationPlan]:
             yield structs.replace(plan, steps=[*plan.steps[:start], *plan.steps[start + size :]])
         size //= 2
     for client in plan.clients:
-        if len(plan.clients) > 1:
+        if len(plan.clients) + len(plan.writers) > 1:
             others = [each for each in plan.clients if each is not client]
             yield structs.replace(plan, clients=others, steps=_without(plan.steps, client.name))
+    for writer in plan.writers:
+        yield structs.replace(plan, writers=[each for each in plan.writers if each is not writer], steps=_without(plan.steps, writer.name))
     if plan.nodes > 1:
         yield structs.replace(plan, nodes=1)
     for name in plan.settings:

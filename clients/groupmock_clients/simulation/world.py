@@ -120,8 +120,9 @@ class World:
         self.wires: list[SimulatedWire] = []
         self.frames: list[bytes] = []
         self._gone_bytes = 0
+        self.topics: list[str] = []
         for name, partitions in plan.topics.items():
-            self.command("create_topic", name=name, partitions=partitions)
+            self.create_topic(name, partitions)
 
     # -- time and steering
 
@@ -146,6 +147,12 @@ class World:
         except (ValueError, LookupError):
             return False
         return True
+
+    def create_topic(self, name: str, partitions: int) -> None:
+        """Create a topic, unless there was one of that name: what is known of records and offsets goes by names."""
+        if name not in self.topics:
+            self.topics.append(name)
+            self.command("create_topic", name=name, partitions=partitions)
 
     # -- connections
 
@@ -183,9 +190,9 @@ class World:
         return any(each.node_id == node for each in self.core.environment.up)
 
     def counts(self) -> dict[str, int]:
-        """Topic -> partitions."""
+        """Return the partitions of each topic, 0 for one that was deleted."""
         topics = self.core.cluster.topics
-        return {name: topics.partitions(name) or 0 for name in self.plan.topics}
+        return {name: topics.partitions(name) or 0 for name in self.topics}
 
     def led(self, places: Iterable[tuple[str, int]]) -> dict[int, list[tuple[str, int]]]:
         """Node -> those that it leads and where its port answers."""

@@ -17,7 +17,7 @@ import msgspec
 from groupmock_clients.scenarios.catalogue import SCENARIOS, VIRTUAL, plays, protocols, scenario
 from groupmock_clients.scenarios.play import Protocol, Scenario, Sizes
 from groupmock_clients.simulation.limited import MEGABYTES, SECONDS
-from groupmock_clients.simulation.plan import KINDS
+from groupmock_clients.simulation.plan import EVERY_KIND
 
 from ..errors import BadInput, lacks
 from .scenario_sizes import SIZES
@@ -87,7 +87,7 @@ class Cell:
 
 DRAWN: Final = "drawn"
 """Stands for a kind that each seed draws for itself."""
-OFFERED: Final = (*KINDS, DRAWN)
+OFFERED: Final = (*EVERY_KIND, DRAWN)
 """The kinds that a plan may name."""
 
 

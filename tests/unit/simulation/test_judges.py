@@ -12,8 +12,14 @@ from groupmock.core.dice import Dice
 from groupmock.core.effects import Reply
 from groupmock.core.groups.classic.group import Group
 from groupmock.core.groups.classic.states import ANSWERS, PREPARING, Answer, Do, Question
+from groupmock.core.groups.consumer import beat, reconciliation
+from groupmock.core.groups.consumer.type import ConsumerGroup
 from groupmock.core.groups.offsets.committed import CommittedOffsets, Offset
 from groupmock.core.log.partition import Partition
+from groupmock.core.log.topics import Topics
+from groupmock.core.log.transactions import Marker
+from groupmock.core.transactions.coordinator import TransactionCoordinator
+from groupmock.core.transactions.markers import Markers
 from groupmock.core.turn import Turn
 from groupmock.net.codecs import ApiCodec
 from groupmock.net.turns import Turns
@@ -152,6 +158,35 @@ def the_core_stumbles(patched: pytest.MonkeyPatch) -> None:
     patched.setattr(Group, "everybody_joined", fails)
 
 
+def partitions_are_given_up_by_saying_nothing(patched: pytest.MonkeyPatch) -> None:
+    patched.setattr(reconciliation, "_still_owns", lambda owned, lost: False)
+
+
+def epochs_of_members_are_not_looked_at(patched: pytest.MonkeyPatch) -> None:
+    patched.setattr(beat, "_check_epoch", lambda member, said: None)
+
+
+def topics_that_come_are_not_noticed(patched: pytest.MonkeyPatch) -> None:
+    patched.setattr(ConsumerGroup, "topic_changed", lambda self, turn, topic: None)
+
+
+def fenced_producers_are_served(patched: pytest.MonkeyPatch) -> None:
+    patched.setattr(TransactionCoordinator, "_fenced", lambda self, turn, known, by, client_id: 0)
+
+
+def aborts_are_marked_as_commits(patched: pytest.MonkeyPatch) -> None:
+    mark = Topics.mark
+
+    def commits(self: Topics, turn: Turn, topic: Any, partition: Partition, marker: Marker) -> Any:
+        return mark(self, turn, topic, partition, marker._replace(committed=True))
+
+    patched.setattr(Topics, "mark", commits)
+
+
+def markers_are_owed_for_ever(patched: pytest.MonkeyPatch) -> None:
+    patched.setattr(Markers, "settle", lambda self, turn: None)
+
+
 PLANTED = [
     ("groups", heartbeats_say_all_is_well, "groups", "was answered 0, not 27"),
     ("groups", generations_skip_one, "groups", "in generation 2, not 1"),
@@ -167,6 +202,12 @@ PLANTED = [
     ("groups", sessions_never_end, "leaks", "nobody is there"),
     ("groups", join_phases_never_end, "liveness", "of peace group 'g0' is PreparingRebalance"),
     ("groups", the_core_stumbles, "defect", "KeyError"),
+    ("consumers", partitions_are_given_up_by_saying_nothing, "consumer groups", "has it"),
+    ("consumers", epochs_of_members_are_not_looked_at, "consumer groups", "not 110"),
+    ("consumers", topics_that_come_are_not_noticed, "liveness", "of peace"),
+    ("transactions", fenced_producers_are_served, "transactions", "is answered 0"),
+    ("transactions", aborts_are_marked_as_commits, "transactions", "its transaction did not commit"),
+    ("transactions", markers_are_owed_for_ever, "liveness", "of peace"),
 ]
 
 

@@ -11,21 +11,22 @@ import pytest
 from cases import for_each
 
 import groupmock
-from groupmock_clients.simulation.draw import ALWAYS, COMMANDS, MAKE, PROFILES, WEIGHTS, draw
+from groupmock_clients.simulation.draw import ALWAYS, PROFILES, WEIGHTS, draw
 from groupmock_clients.simulation.limited import judged
-from groupmock_clients.simulation.plan import KINDS, case_of, plan_of
+from groupmock_clients.simulation.plan import EVERY_KIND, KINDS, case_of, plan_of
 from groupmock_clients.simulation.play import Playing, bound_ms
 from groupmock_clients.simulation.simulate import play
+from groupmock_clients.simulation.steps import COMMANDS, MAKE
 from groupmock_codec import __file__ as codec_file
 
 EACH = 24
 DIGESTS = """
 from groupmock_clients.simulation.simulate import simulate
-print(*[simulate(seed, kind).digest for kind in ("mixed", "hostile", "groups") for seed in range(6)], sep="\\n")
+print(*[simulate(seed, kind).digest for kind in ("mixed", "hostile", "groups", "consumers", "transactions") for seed in range(6)], sep="\\n")
 """
 
 
-@for_each("kind", KINDS)
+@for_each("kind", EVERY_KIND)
 def test_seeds_of_every_kind_hold(kind: str) -> None:
     verdicts = [judged(seed, kind) for seed in range(EACH)]
     broken = [f"{each.seed}: {each.judge}: {each.text}" for each in verdicts if each.judge is not None]
@@ -43,7 +44,7 @@ def test_a_seed_is_one_journal_in_every_process() -> None:
         ).stdout.split()
         for hash_seed in ("1", "2")
     )  # fmt: skip
-    assert one == other and len(set(one)) == 18
+    assert one == other and len(set(one)) == 30
 
 
 def test_a_plan_that_was_written_down_plays_the_same() -> None:
@@ -61,7 +62,7 @@ def test_every_kind_draws_what_it_is_about() -> None:
 
 
 def test_an_unknown_kind_is_refused_with_those_there_are() -> None:
-    with pytest.raises(ValueError, match=r"no kind of simulation is called 'storms': there are groups, .* mixed"):
+    with pytest.raises(ValueError, match=r"no kind of simulation is called 'storms': there are groups, .* mixed, .*consumers"):
         draw(1, "storms")
 
 

@@ -13,12 +13,7 @@ from groupmock.rig.consumer_member import JOINING, LEAVING, ConsumerMember
 from groupmock_codec import error_codes
 from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, OFFSET_FETCH
 from groupmock_codec.error_codes import error_name
-from groupmock_codec.messages.k09_offset_fetch import (
-    OffsetFetchRequest,
-    OffsetFetchRequestGroup,
-    OffsetFetchRequestTopics,
-    OffsetFetchResponse,
-)
+from groupmock_codec.messages.k09_offset_fetch import OffsetFetchResponse
 from groupmock_codec.messages.k68_consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
@@ -117,9 +112,7 @@ class VirtualFollower(VirtualMember):
 
     def _fetch_offsets(self, added: Held) -> None:
         if added:
-            topics = [OffsetFetchRequestTopics(name=each.topic, partition_indexes=each.partitions) for each in listed(added)]
-            asked = OffsetFetchRequestGroup(group_id=GROUP, member_id=self.member_id, member_epoch=self.generation, topics=topics)
-            self._ask(OFFSET_FETCH, OffsetFetchRequest(groups=[asked]), self._fetched)
+            self._ask(OFFSET_FETCH, self._consumer.offsets_request(sorted(added)), self._fetched)
 
     def _fetched(self, answer: OffsetFetchResponse) -> None:
         for topic in answer.groups[0].topics:

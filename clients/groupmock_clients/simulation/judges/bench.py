@@ -11,9 +11,11 @@ from groupmock.core.events import Event, Request
 from groupmock.core.work import Work
 
 from .budgets import BudgetJudge
+from .consumer_groups import ConsumerGroupJudge
 from .findings import Findings
 from .groups import GroupJudge
 from .history import HistoryJudge
+from .transactions import TransactionJudge
 from .turns import TurnJudge
 
 if TYPE_CHECKING:
@@ -26,7 +28,9 @@ class Bench(Findings):
     def __init__(self, watched: bool) -> None:
         super().__init__()
         self.groups = GroupJudge(self)
+        self.consumer_groups = ConsumerGroupJudge(self)
         self.history = HistoryJudge(self, self.groups)
+        self.transactions = TransactionJudge(self)
         self.budgets = BudgetJudge(self, watched)
         self.turns = TurnJudge(self)
         self.asked: dict[int, Request] = {}
@@ -39,7 +43,9 @@ class Bench(Findings):
             self.found("answers", f"ticket {reply.ticket} is answered, and nobody waits for it")
             return
         self.groups.answered(asked, reply.message)
+        self.consumer_groups.answered(asked, reply.message)
         self.history.answered(asked, reply.message)
+        self.transactions.answered(asked, reply.message)
 
 
 class WatchedCore(Core):
@@ -48,7 +54,9 @@ class WatchedCore(Core):
     def __init__(self, core: Core, bench: Bench) -> None:
         super().__init__(core.cluster)
         self.bench = bench
-        bench.groups.cluster = bench.history.cluster = core.cluster
+        self._within = False
+        bench.groups.cluster = bench.consumer_groups.cluster = core.cluster
+        bench.history.cluster = bench.transactions.cluster = core.cluster
 
     def handle(self, event: Event, now: int) -> Effects:
         """See Core."""
@@ -57,34 +65,43 @@ class WatchedCore(Core):
         if isinstance(event, Request):
             bench.asked[event.ticket] = event
             bench.groups.expects(event)
+            bench.consumer_groups.expects(event)
             bench.history.asks(event)
+            bench.transactions.asks(event)
+        self._within = True
         effects = super().handle(event, now)
+        self._within = False
         self._seen(effects)
         return effects
 
     def expire(self, now: int) -> Effects | None:
         """See Core."""
         self.bench.now = now
+        self._within = True
         effects = super().expire(now)
+        self._within = False
         self._seen(effects or [])
         return effects
 
     def go_on(self, work: Work, now: int) -> Effects | None:
-        """See Core."""
+        """See Core. Within another entry, which a command is, its effects are part of that one's."""
         self.bench.now = now
         effects = super().go_on(work, now)
-        self._seen(effects or [])
+        if not self._within:
+            self._seen(effects or [])
         return effects
 
     def renew(self, lease: Lease, now: int) -> None:
         """See Core."""
         self.bench.now = now
-        self.bench.groups.renewed(lease)
+        judges = self.bench.consumer_groups, self.bench.groups
+        judges[lease.group.group_id not in judges[0].names].renewed(lease)
         super().renew(lease, now)
 
     def _seen(self, effects: Effects) -> None:
         bench = self.bench
-        bench.groups.happened(effects)
+        elsewhere = bench.consumer_groups.names
+        bench.groups.happened([each for each in effects if getattr(each, "group", None) not in elsewhere] if elsewhere else effects)
         for place, effect in enumerate(effects):
             if isinstance(effect, Reply):
                 bench.answered(effect)
@@ -97,7 +114,8 @@ class WatchedCore(Core):
         ticket = getattr(effect, "ticket", None)
         if ticket is not None:  # Silent, Abandoned, Close: there will be no answer
             self.bench.asked.pop(ticket, None)
-        self.bench.history.happened(effect)
+        for judge in (self.bench.consumer_groups, self.bench.history, self.bench.transactions):
+            judge.happened(effect)
 
     def _lazily(self, replies: Iterator[Reply]) -> Iterator[Reply]:
         for reply in replies:

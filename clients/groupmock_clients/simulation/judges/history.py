@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from groupmock.core.effects import Moved, Note
 from groupmock_codec import error_codes
-from groupmock_codec.api_keys import OFFSET_COMMIT, OFFSET_FETCH
+from groupmock_codec.api_keys import OFFSET_COMMIT, OFFSET_FETCH, TXN_OFFSET_COMMIT
 from groupmock_codec.group_states import DEAD
 from groupmock_codec.records import decode_records
 
@@ -45,6 +45,7 @@ class HistoryJudge:
         self.uncertain: set[Register] = set()  # a write of it ended without an answer
         self.acked: dict[Place, dict[int, bytes]] = {}
         self.delivered: dict[tuple[str, str, int], dict[int, bytes]] = {}
+        self.deleted: set[str] = set()
         self.topics_spoilt = False
 
     # -- offsets, as the core hears of them
@@ -53,9 +54,12 @@ class HistoryJudge:
         """A commit is under way."""
         if event.key in TOPIC_CHANGES and event.connection in self.bench.strange:
             self.topics_spoilt = True
+        message: Any = event.message
+        if event.key == TXN_OFFSET_COMMIT:  # another judge knows what came of these (`transactions`)
+            places = ((topic.name, each.partition_index) for topic in message.topics for each in topic.partitions)
+            self.uncertain |= {(message.group_id, *place) for place in places}
         if event.key != OFFSET_COMMIT:
             return
-        message: Any = event.message
         self.under_way[event.ticket] = {
             (message.group_id, topic.name, each.partition_index): each.committed_offset
             for topic in message.topics
@@ -98,6 +102,10 @@ class HistoryJudge:
         elif isinstance(effect, Note) and effect.what in ("offset_expired", "offset_removed"):
             fields = effect.fields
             self._forget(lambda at: at == (fields["group"], fields["topic"], fields["partition"]))
+        elif isinstance(effect, Note) and effect.what == "topic_deleted":
+            topic = effect.fields["topic"]
+            self._forget(lambda at: at[1] == topic)
+            self.deleted.add(str(topic))
 
     def _forget(self, gone: Any) -> None:
         for at in [at for at in self.committed if gone(at)]:
@@ -127,15 +135,14 @@ class HistoryJudge:
             if log.setdefault(offset, value) != value:
                 self.bench.found(JUDGE, f"offset {offset} of {topic}-{partition} was promised to two records")
 
-    def delivers(self, group: str, member: str, generation: int, place: Place, offset: int, value: bytes) -> None:
-        """An application is given a record."""
+    def delivers(self, group: str, member: str, owners: set[str], place: Place, offset: int, value: bytes) -> None:
+        """An application is given a record of a partition that belongs to one of these `owners`."""
         topic, partition = place
         promised = self.acked.get(place, {}).get(offset)
         if promised is not None and promised != value:
             self.bench.found(JUDGE, f"offset {offset} of {topic}-{partition} is delivered as {value!r}, acknowledged as {promised!r}")
-        owners = self.groups.owner(group, generation, topic, partition)
         if member not in owners and group not in self.groups.spoilt:
-            self.bench.found(JUDGE, f"{topic}-{partition} is delivered to {member!r} in generation {generation}, it belongs to {owners}")
+            self.bench.found(JUDGE, f"{topic}-{partition} is delivered to {member!r}, it belongs to {owners}")
         self.delivered.setdefault((group, topic, partition), {})[offset] = value
 
     # -- in the end
@@ -144,6 +151,8 @@ class HistoryJudge:
         """Every acknowledged record is in its log, and was delivered to each of these groups (group -> topics)."""
         if self.topics_spoilt:
             return
+        for place in [place for place in self.acked if place[0] in self.deleted]:
+            del self.acked[place]
         for place, log in self.acked.items():
             stored = dict(self._log(*place))
             gone = [offset for offset, value in log.items() if stored.get(offset) != value]

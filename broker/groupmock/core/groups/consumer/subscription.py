@@ -93,10 +93,10 @@ def _take(group: Group, resolved: dict[str, Resolved]) -> causes.Why | None:
     """Store the new matches of the group's expressions. Return the cause for another target, or None if none is needed."""
     before, group.resolved = group.resolved, resolved
     group.end_leases()
-    for regex, now in resolved.items():
-        was = before.get(regex)
-        if now.topics != (frozenset() if was is None else was.topics):
-            group.refresh_topics()
-            group.bump()
-            return causes.regex_resolved(regex, len(now.topics))
-    return None
+    matches = [regex for regex, now in resolved.items() if now.topics != (before[regex].topics if regex in before else frozenset())]
+    # Also where an expression went that matched something, and the one in its place matches nothing (CG-114).
+    if not (group.refresh_topics() or matches):
+        return None
+    group.bump()
+    told = next(iter(matches or [regex for regex in resolved if regex not in before]), None)
+    return causes.TOPICS_CHANGED if told is None else causes.regex_resolved(told, len(resolved[told].topics))

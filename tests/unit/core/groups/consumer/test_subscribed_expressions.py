@@ -69,6 +69,19 @@ def test_dropping_it_calls_for_another_target_at_once() -> None:
     assert world.beat(owned=[]) == (3, None)
 
 
+def test_the_only_one_replaced_by_one_that_matches_nothing_calls_for_another_target() -> None:
+    world = world_of("t")
+    world.beat()
+    assert world.beat(subscribed_topic_regex="nowhere") == (2, [])
+    assert world.beat(owned=[]) == (2, None)
+    world.sleep(1)  # resolved with the heartbeat before, when the one before it was gone: seen on 4.3.0
+    assert world.state() == ("Assigning", 3, 2)
+    assert world.beat(owned=[]) == (3, None)
+    assert world.beat(subscribed_topic_regex="nowhere else") == (3, None)
+    world.sleep(1)
+    assert world.state() == ("Stable", 3, 3)
+
+
 def test_another_one_takes_everything_until_it_is_resolved() -> None:
     world = world_of("t")
     world.beat()
