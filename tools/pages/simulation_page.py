@@ -16,6 +16,10 @@ FOUND: Final = (
         "a journal in which a peer stopped reading between two answers of one entry could not be replayed "
         "(`tests/found/simulation-212056bf31.json`, and otherwise `simulation-ecd9e46b7d.json`, `simulation-f250fc5965.json`)"
     ),
+    (
+        "a consumer group whose only regular expression was replaced by one that matches nothing kept its epoch and its target; "
+        "Kafka 4.3.0 computes another one (`test_the_only_one_replaced_by_one_that_matches_nothing_calls_for_another_target`)"
+    ),
     "a turn of the loop could take two slices: the part of the last connection served began before the slice was over, and was a whole one",
 )
 """Defects of the product that the simulation found, without defects of the simulation itself."""
@@ -37,6 +41,19 @@ JUDGES: Final = {
         "no commit that began later brings it back; what a producer was promised stands at its offset, is delivered there, in "
         "order, to the owner of its generation; in the end nothing is missing, in a log or in a group"
     ),
+    "consumer groups": (
+        "by rows, requests and answers alone, not by the core's own picture: no partition is given to a member while another one has it "
+        "(as it was told, less what it said to have given up); epochs of members and groups only grow, no member is ahead of its group; "
+        "who has another epoch is fenced (110), who is not in the group is told so (25), also by OffsetCommit and OffsetFetch (113, 25); "
+        "an instance id is one process's (82, 111); nobody is given what it does not subscribe to, nobody is served who gave nothing up "
+        "within its rebalance timeout, and no lease outlives an epoch"
+    ),
+    "transactions": (
+        "by rows, answers and one reader of what is committed: a transaction is read whole, once and in order, or not at all, and its "
+        "offset with it; nothing that was not asked to commit is read; the last stable offset does not go back and does not pass the first "
+        "record of an open transaction; states of an id follow each other as they may, its epochs grow, and who has another epoch than its "
+        "last row tells is not served and hears 47 or 90, as its version has it; nothing is open after its timeout"
+    ),
     "timers": "the timer of every wait of a group is armed, and no session of a former member",
     "answers": (
         "every answer is read in its version and belongs to the oldest open request; no answer stops in the middle; no request "
@@ -50,7 +67,9 @@ JUDGES: Final = {
     "turns": "requests in one turn of the loop: no more than a slice, and of one connection no more than its part",
     "liveness": (
         "faults taken away, nodes up, everybody started: every group is Stable with all its members, and everything is "
-        "delivered, within twice (session + three rebalance timeouts + 5 s), and 10 s"
+        "delivered, within twice (session + three rebalance timeouts + 5 s), and 10 s; a consumer group has its target, by what "
+        "ConsumerGroupDescribe answers and by what its members own; one producer of each transactional id commits to every partition, "
+        "ListTransactions shows nothing open, and every log is stable up to its end"
     ),
     "leaks": "everybody gone: no connection, request, held byte, parked fetch, timer or member is left",
     "replay": "the journal through a fresh core gives the same rows; every fourth seed",
@@ -76,13 +95,22 @@ every process.
     groupmock pipeline campaign - lake --seeds 1..10000 --simulation drawn    # the same on Spark, a line per seed
     python -m tools.search planted --seconds 1000                         # which seed finds each planted mistake, and how soon
 
-`make test` plays 144 fixed seeds, and every file of `tests/found`. It lacks consumer-group and transactional members, which need a class
-beside `consumer.py` and a line in `draw.py`.
+`make test` plays 192 fixed seeds, and every file of `tests/found`.
 
 ## Kinds
 
 `groups` (members, time, records: these are in every kind), `steering`, `faults`, `wire`, `hostile`, `mixed`. Without a kind the seed
-draws one.
+draws one. Two kinds have plans of their own, and are played when they are asked for; `make search` plays them beside the others:
+
+- `consumers`: members of consumer groups (KIP-848), static ones too, that join, say everything or only what has changed, subscribe by names
+  and by regular expressions and to something else, give partitions up at once, late or too late, leave for good or for a while, die and
+  come back; topics that are created, grown and deleted; fences, freezes, holds, moves and stops of their coordinators; fault plans and
+  broken connections as above;
+- `transactions`: producers, old clients and new ones (KIP-890), several of one transactional id, that write to several partitions, send
+  offsets in the name of a group's members of either protocol, commit and abort at once or after their timeout, die in the middle, are
+  fenced and go on (KIP-360); coordinators that move, markers that are held, ids that are aborted, fenced and forgotten by an operator.
+
+What strangers do, and groups that are taken from one protocol to the other, are not in these two.
 
 ## Judges
 
@@ -91,11 +119,12 @@ draws one.
 {judges}
 
 No judge reads a wall clock: a verdict belongs to the seed. Damage that a stranger may cause (a commit in a member's name, a topic) is no
-finding. Three things that look like findings are Kafka's: a static member that comes back with another subscription changes nothing in
+finding. Four things that look like findings are Kafka's: a static member that comes back with another subscription changes nothing in
 its group; a group that was loaded knows one protocol of each member, so that a member that lists another one is refused until it
-rebalances; and the
+rebalances; the
 partitions that a cooperative static member had given up before it left have no owner when it comes back, until its group rebalances
-(KIP-345, KIP-429).
+(KIP-345, KIP-429); and where one of several members replaces its regular expression by one that matches nothing, its part has no owner
+until something else calls for another target (asked of 4.3.0).
 """.strip()
 
 
@@ -104,7 +133,7 @@ def text() -> str:
     judges = "\n".join(f"| {name} | {holds} |" for name, holds in JUDGES.items())
     lines = [notice("simulation", DATA), *ABOUT.replace("{judges}", judges).splitlines()]
     lines += ["", "## What it found in the product", "", *(f"- {each}" for each in FOUND)]
-    lines += ["", "## What it costs", "", *_cost(data["measured"])]
+    lines += ["", "## What it costs", "", *_cost(data["measured"]), "", *_kinds(data.get("measured_kinds", {}))]
     lines += ["", "## Planted mistakes", "", *_planted(data["planted"]), "", "## Four of them, made small", "", *_small(data["planted"])]
     return "\n".join(lines) + "\n"
 
@@ -117,6 +146,13 @@ def _cost(measured: Mapping[str, Any]) -> Iterator[str]:
     yield f"{rate:.1f} seeds per core-second, {1000 / rate:.0f} ms a seed, of {each:.0f} requests each."
     night = 1_000_000 / rate / NIGHT_S
     yield f"10^5 seeds are {100_000 / rate / 3600:.1f} core-hours. 10^6 in a night of eight hours need {night:.1f} cores."
+
+
+def _kinds(kinds: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    for kind, measured in kinds.items():
+        found = f"{measured['found']} findings" if measured["found"] else "no finding"
+        took = f"{measured['core_seconds']:,.0f} seconds of one core and {measured['requests']:,} requests"
+        yield f"The last long run of `{kind}`: {measured['seeds']:,} seeds from {measured['first']} on, {found}, {took}."
 
 
 def _planted(rows: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

@@ -81,9 +81,10 @@ def _file(verdict: SeedVerdict, folder: Path) -> str | None:
     return write(folder, as_find(made_small(outcome, TRIES), about)).name
 
 
-def _record(measured: dict[str, Any]) -> None:
+def _record(measured: dict[str, Any], kind: str | None) -> None:
     kept = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
-    save(RECORD, {**kept, "measured": measured})
+    new = {"measured": measured} if kind is None else {"measured_kinds": {**kept.get("measured_kinds", {}), kind: measured}}
+    save(RECORD, {**kept, **new})
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -92,6 +93,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--first", type=int, required=True, help="the first seed")
     parser.add_argument("--stride", type=int, default=1, help="every so manyth one")
     parser.add_argument("--seconds", type=float, required=True)
+    parser.add_argument("--seeds", type=int, help="so many at most")
     parser.add_argument("--kind", choices=EVERY_KIND, help="of simulation (default: those that seeds draw and each of the others, in turn)")
     parser.add_argument("--finds", type=Path, required=True, help="where finds are written")
     parser.add_argument("--record", action="store_true", help="write what it cost to tools/records/simulation.json")
@@ -113,12 +115,15 @@ def main(words: Sequence[str] | None = None) -> int:
             reds.append(f"seed {verdict.seed}: {verdict.judge}: {verdict.text}{f' ({file})' if file else ''}")
             if asked.until_found:
                 break
+        if count == asked.seeds:
+            break
     of_kinds = " ".join(f"{kind} {number}" for kind, number in sorted(kinds.items()))
     did = f"{count} seeds from {asked.first} on, every {asked.stride}., {requests} requests, {asked.seconds:.0f} s: {of_kinds}"
     told: dict[str, Any] = {"did": did, "files": sorted(set(files)), "reds": reds, "seeds": count, "first": first}
     if asked.record:
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        _record({"seeds": count, "requests": requests, "core_seconds": round(used.ru_utime + used.ru_stime, 1)})
+        cost = {"seeds": count, "requests": requests, "core_seconds": round(used.ru_utime + used.ru_stime, 1)}
+        _record({**cost, "first": asked.first, "found": len(reds)}, asked.kind)
     print(json.dumps(told))
     return 0
 
