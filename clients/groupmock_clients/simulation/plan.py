@@ -49,7 +49,7 @@ Step = list[Any]
 
 
 class SimulatedClient(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """One consumer process. Times are ms; `versions` maps an API key to the version that it speaks.
+    """A process that is a consumer. Times are ms; `versions` maps an API key to the version that it speaks.
 
     `protocols` are its assignors, the best first. A member of a consumer group (`protocol`) has at most one, which the server runs; it
     subscribes to `regex` too, takes `revoke_ms` to give partitions up, and says everything in each heartbeat if it is `full`.
@@ -71,9 +71,10 @@ class SimulatedClient(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class SimulatedWriter(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """One transactional producer process. Several of one `transactional_id` fence each other; `register` is its partition of OFFSETS.
+    """A process that is a transactional producer. Several of one `transactional_id` fence each other.
 
-    `recovers`: after an error it asks who it is with its own producer id and epoch (KIP-360), and else it ends.
+    `register` is its partition of OFFSETS. `recovers`: after an error it asks who it is with its own producer id and epoch (KIP-360),
+    and else it ends.
     """
 
     name: str

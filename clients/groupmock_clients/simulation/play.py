@@ -27,7 +27,7 @@ LIVENESS: Final = "liveness"
 SETTLING_MS: Final = 10
 """By then what strangers sent has arrived."""
 SESSION_MS, REBALANCE_MS = 6_000, 8_000
-"""Of a run without clients."""
+"""The session and rebalance timeouts that bound a run without clients."""
 LOOK_MS: Final = 500
 """How often it is looked whether everything has come to rest."""
 
@@ -62,7 +62,7 @@ class Playing:
 
     @property
     def finding(self) -> Finding | None:
-        """What broke."""
+        """Return what broke first, None as long as everything held."""
         return self.world.bench.finding
 
     def run(self) -> None:
@@ -239,7 +239,7 @@ class Playing:
                 self.world.command("force_rebalance", group=group.group_id)
 
     def _missing(self) -> str | None:
-        """What is not as it should be in peace."""
+        """Say what is not as it should be in peace; None: nothing."""
         for name, clients in self._groups().items():
             group = self.world.bench.groups.group(name)
             if group is None or str(group.state) != STABLE:

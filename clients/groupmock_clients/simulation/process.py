@@ -40,11 +40,11 @@ class Process:
     # -- what a kind of process adds
 
     def _begin(self) -> None:
-        """The coordinator is known."""
+        """Begin, now that the coordinator is known."""
         raise NotImplementedError
 
     def _born(self) -> None:
-        """Nothing is known yet."""
+        """Forget everything, as a process that starts knows nothing."""
         raise NotImplementedError
 
     def _unfound(self) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 LOADING: Final = frozenset((COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR))
 NOT_THERE: Final = frozenset((3, 5, 6, 9, 74, 75, 76))
-"""What a Fetch may be told of a partition whose leader moves."""
+"""The errors that a Fetch may be told of a partition whose leader moves."""
 COMMIT_EVERY: Final = 3
 """Rounds of the poll loop."""
 
@@ -61,7 +61,7 @@ class Reader(Process):
         raise NotImplementedError
 
     def subscribe(self, topics: list[str]) -> None:
-        """Subscribe to these."""
+        """Subscribe to these topics and no others."""
         raise NotImplementedError
 
     def match(self, regex: str) -> None:
@@ -78,11 +78,11 @@ class Reader(Process):
         raise NotImplementedError
 
     def _refused(self, key: int, code: int) -> None:
-        """What the member does about an error."""
+        """Do what a member does about an error of this request."""
         raise NotImplementedError
 
     def _read_from(self) -> None:
-        """Every position is known."""
+        """Go on, now that every position is known."""
         raise NotImplementedError
 
     def _owners(self, place: Partition) -> set[str]:

@@ -1,4 +1,4 @@
-"""What has to be true in peace: every group is whole, every partition has one owner, and everything is delivered to it."""
+"""The state that every run has to reach in peace: whole groups, one owner of each partition, and everything delivered to it."""
 
 from __future__ import annotations
 
@@ -98,8 +98,8 @@ class ConsumerGroupsAtRest:
         return undelivered(self.world, name, clients, self._subscribed(clients))
 
     def _wake(self, client: GroupConsumer) -> None:
-        """Have another target computed. Where a member's expression gave way to one that matches nothing, and others have the first one,
-        what was to be that member's stays so in the target, and nobody's in fact (CG-114; seen on 4.3.0)."""
+        """Make the group compute another target. Where a member's expression gave way to one that matches nothing, and others have the
+        first one, what was to be that member's stays so in the target, and nobody's in fact (CG-114; seen on 4.3.0)."""
         client.subscribe([*client.topics, AGAIN])
 
     def _ask(self, group: str) -> None:

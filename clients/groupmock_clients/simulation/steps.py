@@ -161,4 +161,4 @@ MAKE: Final[dict[str, Draw]] = {
     "burst": lambda dice, plan: [dice.choice(list(BURSTS)), dice.choice((3, 20, 60)), dice.randint(1, 3)],
     "large": lambda dice, plan: _much(dice),
 }  # fmt: skip
-"""Step -> its values."""
+"""The draw of the values of each step."""

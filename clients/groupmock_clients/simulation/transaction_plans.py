@@ -21,12 +21,14 @@ from .steps import COMMANDS, MAKE, Draw, Make, command_of, profile_versions, ste
 
 PROFILES: Final = ("groupmock", "kafka-4.3", "kafka-3.9")
 NEW: Final = {PRODUCE: 12, END_TXN: 5, TXN_OFFSET_COMMIT: 5, INIT_PRODUCER_ID: 5, FIND_COORDINATOR: 4}
-"""What a new client (KIP-890) speaks."""
+"""The versions that a new client (KIP-890) speaks."""
 OLD: Final = {
     PRODUCE: (3, 11), END_TXN: (0, 4), TXN_OFFSET_COMMIT: (3, 4), INIT_PRODUCER_ID: (3, 5), ADD_PARTITIONS_TO_TXN: (0, 3),
     ADD_OFFSETS_TO_TXN: (0, 4), FIND_COORDINATOR: (1, 4),
 }  # fmt: skip
-"""What an old one may speak: API key -> lowest and highest version. TxnOffsetCommit names members, InitProducerId its own id from 3 on."""
+"""The versions that an old one may speak: API key -> lowest and highest.
+
+TxnOffsetCommit names members, and InitProducerId its own id, from 3 on."""
 ALWAYS: Final = {"wait": 10, "transact": 16, "produce": 3, "kill": 3, "start": 5, "leave": 1}
 WEIGHTS: Final[tuple[dict[str, int], ...]] = (
     {},

@@ -31,7 +31,7 @@ KEPT_FRAMES: Final = 40
 LOOK_NS: Final = 250 * NS_PER_MS
 """How often it is looked for a finding while time passes."""
 KEPT_ROWS: Final = 400
-"""Rows behind a story."""
+"""The number of rows that are kept for a story."""
 
 
 class Written(Sink):
@@ -48,11 +48,9 @@ class Written(Sink):
         self._encode = msgspec.json.Encoder().encode
 
     def begin(self, header: Header) -> None:
-        """The first line."""
         self.lines.append(self._encode(header))
 
     def take(self, row: Row) -> None:
-        """One row."""
         self.lines.append(without_empty_tags(self._encode(row)))
         self.rows.append(row)
         if len(self.rows) > 2 * KEPT_ROWS:
@@ -65,11 +63,11 @@ class Written(Sink):
         self.lines.extend(without_empty_tags(self._encode(row)) for row in repeated.rows())
 
     def data(self) -> bytes:
-        """As a file has it."""
+        """Return the journal as a file has it."""
         return b"\n".join(self.lines) + b"\n"
 
     def digest(self) -> str:
-        """Of all bytes."""
+        """Return a digest of all bytes of the journal."""
         return hashlib.sha256(self.data()).hexdigest()[:16]
 
 
@@ -80,7 +78,6 @@ class WatchedDriver(Driver):
     written_bytes: Callable[[], int]
 
     def request(self, connection: Connection, frame: bytes, received: int) -> None:
-        """See Driver."""
         bench = self.bench
         bench.turns.handled(connection.number)
         people = len(self.tickets) + sum(len(group.members) for group in bench.groups.peopled())

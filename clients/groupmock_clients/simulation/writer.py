@@ -57,7 +57,7 @@ FENCED: Final = frozenset((INVALID_PRODUCER_EPOCH, PRODUCER_FENCED, INVALID_PROD
 REFUSED: Final = FENCED | {
     INVALID_TXN_STATE, TRANSACTION_ABORTABLE, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID,
 }  # fmt: skip
-"""What ends a transaction that was aborted without its producer, or whose member is not in the group any more."""
+"""The errors of a transaction that was aborted without its producer, or whose member is not in the group any more."""
 
 
 class Ask(NamedTuple):
@@ -120,7 +120,7 @@ class Writer(Process):
         self._go_on(None)
 
     def _poll(self) -> None:
-        """What it does goes on by itself."""
+        """Do nothing, because what it does goes on by itself."""
 
     def _go_on(self, answer: Any) -> None:
         try:
@@ -167,7 +167,7 @@ class Writer(Process):
         return True
 
     def _transact(self, order: Order) -> Doing:
-        """Play one transaction. False: what it is told is not the end that it asked for."""
+        """Play one transaction to its end. False: what it is told is not the end that it asked for."""
         assert self.holder is not None
         judge = self.world.bench.transactions
         register = (self.about.group, OFFSETS, self.about.register) if order.offset else None

@@ -59,7 +59,7 @@ class PlayedTransaction:
 
     @property
     def whole(self) -> set[bytes]:
-        """All its records."""
+        """Return the values of all its records."""
         return {value for values in self.values.values() for value in values}
 
 
@@ -133,7 +133,7 @@ class TransactionJudge:
     # -- rows
 
     def happened(self, effect: Any) -> None:
-        """A transactional id moved."""
+        """Follow a row that tells how a transactional id moved."""
         if not (isinstance(effect, Note) and effect.what == "transaction_moved"):
             return
         fields: dict[str, Any] = effect.fields
