@@ -22,7 +22,8 @@ from groupmock_codec import __file__ as codec_file
 EACH = 24
 DIGESTS = """
 from groupmock_clients.simulation.simulate import simulate
-print(*[simulate(seed, kind).digest for kind in ("mixed", "hostile", "groups", "consumers", "transactions") for seed in range(6)], sep="\\n")
+kinds = "mixed", "hostile", "groups", "consumers", "transactions"
+print(*[simulate(seed, kind).digest for kind in kinds for seed in range(6)], sep="\\n")
 """
 
 
