@@ -27,7 +27,7 @@ NAME: Final = re.compile(
     consumer\ poll\ timeout\ has\ expired | \b(?:[a-z]+_)+[a-z]+\b | \((?:\?s|by\ the\ client|no\ member)\)""",
     re.VERBOSE,
 )
-"""What is a name or a number in a quotation, or matches one: it may be anything."""
+"""Matches the names and numbers in a quotation, and patterns for them, in whose place anything may stand."""
 NAMES: Final = frozenset(
     (
         "Empty",
@@ -133,7 +133,7 @@ def quoted_by_pages() -> Iterator[tuple[str, str]]:
 
 
 def looked_for(tree: ast.AST) -> Iterator[ast.AST]:
-    """What a test compares with, or matches."""
+    """Yield the expressions that a test compares with or matches."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare):
             yield node

@@ -20,7 +20,7 @@ BUDGETS: Final = Path(__file__).resolve().parent.parent / "budgets.toml"
 
 
 def core_seconds() -> float:
-    """What this process and all that it started have taken of the cores. Linux tells of children that have not ended yet."""
+    """Return the time that the cores have worked for this process and all that it started. Only Linux tells of children that still run."""
     running, ticks = _children(os.getpid()), 0
     while running:
         child = running.pop()
