@@ -39,7 +39,7 @@ class _Sampler:
         self.version, self.flexible, self.dice, self.unknown_tags = version, flexible, dice, unknown_tags
 
     def message(self, message: type[M], depth: int) -> M:
-        """Return one random message. Fields that the version lacks keep their defaults."""
+        """Return one random message of the API. Fields that the version lacks keep their defaults."""
         values = {field.name: self.field(field, depth) for field in fields_of(message) if field.present(self.version)}
         if self.unknown_tags and self.flexible and self.dice.random() < 0.15:
             tags = self.dice.sample(ODD_TAGS, self.dice.randint(1, 3))

@@ -71,7 +71,7 @@ OF_CONTROLLER: Final[Asks] = dict.fromkeys(
     ),
     lambda message: (CONTROLLER,),
 )
-"""Requests that change topics. Metadata is none of them although it may create topics, because most of them create nothing and would
+"""The requests that change topics. Metadata is none of them although it may create topics, because most of them create nothing and would
 wait."""
 
 

@@ -52,7 +52,7 @@ class LogSink(Sink):
         import_module(".shortened" if self._lines is None else "..story.sentences", __package__)
 
     def put_off(self) -> None:
-        """Keep rows until `loaded`."""
+        """Keep the rows until `loaded` is called."""
         self._kept = deque()
 
     def loaded(self) -> Iterator[None]:

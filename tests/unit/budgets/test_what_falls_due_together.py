@@ -52,7 +52,7 @@ SETTINGS: Final = {
 
 
 ALREADY_SPOKEN: Final = ((3, 4), (20, 5), (21, 1), (33, 1), (37, 1), (44, 0))
-"""What the first request of a kind imports and compiles is no part of a step."""
+"""The requests whose first imports and compilations are no part of a step."""
 
 
 class Crowd:
