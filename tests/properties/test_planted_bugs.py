@@ -114,7 +114,7 @@ FAULTS: dict[str, Fault] = {
     "followers get the member list": Fault(answers.Joined, "all", _everyone_gets_the_list),
     "assignments of the generation before shine through": Fault(rebalance, "_assign", _leaders_assignment_adds_up),
     "a lease outlives its state": Fault(Group, "move", _lease_for_ever),
-    "nothing ends a lease": Fault(Group, "epoch", property(lambda group: 0, _nothing)),
+    "nothing ends a lease": Fault(Group, "epoch", lambda original: property(lambda group: 0, lambda group, epoch: None)),
     "a session that ends loses the parked join": Fault(leaving, "expire", _expire_parked),
     "an instance id stays mapped for ever": Fault(Group, "drop", _instances_for_ever),
     "commits are taken in CompletingRebalance": Fault(

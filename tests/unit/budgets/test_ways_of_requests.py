@@ -13,9 +13,10 @@ from cases import for_each
 from groupmock.rig.kept_rows import KeptRows
 from groupmock.rig.wire import request
 from groupmock.rig.wire_rig import WireRig
-from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP
+from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, HEARTBEAT, JOIN_GROUP
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
+from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
 UNCONCERNED: list[dict[str, Any]] = [
     {"api": "SyncGroup", "group": "g"}, {"api": "JoinGroup", "state": "Stable"}, {"api": "OffsetCommit", "topic": "t", "partition": 0},
@@ -54,6 +55,23 @@ def test_a_join_group_that_is_parked_goes_a_short_way() -> None:
     files = way(lambda: wire.send(frame))
     changes = sum(one != other for one, other in pairwise(files))
     assert (len(files) <= 76, len(set(files)) <= 18, changes <= 55) == (True, True, True), (len(files), set(files), changes)
+
+
+def test_a_consumer_group_heartbeat_that_joins_goes_a_short_way() -> None:
+    rig = WireRig.make(topics={"t": 2}, sinks=[KeptRows()])
+
+    def joined(group_id: str) -> list[str]:
+        wire = rig.connect()
+        join = ConsumerGroupHeartbeatRequest(
+            group_id=group_id, member_id="m", rebalance_timeout_ms=60_000, subscribed_topic_names=["t"], topic_partitions=[]
+        )
+        frame = request(CONSUMER_GROUP_HEARTBEAT, 1, join)
+        return way(lambda: wire.send(frame))
+
+    joined("first")  # what the first of its kind imports and compiles is no part of the way
+    files = joined("g")
+    changes = sum(one != other for one, other in pairwise(files))
+    assert (len(files) <= 220, len(set(files)) <= 34, changes <= 120) == (True, True, True), (len(files), set(files), changes)
 
 
 @for_each("stage", ["request", "reply"])
