@@ -133,7 +133,7 @@ def test_a_chance_of_1_is_a_certainty() -> None:
 
 
 def read(call: Facts) -> set[str]:
-    """What was read of a call that has been decided."""
+    """Return the names of the facts that were read to decide the call."""
     return vars(call).keys() - vars(facts()).keys()
 
 
