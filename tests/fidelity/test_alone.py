@@ -1,4 +1,4 @@
-"""Who deletes topics plays alone where that reaches everybody's groups."""
+"""Plays that delete topics run alone where that reaches every group."""
 
 from __future__ import annotations
 

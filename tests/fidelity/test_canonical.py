@@ -1,4 +1,4 @@
-"""What compare() reports, and what it evens out: each test changes one thing in one side of an equal pair."""
+"""Differences that compare() reports, and those that it evens out: each test changes one thing in one side of an equal pair."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FACTS = Facts("4.3", "plain", 1, "h", 1, "c", "/h", 0, ["d3-1"], [TopicFact("sha
 
 
 def pair() -> tuple[Transcript, Transcript]:
-    """Two equal plays."""
+    """Return two equal plays."""
     first = play(SCRIPT)
     return first, deepcopy(first)
 

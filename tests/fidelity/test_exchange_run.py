@@ -23,7 +23,7 @@ REFUSED = Script("groups", 9, "3.9", "plain", [request("A", 11, 2), request("A",
 CODE = Difference(0, "error_code", 25, 0, 12, 2, 9)
 LEADER = Difference(0, "leader", "a", "b", 11, 2, 9)
 RECORDED = Difference(1, "status", "closed", "answered", 13, 2, 9)
-"""Of REFUSED, whose JoinGroup the broker answered -1."""
+"""The recorded difference of REFUSED, whose JoinGroup the broker answered -1."""
 
 
 class Staged(ExchangeRun):

@@ -18,7 +18,7 @@ def script(*steps: Step, family: str = "groups", topics: tuple[TopicNeed, ...] =
 
 
 def lines(*steps: Step, transcript: Transcript | None = None) -> list[str]:
-    """Of its steps, without what is the same everywhere: names, the clock, the last look."""
+    """Return the lines of the steps, without what is the same everywhere: names, the clock, the last look."""
     body = as_text(script(*steps), transcript).partition("\n\n")[2].splitlines()
     return [line for line in body if not line.startswith(("let ", "mark ", "pause until ")) and "ApiVersions" not in line]
 

@@ -1,4 +1,4 @@
-"""What the differential prints is what `groupmock probe` reads and plays: script, text, dialogue, and the same answers again."""
+"""The differential prints what `groupmock probe` reads and plays: script, text, dialogue, and the same answers again."""
 
 from __future__ import annotations
 

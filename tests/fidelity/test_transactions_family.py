@@ -1,4 +1,4 @@
-"""What the transactions family writes, and what is evened out of its answers."""
+"""The transactions family: what it writes, and what is evened out of its answers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CODES: Final = {
     "4.3": {0, 1, 3, 22, 24, 25, 42, 45, 47, 48, 49, 50, 51, 53, 88, 90, 105, 120, 128},
     "3.9": {0, 1, 3, 24, 25, 42, 45, 47, 48, 49, 50, 51, 53, 88, 90, 105, 120},
 }
-"""What is to be seen somewhere."""
+"""The error codes that must be seen somewhere."""
 
 
 @pytest.fixture(scope="module", params=BROKERS)

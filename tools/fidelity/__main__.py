@@ -64,7 +64,7 @@ def main(words: list[str] | None = None) -> int:
 
 
 class NothingPlayed(Exception):
-    """What was asked for is no play at all, which proves nothing."""
+    """Nothing was played, which proves nothing."""
 
 
 def _complain(code: int, problem: str) -> int:

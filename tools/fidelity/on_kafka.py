@@ -17,7 +17,7 @@ COUNTS: Final = {"4.3": {"groups": 8000, "log": 2000, "transactions": 3000, "con
 """Seeds by family; what another release gets is OTHERS."""
 OTHERS: Final = {"groups": 1700, "log": 300, "transactions": 500, "bytes": 2000}
 PARALLEL: Final = {"groups": 32, "log": 8, "transactions": 10, "consumers": 20}
-"""Plays at a time. Those that make topics of their own are dear."""
+"""The plays at a time. Those that create topics of their own are expensive."""
 CLASSES_OF_GROUPS: Final = ("plain", "small")
 
 
@@ -49,12 +49,12 @@ def runs(releases: list[str]) -> Iterator[BrokerRun]:
 
 
 def settings_of(run: BrokerRun) -> dict[str, str]:
-    """What its broker is started with."""
+    """Return the settings with which the run's broker is started."""
     return {**CLASSES[run.settings], **(DATA_PLANE if {"log", "transactions"} & {*run.families} else {})}
 
 
 def commands(run: BrokerRun, seed: int, share: float, log: Path | None) -> Iterator[list[str]]:
-    """What plays on the run's broker, one after another."""
+    """Yield the commands that play on the run's broker, one after another."""
     for family in run.families:
         count = max(1, int(COUNTS.get(run.release, OTHERS)[family] * share))
         where = ["--release", run.release, "--seeds", str(seed), str(seed + count)]

@@ -1,4 +1,4 @@
-"""Processes of clients. Kafka's protocol tells only a host and a client id of a process, and two processes may have the same. So no
+"""The processes of clients. Kafka's protocol tells only a host and a client id of a process, and two processes may have the same. So no
 client is blamed for another: a question about a process is answered only where one member alone can be meant."""
 
 from __future__ import annotations

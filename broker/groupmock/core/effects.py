@@ -40,7 +40,7 @@ class AnyGroup(Protocol):
 
     @property
     def members(self) -> Sized:
-        """Return the group's members."""
+        ...
 
 
 class AnyMember(Protocol):
@@ -57,11 +57,11 @@ class Reason(Protocol):
 
     @property
     def cause(self) -> str:
-        """Return the word."""
+        ...
 
     @property
     def sentence(self) -> str:
-        """Return the sentence."""
+        ...
 
 
 class Leased(Protocol):

@@ -24,7 +24,7 @@ KEY_TYPE: Final = "key_type"
 KEYS: Final = ("key", "coordinator_keys")
 OF_GROUP: Final = 0
 OF_TRANSACTION: Final = 1
-"""Of FindCoordinator's types of keys (CoordinatorType)."""
+"""The type of FindCoordinator's key for a transactional id (CoordinatorType)."""
 # FindCoordinator says `key`, from v4 on `coordinator_keys` (KIP-699); OffsetFetch v8+ has `groups` (KIP-709); DeleteGroups `groups_names`.
 GROUPS: Final = ("group_id", "groups", "groups_names", "group_ids", *KEYS)
 TOPICS: Final = ("topics", "topic_data", "topic_names", "subscribed_topic_names")

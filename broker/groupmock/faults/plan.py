@@ -187,14 +187,6 @@ def make_rule(table: object, origin: str = "the rule") -> Rule:
     return rule
 
 
-def make_when(table: object, origin: str = "when") -> When:
-    """Make the `when` of a rule from plain data. Raises BadPlan."""
-    if not isinstance(table, Mapping):
-        raise BadPlan(f"{origin}: a table of conditions is wanted, not {_shown(table)}")
-    _known(table, When, origin)
-    return _convert(dict(table), When, origin)
-
-
 def rule_as_data(rule: Rule) -> dict[str, Any]:
     """Return the rule as plain data, as in a file or a journal row."""
     data: dict[str, Any] = msgspec.to_builtins(rule)

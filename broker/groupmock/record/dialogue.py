@@ -278,7 +278,7 @@ class Dialogue:
         self.tell(self.overheard.asked(call))
 
     def read_answer(self, call: Passing, frame: bytes, now: int) -> Message | None:
-        """Decode the answer. Return None, with a note, if it cannot be decoded, and None for an API that is not read."""
+        """Return the decoded answer of a node. Return None, with a note, if it cannot be decoded, and None for an API that is not read."""
         if call.codec.opaque and call.codec.key == API_VERSIONS:
             call.codec = self.codecs[VERSION_0]  # A broker answers in version 0 if it does not have the requested version (KIP-511)
         codec = call.codec

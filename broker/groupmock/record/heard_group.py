@@ -213,8 +213,8 @@ class HeardGroup:
     # Phases
 
     def prepare(self, out: Effects, why: Reason, now: int, ticket: int | None = None) -> None:
-        """Begin a join phase. `ticket` is that of the request that was taken for its beginning. If no member is left, the phase ends at
-        once."""
+        """Begin to collect JoinGroups. `ticket` is that of the request that was taken for its beginning. If no member is left, the phase
+        ends at once."""
         self.initial, self.last, self.begun_by = self.state == EMPTY, None, ticket
         self.move(out, PREPARING_REBALANCE, why, now)
         self.empty(out, causes.NOBODY_AWAITED, now)

@@ -1,4 +1,4 @@
-"""What a consumer makes of a Fetch with isolation level 1 (KIP-98)."""
+"""A consumer's view of a Fetch with isolation level 1 (KIP-98)."""
 
 from __future__ import annotations
 

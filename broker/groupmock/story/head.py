@@ -29,7 +29,8 @@ class ServerView(NamedTuple):
 
 
 def head(tale: Tale, view: ServerView | None, whole: bool) -> str:
-    """Return the first line. `view` is the server's group, if known, else the rows tell it. `whole`: these are all rows of the run."""
+    """Return the first line of the story. `view` is the server's group, if known, else the rows tell it. `whole`: these are all rows of
+    the run."""
     known = view if view is not None else _of_rows(tale)
     if not known.state and not whole:
         return f"{text(tale.fold.name)}: its state is not in these rows"

@@ -59,7 +59,7 @@ class Consumer(ClassicMember, Reader):
         self._lose()
 
     def leave(self) -> None:
-        """It commits, leaves, ends."""
+        """Commit, leave the group, and end."""
         if self.alive and self.stable and self.coordinator is not None and self.world.up(self.coordinator):
             self.commit()
             alone = LeaveGroupRequest(group_id=self.group, member_id=self.member_id)
@@ -102,7 +102,7 @@ class Consumer(ClassicMember, Reader):
         self._ask(JOIN_GROUP, self.join_request(), self._here(self._welcome), patience(self.rebalance_ms))
 
     def offers(self) -> Iterable[tuple[str, bytes]]:
-        """What each of its assignors says."""
+        """Return the metadata of each of its assignors."""
         return [(name, ASSIGNORS[name]().metadata(self.topics, self.owned)) for name in self.protocols]
 
     def _welcome(self, answer: Any) -> None:

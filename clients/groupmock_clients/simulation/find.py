@@ -28,7 +28,7 @@ def made_small(outcome: Outcome, tries: int = TRIES) -> Outcome:
 
 
 def as_find(outcome: Outcome, about: Mapping[str, Any]) -> dict[str, Any]:
-    """What the file has. `about`: when, by whom, which version. ValueError: nothing was found."""
+    """Return the content of the file. `about` says when, by whom, and in which version. Raises ValueError if nothing was found."""
     if outcome.finding is None:
         raise ValueError(f"seed {outcome.plan.seed} holds")
     failure = f"{outcome.finding.judge}: {outcome.finding.text}"

@@ -21,7 +21,7 @@ from .plan import SimulationPlan
 from .simulate import Outcome, simulate
 
 SECONDS: Final = 20.0
-"""Of processor time. A seed takes some 40 ms, one whose calls are counted three times that."""
+"""The limit in seconds of processor time. A seed takes some 40 ms, one whose calls are counted three times that."""
 IDLE: Final = 10.0
 """So many times that in wall time: a machine may be busy, and a child that only sleeps uses no processor."""
 MEGABYTES: Final = 512
@@ -32,8 +32,8 @@ STATM: Final = Path("/proc/self/statm")
 
 
 class SeedVerdict(msgspec.Struct, kw_only=True):
-    """What became of a seed. `judge` and `text`: of what was found, None where all held; HUNG and DIED are judges too. `seconds`: of wall
-    time; the rest as in `Outcome`."""
+    """The verdict about a seed. `judge` and `text` are those of a finding, None where all held; HUNG and DIED are judges too. `seconds`
+    is wall time; the rest as in `Outcome`."""
 
     seed: int
     kind: str = ""
@@ -47,7 +47,7 @@ class SeedVerdict(msgspec.Struct, kw_only=True):
     virtual_ms: float = 0.0
     replayed: bool = False
     plan: SimulationPlan | None = None
-    """Of a seed with a finding."""
+    """The plan of a seed with a finding."""
     story: list[str] = []
 
 

@@ -91,11 +91,11 @@ class Link:
 
 
 def patience(ms: int) -> int:
-    """What a client of Kafka waits for the answer of a JoinGroup: the rebalance timeout and 5 s
+    """Return how long a client of Kafka waits for the answer of a JoinGroup: the rebalance timeout and 5 s
     (org.apache.kafka.clients.consumer.internals.AbstractCoordinator.JOIN_GROUP_TIMEOUT_LAPSE)."""
     return ms + 5_000
 
 
 def ns(ms: float) -> int:
-    """As int nanoseconds."""
+    """Return milliseconds as int nanoseconds."""
     return int(ms * NS_PER_MS)

@@ -103,11 +103,11 @@ class SimulationPlan(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 def plan_of(case: dict[str, Any]) -> SimulationPlan:
-    """What a file has. Raises msgspec.ValidationError."""
+    """Return the plan in a file. Raises msgspec.ValidationError."""
     return msgspec.convert(case, SimulationPlan, strict=False)
 
 
 def case_of(plan: SimulationPlan) -> dict[str, Any]:
-    """What a file keeps."""
+    """Return what a file keeps of the plan."""
     case: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(plan))
     return case

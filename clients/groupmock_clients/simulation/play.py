@@ -25,7 +25,7 @@ CLIENTS: Final[dict[str, type[Consumer] | type[GroupConsumer]]] = {CLASSIC: Cons
 """Group protocol -> the process that speaks it."""
 LIVENESS: Final = "liveness"
 SETTLING_MS: Final = 10
-"""By then what strangers sent has arrived."""
+"""By this time, what strangers sent has arrived."""
 SESSION_MS, REBALANCE_MS = 6_000, 8_000
 """The session and rebalance timeouts that bound a run without clients."""
 LOOK_MS: Final = 500
@@ -309,5 +309,5 @@ class Playing:
                 bench.found("leaks", f"group {group.group_id!r} has {len(group.members)} members and nobody is there")
 
     def end(self) -> None:
-        """The journal is whole."""
+        """End the run, so that the journal is whole."""
         self.world.rig.close()

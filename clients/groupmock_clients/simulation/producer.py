@@ -1,4 +1,4 @@
-"""Whoever writes the records: acks=all, a batch at a time, no second try, so that an answer that was lost leaves it uncertain."""
+"""The writer of records: acks=all, a batch at a time, no second try, so that a lost answer leaves it uncertain."""
 
 from __future__ import annotations
 

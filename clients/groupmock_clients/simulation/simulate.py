@@ -16,9 +16,9 @@ from .plan import SimulationPlan
 from .play import Playing
 
 REPLAYED_EVERY: Final = 4
-"""Of so many seeds one is replayed, row for row."""
+"""One of so many seeds is replayed, row for row."""
 SAMPLED_EVERY: Final = 32
-"""Of so many seeds in one every request's calls are counted, and every answer is written once more."""
+"""In one of so many seeds every request's calls are counted, and every answer is encoded once more."""
 STORY_ROWS: Final = 30
 
 
@@ -45,7 +45,7 @@ def simulate(seed: int, kind: str | None = None) -> Outcome:
 
 
 def play(plan: SimulationPlan, thorough: bool = False) -> Outcome:
-    """Play a plan. `thorough`: with all that is otherwise done for some seeds only."""
+    """Play a plan. `thorough`: do all that is otherwise done for some seeds only."""
     run = Playing(plan, thorough or plan.seed % SAMPLED_EVERY == 0)
     run.run()
     run.end()

@@ -87,7 +87,7 @@ LARGE: Final[dict[str, Callable[[str, int], Asked]]] = {
     "zipped": lambda topic, n: _produce(topic, _batch(n, "gzip")),
     "partitions": _grow,
 }
-"""What there may be too much of, given a topic and how much."""
+"""Requests that may have too much of something, given a topic and how much."""
 BURSTS: Final[dict[str, Callable[[str], Asked]]] = {
     "heartbeat": lambda topic: (12, 3, HeartbeatRequest(group_id=OWN_GROUP, generation_id=1, member_id="nobody")),
     "metadata": lambda topic: (3, 4, MetadataRequest(topics=None, allow_auto_topic_creation=False)),
@@ -97,7 +97,7 @@ BURSTS: Final[dict[str, Callable[[str], Asked]]] = {
     "groups": lambda topic: (16, 2, ListGroupsRequest()),
     "versions": lambda topic: (18, 2, ApiVersionsRequest()),
 }
-"""What is pipelined."""
+"""Requests that are pipelined."""
 
 
 class Strangers:
@@ -129,7 +129,7 @@ class Strangers:
         self._send([request(key, version, message, 1, NAME)], n)
 
     def go(self) -> None:
-        """They hang up."""
+        """Hang up all connections."""
         for wire in self.wires:
             wire.hang_up()
 

@@ -66,7 +66,7 @@ class SimulatedWire(Wire):
         self._segment(data)
 
     def hear(self) -> None:
-        """Read again."""
+        """Read from the connection again."""
         if not self.deaf:
             return
         self.deaf = False
@@ -90,7 +90,7 @@ class SimulatedWire(Wire):
         return None
 
     def refused(self) -> None:
-        """Nobody listens there."""
+        """End the connection, because nobody listens there."""
         self._end()
 
     def hang_up(self) -> None:
@@ -100,7 +100,7 @@ class SimulatedWire(Wire):
         self.gone = True
 
     def reset(self) -> None:
-        """Whoever is between the two sides says to the server that there is no connection any more."""
+        """Reset the connection: something between the two sides tells the server that it ended."""
         self.gone = True
         self._lost()
 
@@ -121,7 +121,6 @@ class SimulatedWire(Wire):
             self.connection.pause_writing()
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        """asyncio's."""
         self._high = 1 << 16 if high is None else high
 
     def get_write_buffer_size(self) -> int:
@@ -129,7 +128,7 @@ class SimulatedWire(Wire):
         return self._unread_bytes
 
     def close(self) -> None:
-        """asyncio's: by the server. What was written arrives first."""
+        """Close by the server, as in asyncio. What was written arrives first."""
         if not self.closed:
             self.closed = True
             self.clock.call_at(self.clock.now(), self._over)

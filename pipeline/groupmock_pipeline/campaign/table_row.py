@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, get_type_hints
 
-from pyspark.sql.types import DataType, DoubleType, IntegerType, StringType, StructField, StructType
+from pyspark.sql.types import DataType, DoubleType, StringType, StructField, StructType
 
 from groupmock_clients.scenarios.catalogue import protocols, scenario
 from groupmock_clients.scenarios.measure import Figures
@@ -61,7 +61,6 @@ STRETCH: Final = StructType(
         *(StructField(name, spark_type(int)) for name in ("first", "last", "offset")),
     ]
 )
-TASK: Final = IntegerType()
 
 
 def play_all(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

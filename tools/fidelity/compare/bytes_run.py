@@ -37,7 +37,7 @@ SETTINGS: Final = {
     "group.initial.rebalance.delay.ms": "400",
     "group.min.session.timeout.ms": "100",
 }
-"""What the broker must have been started with."""
+"""The settings with which the broker must have been started."""
 REPEATS: Final = 3
 PER_CLASS: Final = 14
 """So many inputs of each class are kept."""
@@ -67,7 +67,7 @@ class Judged(msgspec.Struct):
 
 
 def ours(release: str, writes: list[bytes], port: int = PORT) -> Outcome:
-    """What our connection code does with these bytes, on a cluster of its own."""
+    """Return how our connection code reacts to these bytes, on a cluster of its own."""
     server = InMemoryServer(PROFILES[release], SETTINGS, "127.0.0.1", port)
     outcome = server.play(writes)
     if server.rig.driver.counters.internal_errors:
@@ -188,7 +188,7 @@ def difference(judged: Judged) -> Difference:
 
 
 def corpus_file(folder: Path, release: str) -> Path:
-    """Where the inputs of a release are kept."""
+    """Return the file with the inputs of a release."""
     return folder / f"hostile-{release}.jsonl.gz"
 
 

@@ -29,11 +29,12 @@ LENGTH: Final = slice(8, 12)
 CHECKSUM: Final = slice(17, 21)
 ATTRIBUTES: Final = 22
 TIMES: Final = slice(27, 43)
-"""Where they stand in a batch (docs/kafka/transactions.md#tx-80); of the attributes the lower byte."""
+"""The place of times in a batch (docs/kafka/transactions.md#tx-80), and of the lower byte of the attributes."""
 
 
 class Difference(msgspec.Struct, omit_defaults=True):
-    """Where the two sides differ: the step (its number, -1: the play as a whole), the field's path, what the broker and what we said."""
+    """A difference between the two sides: the step (its number, -1: the play as a whole), the field's path, and the values of the broker
+    and of ours."""
 
     step: int
     path: str
@@ -116,7 +117,7 @@ def _found_by_time(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
 
 
 def _producers(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
-    """Who wrote or was marked last, without the broker's times."""
+    """Return the producers without the broker's times."""
     even = deepcopy(answer)
     for topic in even["topics"]:
         for row in topic["partitions"]:
@@ -138,7 +139,7 @@ def _listed_transactions(answer: dict[str, Json], facts: Facts) -> dict[str, Jso
 
 
 def _verified(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
-    """What brokers ask 3.9 (v4+) is answered in an order of its own (docs/kafka/differences.md#transactions)."""
+    """Sort the answer to a verification: 3.9 (v4+) answers brokers in an order of its own (docs/kafka/differences.md#transactions)."""
     if facts.release != "3.9" or "results_by_transaction" not in answer:
         return answer
     even = deepcopy(answer)
@@ -171,12 +172,12 @@ def _configs(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
 
 
 def _made_topics(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
-    """The same here. A topic that is only validated gets an id, too."""
+    """Sort the configs of created topics. A topic that is only validated gets an id, too."""
     return {**answer, "topics": [{**one, "configs": _sorted(one.get("configs"))} for one in answer["topics"]]}
 
 
 def _sorted(configs: Json) -> Json:
-    """By name, without the one that the oracle sets."""
+    """Sort configs by name, without the one that the oracle sets."""
     kept = [one for one in configs or [] if one["name"] != "flush.ms"]
     return sorted(kept, key=lambda one: str(one["name"]))
 

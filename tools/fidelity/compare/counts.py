@@ -1,4 +1,4 @@
-"""What a run has compared: counts per API and version, differences, unstable plays; one JSON line for tools/records/fidelity.jsonl."""
+"""The figures of a comparison: counts per API and version, differences, unstable plays; one JSON line for tools/records/fidelity.jsonl."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ..generated.transcript import ANSWERED, Event
 from .canonical import Difference
 
 Cell = tuple[int, int, str]
-"""API key, version, outcome."""
+"""A cell of the table: API key, version, outcome."""
 
 
 class FamilyResult(msgspec.Struct):
-    """One run. `apis`: name -> version -> [compared, differences]; `outcomes`: name -> outcome -> count."""
+    """The figures of one run. `apis`: name -> version -> [compared, differences]; `outcomes`: name -> outcome -> count."""
 
     family: str
     release: str
@@ -54,7 +54,7 @@ class Counts:
         self.exchanges = self.noisy = self.replayed = 0
 
     def played(self, steps: Sequence[Step], events: Sequence[Event], states: set[str]) -> None:
-        """One exchange was compared."""
+        """Count an exchange that was compared."""
         self.exchanges += 1
         self.states.update(states)
         for step, event in zip(steps, events, strict=False):

@@ -41,7 +41,7 @@ SLOW_MS: Final = 150.0
 
 
 class ComparisonRequest(msgspec.Struct):
-    """What to run. `seeds`: from, to (exclusive); `seconds`: stop after so long, whatever the seeds."""
+    """The request for a comparison. `seeds`: from, to (exclusive); `seconds`: stop after so long, whatever the seeds."""
 
     family: str
     release: str
@@ -72,7 +72,7 @@ class ExchangeRun:
         """API and field -> a play that differs there, and differs again when it is replayed; the smallest script, if `wanted.shrink`."""
 
     def all(self) -> FamilyResult:
-        """Play every seed. Raises NoBroker."""
+        """Play every seed and compare. Raises NoBroker."""
         self._begun = time.monotonic()
         broker = self.peer.broker
         with Leftovers(TcpBroker(broker.host, broker.port, broker.release), self._alone) as self._leftovers:
@@ -196,7 +196,7 @@ class ExchangeRun:
         print(text, file=self.out, flush=True)  # the program's output
 
     def result(self) -> FamilyResult:
-        """The run in numbers."""
+        """Return the run in numbers."""
         seconds, counts = time.monotonic() - self._begun, self.counts
         share = {state: round(count / max(counts.exchanges, 1), 4) for state, count in sorted(counts.states.items())}
         return FamilyResult(

@@ -31,7 +31,7 @@ PLAYED_ON_CORE: Final = ("groups", "consumers", "log", "transactions", "exchange
 
 @dataclass
 class Golden:
-    """One recorded play."""
+    """A recorded play: the script and Kafka's transcript."""
 
     script: Script
     transcript: Transcript
@@ -64,7 +64,7 @@ def load(folder: Path, release: str | None = None, family: str | None = None, se
 
 
 def read(text: str | bytes) -> Golden:
-    """One recorded play."""
+    """Read one recorded play."""
     line = msgspec.json.decode(text, type=_Line)
     return Golden(Script.read(line.script), line.transcript)
 
@@ -124,7 +124,7 @@ def _tenth(event: Event) -> float | None:
 
 
 def features(golden: Golden) -> set[Feature]:
-    """What a play shows: outcomes per API, version and the outcome before it; pauses and ends of connections in between."""
+    """Return the features of a play: outcomes per API, version and the outcome before it; pauses and ends of connections in between."""
     found: set[Feature] = set()
     before: object = "start"
     steps = (*golden.script.steps, *ending(golden.script, known(golden.script.release, golden.script.settings).versions))

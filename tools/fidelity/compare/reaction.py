@@ -1,4 +1,4 @@
-"""What a peer sees of a broker's reaction to bytes, without what is its own: drawn ids, ports, other scripts' groups and topics."""
+"""The reaction of a broker to bytes, as a peer sees it, without what is its own: drawn ids, ports, other scripts' groups and topics."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _answer(request: bytes, frame: bytes, token: str) -> dict[str, Json]:
 
 
 def _versions(version: int, frame: bytes) -> dict[str, Json]:
-    """Of ApiVersions the error, and what comes with it (the rows are compared by a test of their own)."""
+    """Return the error of an ApiVersions answer and what comes with it (a test of its own compares the rows)."""
     code = int.from_bytes(frame[4:6], signed=True)
     return {"key": API_VERSIONS, "version": version, "error_code": code, **({"rest": frame[6:].hex()} if code else {})}
 

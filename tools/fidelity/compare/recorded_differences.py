@@ -23,7 +23,7 @@ FILE: Final = Path(__file__).with_name("recorded_differences.toml")
 
 
 class Recorded(msgspec.Struct, rename="kebab"):
-    """One known difference. It covers what differs in an answer of `api-key` at a `path` (a regular expression, matched as a whole)."""
+    """A known difference. It covers what differs in an answer of `api-key` at a `path` (a regular expression, matched as a whole)."""
 
     id: str
     family: str
@@ -35,7 +35,7 @@ class Recorded(msgspec.Struct, rename="kebab"):
     """False: the generators keep away from it."""
     versions: list[int] = []
     real: str = ".*"
-    """What the broker said: a regular expression over its text."""
+    """A regular expression over the text of the broker's value."""
     ours: str = ".*"
     """The same of what we said."""
     breaks_connection: bool = False
@@ -60,13 +60,13 @@ class Recorded(msgspec.Struct, rename="kebab"):
 
 @cache
 def recorded() -> tuple[Recorded, ...]:
-    """All of them."""
+    """Return all recorded differences."""
     rows = tomllib.loads(FILE.read_text(encoding="utf-8")).get("difference", [])
     return tuple(msgspec.convert(rows, list[Recorded]))
 
 
 def asked_before(script: Script, real: Transcript, index: int) -> list[RequestKind]:
-    """What the connection of that step has asked until then, oldest first, as the broker answered it."""
+    """Return the earlier requests on the connection of that step, oldest first, as the broker answered them."""
     sent = ((script.steps[at], real.events[at].answer or {}) for at in script.before(index))
     return [(key_of(step) if isinstance(step, Send) else -1, answer.get("error_code")) for step, answer in sent]
 

@@ -20,7 +20,7 @@ FILES: Final = {
     "bytes": "bytes_family",
     "exchanges": "exchanges_family",
 }
-"""Family -> its file."""
+"""Maps families to their files."""
 RELEASES: Final = {"consumers": ("4.3",)}
 """The releases of a family that not every one of them has."""
 

@@ -339,12 +339,12 @@ def served(release: str) -> list[tuple[int, int]]:
 
 
 def token_of(seed: int, stem: str = "") -> str:
-    """What the names of that script contain. `stem` keeps the runs on one broker apart."""
+    """Return the text that the names of that script contain. `stem` keeps the runs on one broker apart."""
     return f"{stem}{seed:x}z"
 
 
 def make_case(seed: int, release: str, stem: str = "") -> Case:
-    """One hostile input."""
+    """Return one hostile input for a seed."""
     rng = random.Random(f"hostile {release} {seed}")
     name = rng.choice(list(KINDS))
     maker = RequestMaker(token_of(seed, stem), rng)

@@ -75,7 +75,7 @@ class ConsumersAuthor:
         self.classic.discard(name)
 
     def beat(self, name: str) -> None:
-        """Where it is, mostly; what it owns, or nothing about it."""
+        """Send a heartbeat, mostly at the member's epoch, with its owned partitions or without."""
         rng = self.rng
         owned: Any = rng.choice((None, None, told(name, "assigned"), told(name, "assigned"), []))
         epoch: Any = told(name, "epoch") if rng.random() < 0.93 else rng.choice((told(name, "epoch", -1), *EPOCHS))
@@ -96,7 +96,7 @@ class ConsumersAuthor:
         self.joined.discard(name)
 
     def resubscribe(self, name: str) -> None:
-        """Other names."""
+        """Send a heartbeat that subscribes to other names."""
         owned: Any = self.rng.choice((None, told(name, "assigned")))
         fields = {"member_id": name, "member_epoch": told(name, "epoch"), "subscribed_topic_names": self._names()}
         self.send(name, 68, 1, {**fields, "instance_id": INSTANCE.get(name), "topic_partitions": owned})
@@ -120,11 +120,9 @@ class ConsumersAuthor:
         self.joined.add(name)
 
     def classic_sync(self, name: str) -> None:
-        """At its generation."""
         self.send(name, 14, 4, {**self._at_generation(name), "assignments": []})
 
     def classic_beat(self, name: str) -> None:
-        """At its generation."""
         self.send(name, 12, 4, self._at_generation(name))
 
     def _at_generation(self, name: str) -> Fields:
@@ -132,7 +130,7 @@ class ConsumersAuthor:
         return {**member, "group_instance_id": INSTANCE.get(name)}
 
     def classic_leave(self, name: str) -> None:
-        """By any name, for itself or another."""
+        """Leave by any name, for itself or another member."""
         who = self.rng.choice((name, self.rng.choice(NAMES)))
         instance = INSTANCE.get(who) if self.rng.random() < 0.8 else None
         entry: Fields = {"member_id": told(who, "member_id"), "group_instance_id": instance}
@@ -149,7 +147,7 @@ class ConsumersAuthor:
         self.send(name, 8, rng.choice((7, 9, 9, 9)), fields)
 
     def fetch(self, name: str) -> None:
-        """As a member, or as anybody."""
+        """Fetch offsets as a member, or as nobody."""
         rng = self.rng
         member = {"member_id": told(name, "member_id"), "member_epoch": told(name, "epoch")}
         who: Fields = rng.choice(({}, member, {"member_epoch": 2}))
@@ -157,7 +155,7 @@ class ConsumersAuthor:
         self.send(name, 9, 9, {"groups": groups})
 
     def look(self, name: str) -> None:
-        """ConsumerGroupDescribe, DescribeGroups, ListGroups."""
+        """Ask by ConsumerGroupDescribe, DescribeGroups or ListGroups."""
         rng = self.rng
         key = rng.choice((69, 69, 69, 15, 16))
         if key == api_keys.CONSUMER_GROUP_DESCRIBE:
@@ -168,13 +166,12 @@ class ConsumersAuthor:
             self.send(name, 16, 5, {"states_filter": [], "types_filter": rng.choice(([], ["consumer"], ["classic"]))})
 
     def delete(self, name: str) -> None:
-        """DeleteGroups."""
         self.send(name, 42, 2, {"groups_names": [group(1)]})
 
     # -- who does what
 
     def step(self) -> None:
-        """Somebody goes on, mostly."""
+        """Let one member do something, mostly go on."""
         rng, name = self.rng, self.rng.choice(NAMES)
         if name not in self.joined:
             (self.classic_join if rng.random() < 0.2 else self.join)(name)

@@ -128,7 +128,7 @@ class ScriptRecorder(CoreStage):
         self.steps.append(act(member, how))
 
     def close(self) -> None:
-        """What was waited for at the end is waited for."""
+        """Write the wait at the end."""
         self._write_pause()
 
     def _write_pause(self) -> None:
@@ -140,7 +140,7 @@ class ScriptRecorder(CoreStage):
     # -- what only a run can know
 
     def answered(self, ask: Ask) -> None:
-        """What it tells can be named by later steps."""
+        """Note an answer, whose fields later steps can name."""
         index, key, message = self._under_way[ask.request.connection].popleft(), ask.request.key, ask.answer
         if key == JOIN_GROUP and (member_id := getattr(message, "member_id", "")):
             self._told.setdefault(("", member_id), (index, "member_id"))
@@ -149,7 +149,7 @@ class ScriptRecorder(CoreStage):
         super().answered(ask)
 
     def ended(self, ask: Ask) -> None:
-        """Nothing is told."""
+        """Note that a request ended without an answer."""
         self._under_way[ask.request.connection].popleft()
 
     def _symbolic(self, name: str, value: Json) -> Json:
@@ -168,7 +168,7 @@ class ScriptRecorder(CoreStage):
         return value if found is None or isinstance(value, bool) else self._named(*found)
 
     def _named(self, index: int, field: str) -> Expr:
-        """What the answer to that step told, which has a name from now on."""
+        """Return the expression for a field of that step's answer, which has a name from now on."""
         step = self.steps[index]
         assert isinstance(step, Send)
         self.steps[index] = replace(step, bound=f"a{index}")

@@ -25,7 +25,7 @@ HIGHEST_PAUSE_MS: Final = 2500
 
 @dataclass
 class Client:
-    """A consumer process. `fresh`: it has no member id (or has forgotten it)."""
+    """A consumer process. `fresh`: it has no member id, or has forgotten it."""
 
     name: str
     group: int
@@ -165,7 +165,7 @@ class GroupAuthor:
     # -- what clients do
 
     def disturb(self) -> None:
-        """Somebody does something."""
+        """Let some client do something."""
         action = self.rng.choices(self._ACTIONS, self._WEIGHTS)[0]
         free = [client for client in self.clients if not self.waits(client)]
         client = self.rng.choice(self._fit(action, free) or free or self.clients)
@@ -230,7 +230,6 @@ class GroupAuthor:
         }
 
     def heartbeat(self, client: Client) -> None:
-        """Heartbeat."""
         self.send(client, 12, self.version(12, 3 if client.instance is not None else 0), self._membership(client, "generation_id"))
 
     def leave(self, client: Client) -> None:
@@ -255,7 +254,7 @@ class GroupAuthor:
         return entry
 
     def commit(self, client: Client) -> None:
-        """OffsetCommit of a member."""
+        """Send an OffsetCommit of a member."""
         version = self.version(8, 7 if client.instance is not None else 0)
         fields = {**self._membership(client, "generation_id_or_member_epoch"), "topics": commit_topics(self.rng)}
         if self.rng.random() < 0.1:
@@ -288,27 +287,22 @@ class GroupAuthor:
         self.send(client, 9, version, fields)
 
     def describe(self, client: Client) -> None:
-        """DescribeGroups."""
         rng = self.rng
         groups = [group(number) for number in rng.choice(([client.group], [client.group], [1, 2], [2, 9, 1]))]
         self.send(client, 15, self.version(15), {"groups": groups, "include_authorized_operations": rng.random() < 0.3})
 
     def list_groups(self, client: Client) -> None:
-        """ListGroups."""
         states = self.rng.choice(([], [], ["Stable"], ["Empty", "Dead"], ["PreparingRebalance", "stable"], ["CompletingRebalance"]))
         self.send(client, 16, self.version(16), {"states_filter": states, "types_filter": self.rng.choice(([], [], ["Classic"]))})
 
     def find(self, client: Client) -> None:
-        """FindCoordinator."""
         key = group(client.group)
         self.send(client, 10, self.version(10), {"key": key, "key_type": 0, "coordinator_keys": self.rng.choice(([key], [key, "x"], []))})
 
     def delete_offsets(self, client: Client) -> None:
-        """OffsetDelete."""
         self.send(client, 47, self.version(47), {"group_id": group(client.group), "topics": delete_topics(self.rng)})
 
     def delete_group(self, client: Client) -> None:
-        """DeleteGroups."""
         names = [group(number) for number in self.rng.choice(([client.group], [client.group], [1, 2], [9, 1]))]
         self.send(client, 42, self.version(42), {"groups_names": names})
 
@@ -355,7 +349,7 @@ class GroupAuthor:
             one.links = links
 
     def pass_time(self, client: Client) -> None:
-        """A while goes by."""
+        """Let some time pass."""
         if self.rng.random() < 0.7 and self.wait():
             return
         self._write(pause(self.rng.choice((20, 120, 300, 700))))

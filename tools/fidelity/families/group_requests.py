@@ -125,7 +125,7 @@ def partition_numbers(rng: Random) -> list[int]:
 
 
 def commit_topics(rng: Random) -> list[Fields]:
-    """OffsetCommit's topics."""
+    """Return the topics of an OffsetCommit."""
     topics = []
     for number in topic_numbers(rng):
         lines = [_commit(rng, index) for index in partition_numbers(rng)]
@@ -154,7 +154,7 @@ def fetch_topics(rng: Random, by_id: bool) -> list[Fields] | None:
 
 
 def delete_topics(rng: Random) -> list[Fields]:
-    """OffsetDelete's topics."""
+    """Return the topics of an OffsetDelete."""
     return [
         {"name": topic(number), "partitions": [{"partition_index": index} for index in partition_numbers(rng)]}
         for number in topic_numbers(rng)

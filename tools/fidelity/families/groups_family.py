@@ -63,7 +63,7 @@ def _life(author: GroupAuthor, length: int) -> None:
 
 
 def _chaos(author: GroupAuthor, length: int) -> None:
-    """Anybody does anything."""
+    """Let any client do anything."""
     while _goes_on(author, length):
         author.disturb()
 

@@ -1,4 +1,4 @@
-"""Who writes scripts of the log family: versions, topics and partitions by chance, and what the script holds so far."""
+"""The author of scripts of the log family: versions, topics and partitions by chance, and what the script holds so far."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OLDEST: Final = {0: 3, 1: 4}
 
 
 class LogAuthor:
-    """Writes one script. `sessions`: client -> the epoch that its fetch session expects next."""
+    """The author of one script. `sessions`: client -> the epoch that its fetch session expects next."""
 
     def __init__(self, script: Script, rng: Random) -> None:
         self.script, self.rng = script, rng

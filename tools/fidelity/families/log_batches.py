@@ -15,12 +15,12 @@ HEADER_BYTES: Final = 61
 
 
 def good(rng: Random) -> bytes:
-    """What a log takes (a compacted one only if every record has a key)."""
+    """Return a batch that a log accepts (a compacted one only if every record has a key)."""
     return _batch(rng, compression=rng.choice(("none", "none", "gzip")))
 
 
 def idempotent(rng: Random) -> bytes:
-    """Of one of two producers: the next, a duplicate, a gap, an old epoch, as it falls out."""
+    """Return a batch of one of two producers: the next, a duplicate, a gap, or an old epoch."""
     return _batch(
         rng, producer_id=rng.randint(1, 2), producer_epoch=rng.choice((0, 0, 0, 1)), base_sequence=rng.choice((0, 1, 2, 3, 4, 5, 2**31 - 1))
     )
@@ -99,7 +99,8 @@ def _large(rng: Random) -> bytes:
 
 
 def _late(rng: Random) -> bytes:
-    """Refused by Kafka 4. What older ones take of it starts a new segment there, and our logs have one each (ListOffsets v0 shows them)."""
+    """Return a batch that Kafka 4 refuses. If an older release accepts it, it starts a new segment there, and our logs have one each
+    (ListOffsets v0 shows them)."""
     return encode_batch([NewRecord(key=b"k", value=b"v", timestamp=FUTURE_MS)])
 
 

@@ -50,7 +50,7 @@ class InMemoryServer:
         self.rig = WireRig(core, limits=config.limits)
 
     def play(self, writes: list[bytes]) -> Outcome:
-        """One connection. `mute` connections are given the time that a broker needs to show that it says nothing."""
+        """Play on one connection. A `mute` connection is given the time that a broker needs to show that it says nothing."""
         wire = self.rig.connect()
         for data in writes:
             wire.send(data)

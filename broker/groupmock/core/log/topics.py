@@ -86,7 +86,8 @@ class Topics(TopicNews):
         return {"fetch": lambda subject, turn: self.fetches.expire(turn, subject), "log_retention": lambda _, turn: self._expire(turn)}
 
     def _expire(self, turn: Turn) -> bool:
-        """Delete old records. The timer has fired also if nothing was too old, so that a replay looks at the very same moments."""
+        """Delete records that are too old. The timer has fired also if nothing was too old, so that a replay looks at the very same
+        moments."""
         from . import retention
 
         turn.begin(lambda turn: retention.sweep(turn, self._aging()))

@@ -46,7 +46,6 @@ ATTRIBUTES_AT: Final = 22  # The low byte of the attributes
 TRANSACTIONAL: Final = 0x10
 LONG_MAX: Final = 2**63 - 1
 KEYLESS: Final = "Compacted topic cannot accept message without key in topic partition"
-STAMPED: Final = "Producer should not set timestamp type to LogAppendTime."
 BAD_STAMPS: Final = "One or more records have been rejected due to invalid timestamp"
 
 

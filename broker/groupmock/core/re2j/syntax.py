@@ -27,7 +27,6 @@ each."""
 MOST_WORK: Final = 50_000
 """The number of nodes and ranges made on the way, including those that are dropped again, as in `(a{1000}){0}`."""
 MOST_REPETITIONS: Final = 1000
-NO_REPETITION: Final = (-1, -1)
 _DIGITS_OF_A_COUNT: Final = 8  # more digits are too many whatever the number is
 _ESCAPED: Final = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 

@@ -1,4 +1,4 @@
-"""Where the judges sit: what they found, and what they are told by the core, by the driver and by the clients."""
+"""The judges' bench: their findings, and what the core, the driver and the clients tell them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,6 @@ class WatchedCore(Core):
         bench.history.cluster = bench.transactions.cluster = core.cluster
 
     def handle(self, event: Event, now: int) -> Effects:
-        """See Core."""
         bench = self.bench
         bench.now = now
         if isinstance(event, Request):
@@ -75,7 +74,6 @@ class WatchedCore(Core):
         return effects
 
     def expire(self, now: int) -> Effects | None:
-        """See Core."""
         self.bench.now = now
         self._within = True
         effects = super().expire(now)
@@ -84,7 +82,7 @@ class WatchedCore(Core):
         return effects
 
     def go_on(self, work: Work, now: int) -> Effects | None:
-        """See Core. Within another entry, which a command is, its effects are part of that one's."""
+        """Go on with the work. Within another entry, which a command is, its effects are part of that one's."""
         self.bench.now = now
         effects = super().go_on(work, now)
         if not self._within:
@@ -92,7 +90,6 @@ class WatchedCore(Core):
         return effects
 
     def renew(self, lease: Lease, now: int) -> None:
-        """See Core."""
         self.bench.now = now
         judges = self.bench.consumer_groups, self.bench.groups
         judges[lease.group.group_id not in judges[0].names].renewed(lease)

@@ -1,4 +1,4 @@
-"""What was found, and what all judges may know of the run."""
+"""The findings, and what all judges may know of the run."""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ class Findings:
         """Connections of strangers, who may say anything."""
 
     def found(self, judge: str, text: str) -> None:
-        """Something is wrong."""
+        """Note that something is wrong."""
         if self.finding is None:
             self.finding = Finding(judge, text, self.step, self.now / NS_PER_MS)

@@ -38,9 +38,9 @@ MAY_FOLLOW: Final = {
 }
 """State -> those that may come next; "": a group that was not there (docs/kafka/group-protocol.md#states)."""
 REFUSED_ALONE: Final = frozenset((-1, 3, 12, 14, 15, 16, 28, 100))
-"""What a partition of a commit may be told whatever its group says: its topic, its metadata, its size, a coordinator that goes."""
+"""Errors of a partition in a commit that do not depend on its group: its topic, its metadata, its size, a coordinator that goes."""
 CHANGES: Final = frozenset((OFFSET_COMMIT, JOIN_GROUP, 13, SYNC_GROUP, 42, 47))
-"""What a stranger may spoil a group's history with: a commit, a member, an assignment, a deletion."""
+"""APIs with which a stranger may spoil a group's history: a commit, a member, an assignment, a deletion."""
 
 Key = tuple[str, int, int]
 
@@ -57,7 +57,8 @@ def _owed(group: Group, failed: bool) -> Iterator[tuple[str, ...]]:
 
 
 class Told:
-    """What the members of one generation were told. `given`: by the leader, member id -> assignment; None: not yet, or before a load."""
+    """The assignments that members of one generation were told. `given`: by the leader, member id -> assignment; None: not yet, or
+    before a load."""
 
     __slots__ = ("given", "joined", "owners", "protocol")
 
@@ -305,6 +306,6 @@ class GroupJudge:
                 told.owners[topic.topic, index] = member
 
     def owner(self, name: str, generation: int, topic: str, partition: int) -> set[str]:
-        """Who was told that it owns this partition in that generation, in whatever life of the group."""
+        """Return the members that were told to own this partition in that generation, in whatever life of the group."""
         keys = ((name, life, generation) for life in range(self.lives.get(name, 0) + 1))
         return {told.owners.get((topic, partition), "") for key in keys if (told := self.told.get(key)) is not None}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 JUDGE: Final = "history"
 TOPIC_CHANGES: Final = frozenset((19, 20, 21, 33, 37, 44))
-"""What a stranger may spoil all topics with."""
+"""APIs with which a stranger may spoil all topics."""
 
 Register = tuple[str, str, int]
 Place = tuple[str, int]
@@ -114,7 +114,7 @@ class HistoryJudge:
     # -- offsets, as members know them
 
     def floor(self, group: str, offsets: dict[Place, int]) -> dict[Place, int]:
-        """What is acknowledged as a member begins to commit these."""
+        """Return what is acknowledged when a member begins to commit these offsets."""
         return {place: self.committed.get((group, *place), -1) for place in offsets}
 
     def went_back(self, group: str, offsets: dict[Place, int], floor: dict[Place, int]) -> None:

@@ -66,7 +66,7 @@ class LoopClock(VirtualClock):
         return self.call_at(self.now(), callback)
 
     def call_at(self, when: int, callback: Callback) -> Handle:
-        """See VirtualClock."""
+        """Count the turn, and call back as VirtualClock does."""
 
         def turn() -> None:
             self._turned()
