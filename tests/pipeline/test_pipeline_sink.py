@@ -86,8 +86,8 @@ CONNECT: Final = {"type": "struct", "fields": [{"name": "_written", "type": "lon
 def test_what_was_observed_of_a_batch_is_read_as_every_session_tells_it(told: Row) -> None:
     observed = {6: {sink.OBSERVED: Row(_written=9, lines=9)}, 7: {sink.OBSERVED: told}, 8: {}}
     query = Mock(recentProgress=[{"batchId": batch, "observedMetrics": metrics} for batch, metrics in observed.items()])
-    assert list(sink._told_by(query, 7)) == [{"_written": 3, "lines": 2}]
-    assert list(sink._told_by(query, 8)) == []
+    assert list(sink._observed(query, 7)) == [{"_written": 3, "lines": 2}]
+    assert list(sink._observed(query, 8)) == []
 
 
 def test_what_lines_are_made_of_may_be_joined_with_the_batch_in_their_place(spark: SparkSession, lake: Path) -> None:

@@ -50,7 +50,7 @@ COLUMNS: Final = {
     "protocol_type": "consumer, connect, ...",
     "protocol": "the assignor that was voted for, or by which the coordinator assigned",
     "design": "how partitions change hands",
-    "last_member_id": "who was the last to join, or to come to the target",
+    "last_member_id": "the last member that joined or reached the target",
     "last_client_id": "its client id",
     "last_library": "its library",
     "last_version": "the library's version",
