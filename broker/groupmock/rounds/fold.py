@@ -64,7 +64,6 @@ class Rebalances(RowReader):
         self._names: dict[str, str] = {}  # Topic id -> name
         self._ids: dict[str, str] = {}  # Name -> topic id
         self._asked: dict[int, Json] = {}  # Ticket -> the JoinGroup, SyncGroup or heartbeat without an answer
-        self._nameless: dict[str, dict[int, tuple[str | None, int]]] = {}  # Group -> ticket of a JoinGroup without an id -> instance, when
         self._connections = Connections()
 
     def feed(self, row: Json | Row | UnknownRow) -> Rebalance | None:
@@ -83,7 +82,6 @@ class Rebalances(RowReader):
         """Forget a group that is gone. Its number of rebalances begins anew if it comes back."""
         self.groups.pop(name, None)
         self._strangers.pop(name, None)
-        self._nameless.pop(name, None)
         self._connections.forget(name)
 
     def of(self, name: str) -> GroupFold:
@@ -122,8 +120,7 @@ class Rebalances(RowReader):
     def _member(self, row: MemberRow) -> None:
         group = self._group(row.group)
         if group is not None:
-            nameless = row.what == "added" and not group.has_joined(row.member_id)
-            group.member(row, self._asked_at(row) if nameless else row.t)
+            group.member(row)
             if row.what == "removed":
                 self._connections.leaves(group.name, row.member_id)
 
@@ -146,15 +143,12 @@ class Rebalances(RowReader):
         elif message["member_id"]:
             self._connections.joins(group.name, message["member_id"], row.connection)
             group.joins(message, message["member_id"], row.t)
-        else:
-            self._nameless.setdefault(group.name, {})[row.ticket] = message.get("group_instance_id"), row.t
 
     @takes
     def _reply(self, row: ReplyRow) -> None:
         asked = self._asked.pop(row.ticket, None)
         if asked is None:
             return
-        self._forget_nameless(asked["group_id"], row.ticket)
         name, accepted = asked["group_id"], not row.error
         group, message = self.groups.get(name) or self._strangers.get(name), json_of(row.message)
         if group is None or not message:
@@ -177,19 +171,6 @@ class Rebalances(RowReader):
                 self._connections.joins(group.name, message["member_id"], row.connection)
             if message.get("members"):
                 group.begun(message, asked, row.t, self.counts)
-
-    def _asked_at(self, row: MemberRow) -> int:
-        """Return when the JoinGroup came by which a member was added. Without an id in it, a recorder knows the member from the answer."""
-        for ticket, (instance, at) in self._nameless.get(row.group, {}).items():
-            if instance == row.group_instance_id:
-                self._forget_nameless(row.group, ticket)
-                return at
-        return row.t
-
-    def _forget_nameless(self, group: str, ticket: int) -> None:
-        asked = self._nameless.get(group)
-        if asked is not None and asked.pop(ticket, None) is not None and not asked:
-            del self._nameless[group]
 
     def _turned_away(self, group: GroupFold, member: str) -> None:
         """Note that a request of the group was refused. Its sender is no member by that, and the group need not exist."""
@@ -229,7 +210,6 @@ class Rebalances(RowReader):
     def _abandoned(self, row: AbandonedRow) -> None:
         asked = self._asked.pop(row.ticket, None)
         if asked is not None:
-            self._forget_nameless(asked["group_id"], row.ticket)
             self._strangers.pop(asked["group_id"], None)
 
     @takes

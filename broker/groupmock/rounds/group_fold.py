@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from operator import itemgetter
 from typing import Any, Final
 
 from groupmock_codec.group_states import ASSIGNING, COMPLETING_REBALANCE, DEAD, EMPTY, PREPARING_REBALANCE, RECONCILING, STABLE
@@ -226,11 +225,11 @@ class GroupFold:
                 yield Move(partition, had, holder)
         self._holders |= new
 
-    def member(self, row: MemberRow, asked: int) -> None:
-        """Note that a member came or went. `asked`: when (ns) the JoinGroup of a new member came."""
+    def member(self, row: MemberRow) -> None:
+        """Note that a member came or went."""
         member, what = row.member_id, row.what
         if what in ("added", "replaced"):
-            self._comes(row, replaced_by(member, row.reason) if what == "replaced" else None, asked)
+            self._comes(row, replaced_by(member, row.reason) if what == "replaced" else None)
         elif what == "led":
             self.leader = member
         elif what in ("removed", "refused"):
@@ -242,15 +241,11 @@ class GroupFold:
             self.given.pop(member, None)
             self.gone(member, row.t)
 
-    def _comes(self, row: MemberRow, before: str | None, asked: int) -> None:
+    def _comes(self, row: MemberRow, before: str | None) -> None:
         """Add a new member, or one with a new id in the place of `before`, whose part of the plan and lead it takes over."""
         member = row.member_id
         self._called[member] = row.client_id or member
-        self._arrived(member, asked)
-        if asked < row.t:  # a recorder writes the row of such a member when its answer comes, and others have joined since
-            ordered = sorted(self._joined.items(), key=itemgetter(1))
-            self._joined.clear()
-            self._joined.update(ordered)
+        self._arrived(member, row.t)
         if before is None:
             self.size = None if self.size is None else self.size + 1
         else:
@@ -317,10 +312,6 @@ class GroupFold:
         # Removed first: a dict keeps the place of a key, and a member that joins again must be last.
         self._joined.pop(member, None)
         self._joined[member] = at
-
-    def has_joined(self, member: str) -> bool:
-        """Tell whether its JoinGroup of the present rebalance is known."""
-        return member in self._joined
 
     def turned_away(self, member: str) -> None:
         """Note that its JoinGroup was refused."""

@@ -72,17 +72,6 @@ def test_a_rebalance_that_everybody_heard_and_that_gave_everything_is_settled() 
     assert last.holders() == {(TOPIC, 0): "m1", (TOPIC, 1): "m2"}
 
 
-def test_a_member_without_an_id_joined_when_it_asked_and_not_when_a_recorder_knew_its_id() -> None:
-    pen = Pen()
-    pen.at(1_000_000).join(GROUP, "", 1, group_instance_id="desk")
-    pen.moved(GROUP, "Stable", PREPARING_REBALANCE, 4, JOINED, 1, "m1")
-    pen.at(2_000_000).join(GROUP, "m1", 2)
-    pen.at(3_000_000).row("member", group=GROUP, member_id="d1", what="added", reason="member d1 joined", group_instance_id="desk")
-    pen.moved(GROUP, PREPARING_REBALANCE, COMPLETING_REBALANCE, 5, "all members joined", 2, "m1")
-    found = only(pen.rows)
-    assert (list(found.joined.items()), found.last_joined) == ([("d1", 1_000_000), ("m1", 2_000_000)], "m1")
-
-
 @for_each("lack", [{"heard": False}, {"refused": True}])
 def test_one_that_somebody_did_not_hear_is_not(lack: dict[str, bool]) -> None:
     last = newest(story({"m1": [0], "m2": [1]}, **lack))
