@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,7 +23,7 @@ BACKOFF_MS: Final = 300
 GIVEN_UP_MS: Final = 1_000
 
 
-class Process:
+class Process(ABC):
     """One process, again and again. `_place` numbers what it does: every callback of an earlier place is void.
 
     `key` and `key_type` are what FindCoordinator is asked for; `versions` maps an API key to the version that the process speaks.
@@ -39,20 +40,21 @@ class Process:
 
     # -- what a kind of process adds
 
+    @abstractmethod
     def _begin(self) -> None:
         """Begin, now that the coordinator is known."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _born(self) -> None:
         """Forget everything, as a process that starts knows nothing."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _unfound(self) -> None:
-        """The coordinator is not known any more."""
+        """Forget what held only while the coordinator was known."""
 
+    @abstractmethod
     def _poll(self) -> None:
         """One round of the loop that the application runs."""
-        raise NotImplementedError
 
     # -- a process
 

@@ -5,6 +5,7 @@ Its member, of whichever protocol, says which partitions it owns and makes the r
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -48,46 +49,46 @@ class Reader(Process):
 
     # -- what a kind of member adds
 
+    @abstractmethod
     def commit_request(self, offsets: Mapping[Partition, int]) -> OffsetCommitRequest:
         """OffsetCommit in the member's name."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _offsets_request(self, partitions: Collection[Partition]) -> OffsetFetchRequest:
         """OffsetFetch in the member's name."""
-        raise NotImplementedError
 
+    @abstractmethod
     def leave(self) -> None:
         """Commit, leave the group and end."""
-        raise NotImplementedError
 
+    @abstractmethod
     def subscribe(self, topics: list[str]) -> None:
         """Subscribe to these topics and no others."""
-        raise NotImplementedError
 
     def match(self, regex: str) -> None:
         """Subscribe to what this expression matches too, where the protocol has that."""
 
     @property
+    @abstractmethod
     def member(self) -> tuple[str, int, str | None] | None:
         """Its member id, generation or epoch, and instance id, as a producer has them of it (KIP-447); None: it is in no group now."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def settled(self) -> bool:
         """Is it in the group, and will nothing of its own change that?"""
-        raise NotImplementedError
 
+    @abstractmethod
     def _refused(self, key: int, code: int) -> None:
         """Do what a member does about an error of this request."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _read_from(self) -> None:
         """Go on, now that every position is known."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _owners(self, place: Partition) -> set[str]:
         """Members to which records of this partition may be delivered now."""
-        raise NotImplementedError
 
     def _unfound(self) -> None:
         self.stable = False

@@ -116,6 +116,9 @@ class Writer(Process):
         self.busy = False
         self._doing = self._live()
 
+    def _unfound(self) -> None:
+        """A producer keeps its id and its transaction, whoever coordinates it."""
+
     def _begin(self) -> None:
         self._go_on(None)
 
