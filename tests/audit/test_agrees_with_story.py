@@ -1,4 +1,4 @@
-"""The story and the audit of one run say the same about generations and about whose a partition is.
+"""The story and the audit of one run agree about generations and about which member owns a partition.
 
 The audit judges a member by the answers that the member heard, and the story tells what the coordinator and the leader did. Whenever the
 coordinator answers a member well, the two have to agree.
@@ -32,7 +32,7 @@ SEEDS = 12
 
 
 class Teller(StoryTeller):
-    """A story, and the tickets of the commits that it calls a member's of another member's partition."""
+    """Tells a story and collects the tickets of commits that the story attributes to a partition of another member."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,7 +46,8 @@ class Teller(StoryTeller):
 
 
 class Both:
-    """A run, read by both. `seen` counts the commits that the story calls foreign, and what was compared; `differ`: what differs."""
+    """Reads a run with the story and with the audit. `seen` counts the commits that the story calls foreign and the comparisons;
+    `differ` lists the disagreements."""
 
     def __init__(self, rows: Rows) -> None:
         self.seen: Counter[str] = Counter()

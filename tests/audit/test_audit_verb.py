@@ -1,4 +1,4 @@
-"""`groupmock audit` and `groupmock explain` as their user has them: output, exit codes, broken input."""
+"""Checks the output, the exit codes and the reaction to broken input of `groupmock audit` and `groupmock explain`."""
 
 from __future__ import annotations
 

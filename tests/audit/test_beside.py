@@ -1,4 +1,4 @@
-"""`run --audit` and `serve --audit`: what stands at the end, with which status; and a journal with findings in it."""
+"""`run --audit` and `serve --audit` print a summary at the end and choose the exit code; the journal contains the findings."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""Corner cases in which rules about commits, leaving, names and retries could blame a client that kept them, or miss one that did not.
-
-`# stop A` in a text is the row that says that A's process was asked to stop.
-"""
+"""Corner cases in which the audit rules about commits, leaving, names and retries could blame a correct client or miss a wrong one. `#
+stop A` in an exchange stands for the row that says that A's process was asked to stop."""
 
 from __future__ import annotations
 
@@ -163,8 +161,6 @@ A: OffsetCommit topics=[t($t1, o(0, 5))] -> 0
 
 
 class Stopping(WireStage):
-    """`stops`: who is asked to stop at each pause, in order."""
-
     stops: Iterator[str]
 
     def pause(self, ms: float) -> None:

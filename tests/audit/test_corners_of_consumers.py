@@ -1,4 +1,4 @@
-"""Corner cases in which rules about consumer groups (KIP-848) could blame a client that kept them, or miss one that did not."""
+"""Corner cases in which the audit rules about consumer groups (KIP-848) could blame a correct client or miss a wrong one."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_who_crashed_is_not_blamed() -> None:
 
 
 def test_a_refusal_that_a_heartbeat_contradicts_is_over() -> None:
-    """A coordinator that moves may refuse a commit as stale, and the next heartbeat says that the epoch is right."""
+    """A coordinator that moves may refuse a commit as stale although the next heartbeat confirms the epoch."""
     pen = AuditPen()
     line, offsets = pen.connect(), {"name": "t", "partitions": [{"partition_index": 0, "committed_offset": 5}]}
     commit = {"generation_id_or_member_epoch": 2, "topics": [offsets]}
@@ -140,7 +140,7 @@ def test_a_refusal_that_a_heartbeat_contradicts_is_over() -> None:
 
 
 def _rows(code: str, body: str, stopped: str) -> list[Row]:
-    """Return the rows of an exchange, after which that client is asked to stop and hangs up."""
+    """Return the journal rows of an exchange after which the client `stopped` is asked to stop and disconnects."""
     exchange = exchange_named(f"{code}.corner", f"settings: group.consumer.assignment.interval.ms=0\n{body}")
     stage = WireStage(exchange.wanted_settings)
     outcome = play(next(exchange.variants()), stage)

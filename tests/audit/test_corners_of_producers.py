@@ -1,4 +1,4 @@
-"""Corner cases in which rules about producers could blame a client that kept them, or miss one that did not."""
+"""Corner cases in which the audit rules about producers could blame a correct client or miss a wrong one."""
 
 from __future__ import annotations
 

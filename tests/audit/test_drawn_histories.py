@@ -1,4 +1,4 @@
-"""Random histories (tests/support/audit_histories.py, played by make live) can be played, whatever is drawn together."""
+"""Every random history that tests/support/audit_histories.py can draw is playable. `make live` plays many of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`groupmock audit --drive`: a scripted member in copies, put through situations: what is reached, what is judged, what is said."""
+"""`groupmock audit --drive` puts copies of a scripted member into situations and reports which were reached and which rules were broken."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from groupmock.journal.rows import ASKED_TO_STOP, ClientRow
 
 MEMBER = [sys.executable, str(Path(driven_member.__file__))]
 PATIENCE = "60"
-"""Seconds that a busy machine may take for one event; nothing waits so long where all is well."""
+"""Seconds that one event may take on a busy machine."""
 
 
 def drive(folder: Path, which: str, *command: str, copies: int = 2, patience: str = PATIENCE) -> tuple[int, dict[str, Any]]:
-    """Return the exit code and the table."""
+    """Run `groupmock audit --drive` and return its exit code and the table of results."""
     table = folder / "table.json"
     words = ["--situations", which, "--copies", str(copies), "--seconds-per", patience, "--keep", str(folder), "--table", str(table)]
     code = main(["audit", "--drive", *words, "--seed", "5", "--topic", "orders:4", "--", *(command or MEMBER)])
@@ -32,7 +32,7 @@ def drive(folder: Path, which: str, *command: str, copies: int = 2, patience: st
 
 
 def test_a_member_that_keeps_every_rule(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The other situations take longer: tests/live/audit/test_drive_situations.py."""
+    """The remaining situations take longer and are in tests/live/audit/test_drive_situations.py."""
     which = "works,rebalance,stopped,joins-late"
     code, table = drive(tmp_path, which)
     said = capsys.readouterr()
@@ -123,7 +123,7 @@ def test_bad_use(words: list[str], why: str, capsys: pytest.CaptureFixture[str])
 
 
 def test_situations_of_the_other_protocol_are_left_out(tmp_path: Path) -> None:
-    """The first situation shows the protocol; the situation `works` fits both."""
+    """The first situation reveals which group protocol the member speaks, and the situation `works` fits both protocols."""
     _, table = drive(tmp_path, "works,errors-of-ConsumerGroupHeartbeat,stopped")
     assert [each["name"] for each in table["situations"]] == ["works", "stopped"]
 

@@ -1,4 +1,4 @@
-"""Corners of the rules about what rides inside JoinGroup and SyncGroup: where one could blame a client that did well, or miss one."""
+"""Corner cases in which the audit rules about subscriptions and assignments could blame a correct client or miss a wrong one."""
 
 from __future__ import annotations
 
@@ -52,34 +52,35 @@ BY_ID = "topics=[{topic_id: $t1.id, partitions: [{partition: 1, fetch_offset: 0,
 
 
 def joins(says: str, answer: str = "0", topics: str = '["$t1"]') -> str:
-    """A cooperative JoinGroup of A with this behind the topics of its Subscription."""
+    """Return a cooperative JoinGroup of A, with `says` after the topics of its Subscription."""
     return f'A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, {topics}, {says}))] -> {answer}\n'
 
 
 def sync(given: str) -> str:
-    """A brings this for itself."""
+    """Return a SyncGroup in which A assigns `given` to itself."""
     return f"A: SyncGroup assignments=[for($A.member_id, {given})] -> 0\n"
 
 
 def first(given: str, protocol: str = "range") -> str:
-    """A, alone in its group, brings this for itself."""
+    """Return an exchange in which A is alone in its group and assigns `given` to itself."""
     return f'topics: t1:2\nmember *: protocols=[p("{protocol}", sub("$t1"))]\ndo completing1(A)\n' + sync(given)
 
 
 def both(of_a: str, of_b: str) -> str:
-    """A assigns in the round into which B came."""
+    """Return the SyncGroup requests of A, which is the leader, and of B, which has just joined."""
     return f"A: SyncGroup assignments=[for($A.member_id, {of_a}), for($B.member_id, {of_b})] -> 0\nB -> 0\n"
 
 
 def second(of_b: str, of_a: str = "-1", before: str = "") -> str:
-    """B joins A, which has both partitions, and both say this behind the topics of their Subscriptions."""
+    """Return an exchange in which B joins while A owns both partitions. Both members send extra fields after the topics of their
+    Subscriptions."""
     b = f'protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], {of_b}))]'
     come = f"B: JoinGroup {b} -> 79\nB: JoinGroup {b} -> sent\n"
     return HEADER + before + ALONE + come + "A: Heartbeat -> 27\npause 300\n" + joins(of_a) + "B -> 0\nB: SyncGroup -> parked\n"
 
 
 def works(assigned: str, reported: str = "") -> str:
-    """A Connect worker, alone in its group, is given this."""
+    """Return an exchange in which a Connect worker, alone in its group, receives the assignment `assigned`."""
     header = CONNECT.replace('"u", 5)', f'"u", 5, {reported})') if reported else CONNECT
     return header + "do completing1(A)\n" + sync(f"work(1, {assigned})")
 
@@ -284,7 +285,7 @@ def test_a_corner(what: str) -> None:
 
 @pytest.mark.parametrize("code", INSIDE)
 def test_a_journal_that_begins_in_the_middle_blames_nobody(code: str) -> None:
-    """A member may have been given, told or asked anything before the journal begins."""
+    """The audit must not assume anything about assignments and answers from before the journal begins."""
     rows = played(registered()[code], "kept")
     for first_row in range(1, len(rows)):
         assert [str(each) for each in audit(rows[first_row:], INSIDE).findings] == [], first_row
@@ -292,7 +293,7 @@ def test_a_journal_that_begins_in_the_middle_blames_nobody(code: str) -> None:
 
 @pytest.mark.parametrize(("version", "groups", "name"), [(7, [], "one"), (8, ["two"], "two"), (9, ["two", "three"], None)])
 def test_which_group_offsets_are_asked_of(version: int, groups: list[str], name: str | None) -> None:
-    """A journal file has all fields of a request, those of other versions at their defaults."""
+    """A journal row contains all fields of a request, and fields of other versions have their defaults."""
     message = {"group_id": "one" if version < 8 else "", "groups": [{"group_id": each} for each in groups]}
     row = RequestRow(t=0, connection=1, ticket=1, correlation_id=1, api_key=9, api_name="OffsetFetch", api_version=version, received=0,
                      handled=0, size=1, message=message)  # fmt: skip
@@ -313,7 +314,7 @@ def test_more_than_a_reader_reads_is_not_judged() -> None:
 
 
 def test_what_ten_thousand_members_have_in_common_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A leader of a big group is told the same bytes for most members."""
+    """A leader of a large group assigns the same bytes to most members."""
     read: list[bytes] = []
     once = inside.subscription
 

@@ -1,4 +1,4 @@
-"""The forms of a report say the same, are what their standards ask for, and names of peers are only text in them."""
+"""The report formats agree, follow their standards (for example SARIF), and escape names that come from peers."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_sarif_points_at_the_line_of_the_row(broken: Report) -> None:
     assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
     place = result["locations"][0]["physicalLocation"]
     _, finding = next(broken.findings())
-    assert place["region"]["startLine"] == finding.rows[-1] + 1  # the header is line 1
+    assert place["region"]["startLine"] == finding.rows[-1] + 1
     assert place["artifactLocation"]["uri"] == "a%20journal.jsonl"
 
 

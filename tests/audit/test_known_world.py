@@ -1,4 +1,4 @@
-"""The audit's model of connections, processes, groups and members after each row; it forgets what is over."""
+"""The audit's model of connections, processes, groups and members is right after each row and forgets what has ended."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from groupmock_codec.api_keys import FETCH, HEARTBEAT, METADATA
 
 
 class Watched(AuditPen):
-    """A pen with an audit that reads along; no rules unless said."""
+    """An audit pen whose rows are also read by an auditor, by default without rules."""
 
     def __init__(self, codes: list[str] | None = None) -> None:
         self.auditor = Auditor([] if codes is None else codes)
@@ -34,7 +34,7 @@ class Watched(AuditPen):
 
 
 def of(pen: Watched, line: Line) -> Member | None:
-    """Whose is a fetch by this connection?"""
+    """Return the only member to which a fetch on this connection can belong."""
     return pen.world.processes.sole_member(pen.world.links[line.number])
 
 
@@ -55,7 +55,7 @@ def test_a_member_that_reconnects_is_the_same() -> None:
 
 @pytest.mark.parametrize("error", [25, 82])
 def test_whom_nobody_knows_any_more_is_another_when_it_comes_back(error: int) -> None:
-    """Even if the group ended with it: its connection remembers."""
+    """The connection remembers the forgotten member, even if the group was removed with the member."""
     pen = Watched()
     line = pen.connect()
     line.enters("m1")
@@ -82,7 +82,6 @@ def test_one_step_back_is_remembered_and_no_more() -> None:
 
 
 def test_an_id_refused_by_one_request_and_confirmed_by_the_next_begins_anew() -> None:
-    """A JoinGroup that was under way when a heartbeat was answered 25, by a coordinator that has just loaded the group."""
     pen = Watched()
     line, other = pen.connect(), pen.connect()
     line.enters("m1")
@@ -122,7 +121,7 @@ def test_the_twin_of_a_process_has_its_name_and_neither_is_blamed_for_the_other(
     pen = Watched()
     one, two = pen.connect(), pen.connect()
     one.enters("m1")
-    assert of(pen, two) is None  # it has not said who it is
+    assert of(pen, two) is None
     two.asks(METADATA, topics=[])
     assert of(pen, two) is pen.member("m1")
     two.enters("m2")
@@ -220,7 +219,8 @@ def test_a_journal_that_begins_in_the_middle() -> None:
 
 
 def test_of_a_connection_older_than_the_journal_the_host_is_not_known() -> None:
-    """It may be a member of this process, or one of another on another host: then the fetch is nobody's."""
+    """The connection may belong to a member of this process or of a process on another host, so the audit attributes the fetch to no
+    member."""
     pen = Watched()
     old, new = pen.connect(seen=False), pen.connect()
     new.enters("m1")
@@ -234,7 +234,7 @@ def test_a_hole_leaves_nothing_of_what_was_open() -> None:
     line = pen.connect()
     line.enters("m1")
     place = line.asks(HEARTBEAT, group_id="g", member_id="m1", generation_id=1)
-    pen.seq += 3  # rows that are not there
+    pen.seq += 3
     line.told(place, error_code=25)
     assert (pen.world.groups, len(pen.world.links), pen.auditor.holes) == ({}, 0, ["rows 9 to 11 are missing"])
     line.beats("m1")
@@ -245,8 +245,8 @@ def test_a_hole_leaves_nothing_of_what_was_open() -> None:
 
 
 def lapsed(spoken: list[tuple[float, int]], *, heard: int = 0, lost: bool = False, closed: bool = False, node: int = 1) -> Any:
-    """A member with a session of a second is silent for 1500 ms after a heartbeat that was answered so. `spoken`: when (ms) its process
-    sends which other request, and to which node."""
+    """Return when the session of a member lapsed that sent no heartbeat for 1500 ms, with a session timeout of 1000 ms. `spoken` lists
+    at which time (ms) the process sent which other request to `node`."""
     pen = Watched()
     line, other = pen.connect(), pen.connect(node=node)
     line.enters("m1", session_ms=1000)
@@ -270,12 +270,12 @@ def test_of_a_process_that_went_on_it_is_said_that_its_session_lapsed() -> None:
 
 
 def test_whoever_is_silent_altogether_or_has_a_reason_is_not_blamed() -> None:
-    assert lapsed([]) is None  # stopped, or cut off
-    assert lapsed([(200, FETCH)]) is None  # and this was before it was
-    assert lapsed([(700, FETCH)], heard=16) is None  # it looks for its coordinator
-    assert lapsed([(700, FETCH)], lost=True) is None  # it waits for an answer
+    assert lapsed([]) is None
+    assert lapsed([(200, FETCH)]) is None
+    assert lapsed([(700, FETCH)], heard=16) is None
+    assert lapsed([(700, FETCH)], lost=True) is None
     assert lapsed([(700, FETCH)], closed=True) is None
-    assert lapsed([(700, FETCH)], node=2) is None  # it may not reach its coordinator's
+    assert lapsed([(700, FETCH)], node=2) is None
 
 
 def test_a_session_does_not_lapse_while_a_join_waits_nor_with_commits() -> None:
@@ -306,7 +306,7 @@ def alive(kind: type) -> int:
 
 
 def left_behind(pen: Watched) -> dict[str, int]:
-    """Long after the last row."""
+    """Count the objects that the audit still holds two hours after the last row."""
     pen.pause(7_300_000).connect()
     world = pen.world
     return {
@@ -364,7 +364,7 @@ def test_invented_ids_and_client_ids_without_end(answer: str) -> None:
         else:
             line.beats(f"m{number}", error=25, group=f"group-{number}", delivered=answer == "refused")
         pen.pause(1000)
-    assert alive(Member) - before <= (2 if answer == "refused" else 70)  # a minute's, of whom nothing is known
+    assert alive(Member) - before <= (2 if answer == "refused" else 70)
     line.closes()
     assert left_behind(pen) == {"groups": 0, "processes": 0, "appointments": 0, "tallies": 0, "members": 0}
     assert alive(Member) - before == 0

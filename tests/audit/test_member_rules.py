@@ -1,4 +1,4 @@
-"""Rules of members' lives where they could blame wrongly, or miss: crossed answers, connections lost, other processes, stalled nodes."""
+"""Cases in which rules about members could blame wrongly or miss: crossed answers, lost connections, other processes and stalled nodes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from groupmock_codec.api_keys import FETCH, FIND_COORDINATOR, HEARTBEAT, LEAVE_G
 
 Told = Callable[[AuditPen, Line], None]
 SESSION = 1000
-"""ms, of the members here; the rebalance timeout is the same."""
+"""Session timeout and rebalance timeout of the members of these tests, in milliseconds."""
 
 
 def findings(code: str, *told: Told, joined: bool = True) -> list[str]:
-    """Return the findings of the rule about a member m1 that joined generation 1, and about what follows."""
+    """Return the sentences of the findings of one rule about a member m1 of generation 1, after `told` happened."""
     auditor = Auditor([code])
     pen = AuditPen(auditor.feed)
     line = pen.connect()
@@ -25,7 +25,7 @@ def findings(code: str, *told: Told, joined: bool = True) -> list[str]:
         line.enters("m1", session_ms=SESSION)
     for each in told:
         each(pen, line)
-    pen.pause(10_000).connect("nobody")  # time passes
+    pen.pause(10_000).connect("nobody")
     found = auditor.close()
     assert found.rules[code].crashed is None
     return [each.sentence for each in found.findings]
@@ -36,7 +36,7 @@ def beat(generation: int = 1, error: int = 0, member: str = "m1", delivered: boo
 
 
 def join(member: str = "m1", generation: int = 2, error: int = 0, sent_ms_ago: float = 0) -> Told:
-    """A JoinGroup that is answered at once."""
+    """Send a JoinGroup that is answered at once."""
 
     def told(pen: AuditPen, line: Line) -> None:
         line.joined(line.join(member, session_ms=SESSION, sent_ms_ago=sent_ms_ago), member or "m2", generation, error)
@@ -64,12 +64,11 @@ def pause(ms: float) -> Told:
 
 
 def says(key: int) -> Told:
-    """Something else, on the same connection."""
     return lambda pen, line: line.told(line.asks(key, topics=[]), error_code=0, topics=[], api_keys=[])
 
 
 def sent(key: int, sent_ms_ago: float, generation: int = 1) -> Told:
-    """A request that was under way for so long, and its answer."""
+    """Write a request row that was sent `sent_ms_ago` earlier, and its answer."""
 
     def told(pen: AuditPen, line: Line) -> None:
         of = {"generation_id": generation, "generation_id_or_member_epoch": generation}
@@ -80,7 +79,7 @@ def sent(key: int, sent_ms_ago: float, generation: int = 1) -> Told:
 
 
 def elsewhere(*told: Told) -> Told:
-    """The same by another connection of the process, which stays open."""
+    """Play `told` on a second connection of the same process, which stays open."""
 
     def there(pen: AuditPen, line: Line) -> None:
         other = pen.connect()
@@ -91,7 +90,7 @@ def elsewhere(*told: Told) -> Told:
 
 
 def again(*told: Told, by: str = "client") -> Told:
-    """The connection ends, and the rest is said by a new one."""
+    """Close the connection and play `told` on a new one."""
 
     def there(pen: AuditPen, line: Line) -> None:
         line.closes(by)
@@ -101,7 +100,7 @@ def again(*told: Told, by: str = "client") -> Told:
 
 
 def parked(*meanwhile: Told, answer_after: float = 0, delivered: bool = True) -> Told:
-    """A JoinGroup that waits while the rest happens."""
+    """Send a JoinGroup that stays parked while `meanwhile` happens."""
 
     def told(pen: AuditPen, line: Line) -> None:
         place = line.join("m1", session_ms=SESSION)
@@ -121,7 +120,7 @@ def unanswered(key: int) -> Told:
 
 
 def joins(member: str, group: str = "g", instance: str | None = None, session_ms: int = SESSION) -> Told:
-    """A JoinGroup that nobody answers."""
+    """Send a JoinGroup that is never answered."""
 
     def told(pen: AuditPen, line: Line) -> None:
         line.join(member, group, instance, session_ms)
@@ -130,7 +129,7 @@ def joins(member: str, group: str = "g", instance: str | None = None, session_ms
 
 
 def closes_late(pen: AuditPen, line: Line) -> None:
-    """Another connection joins before the end of this one is seen."""
+    """Send a JoinGroup on a second connection before the broker notices that the first connection has ended."""
     line.join("m1")
     elsewhere(join())(pen, line)
     pen.pause(5)
@@ -138,7 +137,7 @@ def closes_late(pen: AuditPen, line: Line) -> None:
 
 
 def superseded(ms: float, by: str | None = "client", closed_after: float = 0, answered_at_once: bool = False) -> Told:
-    """A JoinGroup waits for so long; another connection joins, which the broker abandons it for, and ends its own connection or not."""
+    """Park a JoinGroup that the broker abandons after `ms`, because the member joins again on another connection."""
 
     def told(pen: AuditPen, line: Line) -> None:
         place = line.join("m1", session_ms=SESSION)
@@ -160,7 +159,7 @@ def reserved(delivered: bool = True, group: str = "g") -> Told:
 
 
 def lapsing(error: int = 0) -> tuple[Told, ...]:
-    """A heartbeat, then none for a session and a half, though other requests come."""
+    """Send a heartbeat and then none for one and a half sessions, although the process sends other requests."""
     return beat(error=error), pause(700), elsewhere(says(METADATA)), pause(200), elsewhere(says(METADATA)), pause(600)
 
 
@@ -178,12 +177,13 @@ BLAMED: list[tuple[str, tuple[Told, ...]]] = [
     ("CLIENT-13", (*lapsing(), beat(error=25))),
     ("CLIENT-13", (*lapsing(), commit(error=25))),
     ("CLIENT-13", (*lapsing(), again())),
-    ("CLIENT-15", (unanswered(HEARTBEAT), pause(100), unanswered(HEARTBEAT))),  # as a recording writes it: before the answer
+    # A recording writes an unanswered heartbeat before its answer arrives, so the second heartbeat must not be blamed for the order.
+    ("CLIENT-15", (unanswered(HEARTBEAT), pause(100), unanswered(HEARTBEAT))),
     ("CLIENT-16", (sync(1), commit(error=27), pause(700), says(METADATA), pause(700))),
     ("CLIENT-17", (*lapsing(error=27), join(error=25))),
     ("CLIENT-18", (parked(elsewhere(unanswered(METADATA), join(generation=2)), answer_after=400),)),
     ("CLIENT-18", (parked(pause(400), again(join(generation=2))),)),
-    ("CLIENT-18", (superseded(400),)),  # as a broker writes it that sees the end of a parked connection only now
+    ("CLIENT-18", (superseded(400),)),  # A broker may notice the end of a parked connection only when the member joins again.
     ("CLIENT-18", (superseded(400, answered_at_once=True),)),
     ("CLIENT-18", (superseded(400, by=None),)),
     ("CLIENT-18", (superseded(400, closed_after=300),)),
@@ -288,8 +288,8 @@ def test_who_is_given_an_id_joins_with_it(count: int, told: tuple[Told, ...]) ->
 
 EARLY: list[tuple[int, tuple[Told, ...]]] = [
     (1, (reserved(), pause(300), beat(-1, error=25))),
-    (0, (beat(7),)),  # older than the journal
-    (0, (parked(elsewhere(beat(7))),)),  # the same
+    (0, (beat(7),)),
+    (0, (parked(elsewhere(beat(7))),)),
     (1, (reserved(), parked(elsewhere(beat(-1, error=22))))),
 ]
 

@@ -1,4 +1,4 @@
-"""Rows that are missing make a hole: a sentence, and nobody is blamed for what was not seen; whoever asks is told every judgement."""
+"""The audit reports missing rows as a hole, blames nobody for events inside the hole, and passes every judgement to its callback."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CODE = "CLIENT-05"
     [
         (lambda seq: seq != 7, ["row 7 is missing"]),
         (lambda seq: not 7 <= seq <= 9, ["rows 7 to 9 are missing"]),
-        (lambda seq: seq > 6, []),  # the journal begins later: there was nothing before that anybody could miss
+        (lambda seq: seq > 6, []),
     ],
 )
 def test_a_hole_is_said_in_a_sentence(kept: object, told: list[str]) -> None:
@@ -55,13 +55,12 @@ def test_every_judgement_is_told_with_whose_it_is() -> None:
 
 
 class CrashesLater(Rule):
-    """Looks again in a while, and crashes before."""
+    """A rule that asks to be called again later and crashes on its second heartbeat."""
 
     code, title = "CRASHING", "crashes"
 
     @asked(HEARTBEAT)
     def beats(self, x: Exchange) -> Judgements:
-        """The first time an appointment, the second time a crash."""
         if x.link.note(self.code, list):
             raise ValueError("no")
         x.link.notes[self.code].append(1)
@@ -70,12 +69,11 @@ class CrashesLater(Rule):
         yield KEPT
 
     def looks(self) -> Judgements:
-        """At once, and in an hour."""
         yield KEPT
 
 
 def test_a_rule_that_crashed_is_asked_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not at its appointments either, nor is a group that is over kept for it."""
+    """The auditor drops the appointments of a crashed rule and does not keep an ended group for the rule."""
     monkeypatch.setattr("groupmock.audit.auditor.registered", lambda: {"CRASHING": CrashesLater})
     rows = played(RULES[CODE], "kept")
     link = next(row.connection for row in rows if isinstance(row, RequestRow))

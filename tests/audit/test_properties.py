@@ -1,4 +1,4 @@
-"""Properties of the audit: what else goes on does not matter, no end of a journal is too early, and a hole makes nobody guilty."""
+"""Properties of the audit: unrelated traffic changes no verdict, a journal may end anywhere, and missing rows blame nobody."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ holes = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 20)), min_size=1, 
 
 
 def test_the_examples_that_can_be_played_for_any_group() -> None:
-    """Those that cannot are left out of the property, and are few."""
+    """Only a few examples cannot be played for an arbitrary group, and the properties leave these out."""
     for which in KINDS:
         assert len(playable(which)) >= 0.8 * len(RULES), set(RULES) - set(playable(which))
 
 
 @st.composite
 def journals(draw: Any) -> list[tuple[str, str, int]]:
-    """Two or three examples, each with the time at which it begins."""
+    """Draw two or three examples of rules, each with its starting time."""
     which = draw(st.lists(kinds, min_size=2, max_size=3))
     return [(draw(st.sampled_from(playable(each))), each, draw(begins)) for each in which]
 

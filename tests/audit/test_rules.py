@@ -1,4 +1,5 @@
-"""Every rule judges its own examples right, and a wrong client is caught by the rule it breaks and by none that is not implied."""
+"""Every rule judges its own examples correctly, and a wrong client is caught only by the rule that it breaks and by rules that this rule
+implies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An audit beside a cluster says what the audit of its journal says, although it never sees heartbeats that merely repeat."""
+"""An audit attached to a running cluster reports the same as an audit of its journal, although it never sees repeated heartbeats."""
 
 from __future__ import annotations
 
@@ -65,7 +65,8 @@ def test_whatever_heartbeats_come_and_when(
     side.connect()
     play(side, script)
     side.rig.close()
-    alone = Side(folder / "alone.jsonl", leases)  # nobody beside the audit wants heartbeats: most are no rows at all
+    # An audit does not ask for repeated heartbeats, so without a journal file the cluster writes no rows for most of them.
+    alone = Side(folder / "alone.jsonl", leases)
     alone.driver.journal.remove(alone.sink)
     only = Beside(alone.driver, alone.clock)
     alone.connect()

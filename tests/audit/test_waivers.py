@@ -1,4 +1,4 @@
-"""Waivers: what they cover, when they end, and files that cannot be."""
+"""Waivers cover the right findings, expire when they should, and unreadable waiver files are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A whole server (real core, Kafka 4.3 profile) on the test's loop, and a raw socket's view of it."""
+"""Start a whole server (real core, Kafka 4.3 profile) on the test's event loop and talk to it over raw sockets."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Stand:
         return wire
 
     def topic(self, name: str) -> None:
-        """Make one of one partition, of which no row tells."""
+        """Create a topic with one partition without a row in the journal."""
         self.running.cluster.topics.create(Turn(self.running.core.environment, 0, []), name, 1)
 
     until = staticmethod(until)
@@ -42,14 +42,14 @@ class Stand:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_asyncio_loop_factories(item: pytest.Item) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
-    """The loop that is served on by default; flow control, where loops differ, on both."""
+    """Run every test on the default event loop, and the tests of flow control on both loops, because the loops differ there."""
     both = {"uvloop": uvloop.new_event_loop, "asyncio": asyncio.new_event_loop}
     return both if "bad_peers" in item.nodeid else {"uvloop": uvloop.new_event_loop}
 
 
 @pytest.fixture
 async def stand(request: pytest.FixtureRequest) -> AsyncIterator[Stand]:
-    """`@pytest.mark.parametrize("stand", [{"setting": value}], indirect=True)` sets settings."""
+    """Start a server whose settings come from `@pytest.mark.parametrize("stand", [{"setting": value}], indirect=True)`."""
     settings = {"group.initial.rebalance.delay.ms": 0, **getattr(request, "param", {})}
     running = await start(resolve({"port": 0, "log": "off", "seed": 1, "profile": "kafka-4.3"}, list(settings.items())))
     made = Stand(running, KeptRows(heartbeats=True))

@@ -1,7 +1,6 @@
-"""The table "Bad bytes" of the checks on real brokers, row by row over TCP: what closes a connection and what is accepted.
-
-"closed" = FIN, no byte; a good request before it in the same segment was answered first; one journal row says why; others go on.
-"""
+"""Sends the malformed bytes of the page "Bad bytes" over TCP and checks which close the connection and which are accepted. A closed
+connection gets a FIN and no answer, after the answers to good requests in the same segment. One journal row gives the reason, and other
+connections continue."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ BYTE_LIMIT = 104_857_600
 
 
 class Case(NamedTuple):
-    """`name` is the test's; `data` goes over the wire; `echo` must be in the answer of an accepted one."""
+    """A row of the table: the bytes to send and, if they are accepted, bytes that the answer must contain."""
 
     name: str
     data: bytes
@@ -28,7 +27,8 @@ class Case(NamedTuple):
 
 
 def head(key: int, version: int, client: bytes = b"\0\3raw", tags: bytes = b"\0", correlation: int = CORRELATION) -> bytes:
-    """A request header by hand: `client` with its length, `tags` only where the version has them."""
+    """Return a hand-written request header; `client` includes its length, and `tags` are left out for header versions without tagged
+    fields."""
     start = key.to_bytes(2, "big", signed=True) + version.to_bytes(2, "big", signed=True) + correlation.to_bytes(4, "big", signed=True)
     return start + client + (tags if request_header_version(key, version) == 2 else b"")
 
@@ -58,7 +58,6 @@ def whole(key: int, version: int, body: bytes) -> bytes:
 
 
 def encoded(key: int, version: int, **fields: object) -> bytes:
-    """A good body by the codec."""
     return APIS[key].request.encode(version, APIS[key].request.message(**fields))
 
 

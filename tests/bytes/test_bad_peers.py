@@ -1,4 +1,4 @@
-"""Peers that misbehave in time and volume: the journal says why in one row, others notice nothing, memory stays bounded."""
+"""Peers that flood or stall a server get one journal row with the reason, do not disturb other clients, and cannot exhaust memory."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ALL_TOPICS = request(3, 1, MetadataRequest(topics=None))
 
 
 async def served(stand) -> None:
-    """Somebody else is answered at once."""
+    """Check that another connection is answered at once."""
     other = await stand.wire()
     assert (await other.exchange(GOOD))[:4] == (77).to_bytes(4, "big")
 
@@ -117,7 +117,7 @@ async def test_a_flood_behind_a_parked_join_is_read_up_to_a_limit(stand):
     wire = await stand.wire()
     wire.write(join())
     await stand.until(lambda: stand.rows.of("request"))
-    wire.write(GOOD * 400_000)  # 9 MB
+    wire.write(GOOD * 400_000)
     await stand.until(lambda: stand.running.server.counters.held_bytes >= 100_000)
     await served(stand)
     held = stand.running.server.counters.held_bytes
@@ -143,7 +143,7 @@ async def test_a_peer_that_never_reads_is_not_served_further(stand):
         stand.topic(f"topic-{number:04d}-" + "x" * 100)
     wire = await stand.wire()
     wire.writer.transport.pause_reading()
-    wire.write(ALL_TOPICS * 1000)  # answers of 30 kB each: 30 MB
+    wire.write(ALL_TOPICS * 1000)
     await stand.until(lambda: stand.rows.of("note"))
     (connection,) = stand.running.server.driver.connections.values()
     await served(stand)
@@ -163,7 +163,7 @@ async def test_connections_above_the_limit_wait_until_one_goes(stand):
     first, second = await stand.wire(), await stand.wire()
     await first.exchange(GOOD)
     await second.exchange(GOOD)
-    third = await stand.wire()  # the kernel accepts it, the server does not
+    third = await stand.wire()  # The kernel completes the TCP handshake, although the server does not accept the third connection.
     third.write(GOOD)
     await second.exchange(GOOD)
     assert len(stand.rows.of("open")) == 2
@@ -180,6 +180,6 @@ async def test_a_fetch_whose_client_hung_up_leaves_nothing_behind(stand):
     await stand.until(lambda: stand.rows.of("request"))
     assert len(stand.running.server.driver.tickets) == 1, "it waits for records"
     wire.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
-    wire.writer.transport.abort()  # RST: a FIN alone would leave it the right to an answer
+    wire.writer.transport.abort()  # Send an RST, because after a FIN alone the client would still be entitled to an answer.
     await stand.until(lambda: stand.rows.of("close"))
     assert stand.running.server.driver.tickets == {}

@@ -1,5 +1,4 @@
-"""Bytes from the network are data: a process that watches itself is asked every API in every version, with paths, code and pickles for
-names and bytes, and reports what was opened, run, loaded or called meanwhile."""
+"""Bytes from the network are only data: requests that contain paths, code and pickles make the server open, run and load nothing."""
 
 from __future__ import annotations
 

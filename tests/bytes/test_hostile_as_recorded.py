@@ -1,4 +1,4 @@
-"""Hostile inputs that Kafka reacted to, played again through our connection code: the same answers, the same end.
+"""Hostile inputs that were recorded from real Kafka brokers get the same answers and the same end of the connection here.
 
 Recorded by `python -m tools.fidelity bytes --record` against real brokers.
 """

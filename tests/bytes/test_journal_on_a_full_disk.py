@@ -1,4 +1,4 @@
-"""A journal that cannot be written to its end: the server says so in one line and ends with exit code 3; the file shows it too."""
+"""If a journal can no longer be written, the server prints one line and exits with code 3, and the file shows where it stops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cluster with its control API on the test's loop, and a client of it."""
+"""Start a cluster with its control API on the test's event loop and a client for the API."""
 
 from __future__ import annotations
 
@@ -22,13 +22,11 @@ RANGE = [JoinGroupRequestProtocol(name="range", metadata=b"")]
 
 
 def frame(key: int, version: int, client: str, **fields: object) -> bytes:
-    """A whole request with its length."""
+    """Return an encoded request including its length prefix."""
     return request(key, version, APIS[key].request.message(**fields), client_id=client)
 
 
 class Api:
-    """The API as a test speaks to it."""
-
     def __init__(self, control: Control, session: aiohttp.ClientSession) -> None:
         self.control, self.session = control, session
         self.wires: list[AsyncClient] = []
@@ -39,19 +37,19 @@ class Api:
             return answer.status, await (answer.json() if answer.content_type == "application/json" else answer.text())
 
     async def get(self, path: str, **query: Any) -> Any:
-        """The answer to a GET that succeeds."""
+        """Return the answer to a GET that must succeed."""
         status, answer = await self.ask("GET", path, params=query)
         assert status == 200, answer
         return answer
 
     async def post(self, path: str, /, **body: Any) -> Any:
-        """The answer to a POST that succeeds."""
+        """Return the answer to a POST that must succeed."""
         status, answer = await self.ask("POST", path, body)
         assert status == 200, answer
         return answer
 
     async def join(self, group: str = "g", client: str = "a", instance: str | None = None) -> AsyncClient:
-        """Somebody sends a JoinGroup (v5, or v3 where it has no instance id) to the group's coordinator."""
+        """Send a JoinGroup to the group's coordinator, version 5 with an instance id and version 3 without."""
         cluster = self.control.running.cluster
         port = self.control.running.ports[(cluster.groups.hosting.node_of(group) or 1) - 1]
         wire = AsyncClient(*await asyncio.open_connection("127.0.0.1", port))
@@ -63,7 +61,7 @@ class Api:
         return wire
 
     async def stable(self, group: str = "g", **who: Any) -> AsyncClient:
-        """A Stable group of one."""
+        """Create a group with one member and wait until the group is Stable."""
         wire = await self.join(group, **who)
         joined = APIS[11].response.decode(5 if who.get("instance") else 3, (await wire.receive())[4:])
         wire.write(frame(14, 3, "a", group_id=group, generation_id=joined.generation_id, member_id=joined.member_id,
@@ -74,7 +72,7 @@ class Api:
 
 @asynccontextmanager
 async def opened(**flags: Any) -> AsyncIterator[Api]:
-    """A cluster of two nodes with a topic, unless told otherwise."""
+    """Start a cluster of two nodes with one topic and its control API."""
     config = resolve({"port": 0, "control": "0", "nodes": 2, "topic": ("orders:2",), "seed": 1, "log": "off"} | flags)
     running = await start(config, stories=True)
     control = await start_control(config, running)

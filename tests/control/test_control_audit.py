@@ -1,4 +1,4 @@
-"""Findings about clients, as the control API and the metrics show them."""
+"""The control API and the metrics show the audit's findings about clients."""
 
 from __future__ import annotations
 

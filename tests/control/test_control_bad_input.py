@@ -1,4 +1,4 @@
-"""Bad input: one sentence each that names the place, the right status, and nothing half-applied; and who may not ask at all."""
+"""A bad request gets the right status and one sentence that names the wrong field, changes nothing, and needs a valid token."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ BAD: dict[str, tuple[str, str, Any, int, str]] = {
 
 
 async def picture(api) -> tuple[Any, ...]:
-    """Return what a refused request must not change."""
+    """Return the state of the cluster that a refused request must not change."""
     health = await api.get("/v1/health")
     groups = [await api.get(f"/v1/groups/{row['group_id']}") for row in await api.get("/v1/groups")]
     return health["seq"], health["nodes"], await api.get("/v1/faults"), [(each["group"], each["held"], each["frozen"]) for each in groups]
 
 
 async def test_one_sentence_the_right_status_and_nothing_changed(api) -> None:
-    """One cluster for all of them: each must leave it as it was."""
+    """All bad requests run on one cluster, because each must leave the cluster unchanged."""
     await api.stable()
     before = await picture(api)
     wrong = {}

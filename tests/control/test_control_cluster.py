@@ -1,4 +1,4 @@
-"""Commands to a cluster over HTTP: a node is added, leaders and coordinators move at once, logs are compacted."""
+"""Commands over HTTP add nodes, move leaders and coordinators at once, and compact logs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from groupmock_codec.messages.k03_metadata import MetadataRequest
 
 
 def nodes_told(port: int) -> list[tuple[int, int, str | None]]:
-    """(id, port, rack) of the nodes, as the one at that port tells a client."""
+    """Return id, port and rack of the nodes in the Metadata answer of the node at `port`."""
     with Client("127.0.0.1", port) as client:
         return [(each.node_id, each.port, each.rack) for each in client.ask(3, 9, MetadataRequest(topics=[])).brokers]
 

@@ -1,4 +1,4 @@
-"""Topics, records, configs and offsets over HTTP, and by the verbs that are made from the same routes."""
+"""The HTTP routes and the CLI verbs for topics, records, configs and offsets do what they say."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ async def test_what_is_refused_says_why_and_writes_nothing(api) -> None:
 
 
 async def test_clients_are_served_while_many_records_are_read_and_written(api) -> None:
-    """The work of a large request is done in slices: health is answered between two of them."""
+    """The server reads and writes many records in slices and answers a health request between two slices."""
     body = "\n".join(json.dumps({"value": "v" * 50, "partition": number % 2}) for number in range(20_000))
     order: list[str] = []
 

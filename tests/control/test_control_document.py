@@ -1,4 +1,4 @@
-"""The OpenAPI document is valid, has every route and no other, and what the API answers is what it says."""
+"""The OpenAPI document is valid, lists exactly the existing routes, and describes the answers correctly."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_every_parameter_of_a_path_is_declared(served: dict[str, Any]) -> None:
 
 
 async def test_answers_are_what_the_document_says(api, served: dict[str, Any]) -> None:
-    """Every GET, and a command of each kind, on a cluster where something happened."""
+    """Every GET and a command of each kind answers as documented, on a cluster with some activity."""
     await api.stable(client="anna")
     await api.post("/v1/faults", name="r", when={"api": "Fetch"}, do={"kind": "drop"})
     places = {"{group}": "g", "{name}": "r", "{node}": "1"}

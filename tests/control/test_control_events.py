@@ -1,4 +1,4 @@
-"""Rows as server-sent events: every form, going on where a reader was, slow readers, readers without permission, and the end."""
+"""The event stream sends journal rows as server-sent events: formats, resuming, slow readers, missing permission, and the end."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ PATH = "/v1/events"
 
 
 class Heard:
-    """A stream that is open."""
+    """An open stream of server-sent events."""
 
     def __init__(self, answer: aiohttp.ClientResponse) -> None:
         self._answer = answer
 
     async def event(self) -> tuple[str, Any, str]:
-        """The next one: name, data, id. Comments are gone by."""
+        """Return name, data and id of the next event and skip comments."""
         fields: dict[str, str] = {}
         async with asyncio.timeout(60):
             while line := (await self._answer.content.readline()).decode():
@@ -39,7 +39,6 @@ class Heard:
         raise EOFError
 
     async def data(self, number: int) -> list[Any]:
-        """Return the data of the next events."""
         return [(await self.event())[1] for _ in range(number)]
 
 
@@ -119,7 +118,7 @@ async def test_a_slow_reader_keeps_nothing_and_is_told_what_it_missed(api, monke
     async with listening(api, kind="note") as heard:
         await heard.event()
         (listener,) = api.control.context.listeners._here
-        # Nothing of the loop runs in between: the ring goes around while the listener waits its turn.
+        # The ring drops the row before the listener runs, because no other task of the loop runs between these lines.
         ring.max_rows = 64
         sent = [note(api, str(number)) for number in range(500)]
         assert vars(listener).keys() == {"_among", "taken"}
@@ -151,7 +150,7 @@ async def test_who_reads_nothing_is_hung_up_on(open_api, monkeypatch: pytest.Mon
 async def test_events_reader_that_hangs_up_before_the_answer_leaves_no_traceback(
     api, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The connection closes while the answer's head is about to be written: aiohttp logs what that raises as an error of the server."""
+    """aiohttp would log the exception from writing the answer's head to a closed connection as a server error."""
     here = api.control.visitors._visitors
 
     async def closing() -> None:

@@ -1,4 +1,5 @@
-"""Waiting for a group and for a fault rule over HTTP: woken when it holds, told what is missing, refused what never can be."""
+"""Waiting for a group or a fault rule over HTTP ends when the condition holds, reports what is missing, and refuses impossible
+conditions."""
 
 from __future__ import annotations
 

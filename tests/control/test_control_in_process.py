@@ -1,4 +1,4 @@
-"""A `Broker` with its control API: two hands on one cluster."""
+"""A `Broker` and its control API act on the same cluster."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_key_goes_where_kafkas_producers_send_it_by_every_door() -> None:
 
 @pytest.mark.parametrize("by", ["reset", "clear"])
 def test_a_reset_is_the_brokers_too(by: str) -> None:
-    """The plan that was given as a text is there again."""
+    """The reset restores the fault plan that was given as text."""
     plan = '[[rule]]\nname = "mine"\nwhen = { api = "Heartbeat" }\ndo = { kind = "drop" }\n'
     with Broker(topics={"orders": 1}, control=0, plan=plan) as broker:
         before = broker.bootstrap, broker.control

@@ -1,4 +1,4 @@
-"""The live page's files, who may have them, and the routes that were made for it: states, grammar, timeline."""
+"""The server delivers the live page only with permission, and the page's routes return states, grammar and timeline."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def test_the_page_and_its_files_are_there_under_a_policy(api) -> None:
         for word in ("default-src 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'", "script-src 'self'"):
             assert word in policy, path
         assert "unsafe" not in policy
-        # Nothing is fetched from elsewhere, no markup is made of texts, nothing is kept by the browser.
+        # The page must not load anything from other hosts, build HTML from texts, or store anything in the browser.
         assert not re.search(r"(inner|outer)HTML|insertAdjacentHTML|document\.(write|cookie)|(local|session)Storage", text), path
         assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text), path
         assert not re.search(r"\son\w+=", page)

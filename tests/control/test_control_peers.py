@@ -1,5 +1,5 @@
-"""Misuse of the control API by a peer: it hangs, sends half a request, bodies that are a trap, bytes that are no text. None of it holds
-up Kafka's clients, keeps a place for ever, or is answered by a traceback."""
+"""Misbehaving HTTP peers (hanging, half requests, malicious bodies, invalid text) cannot harm the control API. They do not delay Kafka
+clients, occupy a connection for ever, or get a traceback as an answer."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ HALVES = {
 
 @asynccontextmanager
 async def served(token: str | None = None, **more: Any) -> AsyncIterator[Control]:
-    """A control API with patience of its own."""
+    """Start a control API with its own timeouts."""
     running = await start(resolve({"port": 0, "topic": ("orders:2",), "seed": 1, "log": "off"}), stories=True)
     control = await serve(running, "127.0.0.1", 0, token, lambda old: pytest.fail("nobody resets"), **more)
     yield control
@@ -90,7 +90,7 @@ async def peer(control: Control) -> AsyncClient:
 
 
 async def said(control: Control, request: bytes) -> tuple[int, bytes]:
-    """Status and body of the answer to a request that ends its connection."""
+    """Send a request that closes its connection and return status and body of the answer."""
     wire = await peer(control)
     wire.write(request)
     try:
@@ -115,14 +115,14 @@ async def test_a_trap_of_a_body_is_a_sentence_in_every_route_that_takes_one(api)
 
 
 async def test_a_packed_body_is_refused(api) -> None:
-    """64 kB could unpack to 64 MB."""
+    """A compressed body of 64 kB could unpack to 64 MB."""
     body = gzip.compress(bytes(1_000_000))
     status, answer = await api.ask("POST", "/v1/plan", body, headers={"Content-Encoding": "gzip"}, skip_auto_headers=["Content-Type"])
     assert (status, answer) == (415, {"error": "body: send it as it is, without Content-Encoding"})
 
 
 async def test_odd_bytes_are_never_a_defect(caplog) -> None:
-    """Answered as what they are, by 400 to 417 or, where nobody reads them, by 200; and nobody's log has them."""
+    """Invalid bytes get a status from 400 to 417, or 200 if no code reads them, and never cause an error in the log."""
     wrong = {}
     async with served() as control:
         for place, request in PLACES.items():
@@ -139,7 +139,7 @@ async def test_odd_bytes_for_a_token_are_no_token() -> None:
     async with served(token="secret") as control:
         for given in [start + odd for start in (b"", b"Bearer ", b"Bearer secret", b"Basic ") for odd in ODD]:
             status, body = await said(control, b"GET /v1/groups HTTP/1.0\r\nHost: localhost\r\nAuthorization: %s\r\n\r\n" % given)
-            # Control characters are no header at all; blanks around a value are no part of it (RFC 9110, section 5.5).
+            # Control characters make a header invalid, and blanks around a value do not belong to the value (RFC 9110, section 5.5).
             wanted = 200 if given == b"Bearer secret\t" else 400 if re.search(rb"[\0-\x08\n\x1b\x7f]", given) else 401
             if status != wanted:
                 wrong[given] = (status, body)
@@ -160,7 +160,7 @@ async def test_half_a_request_is_closed() -> None:
         for name, wire in zip(HALVES, wires, strict=True):
             try:
                 await wire.ended()
-            except ConnectionResetError:  # bytes of it had not been read
+            except ConnectionResetError:  # The server closes a connection with unread bytes, so the client may read a reset.
                 pass
             except TimeoutError:
                 pytest.fail(f"{name} is not closed")
@@ -169,7 +169,7 @@ async def test_half_a_request_is_closed() -> None:
 
 
 async def test_drop_by_drop_is_half_a_request_too() -> None:
-    """Time runs from the first byte."""
+    """The timeout counts from the first byte, so sending single bytes does not extend it."""
     async with served(patience=Patience(half=SHORT)) as control:
         wire = await peer(control)
         ending = asyncio.ensure_future(wire.reader.read())
@@ -191,7 +191,7 @@ async def test_a_connection_that_is_not_used_is_closed() -> None:
 
 
 class Pipe:
-    """A transport that only breaks off."""
+    """A transport that can only be aborted."""
 
     def __init__(self) -> None:
         self.broken = asyncio.Event()
@@ -276,7 +276,7 @@ async def test_a_client_that_hangs_up_waits_no_longer(api) -> None:
 
 
 async def test_a_reset_is_done_also_if_who_asked_hangs_up(api) -> None:
-    """A handler whose client is gone is cancelled; half a reset would leave no cluster."""
+    """aiohttp cancels the handler of a disconnected client, and a half-finished reset would leave no cluster."""
     before = api.control.running
     release = asyncio.Event()
     restart = api.control.context._restart

@@ -1,4 +1,4 @@
-"""Every route does what it says, on a running cluster with members on real connections."""
+"""Every route does what it says on a running cluster with members on real connections."""
 
 from __future__ import annotations
 
@@ -262,10 +262,10 @@ async def test_metrics_are_what_prometheus_reads(api) -> None:
 
 
 async def test_names_of_groups_steer_no_terminal(api) -> None:
-    """A group id may have every character, and curl writes an answer to a terminal as it is."""
+    """A group id may contain control characters, and curl writes an answer to the terminal unchanged."""
     name = "g\x1b[2J\x9b\u202e\\水"
     await api.stable(name)
-    told = printable(name).replace("\\", "\\\\")  # as labels are written
+    told = printable(name).replace("\\", "\\\\")
     assert f'groupmock_group_members{{group="{told}"}} 1.0' in await api.get("/metrics")
     for path in ("/metrics", "/v1/groups", "/v1/journal/find", f"/v1/groups/{quote(name)}"):
         async with api.session.get(URL(api.control.url + path, encoded=True)) as answer:
@@ -274,8 +274,8 @@ async def test_names_of_groups_steer_no_terminal(api) -> None:
 
 
 def test_every_command_has_a_route() -> None:
-    """`append` and `produce` take bytes, which producers send; `load_coordinator` is `move_coordinator` once more; the rest have bodies of
-    their own."""
+    """`append` and `produce` take bytes that producers send, `load_coordinator` is covered by `move_coordinator`, and the other
+    exceptions have routes with arguments of their own."""
     routed = {route.about for route in ROUTES}
     without = {name for name, command in COMMANDS.items() if " ".join((command.arguments.__doc__ or "").split()) not in routed}
     assert without == {"append", "produce", "load_coordinator", "add_faults", "add_node", "reseed", "seed_faults"}

@@ -1,4 +1,4 @@
-"""The token is for who asks with it: settings, answers, rows, logs and errors never say it."""
+"""No setting, answer, row, log line or error message ever contains the control API's token."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NOT_WORDS = [f"{SECRET} x", f"{SECRET}\r\nX: 1", f"{SECRET}\x1b", f"{SECRET}é",
 
 
 def told(*words: str, **environment: str) -> tuple[int, str]:
-    """Exit code and everything that `groupmock WORDS` prints."""
+    """Run `groupmock` with these arguments and return its exit code and output."""
     text = io.StringIO()
     with mock.patch.dict(os.environ, environment), redirect_stdout(text), redirect_stderr(text):
         try:
@@ -44,7 +44,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("form", [[], ["--json"], ["--about"]])
 def test_the_settings_say_where_it_is_from_and_not_what_it_is(form: list[str], file: Path) -> None:
-    """And that there is none, where there is none."""
+    """The settings also say if no token is set."""
     for words, variables, origin in (
         (["--token", SECRET], {}, "flag --token"),
         ([], {"GROUPMOCK_TOKEN": SECRET}, "environment GROUPMOCK_TOKEN"),
@@ -81,7 +81,7 @@ def test_no_error_of_settings_says_it(file: Path, tmp_path: Path) -> None:
 
 
 def test_a_configuration_that_is_printed_hides_it() -> None:
-    """In the failure text of an assertion, say."""
+    """pytest prints a configuration when an assertion about it fails."""
     config = resolve({"token": SECRET})
     assert SECRET not in repr(config) + f"{config}"
     assert config.token == SECRET
@@ -97,7 +97,8 @@ def routes() -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize("log", ["text", "json"])
 async def test_neither_answers_nor_rows_nor_logs_say_it(tmp_path: Path, log: str, capfd: pytest.CaptureFixture[str], caplog) -> None:
-    """Every route, rightly and wrongly asked, with the right token, a part of it and none; also where groupmock itself is wrong."""
+    """Every route is called correctly and incorrectly, with the right token, a part of the token and none, also when groupmock raises an
+    internal error."""
     journal = tmp_path / "run.jsonl"
     config = resolve({"port": 0, "token": SECRET, "log": log, "journal": str(journal)})
     running = await start(config, stories=True)

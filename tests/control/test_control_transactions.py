@@ -1,4 +1,4 @@
-"""Transactional ids over HTTP, in process and on the command line."""
+"""Transactional ids can be listed and steered over HTTP, in process and on the command line."""
 
 from __future__ import annotations
 
@@ -84,5 +84,6 @@ async def test_metrics_tell_of_transactions(open_api: Any) -> None:
         "markers_waiting": 2,
         'transactions_ended_total{cause="abort_ordered"}': 1,
         'transactions_ended_total{cause="fence_ordered"}': 1,
-        'unstable_offsets{partition="1",topic="orders"}': 3,  # two records, and the marker of `left` behind them
+        # The three unstable offsets are two records and the transaction marker that follows them.
+        'unstable_offsets{partition="1",topic="orders"}': 3,
     }

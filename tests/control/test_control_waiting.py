@@ -1,4 +1,4 @@
-"""A waiter for rows sees what a search would find, and costs the cluster next to nothing."""
+"""A waiter for rows sees the same rows as a search and costs the cluster almost nothing."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def rows() -> list[Row]:
 
 
 class House:
-    """A journal with a ring, and who waits at it."""
+    """A journal with a ring buffer and tasks that wait for its rows."""
 
     def __init__(self, **ring: int) -> None:
         self.ring = Ring(**ring)
@@ -74,7 +74,7 @@ class House:
         return asyncio.ensure_future(self.arrivals.wait(RowTest(Filter(**wanted)), count, 3600))
 
     async def waited_for(self, *tasks: asyncio.Task[list[Row]]) -> None:
-        """Until each of them has looked at what there is."""
+        """Run the loop until each task has examined the rows that exist."""
         await until(lambda: self.arrivals.waiting + sum(task.done() for task in tasks) == len(tasks))
 
     async def come(self, *new: Row) -> None:
@@ -87,7 +87,8 @@ class House:
 @pytest.mark.parametrize("before", [0, 6], ids=["all of them come while it waits", "some were there"])
 @pytest.mark.parametrize("at_once", [1, 4, 100])
 async def test_who_waits_is_given_what_a_search_finds(before: int, at_once: int) -> None:
-    """For every filter and every count that is reached: neither a row too few, nor one twice, whatever comes in one turn."""
+    """Every filter and count returns exactly the rows of a search, without missing or repeated rows, however many rows arrive in one
+    turn of the loop."""
     whole = House()
     for row in rows():
         whole.journal.append(row)
@@ -115,7 +116,8 @@ async def test_who_waits_is_given_what_a_search_finds(before: int, at_once: int)
 
 
 async def test_a_waiter_costs_its_own_filter_per_row_at_most_once(monkeypatch) -> None:
-    """Counted, not timed: 50 that wait for what does not come are not asked at all, one is asked once per row, and nobody looks back."""
+    """The test counts filter calls: 50 waiters for another kind of row cause none, one waiter causes one per row, and nobody rereads old
+    rows."""
     asked_of: Counter[str] = Counter()
     fits = RowTest.fits
 
@@ -138,7 +140,7 @@ async def test_a_waiter_costs_its_own_filter_per_row_at_most_once(monkeypatch) -
 
 
 async def test_waiters_that_come_together_look_back_in_turns_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counted, not timed: each goes through all rows that are kept, so no two do in one turn of the loop."""
+    """Each waiter scans all stored rows, so two waiters must not scan in the same turn of the loop."""
     house, looks, together = House(), 0, 0
 
     def counted(ring: Ring, test: RowTest) -> list[Row]:
@@ -164,7 +166,7 @@ async def test_what_a_waiter_keeps_is_bounded_by_the_ring() -> None:
     await house.waited_for(task)
     for number in range(100):
         await house.come(asked(number, "g"))
-    (waiter,) = house.arrivals._waiters  # what it keeps shows nowhere else
+    (waiter,) = house.arrivals._waiters
     assert len(waiter.found) == 5
     assert house.arrivals._groups is not None
     assert len(house.arrivals._groups._by_ticket) == 5

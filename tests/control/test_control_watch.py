@@ -1,4 +1,4 @@
-"""The requests of `groupmock watch`: a group without its story, who was heard when, the rows of the log; and what it shows of a cluster."""
+"""The requests of `groupmock watch` return the group without its story, when each member was last heard, the log's rows and the cluster."""
 
 from __future__ import annotations
 

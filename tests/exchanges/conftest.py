@@ -1,4 +1,4 @@
-"""Says at the end of a run how much of the suite is played and what the rest would need."""
+"""Report after a run how many exchanges were played and what the skipped ones need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every row of the index has an exchange that runs, or one that says what it needs; and every exchange names rows that exist."""
+"""Every rule of the index has an exchange that runs or one that says what it needs, and exchanges cite only existing rules."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_every_exchange_names_rows_of_the_index() -> None:
 
 
 def test_what_is_not_run_is_counted(record_property: Callable[[str, object], None]) -> None:
-    """The report: exchanges and dialogues that run per release, and those that need something, by what they need."""
+    """Record per release how many exchanges and dialogues run, and how many need something that is missing."""
     needs = Counter(need for exchange in EXCHANGES for need in exchange.lacking)
     run = {release: sum(_dialogues(each) for each in EXCHANGES if _runs(each, release)) for release in RELEASES}
     only_needed = [row for row in ROWS if all(each.lacking for each in EXCHANGES if row in each.rows)]
@@ -42,4 +42,4 @@ def _dialogues(exchange: Exchange) -> int:
 
 NOT_RUN_TEXT = "C-share C1 H2 J1 J7 L-dead P1-c4 P2-c12 P2-d10 S3 TX-09 TX-27 CG-04"
 NOT_RUN = set(NOT_RUN_TEXT.split())
-"""Rows that only exchanges speak of that need what the core has not; adding one is a decision."""
+"""Rules that are covered only by exchanges that the core cannot run yet. Adding one needs a decision."""

@@ -1,4 +1,4 @@
-"""Every exchange on the pure core, for every release it speaks of; what a broken one proves is told with its name."""
+"""Every exchange runs on the pure core for every release that it names, and a failure names the rules that the exchange proves."""
 
 from __future__ import annotations
 

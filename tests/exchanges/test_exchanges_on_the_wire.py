@@ -1,4 +1,4 @@
-"""The exchanges that only a wire can show (bytes, ends of connections), over TCP against our server; all others: tests/live/exchanges."""
+"""Exchanges that only a wire can show (malformed bytes, closed connections) run over TCP. The live exchanges cover all others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from groupmock_clients.probe.verdicts.runner import play
 
 ON_THE_WIRE = [each for each in load_suite().exchanges if not each.lacking and "core" not in each.stages]
 PATIENCE = 20
-"""Times what the probe allows a server: a busy machine is not judged here."""
+"""Factor on the probe's time limits, because this test does not judge the speed of a busy machine."""
 
 
 @pytest.mark.parametrize("release", RELEASES)

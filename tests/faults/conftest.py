@@ -1,4 +1,4 @@
-"""A cluster of two nodes that every test of a module shares, and a world of occasions on it."""
+"""Start one cluster of two nodes for all tests of a module, and prepare requests that a fault can meet."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ STAGES = ("request", "reply")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Pairwise: a kind of fault meets every API once, in its oldest and its newest version and at both stages in turn, and each API meets
-    the four of them among the kinds. All combinations were 680 tests that found nothing which these do not find."""
+    """Choose combinations pairwise: each kind of fault meets every API once, in its oldest and newest version and at both stages in
+    turn. All combinations would be 680 tests, and those found nothing more."""
     if "key" not in metafunc.fixturenames:
         return
     turn = sum(map(ord, metafunc.function.__name__))
@@ -36,7 +36,7 @@ def broker() -> Iterator[Broker]:
 
 @pytest.fixture
 def world(broker: Broker) -> Iterator[World]:
-    """Rules and connections end with the test."""
+    """Remove the rules and close the connections after each test."""
     world = World(broker)
     yield world
     broker.clear_faults()

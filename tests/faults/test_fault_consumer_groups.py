@@ -1,4 +1,4 @@
-"""Faults that speak of consumer groups: what their conditions see, what `fence_member` does, the ready plans; all of it replays."""
+"""Faults for consumer groups: conditions, `fence_member` and the ready plans work, and every run can be replayed."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ PLANS: Final = [name for name in ready_plans() if for_consumer_groups(read_plan(
 
 
 class House(ConsumerWire):
-    """Members of the group "g" under fault rules."""
-
     def rule(self, when: dict[str, Any], do: str | dict[str, Any], **more: Any) -> None:
         asked = {"when": when, "do": {"kind": do} if isinstance(do, str) else do, **more}
         self.rig.command("add_faults", rules=[{"name": "r", **asked}])
@@ -123,7 +121,7 @@ def test_there_is_a_test_for_every_ready_plan_for_consumer_groups() -> None:
 
 
 def under(house: House, name: str) -> None:
-    """The plan is in force, and one member has everything."""
+    """Activate the plan when the only member owns all partitions."""
     house.rig.command("add_faults", rules=[rule_as_data(rule) for rule in read_plan(name).rule])
     assert house.join("A")[2] == [0, 1, 2, 3]
 
@@ -140,7 +138,7 @@ def test_the_plan_fenced_member(house: House) -> None:
 
 
 def test_the_plan_slow_revoker(house: House) -> None:
-    """A waiting member is at its epoch with nothing; after four seconds it is given its partitions."""
+    """The waiting member has the current epoch and no partitions, and receives them after four seconds."""
     under(house, "slow-revoker")
     house.join("B")
     assert house.beat("A") == (0, 2, [0, 1])
@@ -153,7 +151,8 @@ def test_the_plan_slow_revoker(house: House) -> None:
 
 
 def test_the_plan_lost_heartbeat_answer(house: House) -> None:
-    """The member is at its old epoch. Whoever says everything is told everything (CG-33)."""
+    """The member still has its old epoch, because the answer with the new one was lost. A heartbeat with all fields gets the full
+    assignment (CG-33)."""
     under(house, "lost-heartbeat-answer")
     house.join("B")
     with pytest.raises(AssertionError):

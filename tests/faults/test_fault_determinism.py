@@ -1,4 +1,4 @@
-"""Same seed, same script: the same journal, byte for byte; and replay of it gives the same again."""
+"""The same seed and script write the same journal byte for byte, and a replay of the journal gives the same journal again."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from searching import seeds
 from groupmock.faults.kind import all_kinds
 
 SEEDS = 160
-"""`make search` plays fresh ones."""
+"""Number of fixed seeds; `make search` plays fresh ones."""
 SHARES = 4
 NOT_SCRIPTED = {"move_leader", "stop_node"}
-"""Need sockets or a leader elsewhere; their commands are replayed in the tests of steering."""
+"""Kinds that need sockets or a leader on another node. The tests of steering commands replay them."""
 OF_PRODUCERS = {"abort_transaction", "fence_transaction", "hold_markers", "move_transaction_coordinator"}
-"""The scripted members are consumers; these are played and replayed in test_fault_transactions.py."""
+"""Kinds for producers. The scripted members are consumers, so test_fault_transactions.py plays and replays these kinds."""
 
 
 @pytest.mark.property
@@ -39,7 +39,7 @@ def test_the_script_comes_to_every_kind_of_fault(tmp_path: Path) -> None:
 
 
 def test_another_seed_is_another_journal(tmp_path: Path) -> None:
-    """The test above could not fail if the seed did not matter."""
+    """If the seed did not matter, the previous test could not fail."""
     for seed in (1, 2):
         Run(seed, tmp_path / f"{seed}.jsonl").play()
     assert (tmp_path / "1.jsonl").read_bytes() != (tmp_path / "2.jsonl").read_bytes()

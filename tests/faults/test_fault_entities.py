@@ -1,4 +1,4 @@
-"""A fault for one entity of several: every API that is served, in every version, on the real driver and core."""
+"""A fault for one of several entities works for every API in every version, on the real driver and core."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from groupmock_codec.declare import Field, fields_of
 from groupmock_codec.records import NewRecord, encode_batch
 
 CODE: Final = 60
-"""INVALID_PRINCIPAL_TYPE: nothing of ours says it by itself."""
+"""INVALID_PRINCIPAL_TYPE (60), which groupmock never answers without a fault."""
 BATCH: Final = encode_batch([NewRecord(value=b"v", timestamp=1)])
 CHOSEN: Final[dict[str, dict[str, Any]]] = {
     "group": {"group": "h"},
@@ -39,11 +39,11 @@ NAMES: Final = (
     "topic", "topic_name", "key", "transactional_id",
 )  # fmt: skip
 RESOURCES: Final = {"DescribeUserScramCredentials": "user:bills", "DescribeLogDirs": "log_dir:*", "UpdateFeatures": "feature:bills"}
-"""Names of the resources of these APIs; the resources of the others are those of configs."""
+"""API name -> the resource that a rule names; the rules for other APIs name a topic's config."""
 
 
 class House:
-    """A cluster with two topics of two partitions, two empty groups with offsets, and a group of two members; always the same."""
+    """A cluster with two topics of two partitions, two empty groups with offsets, and a group of two members."""
 
     def __init__(self) -> None:
         self.rig = WireRig.make(topics=dict.fromkeys(TOPICS, 2), seed=5, settings={"group.initial.rebalance.delay.ms": 0})
@@ -55,14 +55,13 @@ class House:
                 self.rig.command("append", topic=topic, partition=partition, batch=BATCH)
 
     def ask(self, key: int, version: int, message: Any) -> Any:
-        """The answer, as a client decodes it."""
         self.wire.send(request(key, version, message, 7, "c"))
         self.rig.sleep(2)
         (frame,) = self.wire.take()
         return read_response(key, version, frame, 7)[1]
 
     def made(self, key: int, version: int, **fields: Any) -> Any:
-        """A request that names two of everything."""
+        """Return a request that names two entities of each kind."""
         made = self._made(APIS[key].request.message, version, key, 0)
         for name, value in fields.items():
             setattr(made, name, value)
@@ -101,7 +100,7 @@ class House:
 
 
 def flat(message: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
-    """Everything that an answer says, element by element: what names it and what it stands in -> its other fields."""
+    """Yield each element of an answer as the path of names that leads to the element and its plain fields."""
     plain = {}
     for field in fields_of(type(message)):
         value = getattr(message, field.name)
@@ -114,7 +113,6 @@ def flat(message: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, 
 
 
 def name_of(element: Any) -> Any:
-    """Return the name of an element of an answer's list."""
     for name in NAMES:
         value = getattr(element, name, None)
         if value not in (None, ""):
@@ -123,18 +121,19 @@ def name_of(element: Any) -> Any:
 
 
 def is_chosen(path: tuple[Any, ...], kind: str) -> bool:
-    """Is that the entity which the rule names, or in it?"""
-    said = ["bills" if str(each).startswith("/") else IDS.get(each, each) for each in path]  # there is one log dir
+    """Return whether the path leads to the entity that the rule names or to a part of that entity."""
+    # The answer has one log dir, so any path of a directory means the dir of "bills".
+    said = ["bills" if str(each).startswith("/") else IDS.get(each, each) for each in path]
     wanted = {"partition": ["bills", "1"], "member": ["m2"]}.get(kind, ["h"] if kind in ("group", "transaction") else ["bills"])
     return any(said[at : at + len(wanted)] == wanted for at in range(len(said)))
 
 
 IDS: Final[dict[Any, str]] = {House().rig.core.cluster.topics.topic_id(topic): topic for topic in TOPICS}
-"""The topics by topic id. The ids are the same in every house."""
+"""Topic id -> topic name. The ids are the same in every house."""
 
 
 def cases() -> Iterator[tuple[int, int, str, str]]:
-    """API, version, kind of entity, stage: all there are."""
+    """Yield every combination of API, version, kind of entity and stage."""
     served = WireRig.make().driver.codecs.advertised
     for key, row in served.items():
         for version in range(row.lowest, row.highest + 1):
@@ -150,7 +149,7 @@ CASES: Final = list(cases())
 
 
 def test_there_are_entities_where_kafka_has_them() -> None:
-    """Which APIs, by name: an answer that judges one by one. From the message files of Kafka."""
+    """The list of APIs with entities was made by hand from Kafka's message files."""
     served = {APIS[key].name: row for key, row in WireRig.make().driver.codecs.advertised.items()}
     newest = {name: [level.kind for level in answered(name, row.highest)] for name, row in served.items()}
     assert newest.items() >= {
@@ -167,13 +166,13 @@ def test_there_are_entities_where_kafka_has_them() -> None:
 
 @cache
 def usual(key: int, version: int) -> dict[tuple[Any, ...], dict[str, Any]]:
-    """The answer without a fault."""
+    """Return the answer without a fault."""
     house = House()
     return dict(flat(house.ask(key, version, house.made(key, version))))
 
 
 def struck(key: int, version: int, kind: str, stage: str, do: dict[str, Any]) -> dict[tuple[Any, ...], dict[str, Any]]:
-    """The answer under a rule for one entity, which fired once and left nothing open."""
+    """Return the answer under a rule for one entity. The rule must fire once and leave nothing open."""
     house, name = House(), APIS[key].name
     when = {"api": name, "version": version, **CHOSEN[kind]} | ({"topic": "new-bills"} if name == "CreateTopics" else {})
     when |= {"resource": RESOURCES[name]} if name in RESOURCES else {}
@@ -199,5 +198,5 @@ def test_the_chosen_entity_alone_is_left_out(key: int, version: int, kind: str, 
 
 
 def others(answer: dict[tuple[Any, ...], dict[str, Any]], kind: str) -> dict[tuple[Any, ...], dict[str, Any]]:
-    """All but the chosen and what is in it."""
+    """Return the answer without the chosen entity and its parts."""
     return {path: fields for path, fields in answer.items() if not is_chosen(path, kind)}

@@ -1,4 +1,4 @@
-"""A fault for one entity of several: what becomes of the others, of the struck one, and of the rules behind it."""
+"""A fault for one of several entities leaves the other entities and later rules as they would be without the fault."""
 
 from __future__ import annotations
 
@@ -70,7 +70,8 @@ def refuse(stage: str | None = None, code: int = INVALID, level: str | None = No
 
 @pytest.mark.parametrize("stage", ["request", "reply"])
 def test_a_commit_of_which_one_partition_is_refused(stage: str) -> None:
-    """Struck before: it never reaches the coordinator. Struck after: it was committed, and the answer lies."""
+    """At stage request the partition never reaches the coordinator. At stage reply the commit is applied although the answer says
+    otherwise."""
     rig = house(refuse(stage, api="OffsetCommit", topic="orders", partition=1))
     answer = ask(rig, 8, 8, commit({"orders": [0, 1, 2], "bills": [1]}))
     assert told(answer) == {("orders", 0): 0, ("orders", 1): INVALID, ("orders", 2): 0, ("bills", 1): 0}
@@ -101,7 +102,7 @@ def test_the_first_rule_has_the_word_for_an_entity_and_the_others_for_the_rest(s
     assert told(ask(rig, 8, 8, commit({"orders": [0, 1], "bills": [0]}))) == {("orders", 0): 12, ("orders", 1): 28, ("bills", 0): 0}
     assert fired(rig) == [1, 1]
     assert told(ask(rig, 8, 8, commit({"orders": [1]}))) == {("orders", 1): 28}
-    assert fired(rig) == [2, 1]  # nothing was left for it
+    assert fired(rig) == [2, 1]
 
 
 def test_what_is_struck_whole_never_reaches_the_core() -> None:
@@ -123,7 +124,7 @@ def test_a_fault_for_the_whole_call_comes_on_top() -> None:
 
 
 def test_a_rule_that_fired_out_in_the_middle_of_a_call_still_answers_for_its_entity() -> None:
-    """The last rule is spent when the answer comes: nothing strikes any more, and the entity is owed its error."""
+    """An entity whose rule is spent before the answer is built still gets the rule's error."""
     rig = house(refuse("request", api="OffsetCommit", partition=1) | {"times": 1})
     assert told(ask(rig, 8, 8, commit({"orders": [0, 1]})))[("orders", 1)] == INVALID
     assert rig.driver.gate is None
@@ -240,7 +241,7 @@ def got(answer: Any) -> dict[int, int]:
 
 @pytest.mark.parametrize("stage", ["request", "reply"])
 def test_a_partition_of_a_fetch_session_is_struck_though_no_request_names_it(stage: str) -> None:
-    """And it is fetched as before once the rule is gone: the session has not lost it."""
+    """The fetch session keeps the partition, so the partition is fetched again once the rule is gone."""
     rig = house()
     wire = rig.connect()
     session = ask(rig, 1, 11, fetch([asking("orders", 0, 1)]), wire).session_id
@@ -256,7 +257,7 @@ def test_a_partition_of_a_fetch_session_is_struck_though_no_request_names_it(sta
 
 
 def test_a_struck_partition_ends_the_wait_of_a_fetch() -> None:
-    """A partition with an error of its own ends the wait; with a fault at stage reply the Fetch waits first."""
+    """A partition error ends the wait of a Fetch. With a fault at stage reply the Fetch waits first."""
     rig = house(refuse("request", 6, api="Fetch", topic="orders", partition=1))
     assert got(ask(rig, 1, 11, fetch([asking("orders", 0, 1)], wait=30_000))) == {0: 0, 1: 6}
 
@@ -293,7 +294,7 @@ def test_a_record_of_a_struck_partition_is_not_written() -> None:
     ends = [rig.core.cluster.topics.require_partition("orders", each).end for each in (0, 1)]
     assert ends == [2, 0]
     rig.command("clear_faults")
-    assert rig.driver.gate is None  # the one that nobody answers is owed nothing
+    assert rig.driver.gate is None
 
 
 # -- Metadata ------------------------------------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
-"""Every kind of fault that strikes one call, at every group API: the effect as a client sees it. Which version and stage: see conftest."""
+"""Every kind of fault that affects one request has the right effect for a client, at every group API. conftest.py chooses the versions
+and stages."""
 
 from __future__ import annotations
 
@@ -14,11 +15,11 @@ from groupmock_codec import APIS
 from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest
 
 PAUSE_S = 9
-"""The pause by the server's clock, which the test moves; below the 10 s after which members of occasions would time out."""
+"""Seconds by the server's clock, which the test moves. The pause is shorter than the session timeout (10 s) of the members."""
 
 
 def strike(world: World, asked: Occasion, do: dict[str, Any] | str, stage: str | None = None) -> str:
-    """Register the rule for this occasion, send, wait until it fired; its name."""
+    """Register the rule, send the request, wait until the rule fired, and return the rule's name."""
     name = world.broker.add_fault(asked.when(), do, stage=stage, times=1)
     asked.send()
     world.broker.wait_for_fault(name)
@@ -26,19 +27,19 @@ def strike(world: World, asked: Occasion, do: dict[str, Any] | str, stage: str |
 
 
 def done(asked: Occasion, expected: bool) -> None:
-    """Return whether the request was applied, if it leaves a trace."""
+    """Check whether the request was applied, if its effect can be observed."""
     if asked.applied is not None:
         assert asked.applied() is expected
 
 
 def nothing_comes(world: World, asked: Occasion) -> None:
-    """Another client was served meanwhile, and still there is not a byte."""
+    """Check that a connection receives no byte although another client was served later."""
     world.wire().ask(18, 0, ApiVersionsRequest())
     assert asked.wire.silent()
 
 
 def alive(asked: Occasion) -> None:
-    """The connection is served again."""
+    """Check that the connection is still served."""
     assert asked.wire.ask(18, 0, ApiVersionsRequest()).error_code == 0
 
 
@@ -81,7 +82,7 @@ def test_hold(world: World, key: int, version: int, stage: str) -> None:
 
 
 def test_drop(world: World, key: int, version: int, stage: str) -> None:
-    """Not even another request on that connection is answered."""
+    """The server ignores later requests on the connection as well."""
     asked = world.occasion(key, version)
     strike(world, asked, "drop", stage)
     asked.wire.send(18, 0, ApiVersionsRequest())
@@ -105,7 +106,7 @@ def test_reset(world: World, key: int, version: int, stage: str) -> None:
 
 
 def test_reset_behind_requests_of_the_same_read_is_no_fin() -> None:
-    """uvloop writes at the end of a turn: the answers before it must not end the connection in their own way."""
+    """uvloop writes at the end of a loop turn, so earlier answers of the same read must not close the connection with a FIN."""
     with Broker() as broker, broker.fault({"api": "ApiVersions", "nth": 2}, "reset"):
         host, _, port = broker.bootstrap.rpartition(":")
         with Client(host, int(port), seconds=60) as client:
@@ -131,7 +132,7 @@ def test_truncate_and_stay_open(world: World, key: int, version: int) -> None:
 
 
 def test_split(world: World, key: int, version: int) -> None:
-    """The first piece is there before the second is sent; then the whole is right and the connection goes on."""
+    """The first piece arrives before the second is sent, and the pieces together are the right answer."""
     asked = world.occasion(key, version)
     strike(world, asked, {"kind": "split", "pieces": 2, "seconds": PAUSE_S})
     first = asked.wire.socket.recv(65536)
@@ -144,7 +145,7 @@ def test_split(world: World, key: int, version: int) -> None:
 
 
 def test_garble(world: World, key: int, version: int) -> None:
-    """Length and correlation id are right, one byte behind them is not."""
+    """Length and correlation id of the answer are right, and one byte after them is wrong."""
     asked = world.occasion(key, version)
     world.broker.add_fault(asked.when(), {"kind": "garble"}, times=1)
     correlation = asked.send()
@@ -176,7 +177,7 @@ def test_duplicate(world: World, key: int, version: int) -> None:
 
 
 def test_swallow(world: World, key: int, version: int) -> None:
-    """It is done, nothing says so, and the next answer is that of the next request."""
+    """The request is applied but not answered, so the next answer on the connection belongs to the next request."""
     asked = world.occasion(key, version)
     strike(world, asked, "swallow")
     done(asked, True)
@@ -184,7 +185,7 @@ def test_swallow(world: World, key: int, version: int) -> None:
 
 
 def test_throttle_time(world: World, key: int, version: int) -> None:
-    """If a response has no such field, the rule is refused with the reason."""
+    """If a response has no throttle_time_ms, the rule is refused with the reason."""
     asked = world.occasion(key, version)
     do = {"kind": "throttle_time", "seconds": PAUSE_S}
     response = APIS[key].response
@@ -196,17 +197,17 @@ def test_throttle_time(world: World, key: int, version: int) -> None:
     answer = asked.read()
     assert answer.throttle_time_ms == PAUSE_S * 1000, response
     asked.wire.send(18, 0, ApiVersionsRequest())
-    nothing_comes(world, asked)  # it is served again only when the time is over
+    nothing_comes(world, asked)  # The server serves the connection again only after the throttle time.
     world.broker.step(PAUSE_S)
     asked.wire.receive()
 
 
 NO_THROTTLE = {(8, 0), (9, 0), (10, 0), (11, 0), (12, 0), (13, 0), (14, 0), (15, 0), (16, 0)}
-"""The versions before KIP-124 (docs/kafka/apis.md#field-layouts)."""
+"""API key and version of the responses without throttle_time_ms, which KIP-124 added (docs/kafka/apis.md#field-layouts)."""
 
 
 def whole_answer(world: World, asked: Occasion) -> bytes:
-    """The answer as the server meant it, from the journal's last reply row of this connection."""
+    """Return the answer that the server meant to send, from the last reply row of this connection."""
     from groupmock.journal.rows import ReplyRow
     from groupmock.net.codecs import ApiCodec
 
@@ -221,10 +222,10 @@ def whole_answer(world: World, asked: Occasion) -> bytes:
 
 @pytest.mark.parametrize("node", [1, 2])
 def test_refuse(world: World, node: int) -> None:
-    """Only at the node that is named; a client there reads a reset, before it has sent anything."""
+    """Only the named node refuses connections. A client of that node reads a reset before it has sent anything."""
     other = world.wire(3 - node)
     with world.broker.fault({"node": node}, "refuse", stage="connect"):
-        with pytest.raises(ConnectionResetError):  # perhaps as soon as it connects
+        with pytest.raises(ConnectionResetError):  # The reset may arrive while the client is still connecting.
             world.wire(node).rest()
         assert other.ask(18, 0, ApiVersionsRequest()).error_code == 0
     assert world.wire(node).ask(18, 0, ApiVersionsRequest()).error_code == 0

@@ -1,4 +1,4 @@
-"""Every kind of fault that moves something in the cluster, at every group API. Which version: see conftest."""
+"""Every kind of fault that changes the cluster has the right effect at every group API. conftest.py chooses the versions."""
 
 from __future__ import annotations
 
@@ -44,17 +44,18 @@ def answer_of(asked: Occasion) -> Any:
 
 
 def member_error(asked: Occasion, answer: Any) -> int:
-    """LeaveGroup tells each member from version 3 on."""
+    """Return the error of the member, which LeaveGroup answers per member from version 3 on."""
     return int(answer.members[0].error_code) if asked.key == 13 and asked.version >= 3 else asked.error(answer)
 
 
 def as_of(key: int, error: int) -> int:
-    """An OffsetFetch names its member from v9 on, and a classic group does not look (Kafka: ClassicGroup.validateOffsetFetch)."""
+    """Return the expected error: OffsetFetch names its member from v9 on, and a classic group ignores it
+    (ClassicGroup.validateOffsetFetch)."""
     return 0 if key == OFFSET_FETCH else error
 
 
 def still_fine(world: World) -> None:
-    """Nothing of groupmock itself broke on the way."""
+    """Check that no internal error was logged."""
     assert world.broker._ask(lambda: world.broker._up().server.counters.internal_errors) == 0
 
 
@@ -64,14 +65,15 @@ def test_expire_member(world: World, key: int, version: int) -> None:
         refused(world, asked, "expire_member", "it names no member")
         return
     add(world, asked, "expire_member")
-    # JoinGroup and SyncGroup of an expired member, and the others: 25. OffsetCommit of an empty group's former member: 25 as well.
+    # JoinGroup, SyncGroup and the others answer UNKNOWN_MEMBER_ID (25) for an expired member, and so does OffsetCommit for a former member
+    # of an empty group.
     assert member_error(asked, answer_of(asked)) == as_of(key, UNKNOWN_MEMBER_ID)
     assert asked.member_id not in [member.member_id for member in world.broker.groups[asked.group].members]
     still_fine(world)
 
 
 def test_fence_instance(world: World, key: int, version: int) -> None:
-    """Versions that do not name the instance are told that the member id is unknown."""
+    """Versions that do not name the instance answer UNKNOWN_MEMBER_ID."""
     asked = world.occasion(key, version, instance="desk-1")
     if version < MEMBER_FROM.get(key, 99):
         refused(world, asked, "fence_instance", "it names no member")
@@ -90,7 +92,7 @@ def test_a_member_that_is_not_static_cannot_be_fenced(world: World) -> None:
 
 
 def test_force_rebalance(world: World, key: int, version: int) -> None:
-    """A round begins, whatever the request then does; a group that has nobody cannot rebalance, and the request goes on."""
+    """A rebalance begins whatever the request does, but a group without members cannot rebalance and serves the request."""
     asked = world.occasion(key, version)
     if key == LISTS:
         refused(world, asked, "force_rebalance", "it names no group")
@@ -111,7 +113,7 @@ def test_a_member_learns_of_the_forced_round_from_its_heartbeat(world: World) ->
 
 
 def test_set_generation(world: World, key: int, version: int) -> None:
-    """The request itself is refused with 22 where it names a generation, and applied where it names none or the group rebalances."""
+    """OffsetCommit and Heartbeat are refused with ILLEGAL_GENERATION (22) unless the group was rebalancing already."""
     asked = world.occasion(key, version)
     if key == LISTS:
         refused(world, asked, "set_generation", "it names no group")
@@ -126,7 +128,7 @@ def test_set_generation(world: World, key: int, version: int) -> None:
 
 
 def test_move_coordinator(world: World, key: int, version: int) -> None:
-    """The node that is asked coordinates the group no more; FindCoordinator names the other one."""
+    """The asked node stops coordinating the group, and FindCoordinator names the other node."""
     asked = world.occasion(key, version)
     if key == LISTS:
         refused(world, asked, "move_coordinator", "it names no group")
@@ -143,11 +145,12 @@ def test_move_coordinator(world: World, key: int, version: int) -> None:
 
 
 def test_a_moved_coordinator_loads(world: World) -> None:
-    """Kafka answers 14 to all but Heartbeat, which is answered blindly while the coordinator loads."""
+    """A loading coordinator answers COORDINATOR_LOAD_IN_PROGRESS (14), except to Heartbeat, which Kafka answers without an error while
+    it loads."""
     asked = world.occasion(14, 5)
     add(world, asked, {"kind": "move_coordinator", "node": world.node_of(asked.group), "loading_seconds": 600})
     assert asked.error(answer_of(asked)) == COORDINATOR_LOAD_IN_PROGRESS
-    world.broker.move_coordinator(asked.group)  # it loads no longer, for the tests after this one
+    world.broker.move_coordinator(asked.group)  # Move the coordinator back, so that it is not loading in the tests after this one.
 
 
 def test_freeze_member(world: World, key: int, version: int) -> None:
@@ -180,7 +183,7 @@ def test_jump_timer_session(world: World, key: int, version: int) -> None:
 
 
 def test_jump_timer_ends_a_join_phase(world: World) -> None:
-    """The member that has not joined again is waited for no longer."""
+    """The join phase ends without waiting for the member that has not rejoined."""
     asked = world.occasion(15, 0)
     world.broker.rebalance(asked.group)
     add(world, asked, {"kind": "jump_timer", "timer": "join"})
@@ -211,7 +214,7 @@ def test_move_leader(world: World, key: int, version: int) -> None:
 
 
 def test_stall_node(world: World, key: int, version: int) -> None:
-    """No answer, nobody else is served there, no end; the other node is; then everything goes on."""
+    """A stalled node serves no request and closes no connection, while the other node works. Later the node continues."""
     asked = world.occasion(key, version)
     node = world.node_of(asked.group)
     before = world.wire(node)
@@ -228,7 +231,7 @@ def test_stall_node(world: World, key: int, version: int) -> None:
 
 
 def test_stop_node(world: World, key: int, version: int) -> None:
-    """The connection ends, the port refuses, the other node serves; after its start the node does too."""
+    """The connection closes and the port refuses, while the other node serves. After a restart the stopped node serves again."""
     asked = world.occasion(key, version)
     node = world.node_of(asked.group)
     host, port = world.broker.bootstrap.split(",")[node - 1].split(":")
@@ -238,7 +241,7 @@ def test_stop_node(world: World, key: int, version: int) -> None:
     try:
         asked.wire.rest()
     except ConnectionResetError:
-        pass  # an end as good as any
+        pass
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection((host, int(port)), 5)
     world.wire(3 - node).ask(18, 0, ApiVersionsRequest())

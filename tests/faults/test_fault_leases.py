@@ -1,4 +1,4 @@
-"""The heartbeat fast path under fault rules and holds: no answer is repeated that a rule, or a steered group, would have changed."""
+"""The cached heartbeat answer is never repeated when a fault rule, a hold or a steering command would have changed it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fault_script import Run
 SEEDS = 160
 SHARES = 2
 HEARTBEATS = (12, 68)
-"""The API keys for classic groups and for consumer groups."""
+"""Heartbeat (12) for classic groups and ConsumerGroupHeartbeat (68) for consumer groups."""
 
 
 def play(seed: int, path: Path, leases: bool) -> tuple[bytes, int]:

@@ -1,4 +1,4 @@
-"""A rule that only observes: what it counts, and that nothing else is different."""
+"""A rule that only observes counts matching requests and changes nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replay of runs with faults and commands, on real sockets and in real time: the same journal again, to the last row."""
+"""A journal with faults and commands, written on real sockets in real time, replays to the same journal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults that speak of transactions: what their conditions see, what their kinds do, the ready plans for producers; all of it replays."""
+"""Faults for transactions: conditions, kinds and the ready plans for producers work, and every run can be replayed."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from groupmock_codec.records import TRANSACTIONAL_BIT
 
 NAME: Final = "till-1"
 OLD, NEW = 3, 5
-"""Versions of EndTxn: of a client that has one epoch for all, and of one that has a fresh one each time (KIP-890)."""
+"""Versions of EndTxn from a client that keeps its epoch and from one that gets a new epoch per transaction (KIP-890)."""
 PLANS: Final = [name for name in ready_plans() if for_producers(read_plan(name))]
 
 
 class House:
-    """Two nodes, one topic, one producer. `rows` go to a file that can be replayed."""
+    """A cluster of two nodes with one topic and one producer. The journal goes to the file `rows`, which can be replayed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -58,7 +58,7 @@ class House:
         return self.ask(22, version, InitProducerIdRequest(transactional_id=NAME, transaction_timeout_ms=60_000), self.node)
 
     def adds(self, partition: int = 0, version: int = 3) -> int:
-        """Return the error code of AddPartitionsToTxn."""
+        """Send AddPartitionsToTxn and return its error code."""
         topics = [AddPartitionsToTxnTopic(name="t", partitions=[partition])]
         asked = AddPartitionsToTxnRequest(
             v3_and_below_transactional_id=NAME, v3_and_below_producer_id=self.pid, v3_and_below_producer_epoch=self.epoch,
@@ -72,7 +72,7 @@ class House:
         return int(found[0].results_by_partition[0].partition_error_code)
 
     def writes(self, version: int) -> int:
-        """The code of a Produce; an old client has its partition added before."""
+        """Send a Produce and return its error code; an old client adds the partition to the transaction first."""
         if version < 12:
             assert self.adds() == 0
         bits = {"producer_id": self.pid, "producer_epoch": self.epoch, "base_sequence": 0, "attributes": TRANSACTIONAL_BIT}
@@ -84,12 +84,12 @@ class House:
         return self.ask(26, version, asked, self.node)
 
     def state(self) -> str:
-        """Return the state that the coordinator describes."""
+        """Return the transaction's state from DescribeTransactions."""
         answers = [self.ask(65, 0, DescribeTransactionsRequest(transactional_ids=[NAME]), node) for node in (1, 2)]
         return next(str(each.transaction_states[0].transaction_state) for each in answers if not each.transaction_states[0].error_code)
 
     def committed(self) -> int:
-        """Offset behind what readers of committed records see."""
+        """Return the last stable offset of the partition."""
         return self.rig.core.cluster.topics.require_partition("t", 0).stable()
 
 
@@ -106,7 +106,7 @@ FAILS: Final[dict[str, Any]] = {"transactional_id": "till", "producer_epoch": 1,
 
 
 def test_each_condition_sees_what_a_request_says(house: House) -> None:
-    """EndTxn has all of them."""
+    """EndTxn is the only request whose fields match all conditions."""
     for condition in HOLDS:
         for conditions, met in (({condition: HOLDS[condition]}, 1), ({condition: FAILS[condition]}, 0)):
             house.rule({"api": "EndTxn"} | conditions, {"kind": "error", "code": 51})
@@ -130,7 +130,7 @@ def test_a_rule_that_missed_says_what_was_there(house: House) -> None:
 
 
 def test_every_request_of_a_producer_names_its_id(house: House) -> None:
-    """One rule, the whole dialogue; whoever has another id, or none, is left alone."""
+    """One rule matches the producer's whole dialogue and no request with another transactional id or none."""
     house.rule({"transactional_id": NAME}, "observe")
     house.ask(10, 1, FindCoordinatorRequest(key=NAME, key_type=1))
     house.ask(10, 6, FindCoordinatorRequest(coordinator_keys=[NAME, "other"], key_type=1))
@@ -141,14 +141,14 @@ def test_every_request_of_a_producer_names_its_id(house: House) -> None:
     house.ask(25, 3, AddOffsetsToTxnRequest(**of, group_id="g"), house.node)
     house.end()
     assert house.fired() == 9
-    house.ask(10, 1, FindCoordinatorRequest(key=NAME))  # of a group that is called so
+    house.ask(10, 1, FindCoordinatorRequest(key=NAME))
     house.ask(22, 4, InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000))
     house.ask(22, 4, InitProducerIdRequest(transactional_id="other", transaction_timeout_ms=60_000), 3 - house.node)
     assert house.fired() == 9
 
 
 def test_an_epoch_is_seen_where_one_is_named(house: House) -> None:
-    """AddPartitionsToTxn v4+ has it with each transaction; the field of older versions says nothing there."""
+    """AddPartitionsToTxn v4+ has an epoch per transaction, so the top-level epoch of older versions is ignored there."""
     house.comes()
     house.epoch = 1
     house.rule({"producer_epoch": 0}, "observe")
@@ -157,7 +157,7 @@ def test_an_epoch_is_seen_where_one_is_named(house: House) -> None:
 
 
 def test_every_partition_is_told_an_error_of_the_whole(house: House) -> None:
-    """AddPartitionsToTxn has none for a request of the versions that clients send: each partition has one, under a name of its own."""
+    """The client versions of AddPartitionsToTxn have no top-level error, so each partition carries the error."""
     for version in (0, 3, 5):
         for stage in ("request", "reply"):
             house.rule({"api": "AddPartitionsToTxn", "version": "-3"}, {"kind": "error", "code": 51}, stage=stage)
@@ -182,7 +182,8 @@ def test_a_fence_strikes_before_the_request(house: House) -> None:
 
 
 def test_an_abort_strikes_as_a_timeout_does(house: House) -> None:
-    """TX-92: an old client is fenced by it, a new one is told that there is nothing to commit, and aborts in peace."""
+    """A forced abort has the effect of a transaction timeout: it fences an old client, and a new client gets an error and can abort
+    (TX-92)."""
     for version, commit, code in ((1, True, 47), (OLD, True, 90), (OLD, False, 90), (NEW, True, 48), (NEW, False, 0)):
         house.adds()
         house.rule({"api": "EndTxn"}, "abort_transaction", times=1)
@@ -258,7 +259,8 @@ TOLD: Final[dict[str, tuple[int | None, str]]] = {
     "commit-answer-lost": (None, "CompleteCommit"),
     "concurrent-transactions": (0, "PrepareCommit"),
 }
-"""Ready plan -> what the first commit of a producer is told (None: its connection ends), and the state of its id behind it."""
+"""Ready plan -> the error of the producer's first commit (None: its connection closes), and the state of the transactional id
+afterwards."""
 
 
 def test_there_is_a_line_for_every_ready_plan_for_producers() -> None:

@@ -27,7 +27,6 @@ def note(seq: int, what: str) -> dict[str, Any]:
     return {"kind": "note", "seq": seq, "t": seq * 1_000_000, "what": what}
 
 
-
 TRANSACTIONS = (
     ("idle", "Empty", None, False),
     ("till", "Ongoing", 2500, False),
