@@ -1,3 +1,3 @@
-"""The data path's only asyncio code: sockets, framing, one request at a time per connection, and the driver around the core."""
+"""The data path is the only asyncio code of the broker: sockets, framing, the dispatch of requests and the driver around the core."""
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The check whether a connection may send a request now. groupmock has no security, so a driver without an admission skips it.
+"""The admission check decides whether a connection may send a request now, for example before it is authenticated. groupmock has no
+security, so a driver without an admission skips it.
 
 Included. Kafka lets a connection into its request queue only when it is authenticated: SocketServer's Processor hands what it reads to the
 channel's authenticator until that is done. For SASL that is SaslServerAuthenticator: the order of ApiVersions, SaslHandshake (KIP-43) and
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Admission(Protocol):
-    """The admission that the driver was created with."""
+    """The admission check with which the driver was created."""
 
     def stops(self, call: Call, now: int) -> Effects | None:
         """Return None to let the request go on. Otherwise the request ends here, and the effects are performed as if they came from the

@@ -1,5 +1,5 @@
-"""The backlog of answers that one effect gives by the thousand. They are made one by one and sent in slices, so that nobody waits for all
-of them.
+"""The backlog holds the answers that one effect of the core gives by the thousand. They are made one at a time and sent in slices, so that
+other connections do not wait for all of them.
 
 The last JoinGroup of a rebalance answers all members that wait for it, and the leader's answer lists all members (KIP-848 names this as a
 reason for the next protocol). Kafka's request threads share such work; a single loop has to pause it between two of its turns.
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from ..core.effects import Reply
 
 LOOK_AT_CLOCK_EVERY: Final = 8
-"""The number of answers between two looks at the clock within a slice."""
+"""A slice looks at the clock after this many answers."""
 
 
 class Backlog:
-    """The backlog of a driver. `slice_us` is the longest stretch of answers between two turns of the running loop; None sends everything
-    at once, for a driver without a loop. The driver sets `again`, which is called for the next slice, and `broken`, which is called for an
-    iterator that raised."""
+    """The backlog holds the answers of one driver that are not sent yet. `slice_us` is the longest stretch of answers between two turns
+    of the running loop; None sends everything at once, for a driver without a loop. The driver sets `again`, which is called for the
+    next slice, and `broken`, which is called for an iterator that raised."""
 
     def __init__(self, slice_us: int | None) -> None:
         self.again: Callable[[], None] = _nobody
@@ -33,8 +33,8 @@ class Backlog:
         self._next_slice: asyncio.Handle | None = None
 
     def send(self, answer: Callable[[Reply, int], None], now: int, more: Iterator[Reply] | None = None) -> None:
-        """Answer what is due now; `more` follow what waits already. While a next slice is ordered nothing is sent, because that slice
-        comes first."""
+        """Send waiting answers until the slice is over, after adding `more` to the end of the backlog. Nothing is sent while a next
+        slice is scheduled, because that slice comes first."""
         waiting = self.waiting
         if more is not None:
             waiting.append(more)
@@ -57,7 +57,7 @@ class Backlog:
                             return
             except Exception as defect:
                 self.broken(defect)
-            if waiting and waiting[0] is replies:  # otherwise they were sent meanwhile, because of an answer
+            if waiting and waiting[0] is replies:  # An answer may have emptied this iterator by calling `send` again.
                 waiting.popleft()
 
     def stop(self) -> None:
@@ -67,14 +67,14 @@ class Backlog:
             self._next_slice = None
 
     def rest(self) -> Iterator[Reply]:
-        """Yield all answers that still wait."""
+        """Yield all answers that were not sent yet."""
         while self.waiting:
             reply = self.take()
             if reply is not None:
                 yield reply
 
     def take(self) -> Reply | None:
-        """Return the next of the oldest answers, or None if these are done or their iterator raised."""
+        """Return the next answer of the oldest iterator, or None if that iterator is exhausted or raised."""
         try:
             reply = next(self.waiting[0], None)
         except Exception as defect:

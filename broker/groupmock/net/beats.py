@@ -1,4 +1,4 @@
-"""The times of heartbeats that were not reported to a sink (`net.repeat`)."""
+"""A sink can ask for the times of heartbeats that were not reported to it as rows (`net.repeat`)."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ if TYPE_CHECKING:
 
 
 class Beats:
-    """Questions of a sink with `pulse` about heartbeats that were not reported to it. `connections` is by number."""
+    """Answers the questions of a sink with `pulse` about heartbeats that were not reported to it. `connections` maps numbers to
+    connections."""
 
     def __init__(self, connections: Mapping[int, Connection]) -> None:
         self._connections = connections
 
     def beaten(self, number: int) -> tuple[int, int]:
-        """Return when the last heartbeat that changed nothing came on this connection, and the number of its row; 0 for no row, and if
-        none came."""
+        """Return the time of the last heartbeat that changed nothing on this connection, and the number of its row. The number is 0
+        without a row; both are 0 without such a heartbeat."""
         connection = self._connections.get(number)
         return (0, 0) if connection is None else (connection.beaten, connection.beat_row)
 
     def retell(self, number: int) -> None:
-        """Report the next heartbeat of this connection even if it equals the last one."""
+        """Report the next heartbeat of this connection even if it equals the previous heartbeat."""
         connection = self._connections.get(number)
         if connection is not None:
             connection.repeat = connection.run = None

@@ -1,4 +1,4 @@
-"""Open requests, from their last byte to their answer: the state that the driver, the gates, the rows and the answer need.
+"""A `Call` is an open request with the state that the driver, the gates, the rows and the answer need.
 
 The core knows an open request only by its number, the ticket.
 """
@@ -22,27 +22,27 @@ if TYPE_CHECKING:
 
 
 class Call(msgspec.Struct, eq=False):
-    """A request that was read and decoded once. Its connection is mute while it is open: see the theory in `net.driver`.
+    """A request that was read and decoded once and is not answered yet. Its connection is mute meanwhile: see the theory in `net.driver`.
 
     It is Kafka's RequestChannel.Request, with its header and message. It is dropped when it is answered, so that an idle connection keeps
     no frame, which may be as long as socket.request.max.bytes."""
 
     connection: Connection
     codec: ApiCodec
-    frame: bytes  # without its length
+    frame: bytes
     client_id: str | None
-    message: Message | None  # see `asked`
-    end: int  # the end of the message in the frame; Kafka ignores what follows
-    received: int  # ns of the run at its last byte
-    handled: int  # ns of the run at its turn: later, if it waited behind another request
-    ticket: int = 0  # given by `Tickets.open`
-    quiet: bool = False  # a heartbeat that changed nothing: its rows are for sinks that want all of them
-    told: bool = False  # such a heartbeat that does not merely repeat the one before it
-    hidden: bool = False  # such a heartbeat that no sink wants
-    protocol_type: str | None = None  # that of the group of a JoinGroup or SyncGroup, if a row needs it
-    recorded: bool = False  # its row is written already, because a fault rule matched it
-    held_by: Rule | None = None  # the fault rule that delays it
-    go_on: Callable[[int], None] | None = None  # what happens when that delay is over
+    message: Message | None
+    end: int  # End of the message within the frame, because Kafka ignores the bytes after it.
+    received: int  # Run time in ns at which the last byte of the request arrived.
+    handled: int  # Run time in ns at which the request was handled: later than `received` if it waited behind another request.
+    ticket: int = 0
+    quiet: bool = False  # True for a heartbeat that changed nothing: it is a row only for sinks that want every heartbeat.
+    told: bool = False  # True for a quiet heartbeat that differs from the heartbeat before it.
+    hidden: bool = False  # True for a quiet heartbeat that no sink wants.
+    protocol_type: str | None = None  # Protocol type of the group of a JoinGroup or SyncGroup, if a row needs it.
+    recorded: bool = False  # True if the row of the request is written already, because a fault rule matched the request.
+    held_by: Rule | None = None  # The fault rule that delays this request.
+    go_on: Callable[[int], None] | None = None  # Called when the delay of that fault rule is over.
 
     @property
     def correlation(self) -> bytes:
@@ -57,13 +57,13 @@ class Call(msgspec.Struct, eq=False):
         return self.message
 
     def narrow(self, message: Message) -> None:
-        """Replace the message, because a fault rule took a part of it. It is not decoded again, since there is a gate until it is
-        answered."""
+        """Replace the message, because a fault rule removed a part of the request. It is not decoded again, since there is a gate until
+        it is answered."""
         self.message = message
 
 
 class Tickets(dict[int, Call]):
-    """The open requests by their tickets. The driver is created with it, so that its owner can see what waits.
+    """Maps the tickets of open requests to the requests. The driver is created with it, so that its owner can see what waits.
 
     Tickets count every request of a run, repeated heartbeats too (`Counters.handled` is the last one): a journal with rows for each has
     the same numbers as any other."""
@@ -73,7 +73,7 @@ class Tickets(dict[int, Call]):
         self.counters = Counters() if counters is None else counters
 
     def open(self, call: Call) -> None:
-        """Give the request a ticket. Its connection waits for the answer from now on."""
+        """Give the request a ticket and make its connection wait for the answer. Its connection waits for the answer from now on."""
         counters, key = self.counters, call.codec.key
         counters.handled = call.ticket = ticket = counters.handled + 1
         counters.requests[key] = counters.requests.get(key, 0) + 1

@@ -1,4 +1,4 @@
-"""Clocks for the driver: int nanoseconds since the run's epoch, and callbacks at a time.
+"""Clocks for the driver give the time in nanoseconds since the start of the run and call back at a set time.
 
 There are two clocks: the loop's (real time) and a virtual one that only moves when it is told to (45 s sessions in microseconds). An
 alarm asks its clock to wake the driver at the core's next deadline.
@@ -16,44 +16,45 @@ from groupmock_codec.units import NS_PER_MS, NS_PER_S
 
 Callback = Callable[[], None]
 _FEW: Final = 64
-"""The number of ended appointments that are not worth a sweep."""
+"""An agenda with fewer ended appointments than this is not swept."""
 
 
 class Handle(Protocol):
-    """An appointment that can be cancelled."""
+    """An appointment with a clock that can be cancelled."""
 
     def cancel(self) -> None:
-        """Cancel the appointment, which does no harm after the callback."""
+        """Cancel the appointment; after the callback this does nothing."""
 
 
 class Clock(Protocol):
-    """A clock as the driver needs it."""
+    """The clock interface that the driver needs."""
 
     epoch_ns: int
-    """The wall clock at run time 0, ns since 1970; journal rows count from here."""
+    """The wall clock in ns since 1970 at run time 0. The times of journal rows count from there."""
 
     def now(self) -> int:
         """Return the run time in ns, which never goes back."""
 
     def call_at(self, when: int, callback: Callback) -> Handle:
-        """Call back at run time `when` (ns) or a little later, on the loop of the caller, after what has arrived by then."""
+        """Call back on the caller's loop at run time `when` (ns) or a little later, after the loop has handled the bytes that arrived by
+        then."""
 
     def step(self, nanoseconds: int) -> None:
-        """Advance the time, and keep every appointment on the way at its own time."""
+        """Advance the time and run every callback that falls due at its own time."""
 
 
 class _Appointment:
-    """An appointment that is kept once or cancelled. Then it drops its callback."""
+    """An appointment ends when its callback has run or when it is cancelled. Then it drops its callback."""
 
     __slots__ = ("_agenda", "callback", "when")
 
     def __init__(self, agenda: _Agenda[Any], when: int, callback: Callback) -> None:
         self._agenda = agenda
         self.when = when
-        self.callback: Callback | None = callback  # None after it was kept or cancelled
+        self.callback: Callback | None = callback  # None after the callback has run or was cancelled.
 
     def keep(self) -> None:
-        """Call back, because it is time."""
+        """Run the callback, because its time has come."""
         callback, self.callback = self.callback, None
         if callback is not None:
             self._agenda.left()
@@ -73,8 +74,8 @@ A = TypeVar("A", bound=_Appointment)
 
 
 class _Agenda(Generic[A]):
-    """Appointments by time; those of the same moment are in the order in which they were made, in every run. One that is over stays in the
-    heap until it comes up, or until ended ones outnumber the others (as in `core.timers`)."""
+    """A queue of appointments ordered by time, in which appointments of the same moment keep the order of their creation. An ended
+    appointment stays in the heap until it reaches the top, or until ended appointments outnumber the others (as in `core.timers`)."""
 
     def __init__(self) -> None:
         self.heap: list[tuple[int, int, A]] = []
@@ -91,14 +92,14 @@ class _Agenda(Generic[A]):
         heappush(self.heap, (appointment.when, self._order, appointment))
 
     def first(self) -> A | None:
-        """Return the next appointment that is not over."""
+        """Return the next appointment that has not ended."""
         heap = self.heap
         while heap and heap[0][2].callback is None:
             heappop(heap)
         return heap[0][2] if heap else None
 
     def left(self) -> None:
-        """Count an appointment as over, and sweep the heap if too many are."""
+        """Count an ended appointment, and sweep the heap if too many have ended."""
         self._standing -= 1
         if len(self.heap) > 2 * self._standing + _FEW:
             self.heap[:] = [entry for entry in self.heap if entry[2].callback is not None]
@@ -113,8 +114,8 @@ class _Agenda(Generic[A]):
 
 
 class _Alarm(_Appointment):
-    """An appointment with the loop, which is armed again when the clock steps. One that is made during a step is armed at its end: most of
-    those are over by then, and the loop's timers cost more than all else."""
+    """An appointment with the asyncio loop, which is armed again when the clock steps. An appointment made during a step is armed at the
+    end of the step: most of them are over by then, and the loop's timers cost more than all else."""
 
     __slots__ = ("clock", "handle")
 
@@ -126,19 +127,19 @@ class _Alarm(_Appointment):
             self.arm()
 
     def arm(self) -> None:
-        """Arm the loop's timer, rounded up to the millisecond, because uvloop's timers have no smaller unit and one that fires early would
-        only be armed again. What is due at once waits one too: two requests sent together often reach the loop in two turns, and Kafka's
-        timers are no faster (of twelve restarts overtaken 0.5 ms later, 4.3.0 fenced eight)."""
+        """Arm the loop's timer, rounded up to a whole millisecond. uvloop's timers have no smaller unit, and a timer that fires early
+        would only be armed again. An appointment that is due at once waits one millisecond too: two requests sent together often reach
+        the loop in two turns, and Kafka's timers are no faster (of twelve restarts overtaken 0.5 ms later, 4.3.0 fenced eight)."""
         milliseconds = max(1, -(-(self.when - self.clock.now()) // NS_PER_MS))
         self.handle = asyncio.get_running_loop().call_later(milliseconds / 1000, self.come)
 
     def come(self) -> None:
-        """Handle what has arrived by now first, as in Kafka 4's coordinator, whose timers queue behind the requests: the loop may have
-        been busy, or (uvloop) looks at its timers first."""
+        """Wait for another turn of the loop, so that bytes that have arrived are handled before the timer. In Kafka 4's coordinator,
+        too, timers queue behind requests. The loop may have been busy, and uvloop looks at its timers before its sockets."""
         self.handle = asyncio.get_running_loop().call_soon(self.look)
 
     def look(self) -> None:
-        """Call back after the loop's next look at its sockets, which is what `call_soon` from here gives on asyncio and on uvloop."""
+        """Call back after the loop has looked at its sockets once more, which `call_soon` ensures here on asyncio and on uvloop."""
         self.handle = asyncio.get_running_loop().call_soon(self.keep)
 
     def cancel(self) -> None:
@@ -152,7 +153,7 @@ class _Alarm(_Appointment):
 
 
 class LoopClock:
-    """The real time, which can be stepped forward. Run time 0 is when this object was made."""
+    """A clock of real time that can be stepped forward. Run time 0 is when this object was made."""
 
     __slots__ = ("_origin", "alarms", "epoch_ns", "stepping")
 
@@ -167,18 +168,18 @@ class LoopClock:
         return monotonic_ns() - self._origin
 
     def call_at(self, when: int, callback: Callback) -> Handle:
-        """Call back a little later than `when`: up to a millisecond and what the loop then finds to read."""
+        """Call back up to a millisecond after `when`, and after the bytes that the loop then finds to read."""
         alarm = _Alarm(self, when, callback)
         self.alarms.add(alarm)
         return alarm
 
     def step(self, nanoseconds: int) -> None:
-        """Advance the time of the run. Appointments on the way are kept at their own times, in order, including those made meanwhile."""
+        """Advance the run's time and run due callbacks in order, each at its own time. Appointments made meanwhile are included."""
         target = self.now() + nanoseconds
         self.stepping = True
         try:
             while (first := self.alarms.first()) is not None and first.when <= target:
-                # Not below 0: a late appointment would turn the time back, which `Clock.now` rules out.
+                # Not below 0, because a late appointment would turn the time back, which `Clock.now` rules out.
                 self._origin -= max(0, first.when - self.now())
                 first.disarm()
                 first.keep()
@@ -186,14 +187,14 @@ class LoopClock:
         finally:
             self.stepping = False
             for alarm in self.alarms:
-                # The loop's own time did not step, so the remaining delays are shorter now.
+                # The loop's own time did not step, so the delay of each remaining timer is shorter now.
                 alarm.disarm()
                 alarm.arm()
 
 
 class VirtualClock:
-    """A clock that stands still until `advance` moves it, so that earlier input has arrived. `epoch_ns` is a constant, so that two runs
-    write the same journal."""
+    """A clock that stands still until `advance` or `step` moves it, so that all earlier input is handled first. `epoch_ns` is a
+    constant, so that two runs write the same journal."""
 
     def __init__(self, epoch_ns: int = 1_700_000_000 * NS_PER_S) -> None:
         self.epoch_ns = epoch_ns
@@ -205,38 +206,38 @@ class VirtualClock:
         return self._now
 
     def call_at(self, when: int, callback: Callback) -> Handle:
-        """Call back in the `advance` that reaches `when`; not before the next `advance`, even if `when` is past."""
+        """Call back during the `advance` that reaches `when`, and never before the next `advance`, even if `when` is past."""
         appointment = _Appointment(self._appointments, when, callback)
         self._appointments.add(appointment)
         return appointment
 
     def move_to(self, now: int) -> None:
-        """Set the time and drop all appointments: a replay decides itself what happens."""
+        """Set the time and drop all appointments, because a replay takes its times from the journal."""
         self._now = now
         self._appointments.clear()
 
     def next_due(self) -> int | None:
-        """Return the time of the next appointment, perhaps in the past; None without one."""
+        """Return the time of the next appointment, which may be past, or None without an appointment."""
         first = self._appointments.first()
         return None if first is None else first.when
 
     def advance(self, milliseconds: float) -> None:
-        """Advance the time by milliseconds, as `step` does."""
+        """Advance the time by milliseconds and run due callbacks."""
         self.step(int(milliseconds * NS_PER_MS))
 
     def step(self, nanoseconds: int) -> None:
-        """Advance the time and keep every appointment on the way at its own time, including those made meanwhile."""
+        """Advance the time and run every callback that falls due at its own time, including callbacks added meanwhile."""
         target = self._now + nanoseconds
-        # The first may be over already; if its time has not come, none is due and it need not be asked for
+        # The top of the heap may have ended; if even its time is not reached, no appointment is due.
         heap = self._appointments.heap
         while heap and heap[0][0] <= target and (first := self._appointments.first()) is not None and first.when <= target:
-            self._now = max(self._now, first.when)  # an appointment made for the past is kept late, because time does not go back
+            self._now = max(self._now, first.when)  # An appointment made for the past runs late, because time does not go back.
             first.keep()
         self._now = target
 
 
 class Alarm(Protocol):
-    """The alarm of a driver, which sets `ring` and after every entry sets the next deadline."""
+    """The alarm wakes the driver at a deadline: the driver provides `ring` and sets the next deadline after every entry."""
 
     ring: Callable[[], None]
 
@@ -244,12 +245,12 @@ class Alarm(Protocol):
         """Ring at `deadline` (ns of the run) or a little later; None removes the deadline."""
 
     def cancel(self) -> None:
-        """Remove the deadline for good."""
+        """Remove the deadline, because the driver stops."""
 
 
 class ClockAlarm:
-    """One appointment with the clock for all deadlines. It is only made again for an earlier deadline: every heartbeat moves a session's
-    deadline back, and one look in vain is cheaper than two calls of the loop for each heartbeat."""
+    """An alarm that keeps one appointment with the clock for all deadlines. The appointment is only renewed for an earlier deadline:
+    every heartbeat moves a session's deadline back, and one look in vain is cheaper than two calls of the loop for each heartbeat."""
 
     def __init__(self, clock: Clock) -> None:
         self.ring: Callable[[], None] = _unheard
@@ -258,7 +259,8 @@ class ClockAlarm:
         self._at = 0
 
     def set(self, deadline: int | None) -> None:
-        # `call_later` and `cancel` take 1.05 to 1.4 µs, twice a repeated heartbeat's 0.52 (docs/kafka/limits.md#heartbeats).
+        # An appointment for each deadline would cost `call_later` and `cancel`, 1.05 to 1.4 µs; a repeated heartbeat costs 0.52 µs
+        # (docs/kafka/limits.md#heartbeats).
         if deadline is None or (self._appointment is not None and self._at <= deadline):
             return
         self.cancel()

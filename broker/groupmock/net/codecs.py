@@ -1,7 +1,5 @@
-"""The codecs of served requests: one `ApiCodec` for each advertised (api, version), compiled at first use.
-
-What is not advertised is refused with a reason; only ApiVersions has an answer for that (KIP-511).
-"""
+"""Codecs for the served requests: one `ApiCodec` for each advertised API key and version, compiled on first use. Requests of other
+versions are refused with a reason; only ApiVersions has an answer for that (KIP-511)."""
 
 from __future__ import annotations
 
@@ -22,34 +20,36 @@ if TYPE_CHECKING:
     from ..core.identity import ApiRange
 
 BEATS: Final = {HEARTBEAT: "Heartbeat", 68: "ConsumerGroupHeartbeat"}
-"""Requests that a member repeats unchanged, and whose answer may be repeated (`net.repeat`)."""
+"""APIs whose requests a member repeats unchanged, so that their answers may be repeated (`net.repeat`)."""
 UNKNOWN_VERSION_TAGS: Final = 1000
 """The largest number of tagged fields in the header of an ApiVersions request of an unknown version; clients send none."""
 QUICK: Final = (8, 11, 12, 13, 14, 18)
-"""OffsetCommit, JoinGroup, Heartbeat, LeaveGroup, SyncGroup and ApiVersions. A SHORT one of these is so cheap that the clock need not be
-read."""
+"""The APIs of a consumer group (OffsetCommit, JoinGroup, Heartbeat, LeaveGroup, SyncGroup) and ApiVersions. A `SHORT` request of one of
+these is so cheap that the clock need not be read."""
 SHORT: Final = 4096
-"""The number of bytes of a short frame."""
+"""A frame below this size in bytes counts as short."""
 CLIENT_IDS: Final = 1000
-"""The number of client ids that are remembered."""
+"""The cache of client ids holds at most this many."""
 
-_client_ids: dict[bytes, str] = {}  # as on the wire, with its length -> text
+_client_ids: dict[bytes, str] = {}  # Maps a client id as bytes of the wire, with its length, to its text.
 
 
 class Refused(Exception):
-    """The request is one for which Kafka closes the connection. The text is the reason for the journal."""
+    """Raised for a request that makes Kafka close the connection. The text is the reason for the journal."""
 
     budget: Final = False
-    """False as in `CodecError.budget`: the request is wrong, and not too expensive."""
+    """Always False, as `CodecError.budget` for a wrong request: the request is not refused for its cost."""
 
 
 def why(refusal: Refused | CodecError) -> str:
-    """Return the reason for the journal. The codec knows the limit of elements only as a number; the setting is named here."""
+    """Return the journal's reason for a refused request. The codec knows the limit of elements only as a number; the setting is named
+    here."""
     return f"{refusal}: ask for less at once, or raise groupmock.request.max.elements" if refusal.budget else str(refusal)
 
 
 class ApiCodec:
-    """The codec of one API in one version: request in, response out. `max_elements` limits a request (`Limits.request_max_elements`)."""
+    """The codec of one version of an API: it decodes requests and encodes responses. `max_elements` limits a request
+    (`Limits.request_max_elements`)."""
 
     def __init__(self, key: int, version: int, max_elements: int | None = None) -> None:
         self.key = key
@@ -62,7 +62,8 @@ class ApiCodec:
         # (docs/kafka/clients.md#version-quirks, 3).
         self._after_correlation = b"\0" if response_header_version(key, version) else b""
         self.beats = key in BEATS
-        self.quick_below = SHORT if key in QUICK else 0  # in bytes of a request
+        # Requests with fewer bytes than this are cheap enough to be handled without reading the clock.
+        self.quick_below = SHORT if key in QUICK else 0
         self._before_body = 4 + len(self._after_correlation)
 
     def header(self, frame: bytes) -> tuple[str | None, int]:
@@ -74,10 +75,11 @@ class ApiCodec:
             if client is not None:
                 if not self._flexible:
                     return client, end
-                # A header may have tags, which Kafka ignores (docs/kafka/seen-on-brokers.md#bad-bytes): they are read by the codec.
+                # A header may have tags, which Kafka ignores (docs/kafka/seen-on-brokers.md#bad-bytes). This shortcut is for headers
+                # without tags.
                 if frame[end] == 0:
                     return client, end + 1
-        # The header is cut: the codec finds it again and says what is missing.
+        # The header is cut short: the codec reads it again below and raises an error that names the missing part.
         except IndexError:
             pass
         return self._unusual(frame)
@@ -86,7 +88,7 @@ class ApiCodec:
         header, at = decode_request_header(frame, self._header, self._max_elements)
         if header.client_id is not None:
             if len(_client_ids) >= CLIENT_IDS:
-                # A client that makes up an id per connection must not fill the memory; forgetting all costs each id one slow read.
+                # A client that makes up an id for each connection must not fill the memory; after this each client id costs one slow read.
                 _client_ids.clear()
             end = 10 + int.from_bytes(frame[8:10], "big")
             _client_ids[frame[8:end]] = header.client_id
@@ -94,30 +96,30 @@ class ApiCodec:
 
     @cached_property
     def decode(self) -> Callable[[bytes, int], tuple[Message, int]]:
-        """The function (frame, offset) -> (request, end). It raises DecodeError, and TooManyElements for a request that only costs too
-        much."""
+        """Return the compiled function that decodes a request: (frame, offset) -> (request, end). It raises DecodeError, and
+        TooManyElements for a request that only costs too much."""
         return APIS[self.key].request.decoder(self.version, self._max_elements)
 
     @cached_property
     def encode(self) -> Callable[[Message], bytes]:
-        """The function from a response to its body. It raises EncodeError."""
+        """Return the compiled function that encodes a response body. It raises EncodeError."""
         return APIS[self.key].response.encoder(self.version)
 
     def answer(self, correlation: bytes, message: Message) -> bytes:
-        """Return the whole response frame with its length. Raises EncodeError."""
+        """Return the whole response frame, including its length. Raises EncodeError."""
         body = self.encode(message)
         size = self._before_body + len(body)
-        # one join, so that the body, which may be large, is copied once
+        # One join copies the body only once, because a body may be large.
         return size.to_bytes(4, "big") + correlation + self._after_correlation + body
 
     def warm_up(self) -> None:
-        """Compile both halves now, before a request needs them."""
+        """Compile the encoder and the decoder now, before a request needs them."""
         for _ in (self.decode, self.encode):
             pass
 
 
 class Codecs(dict[bytes, ApiCodec]):
-    """The codecs by the first four bytes of a frame (api key and version). Asking for one that is not advertised raises Refused.
+    """Maps the first four bytes of a frame (API key and version) to the codec. Asking for one that is not advertised raises Refused.
     `max_elements` limits a request; None: no limit."""
 
     def __init__(self, advertised: Iterable[ApiRange], max_elements: int | None = None) -> None:
@@ -128,7 +130,8 @@ class Codecs(dict[bytes, ApiCodec]):
     def __missing__(self, start: bytes) -> ApiCodec:
         if len(start) < 4:
             raise Refused(f"a frame of {len(start)} bytes holds no request header")
-        # Signed: Kafka closes on key -1 and version -1 too (docs/kafka/seen-on-brokers.md#bad-bytes), and the reason names them.
+        # The numbers are signed: Kafka closes on key -1 and version -1 too (docs/kafka/seen-on-brokers.md#bad-bytes), and the reason names
+        # them.
         key, version = int.from_bytes(start[:2], "big", signed=True), int.from_bytes(start[2:], "big", signed=True)
         row = self.advertised.get(key)
         if row is None:
@@ -145,10 +148,9 @@ class Codecs(dict[bytes, ApiCodec]):
 
 
 def unknown_api_versions(frame: bytes, advertised: dict[int, ApiRange]) -> tuple[RequestHeader, Message, bytes] | None:
-    """Answer ApiVersions in a version that is not served: return header, answer, and the answer's frame; None for any other frame.
-
-    The body is not read, the header must be right (P2-d12). The answer is in version 0 with error 35 and the row of ApiVersions alone.
-    Raises DecodeError."""
+    """Answer an ApiVersions request of a version that is not served; return its header, the answer and the answer's frame, or None for
+    any other frame. The body is not read, the header must be right (P2-d12). The answer is in version 0 with UNSUPPORTED_VERSION (35)
+    and the row of ApiVersions alone. Raises DecodeError."""
     row = advertised.get(API_VERSIONS)
     key, version, _ = peek(frame)
     if key != API_VERSIONS or row is None or row.lowest <= version <= row.highest:
@@ -156,8 +158,9 @@ def unknown_api_versions(frame: bytes, advertised: dict[int, ApiRange]) -> tuple
     header, _ = decode_request_header(frame, max_tags=UNKNOWN_VERSION_TAGS)
     from groupmock_codec.messages.k18_api_versions import ApiVersion, ApiVersionsResponse
 
-    # Kafka sends this row alone (P2-d12). It is all that a second try needs: kafka-python takes the highest version of key 18 from it, and
-    # an answer in any other form than v0 keeps it from connecting (docs/kafka/clients.md#version-quirks, 2).
+    # Kafka answers with the ApiVersions row alone (P2-d12), and a client's second request needs no more: kafka-python takes the highest
+    # version of ApiVersions from it, and an answer in any other form than version 0 keeps it from connecting
+    # (docs/kafka/clients.md#version-quirks, 2).
     own = ApiVersion(api_key=API_VERSIONS, min_version=row.lowest, max_version=row.highest)
     answer = ApiVersionsResponse(error_code=UNSUPPORTED_VERSION, api_keys=[own])
     return header, answer, ApiCodec(API_VERSIONS, 0).answer(frame[4:8], answer)

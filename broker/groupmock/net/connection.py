@@ -1,4 +1,5 @@
-"""One client connection: bytes in, frames cut, one request at a time, answers out in order, one write for each read.
+"""A connection cuts a client's bytes into frames, passes on one request at a time, and sends the answers in order with one write for each
+read.
 
 A connection is mute (as in Kafka's SocketServer) while its request is open: later requests are not dispatched, but bytes are read on up to
 a limit, because a loop that does not read does not notice that the peer disconnected.
@@ -29,21 +30,21 @@ if TYPE_CHECKING:
     from .repeat import Repeat, Run
     from .turns import Turns
 
-# Bits of `Connection.state`: why it is not served, or what else is special about it.
-BLOCKED: Final = 1  # the peer does not read its answers
-WEDGED: Final = 2  # its request will never be answered
-CLOSING: Final = 4  # closed by us: nothing is read or answered any more
-LOST: Final = 8  # the transport is gone
-FINISHED: Final = 16  # the peer sends no more (it may still read)
-PAUSED: Final = 32  # we do not read at present
-STALLED: Final = 64  # its node is stalled: nothing is read, answers wait
-DUE: Final = 128  # it is in the queue of `turns`
+# Bits of `Connection.state` that say why a connection is not served, or what else is special about it.
+BLOCKED: Final = 1  # The peer does not read its answers.
+WEDGED: Final = 2  # A request on the connection will never be answered.
+CLOSING: Final = 4  # The connection was closed by groupmock: nothing is read or answered any more.
+LOST: Final = 8  # The transport is gone.
+FINISHED: Final = 16  # The peer sends no more, but may still read.
+PAUSED: Final = 32  # Reading from the socket is paused.
+STALLED: Final = 64  # The node is stalled: nothing is read, and answers wait.
+DUE: Final = 128  # The connection stands in the queue of `turns`.
 STOPPED: Final = BLOCKED | WEDGED | CLOSING | LOST | STALLED
 DEAF: Final = CLOSING | LOST
 
 LINGER_S: Final = 1.0
-"""The time in seconds that a closing connection has to read the rest and to close its half."""
-NO_LINGER: Final = Struct("ii").pack(1, 0)  # SO_LINGER on, 0 s: close() then sends RST instead of FIN
+"""A closing connection has this many seconds to read the rest and to close its half."""
+NO_LINGER: Final = Struct("ii").pack(1, 0)  # With SO_LINGER on and 0 s, close() sends RST instead of FIN.
 
 _length = Struct(">i").unpack_from
 
@@ -52,7 +53,7 @@ class Repetitions(Protocol):
     """The receiver of repeated heartbeats that a connection has answered."""
 
     def repeated(self, connection: Connection, repeat: Repeat, identifiers: bytes, now: int) -> None:
-        """Record the heartbeats, one for each correlation id, before they are counted."""
+        """Record these repeated heartbeats, one for each correlation id, before they are counted."""
 
 
 class Dispatcher(Protocol):
@@ -70,36 +71,36 @@ class Dispatcher(Protocol):
         """The recorder, used only while a sink wants heartbeats."""
 
     def opened(self, connection: Connection) -> None:
-        """A connection has a transport."""
+        """Register a connection that has a transport now."""
 
     def arrived(self, connection: Connection, data: bytes) -> None:
-        """Handle bytes that are no repeated heartbeat."""
+        """Handle received bytes that are not a repeated heartbeat."""
 
     def request(self, connection: Connection, frame: bytes, received: int) -> None:
-        """Handle one whole frame whose turn has come."""
+        """Handle one whole frame of a connection whose turn has come."""
 
     def refuse(self, connection: Connection, reason: str) -> None:
-        """Close a connection that sent something for which Kafka closes it."""
+        """Close a connection for a request for which Kafka closes it."""
 
     def holds(self, connection: Connection, change: int) -> None:
-        """Count that more (or fewer) bytes wait in the connection."""
+        """Count that the bytes waiting in the connection became more (or fewer)."""
 
     def not_reading(self, connection: Connection) -> None:
-        """The peer does not read its answers, which pile up."""
+        """Note that the peer does not read its answers, which pile up."""
 
     def serve_soon(self, connection: Connection) -> None:
-        """Serve the connection when the present entry is done and its turn has come."""
+        """Serve the connection when its turn comes, after the present entry is done."""
 
     def settle(self) -> None:
-        """Finish an entry: serve connections and set the alarm."""
+        """Finish an entry of the driver: serve connections and set the alarm."""
 
     def lost(self, connection: Connection, failure: Exception | None) -> None:
-        """The transport of a connection is gone."""
+        """Note that the transport of a connection is gone."""
 
 
 class Connection(asyncio.Protocol):
-    """A client connection, with the loop's callbacks first and the driver's calls below. `call` is the open request, `inbox` what waits
-    behind it."""
+    """A client connection: the methods that asyncio calls come first, then the methods that the driver calls. `call` is the open
+    request, `inbox` holds the bytes behind it."""
 
     __slots__ = (
         "active",
@@ -134,44 +135,42 @@ class Connection(asyncio.Protocol):
         self.transport: asyncio.Transport | None = None
         self.state = 0
         self.call: Call | None = None
-        self.active = 0  # the time of the last bytes that were no repeated heartbeat
-        self.beaten = 0  # the time of the last heartbeat that changed nothing
-        self.beat_row = 0  # the number of its row; 0 without one
-        self.run: Run | None = None  # the heartbeats that the next ones are compared with, for a sink with `pulse`
-        self.repeat: Repeat | None = None  # only while idle: nothing is open, cut, waiting or stopped
-        self.inbox: Inbox | None = None  # only while something is in it
-        self.slow = False  # its last request took longer than a slice (`net.turns`)
-        self.held = 0  # the bytes of the inbox, as reported to the driver last
+        self.active = 0  # Run time of the last bytes that were not a repeated heartbeat.
+        self.beaten = 0  # Run time of the last heartbeat that changed nothing.
+        self.beat_row = 0  # Number of the row of that heartbeat, or 0 without a row.
+        self.run: Run | None = None  # The heartbeat that the next heartbeats are compared with, for a sink with `pulse`.
+        self.repeat: Repeat | None = None  # Set only while the connection is idle: nothing is open, incomplete, waiting or stopped.
+        self.inbox: Inbox | None = None  # Exists only while bytes wait in it.
+        self.slow = False  # True if the last request took longer than a slice (`net.turns`).
+        self.held = 0  # Bytes of the inbox that were last reported to the driver.
         self.out: list[bytes] | None = None
         self.out_bytes = 0
-        self.late: list[bytes] | None = None  # answers of a stalled node
-
+        self.late: list[bytes] | None = None  # Answers that wait while the node is stalled.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport and report the connection."""
         self.transport = cast(asyncio.Transport, transport)  # uvloop's transport does not derive from asyncio's
         self.transport.set_write_buffer_limits(high=self.driver.limits.connection_write_buffer_bytes)
         self.driver.opened(self)
 
     def data_received(self, data: bytes) -> None:
-        """Handle bytes from the peer. Heartbeats that repeat the last one cost a few comparisons (see `repeat`); everything else takes the
-        full path. The code is flat, because in ping-pong every microsecond here costs a tenth of the rate."""
+        """Handle bytes from the peer. Heartbeats that repeat the last heartbeat cost a few comparisons (see `repeat`); everything else
+        takes the full path. The code is flat, because in ping-pong every microsecond here costs a tenth of the rate."""
         repeat = self.repeat
         if repeat is not None and repeat.group.epoch == repeat.epoch:
             if len(data) != repeat.length:
                 identifiers = repeat.several(data)
-            else:  # slices compare faster than startswith and endswith
+            else:  # Comparing slices is faster than startswith and endswith.
                 identifiers = data[ID_AT:ID_END] if data[:ID_AT] == repeat.head and data[ID_END:] == repeat.tail else b""
             if identifiers:
                 driver = self.driver
                 now = driver.now()
-                if now > repeat.until:  # before anything of it counts, because a sink may look at the heartbeat before it
+                if now > repeat.until:  # The rows are written before the heartbeats count, because a sink may look at the heartbeat before.
                     if now > repeat.lease.until:
                         driver.arrived(self, data)
                         return
                     driver.record.repeated(self, repeat, identifiers, now)
                 self.beaten = now
-                # It moves a number, no timer: `call_later` and `cancel` would double the cost (docs/kafka/limits.md#heartbeats).
+                # `renew` moves a number and no timer: `call_later` and `cancel` would double the cost (docs/kafka/limits.md#heartbeats).
                 driver.renew(repeat.lease, now)
                 if len(identifiers) == 4:
                     driver.counters.handled += 1
@@ -183,8 +182,9 @@ class Connection(asyncio.Protocol):
         self.driver.arrived(self, data)
 
     def eof_received(self) -> bool:
-        """Note that the peer sends no more. It still gets the answers it waits for, unless there will never be one."""
-        # P2-d13: a half-closed client still gets its answer. The fast path looks at `repeat` alone, so whatever ends idleness drops that.
+        """Note that the peer sends no more. Return True to keep the transport, so that the peer still gets the answers it waits for."""
+        # A half-closed client still gets its answer (P2-d13). The fast path checks `repeat` alone, so everything that ends idleness sets it
+        # to None.
         self.state |= FINISHED
         self.repeat = None
         return not self.state & (WEDGED | CLOSING) and self._owes()
@@ -193,7 +193,7 @@ class Connection(asyncio.Protocol):
         """Note that the transport is gone, whoever closed it."""
         self.state |= LOST
         self.repeat = None
-        # The inbox is dropped after the report, because the row of the end counts its bytes.
+        # The inbox is dropped after the report, because the row about the end counts the bytes in the inbox.
         self.driver.lost(self, exc)
         self.inbox = None
         self._account()
@@ -211,47 +211,46 @@ class Connection(asyncio.Protocol):
             self.driver.serve_soon(self)
             self.driver.settle()
 
-
     @property
     def heard(self) -> int:
-        """The time of the last bytes, in ns of the run."""
+        """The run time in ns at which the last bytes arrived."""
         return max(self.active, self.beaten)
 
     @property
     def idle(self) -> bool:
-        """True if nothing is open, cut, waiting or stopped: the next bytes begin a request that is handled at once."""
+        """True if no request or incomplete frame is pending and the connection is not stopped, so that the next bytes begin a request
+        that is handled at once."""
         return not (self.call is not None or self.state or self.inbox is not None)
 
     @property
     def gone(self) -> bool:
-        """True if the transport is gone."""
         return bool(self.state & LOST)
 
     @property
     def deaf(self) -> bool:
-        """True if the connection is gone or closed by us, so that nothing can be sent."""
+        """True if nothing can be sent any more, because the transport is gone or groupmock closed the connection."""
         return bool(self.state & DEAF)
 
     @property
     def closing(self) -> bool:
-        """True if the connection was closed by us."""
+        """True if groupmock closed the connection."""
         return bool(self.state & CLOSING)
 
     @property
     def cut_bytes(self) -> int:
-        """The bytes of an incomplete frame."""
+        """The number of bytes of an incomplete frame."""
         return self.inbox.cut_bytes if self.inbox is not None else 0
 
     @property
     def waiting(self) -> int:
-        """The bytes of requests that wait for the open one, plus the overhead of each piece."""
+        """The number of bytes of requests that wait for the open request, plus the overhead of each piece."""
         return self.inbox.waiting if self.inbox is not None else 0
 
     def take(self, data: bytes, received: int) -> None:
         """Handle new bytes now, or keep them until the open request is answered."""
         driver, inbox, waits = self.driver, self.inbox, self.call is not None or self.state & STOPPED
         limit = driver.limits.socket_request_max_bytes
-        # One read with one whole frame is the usual case: no inbox is made for it, nothing is counted.
+        # One read with one whole frame is the usual case, so no inbox is made for it and nothing is counted.
         if inbox is None and not waits and not self.slow and len(data) >= 4 and _length(data)[0] == len(data) - 4 <= limit:
             driver.request(self, data[4:], received)
             return
@@ -260,7 +259,8 @@ class Connection(asyncio.Protocol):
         if inbox is None:
             inbox = self.inbox = Inbox(limit)
         self.repeat = None
-        # Not cut yet: Kafka notices garbage behind a parked JoinGroup only when that one was answered (P2-d13).
+        # The bytes are not cut into frames yet, because Kafka notices garbage behind a parked JoinGroup only after the JoinGroup was
+        # answered (P2-d13).
         inbox.keep(data, received)
         if not waits:
             driver.serve_soon(self)
@@ -269,14 +269,16 @@ class Connection(asyncio.Protocol):
             self._flow()
 
     def serve(self) -> None:
-        """Handle what waited until a request stays open or the share of the slice is over. The answers go out together."""
-        # One write for each read is 4.7 times as fast as one for each answer (docs/kafka/limits.md#reading-and-writing).
+        """Handle waiting requests until a request stays open or the connection's part of the slice is over. The answers are sent
+        together."""
+        # One write for each read is 4.7 times as fast as a write for each answer (docs/kafka/limits.md#reading-and-writing).
         self.out, self.out_bytes = [], 0
         over = self.driver.turns.over
         while (inbox := self.inbox) is not None and self.call is None and not self.state & STOPPED:
             try:
                 found = inbox.pop()
-            # Found behind the good frames of the same segment, which Kafka answers first (docs/kafka/seen-on-brokers.md#bad-bytes).
+            # The bad frame stands behind good frames of the same segment, which Kafka answers first
+            # (docs/kafka/seen-on-brokers.md#bad-bytes).
             except FrameError as broken:
                 self.driver.refuse(self, reason(broken))
                 break
@@ -294,7 +296,7 @@ class Connection(asyncio.Protocol):
         self._flush()
 
     def answer(self, frame: bytes) -> None:
-        """Send an answer, together with the others of this read or at once."""
+        """Send an answer at once, or together with the other answers of the current read."""
         if self.out is None:
             self._write(frame)
             return
@@ -305,30 +307,30 @@ class Connection(asyncio.Protocol):
             self.out, self.out_bytes = [], 0
 
     def wedge(self) -> None:
-        """Stay open and mute, as Kafka does, because the request will never be answered. If the peer has closed its half, the connection
-        is closed."""
+        """Keep the connection open and mute, as Kafka does, because its request will never be answered. The connection is closed if the
+        peer has closed its half."""
         self.state |= WEDGED
         self.repeat = None
         if self.state & FINISHED and self.transport is not None:
             self.transport.close()
 
     def shut(self, linger: bool = True) -> None:
-        """Close the connection: send what was answered, then FIN. No request is handled any more. `linger`: wait for the peer to close its
-        half."""
+        """Close the connection: send the answers that were made, then FIN. No request is handled any more. `linger` waits for the peer
+        to close its half."""
         self.state |= CLOSING
         self.repeat = None
         if not linger and self.transport is not None:
             self.transport.close()
-        elif self.out is None:  # otherwise `_flush` finishes, after it has sent the answers of this read
+        elif self.out is None:  # Within `serve`, `_flush` calls `_finish` after it has sent the answers of the current read.
             self._finish()
 
     def stall(self) -> None:
-        """Neither read nor write, because the node is stalled."""
+        """Stop reading and writing, because the node is stalled."""
         self.state |= STALLED
         self.repeat = None
 
     def unstall(self) -> None:
-        """Send the delayed answers and serve the connection again."""
+        """Send the answers that waited for the stalled node, and serve the connection again."""
         self.state &= ~STALLED
         late, self.late = self.late, None
         if late:
@@ -337,20 +339,20 @@ class Connection(asyncio.Protocol):
             self.driver.serve_soon(self)
 
     def break_off(self) -> None:
-        """Close the connection by RST, which the peer sees as a reset."""
+        """Close the connection with RST, which the peer sees as a reset."""
         self.state |= CLOSING
         self.repeat = None
         if self.out is not None:
-            self.out = []  # the answers of this read are lost with it, as with any reset
+            self.out = []  # A reset loses the answers of the current read, as any reset does.
         transport = self.transport
         if transport is not None:
             link = transport.get_extra_info("socket")
-            if link is not None:  # without a socket there is nothing to reset
+            if link is not None:  # A transport without a socket has no connection to reset.
                 link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
             transport.abort()
 
     def how_it_ended(self, failure: Exception | None) -> str:
-        """Return the reason, for its row, why the connection ended without us."""
+        """Return the journal's reason why the peer or the network ended the connection."""
         how = f"the connection broke: {failure}" if failure is not None else "the client closed"
         if self.cut_bytes:
             how += f" in the middle of a frame, of which {self.cut_bytes} bytes had come"
@@ -358,9 +360,8 @@ class Connection(asyncio.Protocol):
             how += ", with a request unanswered"
         return how
 
-
     def _flow(self) -> None:
-        """Pause or resume reading: it is paused while too much waits, or something waits only for its turn."""
+        """Pause or resume reading, which is paused while too much waits or something waits only for its turn."""
         transport = self.transport
         if transport is None or self.state & (CLOSING | LOST):
             return
@@ -401,7 +402,8 @@ class Connection(asyncio.Protocol):
             self.transport.close()
 
     def _finish(self) -> None:
-        """Send FIN, then read and drop what still comes: closing with unread bytes would send RST and could cost the peer its answers."""
+        """Send FIN, then read and drop what the peer still sends. Closing with unread bytes would send RST and could cost the peer its
+        answers."""
         transport = self.transport
         if transport is None or self.state & LOST or transport.is_closing():
             return
@@ -411,6 +413,7 @@ class Connection(asyncio.Protocol):
         if self.state & PAUSED:
             self.state &= ~PAUSED
             transport.resume_reading()
-        # A client of Kafka sees a refusal as FIN, not RST (docs/kafka/seen-on-brokers.md#bad-bytes).
+        # Kafka's clients see a refusal as FIN and not as RST (docs/kafka/seen-on-brokers.md#bad-bytes).
         transport.write_eof()
-        asyncio.get_running_loop().call_later(LINGER_S, transport.abort)  # a peer that never closes its half would keep the descriptor
+        # A peer that never closes its half would otherwise keep the file descriptor.
+        asyncio.get_running_loop().call_later(LINGER_S, transport.abort)

@@ -1,4 +1,5 @@
-"""Counters of the driver as plain numbers: a scrape reads them and costs the data path nothing (docs/reference/architecture.md#rule-2)."""
+"""Counters of the driver are plain numbers, so that a scrape reads them without cost for the data path
+(docs/reference/architecture.md#rule-2)."""
 
 from __future__ import annotations
 
@@ -8,22 +9,23 @@ import msgspec
 
 
 class Counters(msgspec.Struct):
-    """Totals since the start, unless a comment says otherwise."""
+    """Totals since the start of the server, unless a comment says otherwise."""
 
-    handled: int = 0  # all requests; also the number of the last ticket
-    requests: dict[int, int] = {}  # API key -> requests that took the full path
-    replies: int = 0  # answers to these
-    errors: dict[tuple[int, str], int] = {}  # API key and Kafka's name -> answers with the error, as far as a sink wants their rows
-    lost_replies: int = 0  # answers made for a connection that was gone
+    handled: int = 0  # All requests of the run, which is also the number of the last ticket.
+    requests: dict[int, int] = {}  # Maps API keys to the number of requests that took the full path.
+    replies: int = 0  # Answers to the requests that took the full path.
+    # Maps (API key, Kafka's name of the error) to the number of answers with that error, if a sink wants such rows.
+    errors: dict[tuple[int, str], int] = {}
+    lost_replies: int = 0  # Answers that were made for a connection that was gone.
     connections_opened: int = 0
     connections_closed: int = 0
-    refused: int = 0  # connections closed because of what they sent
-    over_budget: int = 0  # of these: because of what it would cost (core.budget)
-    abandoned: int = 0  # requests that will never be answered; their connections stay mute
-    faults: int = 0  # times that a fault rule fired
-    held_bytes: int = 0  # at present: cut or waiting requests of all connections
+    refused: int = 0  # Connections that were closed because of the bytes they sent.
+    over_budget: int = 0  # Refused connections whose request would have cost too much (core.budget).
+    abandoned: int = 0  # Requests that will never be answered, so that their connections stay mute.
+    faults: int = 0  # Counts how often fault rules fired.
+    held_bytes: int = 0  # Present bytes of incomplete or waiting requests of all connections; this is not a total.
     accept_failures: int = 0
-    internal_errors: int = 0  # defects of groupmock itself: each has a note row
+    internal_errors: int = 0  # Defects of groupmock itself, each of which has a note row.
 
     def met(self, key: int, errors: Iterable[str]) -> None:
         """Count one answer of this API with each of these errors."""
@@ -32,5 +34,5 @@ class Counters(msgspec.Struct):
 
     @property
     def repeated_heartbeats(self) -> int:
-        """The number of heartbeats answered under a lease."""
+        """Return the number of heartbeats that were answered under a lease."""
         return self.handled - sum(self.requests.values())

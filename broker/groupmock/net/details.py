@@ -1,5 +1,5 @@
-"""The parts of a message that its row shows specially: decoded copies of embedded subscriptions and assignments, and large record payloads
-left out."""
+"""Some parts of a message have a special form in its row: embedded subscriptions and assignments are decoded, and large record payloads
+are left out."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 
 BIG: Final = 1024
 SECRETS: Final = frozenset((SASL_AUTHENTICATE,))
-"""APIs whose requests begin with bytes that no journal may keep, because a client authenticates itself with them."""
+"""APIs whose requests contain a secret that no journal may keep, because a client authenticates itself with it."""
 EMBEDDED_BYTES: Final = 500_000
-"""The number of different embedded bytes of one message that are decoded for its row; the rest is shown as bytes. Reading costs at most
+"""At most this many different embedded bytes of one message are decoded for its row; the rest is shown as bytes. Reading costs at most
 0.1 us a byte."""
 EACH: Final = 20
-"""The bytes added for each member, because reading a few costs as much. So a row shows what 10,000 members are given."""
+"""Each member adds this many bytes to the budget `EMBEDDED_BYTES`, because decoding a few bytes costs as much. The row of a group of
+10,000 members still shows each member's assignment."""
 CONSUMER: Final = "consumer"
 CONNECT: Final = "connect"
 
@@ -35,7 +36,7 @@ Places = Iterator[tuple[str, bytes, str | None]]
 
 
 class Details(NamedTuple):
-    """A message in the form that a row shows."""
+    """A message in the form that its row shows."""
 
     message: Any
     embedded: dict[str, Any] | None = None
@@ -43,7 +44,8 @@ class Details(NamedTuple):
 
 
 def details_of(codec: Named, message: Message | None, wanted: bool, protocol_type: str | None = None) -> Details:
-    """Return the message and what its row has besides. With `wanted` False, nothing that costs time is done.
+    """Return the message in the form of its row, with decoded embedded bytes and digests of large payloads. Nothing that costs time is done
+    if `wanted` is False.
 
     `protocol_type` is the group's, if the message itself does not have it (SyncGroup below version 5, replies below JoinGroup 7)."""
     if message is None or not wanted:
@@ -61,7 +63,7 @@ def _embedded(key: int, message: Message, protocol_type: str | None) -> dict[str
     if readers is None:
         return None
     found: dict[str, Any] = {}
-    read: dict[tuple[bytes, str | None], dict[str, Any]] = {}  # most members of a group send the same bytes
+    read: dict[tuple[bytes, str | None], dict[str, Any]] = {}  # A cache, because most members of a group send the same bytes.
     room = EMBEDDED_BYTES
     for path, data, name in EMBEDDED[key](message):
         decoded = read.get((data, name))
@@ -76,7 +78,7 @@ def _embedded(key: int, message: Message, protocol_type: str | None) -> dict[str
 
 
 def _read(reader: Callable[[bytes], Any], data: bytes, name: str | None, kind: str | None) -> dict[str, Any]:
-    """Return what one member's bytes say, by the path below them ("": all of them)."""
+    """Return the decoded bytes of one member, by the path below them ("" for all of them)."""
     message = reader(data) if data else None
     if message is None:
         return {}
@@ -84,8 +86,9 @@ def _read(reader: Callable[[bytes], Any], data: bytes, name: str | None, kind: s
 
 
 def _design_in(message: Message, data: bytes, name: str | None) -> dict[str, Any]:
-    """Return what a cooperative assignor's bytes say beyond the stock fields, or instead of them. `name` is the protocol's, None if the
-    message has none (SyncGroup below version 5). Then bytes that are no stock message, or user data that is one of the document's, tell."""
+    """Decode the part of a cooperative assignor's bytes that the stock fields do not show. `name` is the protocol's name, or None if the
+    message has none (SyncGroup below version 5). The assignor is then recognized by bytes that are no stock message, or by user data of
+    a documented form."""
     from groupmock_codec.embedded import consumer, designs
 
     if name is not None and name not in designs.NAMES:
@@ -119,7 +122,7 @@ def _subscription_of_a_design(user_data: bytes | None, name: str | None) -> dict
 
 
 def _readers(kind: str | None) -> tuple[Callable[[bytes], Message | None], Callable[[bytes], Message | None]] | None:
-    """Return the readers of a member's metadata and of its assignment, for known protocol types. They never raise."""
+    """Return the readers of a member's metadata and of its assignment for a known protocol type. The readers never raise."""
     if kind == CONSUMER:
         from groupmock_codec.embedded import consumer
 
@@ -163,19 +166,19 @@ EMBEDDED: Final[dict[int, Callable[[Any], Places]]] = {JOIN_GROUP: _in_join, SYN
 
 
 def without_secret(message: Any, frame: bytes) -> tuple[Any, bytes]:
-    """Return a request of `SECRETS` and its frame with zeros in place of the secret. The length stays, so that the frame can be replayed.
-    """
+    """Return a request of `SECRETS` and its frame with zeros in place of the secret. The length stays, so that the frame can be
+    replayed."""
     from groupmock_codec.headers import decode_request_header
 
     size = len(message.auth_bytes)
     _, body = decode_request_header(frame)
-    flexible = frame[2:4] >= b"\0\2"  # from SaslAuthenticate 2 on lengths are varints
+    flexible = frame[2:4] >= b"\0\2"  # Lengths are varints from SaslAuthenticate version 2 on.
     at = body + (((size + 1).bit_length() + 6) // 7 if flexible else 4)
     return msgspec.structs.replace(message, auth_bytes=bytes(size)), frame[:at] + bytes(size) + frame[at + size :]
 
 
 class Digested(msgspec.Struct, frozen=True):
-    """Record bytes that were removed from a message: their number, and their sha256 in hex."""
+    """Record bytes that were removed from a message are described by their number and their sha256 in hex."""
 
     length: int
     digest: str
@@ -186,12 +189,12 @@ class Digested(msgspec.Struct, frozen=True):
 
 @cache
 def has_records(message: type[Message]) -> bool:
-    """True if there are records in the message, or in what it contains."""
+    """True if the message or a part of it has records."""
     return any(holds_records(field.wire) for field in fields_of(message))
 
 
 def holds_records(wire: Wire) -> bool:
-    """True if the wire type is records, or contains them."""
+    """True if the wire type is records or contains records."""
     element = wire.element
     if wire.kind == "records":
         return True
@@ -201,7 +204,7 @@ def holds_records(wire: Wire) -> bool:
 
 
 def _without_payloads(message: Message) -> Details:
-    """Return a copy in which record bytes above 1 KiB are null. The rest is shared with the message."""
+    """Return a copy of the message in which record bytes above 1 KiB are null. The rest is shared with the original."""
     payloads: list[Payload] = []
     copy = _stripped(message, "", payloads)
     return Details(copy, None, payloads or None)

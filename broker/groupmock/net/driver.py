@@ -1,4 +1,4 @@
-"""The loop around the pure core: requests in, effects out. Everything here runs on the thread of one loop.
+"""The driver is the loop around the pure core: requests go in, effects come out. Everything here runs on the thread of one loop.
 
 The way of one request. A connection hands over a whole frame when its turn has come. The first four bytes name API and version, which
 choose the codec. A request that is not served closes the connection, except for ApiVersions, which has an answer for that (KIP-511).
@@ -116,7 +116,7 @@ class Driver:
         self.connections: dict[int, Connection] = {}
         self.nodes = Nodes(self.connections, self.record, clock)
         self.codecs = Codecs(core.environment.identity.advertised, limits.request_max_elements)
-        self.gate: FaultGate[Call] | None = None  # see `arm`
+        self.gate: FaultGate[Call] | None = None  # Set by `arm` while a fault rule could fire.
         self._admission = admission
         self._leases = True
         self.vacated: Callable[[], None] = lambda: None
@@ -143,13 +143,13 @@ class Driver:
 
     @cached_property
     def rules(self) -> FaultGate[Call]:
-        """The fault rules, loaded at first use, because a server without any has to start fast."""
+        """Return the gate of the fault rules, which is loaded on first use because a server without rules has to start fast."""
         from .fault_gate import gate_of
 
         return gate_of(self)
 
     def arm(self, gate: FaultGate[Call] | None) -> None:
-        """Set the gate that requests and answers pass from now on. None: no fault rule could fire, so answers have no gate on their way."""
+        """Set the gate that requests and answers pass from now on. None means that no fault rule could fire, so answers pass no gate."""
         self.gate = gate
         self._before = self._admit if self._admission is not None else None if gate is None else gate.before
         self._answer = self._performers[Reply] = self.deliver if gate is None else gate.after
@@ -166,7 +166,7 @@ class Driver:
             self.gate.connect(connection, now)
 
     def arrived(self, connection: Connection, data: bytes) -> None:
-        """Handle bytes that are no repeated heartbeat. `settle` is inlined, because every request comes this way."""
+        """Handle bytes that are not a repeated heartbeat. `settle` is inlined, because every request takes this path."""
         now = connection.active = self.now()
         connection.take(data, now)
         if self.turns.waiting:
@@ -174,7 +174,7 @@ class Driver:
         self._alarm.set(self.core.deadline())
 
     def request(self, connection: Connection, frame: bytes, received: int) -> None:
-        """Handle one whole frame whose turn has come."""
+        """Handle one whole frame of a connection whose turn has come."""
         connection.repeat = None
         try:
             codec = self.codecs[frame[:4]]
@@ -194,7 +194,7 @@ class Driver:
             connection.slow = self.now() - received > self.turns.slice_ns
 
     def apply(self, call: Call, now: int) -> None:
-        """Pass a request that passed the gate to the core. The code is flat, because every request comes this way."""
+        """Pass a request that has passed the gate to the core. The code is flat, because every request takes this path."""
         connection, codec = call.connection, call.codec
         asked, client = call.message or call.asked(), connection.client_host
         event = Request(
@@ -203,20 +203,21 @@ class Driver:
         try:
             effects = self.core.handle(event, now)
         except Exception as defect:
-            # The row is written although nothing was done: without it nobody sees which request broke the core.
+            # The row is written although nothing was done, because it shows which request broke the core.
             if not call.recorded:
                 self.record.request(call)
             self._defect(f"{codec.name} v{codec.version}", defect, call)
             return
         journal = self.journal
         first = effects[0] if len(effects) == 1 else None
-        # A heartbeat changed nothing if it was only answered, with leave to repeat.
+        # A heartbeat changed nothing if its only effect is an answer that may be repeated.
         if codec.beats and not call.recorded and isinstance(first, Reply) and first.lease is not None:
             call.quiet = True
             if journal.pulse:
                 run = connection.run
                 if run is None or now > run.until or call.frame[8:] != run.tail or codec is not run.codec or connection.out is not None:
-                    call.told = True  # not the last bytes: perhaps the client did not wait for the answer to the heartbeat before
+                    # The read holds more than this heartbeat: perhaps the client did not wait for the answer to the previous heartbeat.
+                    call.told = True
             call.hidden = not (call.told or journal.heartbeats)
         else:
             connection.run = None
@@ -227,35 +228,37 @@ class Driver:
         for effect in effects:
             self._performers[effect.__class__](effect, now)
         if connection.call is call and self.gate is None:
-            call.message = None  # parked: see `Call.asked`
+            call.message = None  # The decoded message of a parked request is dropped, see `Call.asked`.
 
     def lost(self, connection: Connection, failure: Exception | None) -> None:
-        """Record that a transport is gone, and tell the core."""
+        """Record that a transport is gone and tell the core."""
         now = self.now()
         if connection.number not in self.connections:
             return
         if not connection.closing:
             self.record.closed(connection, "client", connection.how_it_ended(failure), now)
-        else:  # a replay needs this moment as well, because the core learns of it only here
+        else:  # A replay needs this moment as well, because the core learns of the disconnect only here.
             self.record.replayed(DISCONNECTED, now, connection=connection.number)
         self.forget(connection, now)
         self.settle()
         self.vacated()
 
     def forget(self, connection: Connection, now: int) -> None:
-        """Remove a connection whose row is written, and tell the core. An open JoinGroup or SyncGroup stays."""
+        """Remove a connection whose end is recorded and tell the core. Its open JoinGroup or SyncGroup stays open."""
         del self.connections[connection.number]
         self.counters.connections_closed += 1
         self._happen(Disconnected(connection.number), now)
         call = connection.call
-        if call is not None and call.codec.key == FETCH:  # P1-d7: a parked JoinGroup or SyncGroup outlives its connection
-            self.tickets.close(call.ticket)  # the core forgot this fetch (events.Disconnected)
+        # A parked JoinGroup or SyncGroup outlives its connection, but a Fetch does not (P1-d7).
+        if call is not None and call.codec.key == FETCH:
+            self.tickets.close(call.ticket)  # The core forgot this Fetch when it handled events.Disconnected.
 
     def holds(self, connection: Connection, change: int) -> None:
-        """Count that more (or fewer) bytes wait in this connection."""
+        """Count that the bytes waiting in this connection became more (or fewer)."""
         self.counters.held_bytes += change
         limit = self.limits.queued_max_request_bytes
-        if change > 0 and 0 <= limit < self.counters.held_bytes:  # Kafka stops reading instead (KIP-72); its default -1 is no limit
+        # Above queued.max.request.bytes Kafka stops reading instead (KIP-72); its default of -1 is no limit.
+        if change > 0 and 0 <= limit < self.counters.held_bytes:
             self.shut(connection, f"all connections together hold more than queued.max.request.bytes ({limit})")
 
     def not_reading(self, connection: Connection) -> None:
@@ -264,18 +267,20 @@ class Driver:
         self.record.remark(NOT_READING, self.now(), connection=connection.number, bytes=waiting)
 
     def serve_soon(self, connection: Connection) -> None:
-        """Serve a connection when the present entry is done and its turn has come. The entry's other effects come first, in their order."""
+        """Serve a connection when its turn comes, after the present entry is done. Other effects of the entry come first, in their
+        order."""
         if not connection.state & DUE:
             connection.state |= DUE
             self.turns.waiting.append(connection)
 
     def submit(self, command: Command) -> Effects:
-        """Run a command through the core (or, if it is about fault rules, here) and perform what follows. If it raises an error, nothing
-        is recorded."""
+        """Run a command through the core, or here if it changes fault rules, and perform the effects. If it raises an error, nothing is
+        recorded."""
         from ..core.steering.register import COMMANDS
 
         if command.name not in COMMANDS:
-            from . import fault_commands as fault_commands  # this import registers the commands about fault rules; the core imports its own
+            # This import registers the commands about fault rules; the core imports its own commands.
+            from . import fault_commands as fault_commands
         now = self.now()
         effects: Effects = []
         if command.name in COMMANDS and COMMANDS[command.name].on_rules:
@@ -288,23 +293,24 @@ class Driver:
     def steer(self, command: Command, now: int) -> Effects:
         """Run a command of the core in the middle of an entry, whose end calls `settle`."""
         effects = self.core.handle(command, now)
-        # Recorded between the two, so that a refused command leaves no row and the row of another precedes its effects.
+        # The command is recorded between its check and its effects, so that a refused command leaves no row and the row of an accepted
+        # command precedes its effects.
         self.record.command(command, now)
         self.perform(effects, now)
         return effects
 
     def use_leases(self, use: bool) -> None:
-        """Switch leases on or off. Without them every heartbeat takes the full path (tests)."""
+        """Switch leases on or off. Tests switch them off, so that every heartbeat takes the full path."""
         self._leases = use
         self.end_repeats()
 
     def end_repeats(self) -> None:
-        """Let the next heartbeat of every connection take the full path."""
+        """Make the next heartbeat of every connection take the full path."""
         for connection in self.connections.values():
             connection.repeat = connection.run = None
 
     def expire(self, now: int) -> None:
-        """Fire timers whose deadline has passed, for a slice. If more are due, the alarm rings again."""
+        """Fire timers whose deadline has passed, for one slice. The alarm rings again if more timers are due."""
         fired = self.record.timers
         self._slices.begin()
         self._slices.go_on("a timer", self.core.expire, now)
@@ -313,27 +319,28 @@ class Driver:
             self.record.looked(now)
 
     def work_on(self) -> None:
-        """Do a slice of the work that was begun and is not done."""
+        """Spend a slice on work that was begun and is not finished."""
         now = self.now()
         self.record.replayed(GOES_ON, now)
         self._slices.take(now)
         self.settle()
 
     def settle(self) -> None:
-        """End an entry: serve the connections whose turn it is, then look at the timers."""
+        """End an entry of the driver: serve the connections whose turn it is, then look at the timers."""
         if self.turns.waiting:
             self._serve()
         self._alarm.set(self.core.deadline())
 
     def stop(self) -> None:
-        """Cancel timers and slices, and send now what is still to be answered."""
+        """Cancel timers and slices, and send the answers that are still due."""
         self._alarm.cancel()
         for each in self._backlog, self._slices, self.turns:
             each.stop()
         if "rules" in self.__dict__:
             self.rules.stop()
         now = self.now()
-        self._expire_due(now)  # a static member may wait for a record that is written (core.groups.classic.replacement)
+        # A timer that is due may have to answer a static member that waits for a record to be written (core.groups.classic.replacement).
+        self._expire_due(now)
         for reply in self._backlog.rest():
             self._answer(reply, now)
 
@@ -349,7 +356,7 @@ class Driver:
             self._performers[effect.__class__](effect, now)
 
     def deliver(self, reply: Reply, now: int) -> None:
-        """Send an answer that passed the gate. The code is flat, because every answer comes this way."""
+        """Send an answer that has passed the gate. The code is flat, because every answer takes this path."""
         call = self.tickets.pop(reply.ticket, None)
         if call is None:
             self._nobody_asked(reply.ticket)
@@ -364,7 +371,7 @@ class Driver:
         if self.journal.wanted and not (call.hidden and call.quiet):
             self.record.reply(call, reply.message, len(answer) - 4, now, told=call.told)
         if connection.state & DEAF:
-            self.counters.lost_replies += 1  # the core goes on as if it had been received (P1-d7)
+            self.counters.lost_replies += 1  # The core goes on as if the peer had received the answer (P1-d7).
             return
         self.counters.replies += 1
         if call.quiet and (lease := reply.lease) is not None:
@@ -373,7 +380,7 @@ class Driver:
             if call.told:
                 connection.run = Run(call.codec, call.frame, self.journal.silence(connection.number)) if may_repeat else None
             told_until = NEVER if connection.run is None else connection.run.until
-            # a sink that wants each heartbeat gets it from the full path
+            # A sink that wants every heartbeat gets each of them from the full path.
             if self._leases and may_repeat and connection.idle and told_until != ALWAYS:
                 until = ALWAYS if self.journal.heartbeats else told_until
                 connection.repeat = Repeat(call.codec, call.frame, answer, reply.message, lease, until)
@@ -382,7 +389,7 @@ class Driver:
             self.serve_soon(connection)
 
     def drain(self, now: int) -> None:
-        """Send what is due of the answers that came as one effect."""
+        """Send the waiting answers of effects that gave many answers."""
         self._backlog.send(self._answer, now)
 
     def _next_slice(self) -> None:
@@ -406,26 +413,27 @@ class Driver:
             self.refuse(call.connection, effect.reason, now)
 
     def _closed(self, ticket: int) -> Call | None:
-        """Close the request of an effect and return it. None: the core answered twice, which is our defect."""
+        """Close the request of an effect and return the request. None means that the core answered twice, which is a defect of
+        groupmock."""
         call = self.tickets.close(ticket)
         if call is None:
             self._nobody_asked(ticket)
         return call
 
     def go_on(self, connection: Connection) -> None:
-        """Serve the requests that wait on a connection, because its open request is done."""
+        """Serve the requests that wait on a connection whose open request is done."""
         if connection.out is None and connection.inbox is not None:
             self.serve_soon(connection)
 
     def refuse(self, connection: Connection, reason: str, now: int | None = None) -> None:
-        """Close a connection that sent something for which Kafka closes it."""
+        """Close a connection for a request for which Kafka closes it."""
         self.counters.refused += 1
         self.shut(connection, reason, now=now)
 
     def shut(self, connection: Connection, reason: str, linger: bool = True, now: int | None = None) -> None:
-        """Close a connection from our side: write one row, send what was answered, then FIN (and without `linger` wait no longer). `now`
-        is the time of the event that causes it, so that a replay has the same row."""
-        # A second time only without `linger`: the end of the server cuts the wait for peers whose connections were closed before.
+        """Close a connection from the broker's side: write one row, send the answers that were made, then FIN. Without `linger` the peer
+        gets no time to close its half. `now` is the time of the event that causes the close, so that a replay has the same row."""
+        # A connection that is closing is closed a second time only without `linger`: the server's end cuts the wait for its peer short.
         if connection.gone or (connection.closing and linger):
             return
         if not connection.closing:
@@ -433,7 +441,7 @@ class Driver:
         connection.shut(linger)
 
     def break_off(self, connection: Connection, reason: str, now: int) -> None:
-        """Close a connection by RST: write one row; what was not sent yet is lost."""
+        """Close a connection with RST and write one row. Answers that were not sent yet are lost."""
         if not connection.deaf:
             self.record.closed(connection, "server", reason, now)
             connection.break_off()
@@ -468,7 +476,8 @@ class Driver:
         self.record.remark("internal error", self.now(), ticket=ticket, error="an answer to no open request")
 
     def _defect(self, where: str, defect: Exception, call: Call | None = None) -> None:
-        """Record an error of groupmock itself as a note with the traceback. The connection of its request is closed, all others go on."""
+        """Record an error of groupmock itself as a note with the traceback. The connection of the failed request is closed, all others
+        continue."""
         self.counters.internal_errors += 1
         text = "".join(traceback.format_exception(defect))
         error = f"{type(defect).__name__}: {defect}"

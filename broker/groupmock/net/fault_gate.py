@@ -1,8 +1,6 @@
-"""The gate at which fault rules fire: at a new connection, before a request is applied, before its answer is sent.
-
-The driver has a gate only while a rule could still fire. Rules are changed by commands, so that a journal has them; each decision is a
-row, and the end of every wait is one too, so that a replay can repeat it.
-"""
+"""The gate applies fault rules to a new connection, to a request before it is handled, and to an answer before it is sent. A driver has
+a gate only while a rule could still fire. Rules are changed by commands, so that a journal has them. Each decision is a row, and the end
+of every wait is a row too, so that a replay can repeat it."""
 
 from __future__ import annotations
 
@@ -29,11 +27,10 @@ if TYPE_CHECKING:
 
 Graft = Callable[["Message"], "Message"]
 OVER: Final = "over"
-"""The `action` of the row that says that a wait of a fault is over."""
+"""The `action` of a row that ends the wait of a fault."""
 
 
 def gate_of(driver: Driver) -> FaultGate[Call]:
-    """Make the gate of a server's driver."""
     from groupmock_codec import APIS
 
     served = {APIS[key].name: (row.lowest, row.highest) for key, row in driver.codecs.advertised.items()}
@@ -48,12 +45,13 @@ def gate_of(driver: Driver) -> FaultGate[Call]:
 
 
 class FaultGate(Generic[C]):
-    """The gate with the rules of one driver, ours or a recording's (`groupmock.record`). All methods are called on its loop's thread."""
+    """The gate with the fault rules of one driver, which belongs to a server or to a recording (`groupmock.record`). All methods are
+    called on its loop's thread."""
 
     def __init__(self, driver: Gated[C], served: Served, seed: int, lookup: Lookup) -> None:
         self._driver = driver
-        self._held: dict[int, C] = {}  # ticket -> a call that waits because of a rule
-        # ticket -> functions that turn the answer to a part of a call into an answer to the whole
+        self._held: dict[int, C] = {}  # Maps the ticket of each request that a rule delays to its call.
+        # Maps tickets to functions that turn the answer to a part of a request into an answer to the whole request.
         self._grafts: dict[int, list[Graft]] = {}
         self._lookup = lookup
         self._armed = False
@@ -61,7 +59,8 @@ class FaultGate(Generic[C]):
         self.registry = RuleRegistry(served, dice_of(seed))
 
     def command(self, command: Command, now: int) -> None:
-        """Change the rules: write one row, and let go on what was held. If it raises BadPlan or UnknownRule, nothing has changed."""
+        """Change the rules: write one row and release the requests that need not wait any longer. Nothing has changed if it raises
+        BadPlan or UnknownRule."""
         done = change(self.registry, command)
         recorded = command if done.names is None else Command(command.name, {**command.arguments, "names": done.names})
         self._driver.record.command(recorded, now)
@@ -84,7 +83,7 @@ class FaultGate(Generic[C]):
         self._refresh()
 
     def before(self, call: C, now: int) -> bool:
-        """Return True if the request may be applied now. Otherwise a rule keeps it, for a time or for good."""
+        """Return True if the request may be applied now, False if a rule keeps it, for a time or for good."""
         codec, connection = call.codec, call.connection
         name, version = codec.name, codec.version
         if not self.registry.ready["request", name, version]:
@@ -96,14 +95,14 @@ class FaultGate(Generic[C]):
             return True
         self._refresh()
         self._driver.record.request(call)
-        # Written before the fault's row, which names its ticket; `apply` must not write it again when a wait is over.
+        # The request's row precedes the fault's row, which names its ticket. `apply` must not write it again after a wait.
         call.recorded = True
         if len(fired) > 1:
             facts.settle()
         return all(self._lets_pass(armed, facts, call, now) for armed in fired)
 
     def after(self, reply: Reply, now: int) -> None:
-        """Send the answer now, perhaps with another message, unless a rule handles it."""
+        """Send the answer now, perhaps with a changed message, unless a rule takes it over."""
         call = self._driver.tickets.get(reply.ticket)
         # An earlier answer of the same effect may have used up the last rule.
         if call is not None and self._armed:
@@ -126,7 +125,7 @@ class FaultGate(Generic[C]):
         self._driver.deliver(reply, now)
 
     def over(self, ticket: int, now: int, action: str = OVER) -> None:
-        """End the wait of a call: write one row, then let it go on."""
+        """End the delay of a request: write one row, then let the request continue."""
         call = self._held.pop(ticket, None)
         if call is not None:
             rule, go_on = call.held_by, call.go_on
@@ -136,7 +135,7 @@ class FaultGate(Generic[C]):
             go_on(now)
 
     def stop(self) -> None:
-        """Drop all waiting calls, because the server ends."""
+        """Drop all delayed requests, because the server ends."""
         self._held.clear()
         self._grafts.clear()
 
@@ -147,7 +146,7 @@ class FaultGate(Generic[C]):
         self._refresh()
 
     def _lets_pass(self, armed: Strike, facts: Facts, call: C, now: int) -> bool:
-        # An earlier rule may have taken a part of the request
+        # An earlier rule may have removed a part of the request, so the message is asked for anew.
         action = armed.fault.act(Target(facts, call.asked(), None, self.registry.dice, armed.struck, self._lookup))
         driver, connection = self._driver, call.connection
         if isinstance(action, CallOff):
@@ -186,7 +185,7 @@ class FaultGate(Generic[C]):
                 reply.message = action.message
                 muted = max(muted, action.mute_ns)
                 continue
-            call.quiet = False  # the fault makes this heartbeat worth a row
+            call.quiet = False  # A heartbeat that met a fault is worth a row.
             if isinstance(action, Wait):
                 self._wait(armed, call, action.ns, now, partial(self._late_reply, call, reply))
             elif isinstance(action, Write):
@@ -219,7 +218,7 @@ class FaultGate(Generic[C]):
             driver.go_on(connection)
 
     def _late_request(self, call: C, now: int) -> None:
-        if call.ticket in self._driver.tickets:  # otherwise it was a fetch whose client has gone
+        if call.ticket in self._driver.tickets:  # Otherwise the request was a Fetch whose client has disconnected.
             self._driver.apply(call, now)
 
     def _late_reply(self, call: C, reply: Reply, now: int) -> None:
@@ -227,12 +226,12 @@ class FaultGate(Generic[C]):
             self._driver.deliver(reply, now)
 
     def _free(self, call: C, now: int) -> None:
-        """Let a connection go on whose request was answered before."""
+        """Let a connection continue whose request was answered before the delay."""
         if self._driver.tickets.close(call.ticket) is not None:
             self._driver.go_on(call.connection)
 
     def _write(self, armed: Strike, call: C, reply: Reply, write: Write, now: int) -> None:
-        """Send other bytes than the right ones, or send them in pieces."""
+        """Send changed bytes in place of the right answer, or send the answer in pieces."""
         frame = call.codec.answer(call.correlation, reply.message)
         whole = not (write.then_close or write.then_mute)
         self._driver.record.reply(call, reply.message, len(frame) - 4, now, delivered=whole)
@@ -240,7 +239,7 @@ class FaultGate(Generic[C]):
         self._dribble(armed, call, write, write.pieces(frame), now)
 
     def _dribble(self, armed: Strike, call: C, write: Write, pieces: list[Piece], now: int) -> None:
-        """Send the first piece now, each other one after its pause, and then perform what follows."""
+        """Send the first piece now and each other piece after its pause, then close or mute the connection if the fault says so."""
         connection = call.connection
         if pieces and not connection.deaf:
             connection.answer(pieces[0].data)
@@ -265,7 +264,7 @@ class FaultGate(Generic[C]):
             self._driver.shut(connection, reason, now=now)
 
     def _wait(self, armed: Strike, call: C, ns: int | None, now: int, go_on: Callable[[int], None]) -> None:
-        """Delay a call for a time. Its ticket stays open, so its connection waits as well."""
+        """Delay a request for a time, or until it is released if `ns` is None. Its ticket stays open, so its connection waits as well."""
         call.held_by, call.go_on = armed.rule, go_on
         self._held[call.ticket] = call
         if ns is None:
@@ -274,12 +273,12 @@ class FaultGate(Generic[C]):
             self._driver.clock.call_at(now + ns, partial(self._ring, call.ticket))
 
     def _ring(self, ticket: int) -> None:
-        if ticket in self._held:  # otherwise it was released, or its rule removed, before the time was over
+        if ticket in self._held:  # Otherwise the rule was removed or its request released before the time was over.
             self.over(ticket, self._driver.now())
             self._driver.settle()
 
     def _steer(self, armed: Strike, action: Steer, now: int) -> None:
-        """Run commands of the core. One that is not possible now is recorded in a row."""
+        """Run commands of the core for a fault. A command that is impossible now is recorded in a row."""
         for name, arguments in action.commands:
             try:
                 self._driver.steer(Command(name, arguments), now)
@@ -287,9 +286,9 @@ class FaultGate(Generic[C]):
                 self._driver.record.remark("a fault could not steer", now, rule=armed.rule.name, command=name, reason=str(refusal))
 
     def _refresh(self) -> None:
-        """Arm the driver only if a rule could still fire, and let heartbeats be repeated only if no rule could match one."""
+        """Arm the driver only if a rule could still fire, and let heartbeats be repeated only if no rule could match a heartbeat."""
         driver = self._driver
-        # A call that was closed meanwhile, or had no answer, needs no graft
+        # A request that was closed meanwhile, or had no answer, needs no graft any more.
         self._grafts = {ticket: grafts for ticket, grafts in self._grafts.items() if ticket in driver.tickets}
         self._armed = self.registry.live() or bool(self._grafts)
         driver.arm(self if self._armed else None)

@@ -1,4 +1,4 @@
-"""The interfaces that the gate of fault rules (`net.fault_gate`) needs of calls, connections and their owner, such as `net.driver`."""
+"""The gate of fault rules (`net.fault_gate`) needs these interfaces of requests, connections and their owner, such as `net.driver`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 
 class Strikeable(Peer, Protocol):
-    """A connection that a rule can affect. `run` has the heartbeats that the next ones are compared with, if not all are seen."""
+    """A connection to which a fault rule can be applied. `run` has the heartbeats that the next ones are compared with, if not all are
+    seen."""
 
     run: Any
 
@@ -27,18 +28,18 @@ class Strikeable(Peer, Protocol):
         """Send a frame of answers."""
 
     def wedge(self) -> None:
-        """Keep the connection open and mute."""
+        ...
 
 
 class Answering(Named, Protocol):
-    """An API in one version with an encoder of answers."""
+    """The codec of one API version, which encodes answers."""
 
     def answer(self, correlation: bytes, message: Message) -> bytes:
-        """Return the whole frame with its length."""
+        ...
 
 
 class GatedCall(Seen, Protocol):
-    """An open request that rules may hold."""
+    """An open request that a fault rule may delay."""
 
     quiet: bool
     hidden: bool
@@ -48,40 +49,40 @@ class GatedCall(Seen, Protocol):
 
     @property
     def connection(self) -> Any:
-        """The connection, a `Strikeable`, whose owner knows its full type."""
+        """Return the connection, a `Strikeable`, whose owner knows its full type."""
 
     @property
     def codec(self) -> Answering:
-        """The API and version of the request."""
+        ...
 
     def asked(self) -> Message:
-        """Return the message of the request."""
+        ...
 
     def narrow(self, message: Message) -> None:
-        """Replace the message from now on. The original stays in the request's row."""
+        """Replace the message of the request from now on. The original stays in the request's row."""
 
 
 C = TypeVar("C", bound=GatedCall)
 
 
 class OpenCalls(Protocol[C]):
-    """Open requests by their tickets."""
+    """The open requests of a driver by their tickets."""
 
     def get(self, ticket: int, /) -> C | None:
-        """Return the request, or None if it is not open."""
+        ...
 
     def __contains__(self, ticket: object, /) -> bool:
-        """True if the ticket is open."""
+        ...
 
     def close(self, ticket: int) -> C | None:
-        """Close a ticket and return its request."""
+        ...
 
     def reopen(self, call: C) -> None:
-        """Open an answered request again, so that its connection waits."""
+        ...
 
 
 class Gated(Protocol[C]):
-    """The owner of connections whose requests pass a gate."""
+    """The owner of connections whose requests and answers pass a gate."""
 
     clock: Clock
     counters: Counters
@@ -90,23 +91,23 @@ class Gated(Protocol[C]):
 
     @property
     def tickets(self) -> OpenCalls[C]:
-        """The open requests by their tickets."""
+        ...
 
-    # a FaultGate[C] or None; naming the type would make an import circle of its file, this one and the driver's
+    # The gate is a FaultGate[C] or None. Naming that type here would make an import circle with `fault_gate` and `driver`.
     def arm(self, gate: Any) -> None:
-        """Set the gate that requests and answers pass from now on; None: no rule could fire."""
+        """Set the gate that requests and answers pass from now on. None means that no rule could fire."""
 
     def end_repeats(self) -> None:
         """Let every heartbeat pass the gate."""
 
     def settle(self) -> None:
-        """Finish an entry of the driver."""
+        ...
 
     def apply(self, call: C, now: int) -> None:
-        """Apply a request that passed the gate."""
+        """Apply a request that has passed the gate."""
 
     def deliver(self, reply: Reply, now: int) -> None:
-        """Send an answer that passed the gate."""
+        """Send an answer that has passed the gate."""
 
     def perform(self, effects: Effects, now: int) -> None:
         """Perform effects in place of the request or answer."""

@@ -1,5 +1,5 @@
-"""The bytes of one connection that are no request yet: kept as they came, and cut into frames one by one when their turn comes. There is
-no IO here.
+"""The inbox keeps the bytes of one connection that are not handled yet and cuts them into frames, one at a time when the turn of each
+comes. There is no IO here.
 
 A quarter of a megabyte in one read may be 65,000 empty frames. Cut at once they would cost the others 30 ms; cut on demand they cost only
 what is asked for.
@@ -13,12 +13,14 @@ from typing import Final
 from groupmock_codec.frame import Framer
 
 CHUNK_OVERHEAD: Final = 128
-"""The bytes counted for a waiting piece beyond its own, so that a megabyte sent byte by byte does not become a hundred megabytes here."""
+"""A waiting piece counts as this many bytes more than it has, so that a megabyte sent byte by byte does not become a hundred megabytes
+here."""
 
 
 class Inbox:
-    """The inbox of a connection, in order: the bytes of a cut frame in `_framer`, then `_chunks`, of whose first one `_at` bytes are done.
-    `waiting` has the bytes of the chunks plus the overhead of each. A connection has an inbox only while something is in it."""
+    """The bytes of a connection in order: first those of an incomplete frame in `_framer`, then the pieces in `_chunks`, of whose first
+    piece `_at` bytes are done. `waiting` has the bytes of the chunks plus the overhead of each. A connection has an inbox only while
+    something is in it."""
 
     __slots__ = ("_at", "_chunks", "_framer", "waiting")
 
@@ -30,21 +32,21 @@ class Inbox:
 
     @property
     def empty(self) -> bool:
-        """True if there is nothing in it."""
         return not self._chunks and not self._framer.buffered
 
     @property
     def cut_bytes(self) -> int:
-        """The bytes of an incomplete frame."""
+        """The number of bytes of an incomplete frame."""
         return self._framer.buffered
 
     def keep(self, data: bytes, received: int) -> None:
-        """Keep bytes that came at `received`."""
+        """Keep bytes that arrived at run time `received`."""
         self._chunks.append((received, data))
         self.waiting += len(data) + CHUNK_OVERHEAD
 
     def pop(self) -> tuple[int, bytes] | None:
-        """Return the next whole frame and the time of its last byte; None if there is none yet. Raises FrameError for a bad length."""
+        """Return the next whole frame and the arrival time of its last byte, or None if no frame is complete. Raises FrameError for a
+        bad length."""
         while self._chunks:
             received, chunk = self._chunks[0]
             begin = self._at

@@ -1,4 +1,4 @@
-"""Listening sockets and an acceptor of our own.
+"""Listening sockets, and an acceptor that takes many connections in one turn of the loop.
 
 libuv takes one connection in each turn of the loop; a thousand clients arriving together then wait 0.8 s
 (docs/kafka/limits.md#accepting-connections). So connections are accepted here until the kernel has no more, and handed to the loop one by
@@ -17,29 +17,31 @@ from functools import lru_cache
 from ipaddress import IPv6Address
 from typing import Final
 
-BACKLOG: Final = 4096  # the default of Linux since 5.4 (net.core.somaxconn), which cuts larger values to its limit
-ACCEPT_AT_ONCE: Final = 256  # then the loop has a turn, so that connected clients are served while others still arrive
+BACKLOG: Final = 4096  # Linux's own default since 5.4 (net.core.somaxconn), which cuts larger values to its limit.
+# After this many connections the loop has a turn, so that connected clients are served while others still arrive.
+ACCEPT_AT_ONCE: Final = 256
 RETRY_S: Final = 0.1
 RESERVED: Final = 32
-"""The number of file descriptors that no connection takes (a quarter if there are fewer than 128): a first request of an API may import
-its files."""
+"""No connection takes this many file descriptors (or a quarter, if there are fewer than 128), because a first request of an API may
+import files."""
 OUT_OF_RESOURCES: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 def bracketed(host: str) -> str:
-    """Return the host as written before a colon and a port: an IPv6 address gets brackets."""
+    """Return the host in the form that precedes a colon and a port: an IPv6 address gets brackets."""
     return f"[{host}]" if ":" in host else host
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Bind and listen (port 0: a free one). Raises OSError. Accepted connections inherit TCP_NODELAY (Linux; loops set it too)."""
+    """Bind a socket and listen on it; port 0 takes a free port. Raises OSError. Accepted connections inherit TCP_NODELAY (Linux; loops
+    set it too)."""
     family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     listener = socket.socket(family, kind, protocol)
     try:
         listener.setblocking(False)
-        # A broker that starts again on its port must not wait for connections in TIME_WAIT (`Broker.clear`).
+        # A broker that starts again on its port (`Broker.clear`) must not wait for connections in TIME_WAIT.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Small answers must not wait for a delayed ACK; Kafka's acceptor sets it as well (kafka.network.SocketServer).
+        # Small answers must not wait for a delayed ACK. Kafka's acceptor sets TCP_NODELAY as well (kafka.network.SocketServer).
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         listener.bind(address)
         listener.listen(BACKLOG)
@@ -60,7 +62,7 @@ def java_host(host: str) -> str:
 
 
 def _open_at_most() -> int:
-    """Return the first reserved file descriptor, by the present limit (ulimit -n)."""
+    """Return the first of the reserved file descriptors, by the present limit (ulimit -n)."""
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return limit - min(RESERVED, limit // 4) if limit != resource.RLIM_INFINITY else 2**31
 
@@ -69,8 +71,8 @@ Adopt = Callable[[socket.socket, str, int], None]
 
 
 class Acceptor:
-    """The acceptor of one listener: it accepts while `room()` is true, at most `at_once` in one turn, and passes connections to
-    `adopt(socket, host, port)`."""
+    """Accepts the connections of one listener while `room()` is true, at most `at_once` in one turn, and passes each to `adopt(socket,
+    host, port)`."""
 
     def __init__(
         self,
@@ -93,14 +95,14 @@ class Acceptor:
         self.resume()
 
     def resume(self) -> None:
-        """Accept connections (again), because there is room."""
+        """Start or continue to accept connections, because there is room."""
         self._retry = None
         if not self._watching and not self._refusing and self._listener.fileno() >= 0:
             self._watching = True
             self._loop.add_reader(self._listener, self._ready)
 
     def refuse(self) -> None:
-        """Close the listener and keep its port, so that clients are refused. Raises OSError."""
+        """Close the listening socket and keep its port, so that clients are refused. Raises OSError."""
         family, address = self._listener.family, self._listener.getsockname()
         self.close()
         self._listener = socket.socket(family, socket.SOCK_STREAM)
@@ -137,7 +139,8 @@ class Acceptor:
                 if self._crowded:
                     self._check_crowd()
                 accepted, address = self._listener.accept()
-            except (BlockingIOError, InterruptedError, ConnectionAbortedError):  # the last: a client gave up before it was accepted
+            # ConnectionAbortedError means that a client gave up before it was accepted.
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as failure:
                 self._failed(failure)
@@ -147,8 +150,8 @@ class Acceptor:
             self._adopt(accepted, address[0], address[1])
 
     def _check_crowd(self) -> None:
-        """Check the limit after a close call: raises OSError(EMFILE) if the next connection would take a reserved descriptor (the lowest
-        free one is given)."""
+        """Raise OSError(EMFILE) if the next connection would take a reserved descriptor. The kernel gives the lowest free descriptor, so
+        that is looked up only when the last one came close."""
         probe = os.dup(self._listener.fileno())
         os.close(probe)
         if probe >= _open_at_most():

@@ -13,12 +13,12 @@ Factory = Callable[[], asyncio.AbstractEventLoop]
 
 
 class UnknownLoop(ValueError):
-    """GROUPMOCK_LOOP names no known loop. The text lists them."""
+    """Raised if GROUPMOCK_LOOP names no known event loop. The text lists the known loops."""
 
 
 def loop_factory(choice: str | None = None) -> Factory:
     """Return a factory for `asyncio.Runner(loop_factory=...)`. `choice` is "uvloop", "asyncio", or None for the value of GROUPMOCK_LOOP,
-    or else the best one."""
+    and without that the best available loop."""
     wanted = choice or os.environ.get("GROUPMOCK_LOOP", "")
     if wanted not in ("", "uvloop", "asyncio"):
         raise UnknownLoop(f"GROUPMOCK_LOOP={wanted}: there are uvloop and asyncio")
@@ -35,23 +35,23 @@ def loop_factory(choice: str | None = None) -> Factory:
 
 
 def new_loop() -> asyncio.AbstractEventLoop:
-    """Return a loop of the chosen kind."""
+    """Return a loop of the kind that GROUPMOCK_LOOP chooses."""
     return loop_factory()()
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
-    """Run like `asyncio.run` on a loop of the chosen kind. Raises UnknownLoop before anything runs."""
+    """Run a coroutine like `asyncio.run`, on a loop of the kind that GROUPMOCK_LOOP chooses. Raises UnknownLoop before anything runs."""
     try:
         factory = loop_factory()
     except UnknownLoop:
-        main.close()  # otherwise Python would warn of a coroutine that was never awaited
+        main.close()  # Without this Python would warn of a coroutine that was never awaited.
         raise
     with asyncio.Runner(loop_factory=factory) as runner:
         return runner.run(main)
 
 
 def shorten_collections() -> None:
-    """Make the pauses of Python's garbage collector shorter. A process of groupmock's own calls this when it is ready to serve.
+    """Shorten the pauses of Python's garbage collector. A process of groupmock's own calls this when it is ready to serve.
 
     What is loaded by then stays as long as the process, so a full collection need not look at it, which takes 30 ms. With Python's own
     thresholds a growing group of thousands has one such collection after the other."""

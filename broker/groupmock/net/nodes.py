@@ -1,5 +1,5 @@
-"""The nodes of the cluster as the network sees them: connections of a stalled node wait; those of a stopped one are closed, and its port
-refuses."""
+"""The nodes of the cluster as the network sees them. Connections of a stalled node wait; connections of a stopped node are closed, and
+its port refuses clients."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 class Nodes:
-    """The performer of effects on nodes and on the clock. `listening(node, on)` is called when a node's port has to open or to refuse."""
+    """Performs the core's effects on nodes and on the clock. `listening(node, on)` is called when the port of a node has to open or to
+    refuse."""
 
     def __init__(self, connections: dict[int, Connection], record: Recorder, clock: Clock) -> None:
         self._connections = connections
@@ -26,12 +27,12 @@ class Nodes:
         self.effects: dict[type, Callable[[Any, int], None]] = {NodeChanged: self.changed, ClockStepped: self.stepped}
 
     def opened(self, connection: Connection) -> None:
-        """Stall a connection to a stalled node: it was accepted, as by the kernel, and is not read."""
+        """Stall a new connection to a stalled node: the kernel accepts it, and nothing is read from it."""
         if connection.node in self.stalled:
             connection.stall()
 
     def changed(self, effect: NodeChanged, now: int) -> None:
-        """Apply that a node stopped, started, stalled or goes on."""
+        """Apply that a node was stopped, started, stalled or resumed."""
         self._record.remark(f"node_{effect.what}", now, node=effect.node)
         connections = [connection for connection in self._connections.values() if connection.node == effect.node]
         if effect.what == "stalled":
@@ -45,7 +46,7 @@ class Nodes:
             for connection in connections:
                 if not connection.closing:
                     self._record.closed(connection, "server", f"node {effect.node} was stopped", now)
-                connection.shut(linger=False)  # a process that is gone does not wait for its peers to close their half
+                connection.shut(linger=False)  # A stopped process does not wait for its peers to close their half.
         elif effect.what == "started":
             self.listening(effect.node, True)
         else:
@@ -53,9 +54,9 @@ class Nodes:
                 connection.unstall()
 
     def stepped(self, effect: ClockStepped, now: int) -> None:
-        """Advance the clock of the run. Timers on the way fire at their own times."""
+        """Advance the clock of the run. Timers that fall due on the way fire at their own times."""
         self._clock.step(effect.ns)
 
 
 def _nobody(node: int, on: bool) -> None:
-    """Do nothing, because there are no ports."""
+    """Do nothing, because a driver without sockets has no ports."""

@@ -1,4 +1,4 @@
-"""Requests that are not dispatched: unsupported version, malformed, or over budget."""
+"""Handles requests that are not dispatched because their version is not supported, or they are malformed or over budget."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Refusing(Protocol):
-    """The part of the driver that is needed here."""
+    """The part of the driver's interface that this module needs."""
 
     codecs: Codecs
     counters: Counters
@@ -25,17 +25,18 @@ class Refusing(Protocol):
     tickets: Tickets
 
     def now(self) -> int:
-        """Return the run time in ns."""
+        ...
 
     def refuse(self, connection: Connection, reason: str, now: int | None = None) -> None:
-        """Close a connection that sent something for which Kafka closes it."""
+        """Close a connection for a request for which Kafka closes it."""
 
 
 def not_taken(driver: Refusing, connection: Connection, frame: bytes, received: int, refusal: Refused | CodecError) -> None:
-    """Close the connection with the reason, unless the request is ApiVersions in a version that is not served."""
+    """Close the connection with the reason of the refusal, unless the request is an ApiVersions of a version that is not served."""
     connection.run = None
     try:
-        # Below 8 bytes there is no correlation id to answer with: closed as a cut header (docs/kafka/seen-on-brokers.md#bad-bytes).
+        # A frame below 8 bytes has no correlation id to answer with, so it is closed like a cut header
+        # (docs/kafka/seen-on-brokers.md#bad-bytes).
         unknown = unknown_api_versions(frame, driver.codecs.advertised) if isinstance(refusal, Refused) and len(frame) >= 8 else None
     except CodecError as broken:
         unknown, refusal = None, broken

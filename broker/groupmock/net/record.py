@@ -1,4 +1,4 @@
-"""The recorder of what the driver saw, as journal rows. Rows that no sink wants are not built."""
+"""The recorder writes what the driver observes as journal rows. Rows that no sink wants are not built."""
 
 from __future__ import annotations
 
@@ -87,17 +87,17 @@ ROW_OF: Final[dict[type, Callable[[Any, int], Row]]] = {
     TimerFired: timer_row,
     Note: note_row,
 }
-"""Effects of the core that become rows unchanged, each with the function that makes the row."""
+"""Effects of the core that become rows unchanged, each with the function that makes its row."""
 
 
 class Recorder:
-    """The recorder has one method for each kind of observation. Each appends at most one row."""
+    """The recorder has one method for each kind of observation, which appends at most one row."""
 
     def __init__(self, journal: Journal, counters: Counters) -> None:
         self._journal = journal
         self._counters = counters
-        # Group -> protocol type, by which embedded bytes of its messages are read. It comes from the core and not from requests, because a
-        # refused JoinGroup neither makes nor alters a group.
+        # Maps a group to its protocol type, by which the embedded bytes of its messages are read. The type comes from the core and not from
+        # requests, because a refused JoinGroup neither makes nor alters a group.
         self._protocol_types: dict[str, str] = {}
         self.effects: dict[type, Callable[[Any, int], None]] = {
             Moved: self.moved,
@@ -105,7 +105,7 @@ class Recorder:
             TimerFired: self.fired,
             Note: self.noted,
         }
-        """Maps each effect of the core that becomes a row to the method that writes it."""
+        """Maps each effect of the core that becomes a row to the method that writes the row."""
         self.timers = 0
         """The number of timers that have fired and done something."""
 
@@ -123,7 +123,7 @@ class Recorder:
             )
 
     def closed(self, connection: Peer, by: str, reason: str, now: int) -> None:
-        """Record that a connection has ended or is being ended."""
+        """Record that a connection has ended or is being closed."""
         if "close" in self._journal.wanted:
             self._journal.append(
                 CloseRow(
@@ -138,8 +138,8 @@ class Recorder:
             )
 
     def request(self, call: Seen, note: str | None = None, whole: bool = True, told: bool = False, cut: int = 0) -> None:
-        """Record that a request was handled. `whole`: with its frame, if a sink wants frames; `told`: a quiet one that does not merely
-        repeat the last; `cut`: the number of bytes at the end of its frame that were not kept."""
+        """Record that a request was handled. `whole` includes its frame, if a sink wants frames. `told` marks a quiet heartbeat that
+        does not merely repeat the last heartbeat. `cut` is the number of bytes at the end of the frame that were not kept."""
         journal, quiet = self._journal, call.quiet
         if "request" not in journal.wanted or (quiet and not (journal.heartbeats or told)):
             return
@@ -161,14 +161,15 @@ class Recorder:
             correlation_id=int.from_bytes(frame[4:8], "big", signed=True),
             api_key=codec.key,
             api_name=codec.name,
-            # The requested version, not the codec's: ApiVersions in an unknown version is answered in version 0 (P2-d12).
+            # The row has the requested version and not the codec's, because ApiVersions in an unknown version is answered in version 0
+            # (P2-d12).
             api_version=int.from_bytes(frame[2:4], "big", signed=True),
             client_id=call.client_id,
             received=call.received,
             handled=call.handled,
             size=len(frame) + cut,
             message=shown,
-            trailing_bytes=len(frame) - call.end,  # Kafka ignores bytes after the body (docs/kafka/seen-on-brokers.md#bad-bytes)
+            trailing_bytes=len(frame) - call.end,  # Kafka ignores bytes after the body (docs/kafka/seen-on-brokers.md#bad-bytes).
             note=note,
             embedded=embedded,
             payloads=payloads,
@@ -180,8 +181,8 @@ class Recorder:
             journal.append(row)
 
     def reply(self, call: Seen, message: Message | None, size: int, now: int, delivered: bool = True, told: bool = False) -> None:
-        """Record that a request was answered; `message` None: no answer is due. `delivered` False: a fault rule took the answer. `told` is
-        that of `request`."""
+        """Record that a request was answered; a `message` of None means that no answer is due. `delivered` is False if a fault rule kept
+        the answer back. `told` is that of `request`."""
         journal, quiet = self._journal, call.quiet
         if "reply" not in journal.wanted or (quiet and not (journal.heartbeats or told)):
             return
@@ -221,14 +222,14 @@ class Recorder:
             journal.append(row)
 
     def _protocol_type_of(self, call: Seen) -> str | None:
-        """Return the protocol type of the group of a JoinGroup or SyncGroup, because not every version and no answer has it."""
+        """Return the protocol type of the group of a JoinGroup or SyncGroup, because not every version has it, and no answer does."""
         if call.codec.key not in EMBEDDED:
             return None
         return getattr(call.message, "protocol_type", None) or self._protocol_types.get(getattr(call.message, "group_id", ""))
 
     def repeated(self, connection: Connection, repeat: Repeat, identifiers: bytes, now: int) -> None:
-        """Record heartbeats under a lease before they are counted. It is called when a sink wants all of them, or after the time in which
-        none have to be reported."""
+        """Record heartbeats under a lease before they are counted. The connection calls this if a sink wants all of them, or once the
+        time has passed in which none have to be reported."""
         journal, run, count = self._journal, connection.run, len(identifiers) // 4
         burst = RepeatedHeartbeats(connection, repeat, identifiers, self._counters.handled + 1, now, journal.details)
         if journal.heartbeats:
@@ -259,7 +260,7 @@ class Recorder:
             )
 
     def moved(self, effect: Moved, now: int) -> None:
-        """Record that a group changed its state, and keep its protocol type."""
+        """Record that a group changed its state, and remember its protocol type."""
         if effect.after == DEAD:
             self._protocol_types.pop(effect.group, None)
         elif effect.protocol_type is not None:
@@ -283,17 +284,17 @@ class Recorder:
             self._journal.append(timer_row(effect, now))
 
     def noted(self, effect: Note, now: int) -> None:
-        """Record something that is no protocol event."""
+        """Record an event that is not part of the protocol."""
         if "note" in self._journal.wanted:
             self._journal.append(note_row(effect, now))
 
     def looked(self, now: int) -> None:
-        """Record that no timer was due when time was looked at, which only a replay needs."""
+        """Record that no timer was due when the driver checked, which only a replay needs."""
         if self._journal.details and "timer" in self._journal.wanted:
             self._journal.append(TimerRow(t=now))
 
     def fault(self, rule: Rule, action: str, connection: Peer, ticket: int | None, fields: dict[str, Any], now: int) -> None:
-        """Record that a fault rule fired, or that a call that it delayed goes on."""
+        """Record that a fault rule fired, or that a request that it delayed continues."""
         if "fault" in self._journal.wanted:
             self._journal.append(
                 FaultRow(
@@ -314,7 +315,7 @@ class Recorder:
             self._journal.append(CommandRow(t=now, name=command.name, arguments=arguments_as_json(command.arguments)))
 
     def client(self, client: str, what: str, fields: dict[str, Any], now: int) -> None:
-        """Record what a client of ours says about itself."""
+        """Record what one of groupmock's own clients says about itself."""
         if "client" in self._journal.wanted:
             self._journal.append(ClientRow(t=now, client=client, what=what, fields=fields))
 
@@ -330,12 +331,13 @@ class Recorder:
 
 
 def arguments_as_json(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Convert bytes to {"base64": text}, so that they differ from texts when a journal is read back."""
+    """Convert bytes to {"base64": text}, so that they differ from strings when a journal is read back."""
     return {name: {"base64": b64encode(value).decode()} if isinstance(value, bytes) else value for name, value in arguments.items()}
 
 
 def errors_of(message: Message | None, version: int) -> tuple[list[ErrorAt] | None, int]:
-    """Return the first MOST_ERRORS errors of an answer, wherever they are, and the number of the others. (None, 0) without errors."""
+    """Return the first MOST_ERRORS errors of an answer, at any depth, and the number of further errors. The result is (None, 0) without
+    errors."""
     if message is None:
         return None, 0
     codes = error_codes(message.__class__, version)
@@ -347,7 +349,7 @@ def errors_of(message: Message | None, version: int) -> tuple[list[ErrorAt] | No
 
 
 class RepeatedHeartbeats:
-    """The rows of heartbeats under a lease, exactly as the full path would have made them."""
+    """The rows of heartbeats under a lease, which equal the rows that the full path would have made."""
 
     __slots__ = ("connection", "details", "first", "first_ticket", "identifiers", "now", "repeat", "waited")
 
@@ -356,7 +358,7 @@ class RepeatedHeartbeats:
     ) -> None:
         self.connection = connection
         self.repeat = repeat
-        self.identifiers = identifiers  # correlation ids, four bytes each
+        self.identifiers = identifiers  # Correlation ids of four bytes each.
         self.first_ticket = first_ticket
         self.now = now
         self.details = details
@@ -365,7 +367,7 @@ class RepeatedHeartbeats:
 
     @property
     def template(self) -> object:
-        """The object that a sink keeps with the heartbeat."""
+        """The object that a sink keeps together with the repeated heartbeat."""
         return self.repeat.template
 
     @template.setter
@@ -373,11 +375,11 @@ class RepeatedHeartbeats:
         self.repeat.template = made
 
     def sample(self) -> tuple[RequestRow, ReplyRow]:
-        """Return the first pair of rows."""
+        """Return the request row and reply row of the first heartbeat."""
         return self._pair(0)
 
     def rows(self) -> Iterator[Row]:
-        """Return request and reply rows in turn."""
+        """Yield request and reply rows alternately."""
         for place in range(len(self.identifiers) // 4):
             request, reply = self._pair(place)
             request.seq = self.first + 2 * place

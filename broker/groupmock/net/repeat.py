@@ -1,4 +1,4 @@
-"""The fast path of heartbeats: within a generation a member's heartbeats are byte-identical except for the correlation id.
+"""The fast path of heartbeats uses that a member's heartbeats within a generation are byte-identical except for the correlation id.
 
 The lease. When the core answers a Heartbeat with 0 in Stable or CompletingRebalance and changes nothing but the session timer (rule H7 of
 docs/kafka/group-protocol.md), its `Reply` has a `Lease`: group, member and the group's epoch. So has the answer to a
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from ..core.effects import Lease
     from .codecs import ApiCodec
 
-ID_AT: Final = 8  # size, key, version; then the correlation id
+ID_AT: Final = 8  # The correlation id follows the size (4 bytes), API key and version (2 bytes each).
 ID_END: Final = 12
 ONE_ID: Final = {4}
 
 
 class Run:
-    """The heartbeat that the next ones of a connection are compared with, also on the full path, and the time until which no sink wants
-    more of them. Any other request of the connection ends it."""
+    """The heartbeat that the next heartbeats of a connection are compared with, also on the full path, and the time until which no sink
+    wants more of them. Any other request of the connection ends the run."""
 
     __slots__ = ("codec", "tail", "until")
 
@@ -53,7 +53,8 @@ class Run:
 
 
 class Repeat:
-    """A heartbeat and its answer: `head` + correlation id + `tail` is the whole frame with its length, and likewise the answer."""
+    """A heartbeat and its answer, each as the bytes before and after the correlation id. `head` + correlation id + `tail` is the whole
+    frame of the heartbeat with its length, and likewise for the answer."""
 
     __slots__ = (
         "answer_head", "answer_tail", "codec", "epoch", "group", "head", "lease", "length", "message", "tail", "template", "until",
@@ -61,9 +62,9 @@ class Repeat:
 
     def __init__(self, codec: ApiCodec, frame: bytes, answer: bytes, message: Message, lease: Lease, until: int) -> None:
         self.codec = codec
-        self.until = min(until, lease.until)  # ns of the run: a later heartbeat is reported to sinks, or takes the full path
-        self.message = message  # the answer's message
-        self.template: object = None  # kept by a sink that writes such rows without making them
+        self.until = min(until, lease.until)  # A heartbeat after this run time is reported to sinks or takes the full path.
+        self.message = message
+        self.template: object = None  # A sink that writes such rows without building them keeps its template here.
         self.head = len(frame).to_bytes(4, "big") + frame[:4]
         self.tail = frame[8:]
         self.length = len(frame) + 4
@@ -74,15 +75,15 @@ class Repeat:
         self.epoch = lease.epoch
 
     def several(self, data: bytes) -> bytes:
-        """Return the correlation ids if `data` is nothing but such heartbeats, otherwise b"". Bytes that start with the head, end with the
-        tail and split at tail + head into pieces of four *are* that many whole frames."""
+        """Return the correlation ids if `data` consists of such heartbeats only, otherwise b"". Bytes that start with the head, end with
+        the tail and split at tail + head into pieces of four *are* that many whole frames."""
         if not (data.startswith(self.head) and data.endswith(self.tail)):
             return b""
         identifiers = data[ID_AT : -len(self.tail)].split(self.tail + self.head)
         return b"".join(identifiers) if set(map(len, identifiers)) == ONE_ID else b""
 
     def answers(self, identifiers: bytes) -> bytes:
-        """Return the answers to all of them, in order."""
+        """Return the answers to heartbeats with these correlation ids, in order."""
         pieces = [identifiers[start : start + 4] for start in range(0, len(identifiers), 4)]
         return self.answer_head + (self.answer_tail + self.answer_head).join(pieces) + self.answer_tail
 
@@ -92,5 +93,5 @@ class Repeat:
 
     @property
     def answer_size(self) -> int:
-        """The bytes of the answer without its length."""
+        """The number of bytes of the answer without its length."""
         return len(self.answer_tail) + 4

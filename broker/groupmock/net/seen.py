@@ -1,5 +1,5 @@
-"""The interfaces of an open request and its connection that rows need: of our own (`net.call`), or of one observed by `groupmock.record`.
-"""
+"""Rows need these interfaces of an open request and its connection, which may be the broker's own (`net.call`) or observed by
+`groupmock.record`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Peer(Protocol):
-    """A connection as rows have it: one of ours, or one observed by `groupmock.record`."""
+    """A connection as rows describe it, either the broker's own or one observed by `groupmock.record`."""
 
     @property
     def number(self) -> int:
@@ -20,7 +20,7 @@ class Peer(Protocol):
 
     @property
     def node(self) -> int | None:
-        """The node whose listener it came to, if that is known."""
+        """The node on whose listener the connection was accepted, if that is known."""
 
     @property
     def client_host(self) -> str:
@@ -28,77 +28,77 @@ class Peer(Protocol):
 
     @property
     def port(self) -> int:
-        """The port of the client."""
+        ...
 
     @property
     def cut_bytes(self) -> int:
-        """The bytes of an incomplete frame."""
+        """The number of bytes of an incomplete frame."""
 
     @property
     def waiting(self) -> int:
-        """The bytes of requests that were not looked at."""
+        """The number of bytes of requests that were not looked at."""
 
     @property
     def deaf(self) -> bool:
-        """True if nothing can be sent to it any more."""
+        """True if nothing can be sent on the connection any more."""
 
 
 class Named(Protocol):
-    """An API in one version, as rows have it."""
+    """The codec of one API version as rows describe it."""
 
     @property
     def key(self) -> int:
-        """The key of the API."""
+        ...
 
     @property
     def name(self) -> str:
-        """Kafka's name of the API."""
+        ...
 
     @property
     def version(self) -> int:
-        """The version of the request and its answer."""
+        ...
 
 
 class Seen(Protocol):
-    """An open request as rows have it, such as `net.call.Call`."""
+    """An open request as rows describe it, such as `net.call.Call`."""
 
     protocol_type: str | None
 
     @property
     def connection(self) -> Peer:
-        """The connection of the request."""
+        ...
 
     @property
     def codec(self) -> Named:
-        """The API and version of the request."""
+        ...
 
     @property
     def frame(self) -> bytes:
-        """The frame without its length."""
+        ...
 
     @property
     def correlation(self) -> bytes:
-        """The correlation id, as the bytes of the frame."""
+        """The correlation id as the bytes of the frame."""
 
     @property
     def client_id(self) -> str | None:
-        """The client id of the header."""
+        ...
 
     @property
     def message(self) -> Message | None:
-        """The message, if it was decoded."""
+        """The message, or None if the request was not decoded."""
 
     @property
     def end(self) -> int:
-        """The end of the message in the frame."""
+        """The offset in the frame at which the message ends."""
 
     @property
     def received(self) -> int:
-        """The time of its last byte."""
+        """The run time at which the last byte of the request arrived."""
 
     @property
     def handled(self) -> int:
-        """The time of its turn."""
+        """The run time at which the request was handled."""
 
     @property
     def ticket(self) -> int:
@@ -110,32 +110,32 @@ class Seen(Protocol):
 
 
 class Reading(Named, Protocol):
-    """An API in one version with a decoder of requests."""
+    """The codec of one API version, with a decoder of requests."""
 
     def header(self, frame: bytes) -> tuple[str | None, int]:
-        """Return the client id and the start of the body."""
+        """Return the client id and the offset at which the body starts."""
 
     @property
     def decode(self) -> Callable[[bytes, int], tuple[Message, int]]:
-        """The function (frame, offset) -> (request, end)."""
+        """The function (frame, offset) -> (request, end) that decodes a request."""
 
 
 class Repeating(Protocol):
-    """A heartbeat that is repeated, with its answer, such as `net.repeat.Repeat`."""
+    """A repeated heartbeat with its answer, such as `net.repeat.Repeat`."""
 
     template: object
 
     @property
     def codec(self) -> Reading:
-        """The API and version of the heartbeat."""
+        ...
 
     @property
     def message(self) -> Message:
-        """The message of the answer."""
+        """The message of the answer to the heartbeat."""
 
     @property
     def answer_size(self) -> int:
-        """The bytes of the answer without its length."""
+        """The number of bytes of the answer without its length."""
 
     def frame(self, identifier: bytes) -> bytes:
         """Return the heartbeat with this correlation id, without its length."""

@@ -1,4 +1,4 @@
-"""The server: listeners, connections and the driver of one cluster, on the loop in which it was started."""
+"""The server of one cluster: its listeners, connections and driver, all on the loop in which it was started."""
 
 from __future__ import annotations
 
@@ -30,26 +30,27 @@ if TYPE_CHECKING:
 
 Listen = tuple[str, int] | socket.socket
 Step = Callable[[], list[Any]]
-"""A task for an idle moment. It returns the tasks that follow from it."""
+"""A task for an idle moment that returns its follow-up tasks."""
 
 WARM_UP_FIRST: Final = (18, 3, 10, 11, 14, 68, 12, 13, 8, 9, 2, 1, 0)
 """The APIs that a group of either type needs, in the order in which its clients use them."""
 STOCK_CLIENTS: Final = (
     (18, 3), (3, 13), (10, 2), (11, 5), (14, 3), (12, 3), (9, 9), (2, 7), (1, 16), (18, 0), (3, 5), (10, 1), (9, 3), (13, 1),
 )  # fmt: skip
-"""(api key, version) of the first requests of librdkafka 2 and aiokafka, in their order. They are compiled before everything else, because
-a client that waits for a millisecond at the wrong moment loses one of its own ticks (50 ms in librdkafka)."""
+"""The (API key, version) of the first requests of librdkafka 2 and aiokafka, in their order. Their codecs are compiled first, because a
+client that waits for a millisecond at the wrong moment loses one of its own ticks (50 ms in librdkafka)."""
 FLUSH_EVERY_S: Final = 0.25
 WARM_UP_PAUSE_S: Final = 0.001
 WARM_UP_WHEN_BUSY_S: Final = 0.05
 LOAD_SINKS_AFTER_S: Final = 0.2
 CLOSE_WITHIN_S: Final = 1.0
-SWEEPS_PER_IDLE_TIME: Final = 4  # an idle connection may live a quarter longer; a timer for each would double a heartbeat's cost
+# An idle connection may live a quarter longer than its limit, because a timer for each connection would double the cost of a heartbeat.
+SWEEPS_PER_IDLE_TIME: Final = 4
 
 
 class Server:
-    """The server of one cluster: `await start(...)`, `submit(command)`, `await close()`; one loop, one thread. `counters` are always
-    current."""
+    """The server of one cluster, which runs on one loop and one thread: `await start(...)`, `submit(command)`, `await close()`.
+    `counters` are always current."""
 
     def __init__(self, core: Core, clock: Clock, journal: Journal, limits: Limits) -> None:
         self.core = core
@@ -71,19 +72,20 @@ class Server:
 
     @property
     def driver(self) -> Driver:
-        """The driver, which exists once the server was started."""
+        """The driver, which exists once the server has started."""
         if self._driver is None:
             raise RuntimeError("the server was not started")
         return self._driver
 
     @property
     def counters(self) -> Counters:
-        """The totals since the start, which stay readable after the end."""
+        """The totals since the start, which stay readable after the end of the server."""
         return self._counters
 
     async def start(self, addresses: Mapping[int, Listen]) -> dict[int, int]:
-        """Listen for every node (id -> (host, port) or a socket that listens already, see `listen.listen`) and return id -> actual port.
-        `core.environment.identity` must have the advertised addresses by now. If it raises OSError, nothing is left open."""
+        """Listen for every node and return the actual port of each node id. `addresses` maps a node id to (host, port) or to a socket
+        that listens already (see `listen.listen`). `core.environment.identity` must have the advertised addresses by now. If it raises
+        OSError, nothing is left open."""
         self._driver = Driver(self.core, self.clock, self.journal, self.limits)
         self._counters = self._driver.counters
         self._driver.vacated = self._vacated
@@ -110,11 +112,11 @@ class Server:
         self._acceptors[node] = Acceptor(listener, self._adopter(node), self._room, self._cannot_accept)
 
     def submit(self, command: Command) -> Effects:
-        """Run a command through the core, on the loop's thread. Raises what the command raises."""
+        """Run a command through the core, on the loop's thread. Raises the errors of the command."""
         return self.driver.submit(command)
 
     def client_says(self, client: str, what: str, fields: dict[str, Any]) -> None:
-        """Write what a client of ours says about itself as a row, on the loop's thread."""
+        """Write a row of what one of groupmock's own clients says about itself, on the loop's thread."""
         self.driver.record.client(client, what, fields, self.clock.now())
 
     def close_connections(self) -> None:
@@ -123,7 +125,7 @@ class Server:
             self.driver.shut(connection, "the server was told to close all connections")
 
     async def close(self) -> None:
-        """Stop accepting, send what is due, close every connection, flush the journal. It may be called twice."""
+        """Stop accepting, send the answers that are due, close every connection and flush the journal. A second call does nothing more."""
         for acceptor in self._acceptors.values():
             acceptor.close()
         self._acceptors.clear()
@@ -142,22 +144,23 @@ class Server:
         self._driver = None
 
     def fail(self, reason: str) -> None:
-        """Record that the server cannot go on (its journal cannot be written). The caller of `wait_failed` then ends it."""
+        """Record that the server cannot continue, for example because its journal cannot be written. The caller of `wait_failed` then
+        ends the server."""
         if self.failure is None:
             self.failure = reason
             if self._failed is not None:
                 self._failed.set()
 
     async def wait_failed(self) -> str:
-        """Wait for `fail` and return its reason."""
+        """Wait until `fail` is called and return its reason."""
         assert self._failed is not None, "start first"
         await self._failed.wait()
         assert self.failure is not None
         return self.failure
 
-
     def _adopter(self, node: int) -> Adopt:
-        (listener,) = self.core.environment.endpoints[node]  # one socket for each node: a second listener needs one of its own
+        # Each node has one socket, because a second listener needs a socket of its own.
+        (listener,) = self.core.environment.endpoints[node]
 
         def adopt(accepted: socket.socket, host: str, port: int) -> None:
             self._numbers += 1
@@ -169,12 +172,12 @@ class Server:
         return adopt
 
     def _adopted(self, task: asyncio.Task[None]) -> None:
-        """Drop the task of a connection, which counts as a connection now or never became one."""
+        """Drop the task that adopted a connection: the connection is counted now, or it never came about."""
         self._adopting.discard(task)
         self._accept_again()
 
     def _room(self) -> bool:
-        # Pending connections count: a burst accepted in one turn would pass max.connections before one of them is a connection.
+        # Pending connections count, because a burst accepted in one turn could exceed max.connections before any of them is a connection.
         return len(self.driver.connections) + len(self._adopting) < self.limits.max_connections
 
     def _listening(self, node: int, on: bool) -> None:
@@ -187,12 +190,12 @@ class Server:
         self.driver.counters.accept_failures += 1
         self.driver.record.remark(CANNOT_ACCEPT, self.clock.now(), reason=reason)
 
-
     def _sweep_later(self) -> None:
         idle = self.limits.connections_max_idle_ms
         if idle >= 0:
             now, pause = self.clock.now(), max(idle // SWEEPS_PER_IDLE_TIME, 1) * NS_PER_MS
-            # No connection is idle before that. A step of a month has 18,000 quarters of ten minutes, which would take a second
+            # No connection is idle before this time. A sweep every quarter of ten minutes would take a second when the clock steps over a
+            # month (18,000 sweeps).
             first = min((one.heard for one in self.driver.connections.values()), default=now) + idle * NS_PER_MS
             self._sweep = self.clock.call_at(max(now + pause, first + 1), self._sweep_idle)
 
@@ -204,14 +207,14 @@ class Server:
         self._sweep_later()
 
     def _flush_later(self) -> None:
-        """Flush rows soon, even if none follow. Without a file there is nothing to flush."""
+        """Flush written rows soon, even if no more rows follow. Without a file there is nothing to flush."""
         if self.journal.details:
             self.journal.flush()
             self._flusher = asyncio.get_running_loop().call_later(FLUSH_EVERY_S, self._flush_later)
 
     def _to_warm_up(self) -> list[Step]:
-        """Return the steps of the warm-up, the last one first: what stock clients send, then the newest versions, then imports, then older
-        versions."""
+        """Return the steps of the warm-up, the last step first: versions of stock clients, then the newest versions, then imports, then
+        older versions."""
         rows = [
             self.driver.codecs.advertised[key]
             for key in WARM_UP_FIRST
@@ -225,8 +228,8 @@ class Server:
         return [*after, self._imports, *before]
 
     def _warm_up(self, todo: list[Step], handled: int | None = 0) -> None:
-        """Compile one codec between two turns of an idle loop, 0.6 ms each that no client has to wait for. Then import one file each that
-        a request could need, because later there may be no descriptor left.
+        """Compile one codec between two turns of an idle loop, so that no client has to wait the 0.6 ms that this takes. Then import one
+        file in each idle moment that a request could need, because later there may be no file descriptor left.
 
         `handled` is the number of requests a moment ago; None: the loop was busy then and has had its pause. A step is postponed only
         once, because otherwise a client that pings all the time would leave all of them to the first member of a group."""
@@ -235,7 +238,7 @@ class Server:
             step = todo.pop()
             try:
                 todo += step()
-            except OSError:  # no descriptor at present, because connections have them all
+            except OSError:  # All file descriptors are taken by connections at present.
                 todo.append(step)
                 busy = True
         pause = WARM_UP_WHEN_BUSY_S if busy else WARM_UP_PAUSE_S
@@ -248,16 +251,16 @@ class Server:
         return []
 
     def _load_sinks(self) -> None:
-        """Import on another thread what the log's first line needs. That takes 200 ms, and the loop keeps serving."""
+        """Import on another thread the modules that the first log line needs. That takes 200 ms, and the loop keeps serving."""
         try:
             loading = asyncio.get_running_loop().run_in_executor(None, self.journal.load)
-        except RuntimeError:  # no more threads are possible: the first line imports then
+        except RuntimeError:  # If no more threads are possible, the first log line imports the modules itself.
             self._sinks_loaded(self.journal.loaded())
             return
 
         def loaded(done: asyncio.Future[None]) -> None:
             if not done.cancelled():
-                done.exception()  # an OSError without a descriptor: the first line imports then
+                done.exception()  # An OSError for want of a descriptor is ignored: the first log line imports the modules itself.
             self._sinks_loaded(self.journal.loaded())
 
         loading.add_done_callback(loaded)
@@ -267,8 +270,8 @@ class Server:
             asyncio.get_running_loop().call_soon(self._sinks_loaded, steps)
 
     def _imports(self) -> list[Step]:
-        """Return a step for each module that some request could still import."""
-        from .needed import modules_needed  # imported late, because it is of no use before
+        """Return one import step for each module that a request could still need."""
+        from .needed import modules_needed  # This import is late because nothing needs the module earlier.
 
         missing = [name for name in modules_needed(self.driver.codecs.advertised) if name not in sys.modules]
         return [partial(_import, name) for name in reversed(missing)]
@@ -277,17 +280,17 @@ class Server:
         for connection in list(driver.connections.values()):
             driver.shut(connection, "the server stops", linger=False)
         if self._adopting:
-            # They are in no list yet and would become connections of a server that has ended.
+            # Pending connections are in no list yet and would become connections of a server that has ended.
             await asyncio.wait(self._adopting, timeout=CLOSE_WITHIN_S)
         await self._until_empty(CLOSE_WITHIN_S)
         for connection in list(driver.connections.values()):
-            # A peer that does not read its answers keeps a transport from closing by itself.
+            # The transport is aborted, because a peer that does not read its answers keeps it from closing.
             if connection.transport is not None:
                 connection.transport.abort()
         await self._until_empty(CLOSE_WITHIN_S)
 
     async def _until_empty(self, seconds: float) -> None:
-        """Wait until no connection is left, or the time is over."""
+        """Wait until no connection is left, or until the time is over."""
         self._empty.clear()
         if self.driver.connections:
             try:
@@ -296,7 +299,7 @@ class Server:
                 pass
 
     def _vacated(self) -> None:
-        """Make room for another connection, because one is gone."""
+        """Accept connections again, because a connection has ended."""
         if not self.driver.connections:
             self._empty.set()
         self._accept_again()
@@ -314,7 +317,7 @@ def _import(name: str) -> list[Step]:
 async def _connect(connection: Connection, accepted: socket.socket) -> None:
     try:
         await asyncio.get_running_loop().connect_accepted_socket(lambda: connection, accepted)
-    except OSError:  # the client disconnected before the connection was ours
+    except OSError:  # The client disconnected before its connection was adopted.
         accepted.close()
 
 

@@ -1,4 +1,4 @@
-"""Slices of time for long work and for timers, after which the loop has its turn.
+"""Long work and timers are done in slices of time, between which the loop handles its other events.
 
 Work gets a slice when it begins, so that small work is done before anything else happens. Longer work gets a slice in each round, one
 slice in each turn of the loop. Timers that are due together get theirs when the alarm rings.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Slices:
-    """The slices of a driver. `slice_us`, `clock` and `soon` are those of `Turns`.
+    """Slices divide the long work and the due timers of one driver. `slice_us`, `clock` and `soon` are those of `Turns`.
 
     `waiting` is work that is not done, in the order of its turns. `number` and `steps` are those of the present or last slice, for a
     replay. `spent`: a slice has ended too early since the last turn of the loop, and new work gets none of its own."""
@@ -46,8 +46,9 @@ class Slices:
         paused: Callable[..., None],
         again: Callable[[], None],
     ) -> None:
-        """Connect the slices to a driver: `step` does the next step of work, `perform` performs its effects, `broken` is called when one
-        raises, `paused` when a slice ends too early (with the time, `slice` and `steps`), `again` for the next slice."""
+        """Connect the slices to a driver. `step` does the next step of work, `perform` performs its effects, and `broken` is called when
+        one of them raises. `paused` is called when a slice ends too early (with the time, `slice` and `steps`), `again` for the next
+        slice."""
         self._step, self._perform, self._broken, self._paused, self._again = step, perform, broken, paused, again
 
     def begin(self) -> None:
@@ -59,13 +60,13 @@ class Slices:
             self._end = self._clock() + self._slice_ns
 
     def end(self) -> None:
-        """End the present slice and go on with the rest in the loop's next turn."""
+        """End the present slice and continue with the remaining work in the loop's next turn."""
         self._runs, self.spent = False, self.spent and bool(self.waiting)
         if self.waiting:
             self.order()
 
     def begun(self, work: Work, now: int) -> None:
-        """Do new work in the slice of the timer or work that began it, or else in one of its own."""
+        """Do new work in the slice of the timer or work that caused it, or else in a slice for this work alone."""
         if self._runs or self.spent:
             self._do(work, now)
         else:
@@ -74,14 +75,14 @@ class Slices:
             self.end()
 
     def take(self, now: int) -> None:
-        """Do a slice of the waiting work, one after the other."""
+        """Spend one slice on the waiting work, oldest first."""
         self.begin()
         while self.waiting and not self.spent:
             self._do(self.waiting.popleft(), now)
         self.end()
 
     def go_on(self, what: str, step: Callable[[int], Effects | None], now: int) -> bool:
-        """Do step after step until nothing is left. Returns False if the slice is over before that."""
+        """Call `step` until it returns None. Returns False if the slice ends before that."""
         while not self._is_over(now):
             try:
                 effects = step(now)
@@ -94,7 +95,7 @@ class Slices:
         return False
 
     def _do(self, work: Work, now: int) -> None:
-        """Do work until it is done, or put it behind the others."""
+        """Do work until it is finished, or queue the rest behind the other work."""
         if not self.go_on("work", partial(self._step, work), now):
             self.waiting.append(work)
 
@@ -106,7 +107,7 @@ class Slices:
         return self.spent
 
     def over(self) -> bool:
-        """True if the slice has had its time. It is called before each step."""
+        """True if the time of the slice is used up. It is called before each step."""
         return self.steps > 0 and self._end is not NO_END and self._clock() >= self._end
 
     def order(self) -> None:
@@ -115,7 +116,7 @@ class Slices:
             self._next = self._soon(self._turn)
 
     def stop(self) -> None:
-        """Drop all work that waits."""
+        """Drop all waiting work and cancel the next slice."""
         self.waiting.clear()
         if self._next is not None:
             self._next.cancel()

@@ -1,4 +1,4 @@
-"""Peers that use another protocol on a Kafka port, recognized by the four bytes that should be a frame's length.
+"""Peers that speak another protocol on a Kafka port are recognized by the four bytes that should be a frame's length.
 
 A TLS hello is a record of type 22, version 3.x (RFC 8446, section 5.1); an HTTP request begins with its method. Read as a length both are
 above any `socket.request.max.bytes` below 369 MB, and Kafka closes such a connection silently (SEC-64); here the protocol is named in the
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 TLS_RECORD: Final = b"\x16\x03"
 HTTP_METHODS: Final = (b"GET ", b"HEAD", b"POST", b"PUT ", b"DELE", b"CONN", b"OPTI", b"TRAC", b"PATC", b"PRI ")
-"""The first four bytes of each method. The last is the start of HTTP/2."""
+"""The first four bytes of each HTTP method; the last entry is the start of HTTP/2."""
 
 
 def reason(broken: FrameError) -> str:
-    """Return the reason for closing a connection with that length."""
+    """Return the reason for closing a connection whose frame has a bad length."""
     start = broken.length.to_bytes(4, "big", signed=True)
     if start.startswith(TLS_RECORD):
         return TLS_HELLO

@@ -1,4 +1,4 @@
-"""Fair turns for connections: they keep a peer that sends much from making the others wait.
+"""Connections take fair turns, so that a peer that sends much does not make the others wait.
 
 A request at the end of a read, with nothing before it, is handled when it comes. A connection with more requests than that (sent without
 waiting for answers, or behind one that was just answered) stands in a queue, and nothing more is read from it meanwhile. Between two turns
@@ -23,12 +23,13 @@ if TYPE_CHECKING:
     from .clock import Handle
 
 LEAST_NS: Final = 100_000
-"""The least time that a connection gets, however many wait: a change costs a write and two calls that stop and start reading."""
+"""A connection gets at least this many ns, however many connections wait, because each change costs a write and two calls that stop and
+start reading."""
 NO_END: Final = 1 << 62
 
 
 class Served(Protocol):
-    """A connection in the queue."""
+    """A connection in the queue of turns."""
 
     slow: bool
 
@@ -37,9 +38,10 @@ Each = TypeVar("Each", bound=Served)
 
 
 class Turns(Generic[Each]):
-    """The queue of a driver. `slice_us` is the longest stretch of waiting requests between two turns of the running loop; None handles all
-    of them at once, for a driver without a loop. `clock` gives ns of real time, because a slice bounds how long others wait. `soon` calls
-    back after the loop's next look at its sockets. The driver sets `again`, which is called for the next slice."""
+    """The queue of connections that wait for their turn in one driver. `slice_us` is the longest stretch of waiting requests between two
+    turns of the running loop; None handles all of them at once, for a driver without a loop. `clock` gives ns of real time, because a
+    slice bounds how long others wait. `soon` calls back after the loop's next look at its sockets. The driver sets `again`, which is
+    called for the next slice."""
 
     def __init__(
         self, slice_us: int | None, clock: Callable[[], int] = time.monotonic_ns, soon: Callable[[Callable[[], None]], Handle] | None = None
@@ -58,8 +60,8 @@ class Turns(Generic[Each]):
         return self._next is not None
 
     def due(self) -> Iterator[Each]:
-        """Yield the connections to serve now, each until its part is `over`. None while a next slice is ordered, because that one comes
-        first."""
+        """Yield the connections to serve now, each until its part of the slice is `over`. No connection is yielded while a next slice is
+        scheduled, because that slice comes first."""
         if self._next is not None:
             return
         waiting = self.waiting
@@ -80,11 +82,11 @@ class Turns(Generic[Each]):
             served.slow = now - began > self.slice_ns
 
     def over(self) -> bool:
-        """True if the connection that is being served has had its part."""
+        """True if the connection that is being served has used up its part."""
         return self._end is not NO_END and self._clock() >= self._end
 
     def order(self) -> None:
-        """Serve the queue in the loop's next turn, even if it is empty now."""
+        """Serve the queue in the loop's next turn, even if the queue is empty now."""
         if self._next is None:
             self._next = self._soon(self._turn)
 
