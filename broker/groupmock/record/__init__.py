@@ -1,3 +1,3 @@
-"""Recordings: the requests and answers of real consumers and a real cluster, as a journal of groupmock's own kind."""
+"""A recording is a journal of the requests and answers between real consumers and a real cluster."""
 
 from __future__ import annotations

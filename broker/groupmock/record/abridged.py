@@ -1,4 +1,5 @@
-"""An answer with records, read while it passes by: what it says without them, and of each its length and digest. No sockets here.
+"""Abridge an answer with records while it passes: keep everything but the records, and the length and digest of each batch of records. This
+module uses no sockets.
 
 Why. A consumer fetches megabytes, and a row shows none of them (`net.details`). To collect such an answer, cut it out and decode it would
 copy it four times, which costs more than passing it on. So the answer is walked as its pieces come: what is no record is kept, in a frame
@@ -33,31 +34,31 @@ if TYPE_CHECKING:
     from .wire_codec import WireCodec
 
 SMALLEST_ADDRESS: Final = 15
-"""The bytes of a tagged section with one endpoint: count, tag, size, count, node id 4, host 1 and its length, port 4, tags."""
+"""The bytes of the smallest tagged section with one endpoint: count, tag, size, count, node id 4, host 1 and its length, port 4, tags."""
 FIRST: Final = 8
-"""The length of the frame and the correlation id."""
+"""The number of bytes of the frame's length and the correlation id."""
 
-# Steps of a walk: (what, of what)
-FIXED: Final = "fixed"  # This many bytes
-SIZED: Final = "sized"  # Bytes behind their length
-EACH: Final = "each"  # A count, and the steps of an element
+# A step is a pair: the kind of the step and its argument.
+FIXED: Final = "fixed"  # The argument is the number of bytes.
+SIZED: Final = "sized"  # The argument is the wire type of bytes that follow their length.
+EACH: Final = "each"  # The argument is the steps of each element that follows the count.
 RECORDS: Final = "records"
 TAGS: Final = "tags"
 LENGTH_BYTES: Final = {"string": 2, "bytes": 4, "records": 4, "array": 4}
-"""Bytes of a length or count before KIP-482; later versions write a varint."""
+"""The bytes of a length or count before KIP-482; later versions write a varint."""
 
 Step = tuple[str, Any]
 
 
 @cache
 def abridges(key: int) -> bool:
-    """Return whether an answer of this API has records, which can be left out."""
+    """Return whether answers of this API have records, which can be left out."""
     return has_records(APIS[key].response.message)
 
 
 @cache
 def steps_of(key: int, version: int) -> tuple[Step, ...]:
-    """Return the walk through an answer with its length and header."""
+    """Return the steps through an answer, from the length of its frame on."""
     api = APIS[key]
     flexible = api.flexible_from is not None and version >= api.flexible_from
     header: list[Step] = [(FIXED, FIRST)]
@@ -88,7 +89,7 @@ def _value(wire: Wire, version: int, flexible: bool) -> Iterator[Step]:
 
 
 def _joined(steps: list[Step]) -> tuple[Step, ...]:
-    """Merge fixed steps that follow each other."""
+    """Merge consecutive fixed steps."""
     found: list[Step] = []
     for what, size in steps:
         if what == FIXED and found and found[-1][0] == FIXED:
@@ -98,12 +99,13 @@ def _joined(steps: list[Step]) -> tuple[Step, ...]:
 
 
 class _NoSuchAnswer(Exception):
-    """The bytes of the answer cannot be decoded."""
+    """Raised if bytes cannot be those of the expected answer."""
 
 
 class Abridged:
-    """An answer that passes by in pieces. `feed` takes the pieces (`size` bytes with the length), `digest()` hashes them when there is
-    time, then `read()` decodes. `may_tell`: addresses may stand in it. `kept` holds what has arrived, without big records."""
+    """An answer that is abridged while it passes in pieces. `feed` takes the pieces (`size` bytes with the length), `digest()` hashes
+    them when there is time, then `read()` decodes. `may_tell`: addresses may stand in it. `kept` holds what has arrived, without big
+    records."""
 
     def __init__(self, codec: WireCodec, size: int) -> None:
         self.codec = codec
@@ -114,12 +116,13 @@ class Abridged:
         self._data = b""
         self._at = 0
         self._message: Message | None = None
-        self._records: list[tuple[int, Any] | None] = []  # Length and digest of each `records` in the order of the wire; None if it is kept
+        # Length and digest of each `records` field in wire order, or None for a field that is kept.
+        self._records: list[tuple[int, Any] | None] = []
         self._due: list[tuple[Any, memoryview]] = []
         self._walk: Iterator[None] | None = self._steps(steps_of(codec.key, codec.version))
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes of the answer."""
+        """Read the next bytes of the answer."""
         self._to_come -= len(data)
         self._data = self._data[self._at :] + data
         self._at = 0
@@ -139,11 +142,11 @@ class Abridged:
 
     @property
     def frame(self) -> bytes:
-        """Return what is kept, without the length."""
+        """Return the kept bytes of the answer, without its length."""
         return bytes(memoryview(self.kept)[4:])
 
     def read(self) -> Message:
-        """Return the decoded answer, in which each big `records` is a `Digested`. Raises CodecError."""
+        """Return the decoded answer, in which each big `records` field is a `Digested`. Raises CodecError."""
         if self._message is None:
             self.digest()
             message = self.codec.read_answer(self.frame)
@@ -151,7 +154,7 @@ class Abridged:
             self._message = message
         return self._message
 
-    # The walk: each of these yields when it needs bytes that have not arrived
+    # Each of the generators below yields when it needs bytes that have not arrived.
 
     def _steps(self, steps: tuple[Step, ...]) -> Iterator[None]:
         for what, of in steps:
@@ -173,7 +176,7 @@ class Abridged:
                 yield from self._tags()
 
     def _need(self, size: int) -> Iterator[None]:
-        """Yield until so many bytes have arrived."""
+        """Yield until `size` bytes have arrived."""
         while (here := len(self._data) - self._at) < size:
             if here + self._to_come < size:
                 raise _NoSuchAnswer
@@ -184,7 +187,7 @@ class Abridged:
         self._at += size
 
     def _length(self, size: int, keep: bool = True) -> Any:
-        """Read a length or a count; null is 0."""
+        """Read a length or a count; null counts as 0."""
         if size:
             yield from self._need(size)
             value, end = int.from_bytes(self._data[self._at : self._at + size], "big", signed=True), size
@@ -231,7 +234,7 @@ class Abridged:
             return
         digest = sha256()
         self._records.append((length, digest))
-        self.kept += b"\xff" * size or b"\0"  # A null
+        self.kept += b"\xff" * size or b"\0"  # Write a null in place of the records.
         self._at += end
         while True:
             part = memoryview(self._data)[self._at : self._at + length]
@@ -244,7 +247,7 @@ class Abridged:
 
 
 def _fill(message: Any, records: Iterator[tuple[int, Any] | None]) -> None:
-    """Put what was left out into its place."""
+    """Put the digests of the omitted records into the decoded message."""
     for field in fields_of(type(message)):
         if field.wire.kind == "records":
             left_out = next(records)

@@ -1,4 +1,4 @@
-"""Addresses of brokers in answers, which a recording replaces by its own.
+"""A recording replaces the addresses of brokers in answers by its own addresses.
 
 No list of APIs is kept here: the declarations of the codec say which answers have a field `host` beside a field `port`, and from which
 version on. ApiVersions is the other answer that is changed, because a client must not choose a version that could not be read.
@@ -20,34 +20,34 @@ if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
 Translate = Callable[[int, str, int], tuple[str, int]]
-"""Maps (node id, host, port) of the cluster to the host and port that the client is told."""
+"""Maps (node id, host, port) of the cluster to the host and port that a client is told instead."""
 NODE_IDS: Final = ("node_id", "broker_id")
 NONE: Final = ("", -1)
-"""No address: the field's value beside an error."""
+"""The host and port of an answer that has no address, for example beside an error."""
 
 
 @cache
 def tells_addresses(key: int, version: int) -> bool:
-    """Return whether this answer has addresses in it, or may have."""
+    """Return whether answers of this API version may contain broker addresses."""
     return any(True for _ in _places(APIS[key].response.message, version))
 
 
 @cache
 def watched() -> frozenset[int]:
-    """Return keys of the APIs some version of which is changed on its way."""
+    """Return the keys of the APIs whose answers are changed on their way in some version."""
     return frozenset(key for key in APIS if key == API_VERSIONS or any(tells_addresses(key, each) for each in APIS[key].versions))
 
 
 def rewrite(key: int, version: int, message: Message, translate: Translate) -> bool:
-    """Put our addresses into an answer, in place. Was anything changed?"""
+    """Replace the addresses in an answer in place and return whether anything changed."""
     if key == API_VERSIONS:
         return _cut(message)
-    # A sum, because every place must be looked at
+    # `sum` and not `any`, because every path must be rewritten.
     return sum(_at(message, path, translate) for path in _places(type(message), version)) > 0
 
 
 def _places(message: type[Message], version: int) -> Iterator[tuple[str, ...]]:
-    """Yield the paths to the structs with an address: names of the lists on the way, () for the message itself."""
+    """Yield the paths to the structs with an address, each as the names of the lists on the way; () is the message itself."""
     names = {field.name for field in fields_of(message) if field.present(version)}
     if {"host", "port"} <= names:
         yield ()
@@ -87,7 +87,8 @@ def _node_id(entry: Any) -> int:
 
 
 def _cut(message: Any) -> bool:
-    """Remove versions above ours from known APIs. If no version is common, and for all other APIs, everything stays."""
+    """Lower the advertised versions of known APIs to those that the codec has. An API stays as it is if it is unknown or has no version
+    in common."""
     changed = False
     for row in message.api_keys:
         ours = APIS[row.api_key].versions if row.api_key in APIS else None

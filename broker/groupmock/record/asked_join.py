@@ -1,5 +1,4 @@
-"""The part of a JoinGroup that is kept while its group is followed: its member and, in place of long texts, which are only compared, a
-digest."""
+"""A recording keeps the member of a JoinGroup while it follows the group. Long texts are only compared, so a digest of each is enough."""
 
 from __future__ import annotations
 
@@ -14,10 +13,10 @@ if TYPE_CHECKING:
 
 Remembered = TypeVar("Remembered")
 MOST_UNANSWERED: Final = 1000
-"""The most LeaveGroups, or JoinGroups of one group, that are remembered until their answers come."""
+"""At most this many LeaveGroups, or JoinGroups of one group, are remembered until their answers come."""
 MOST_PROTOCOLS: Final = 100
 LONG: Final = 64
-"""The longest subscription or protocol name in bytes of which more than a digest is kept: they are only compared."""
+"""A longer subscription or protocol name (in bytes) is replaced by a digest, because it is only compared."""
 
 
 def about(call: Seen, asked: Any) -> dict[str, Any]:
@@ -32,24 +31,25 @@ def about(call: Seen, asked: Any) -> dict[str, Any]:
 
 
 def protocols(asked: Any) -> tuple[tuple[str, bytes], ...]:
-    """Return the protocols that it names, each with its subscription; `shortened` as far as they are long."""
+    """Return the names and subscriptions of a JoinGroup's protocols, `shortened` if they are long."""
     names = [each.name if len(each.name) <= LONG else shortened(each.name.encode()).hex() for each in asked.protocols[:MOST_PROTOCOLS]]
     return tuple(zip(names, [shortened(each.metadata) for each in asked.protocols[:MOST_PROTOCOLS]], strict=True))
 
 
 def shortened(data: bytes) -> bytes:
-    """Return a digest of what is long."""
+    """Return `data`, or its digest if it is long."""
     return data if len(data) <= LONG else sha256(data).digest()
 
 
 def remember(table: dict[int, Remembered], ticket: int, what: Remembered) -> None:
-    """Remember a request until its answer comes, which may be never: the oldest is forgotten when there are too many."""
+    """Remember a request until its answer comes. The oldest request is forgotten when there are too many, because an answer may never
+    come."""
     if len(table) >= MOST_UNANSWERED:
         del table[next(iter(table))]
     table[ticket] = what
 
 
 def joins_nameless(instance: str | None, client_id: str | None) -> Reason:
-    """Return why a member joins that has no id yet."""
+    """Return the reason of a member that joins without a member id."""
     who = f"static member {instance}" if instance is not None else f"client {client_id or ''!r}"
     return causes.Why("member_joined", f"as seen from the wire: {who} joined without a member id")

@@ -1,4 +1,5 @@
-"""A member's heartbeats are all the same but for the correlation id, and so are their answers: one is read, the others are compared.
+"""A connection's heartbeats differ only in the correlation id, and so do their answers: the first heartbeat is decoded, the others are only
+compared with it.
 
 What repeats is told by its bytes, as at a server of ours (`net.repeat`): the same request, header included, and the same answer. Its rows
 are a template with a few numbers in it, so that the recording of a heartbeat costs a fraction of reading it. Everything that differs in any
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class Beat:
-    """The last heartbeat of a connection that was answered without an error. `head` + correlation id + `tail` is its frame, `answer` what
-    follows the id in its answer; `start` and `answer_start`: what is before the id, lengths included. `held`: a frame that repeats it and
-    has no answer yet, with its time."""
+    """The last heartbeat of a connection that was answered without an error, as bytes with which the next heartbeats are compared.
+    `head` + correlation id + `tail` is its frame, `answer` what follows the id in its answer; `start` and `answer_start`: what is before
+    the id, lengths included. `held`: a frame that repeats it and has no answer yet, with its time."""
 
     __slots__ = ("answer", "answer_start", "codec", "head", "held", "member", "message", "start", "tail", "template")
 
@@ -41,11 +42,11 @@ class Beat:
         return self.head + identifier + self.tail
 
     def is_asked(self, data: bytes) -> bool:
-        """Return whether these bytes are that heartbeat once more, nothing else, while none waits for its answer."""
+        """Return whether these bytes repeat the heartbeat and nothing else, while no repeated heartbeat waits for its answer."""
         return self.held is None and data[:8] == self.start and data[12:] == self.tail
 
     def is_answered(self, data: bytes) -> bool:
-        """Return whether these bytes are the answer to the held heartbeat, and nothing else."""
+        """Return whether these bytes are the answer to the held heartbeat and nothing else."""
         held = self.held
         return held is not None and data[8:] == self.answer and data[:4] == self.answer_start and data[4:8] == held[0][4:8]
 

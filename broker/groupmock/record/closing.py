@@ -1,4 +1,4 @@
-"""How the connection of a relay closes: who began, and what the other end's peer is told.
+"""A relay that loses one of its two connections closes the other in the same way and records who began.
 
 A client that sends no more (FIN) may still read: its half is passed on, behind the requests that wait. Whoever closes or breaks off, the
 other is told alike: FIN for FIN, RST for RST. One row says who began, and why.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Closable(Protocol):
-    """The methods of a relay that the closing of its ends needs."""
+    """The methods of a relay that the closing of its two ends needs."""
 
     node: Node
     client: End
@@ -29,23 +29,23 @@ class Closable(Protocol):
 
     @property
     def is_ahead(self) -> bool:
-        """Return whether a request is still to be sent to the node."""
+        """Return whether a request still has to be sent to the node."""
 
     def drop(self) -> None:
-        """Drop what arrives from now on."""
+        """Drop all bytes that arrive from now on."""
 
     def over(self, by: str, reason: str) -> None:
-        """Write the row of the connection's end."""
+        ...
 
     def in_next_turn(self) -> None:
-        """Be served, but not before the loop's next turn."""
+        """Have the relay served in the loop's next turn, not before."""
 
     def gone(self) -> None:
-        """Both ends are closed: forget the connection."""
+        """Forget the connection, because both of its ends are closed."""
 
 
 class Closing:
-    """The closing of a relay. `finishing`: the client sends no more, and the node is not told yet."""
+    """The closing of one relay. `finishing` is true if the client sends no more and the node was not told yet."""
 
     __slots__ = ("_first", "_put_off", "_relay", "finishing")
 
@@ -64,20 +64,18 @@ class Closing:
         self._soon(end, partial(self._lose, end, failure))
 
     def go_on(self) -> None:
-        """Do what was put off."""
+        """Do the work that was postponed to the relay's turn."""
         calls, self._put_off = self._put_off, ()
         for call in calls:
             call()
 
     def pass_finish_on(self) -> None:
-        """Tell the node that the client sends no more, if everything that it sent was passed on."""
+        """Send FIN to the node if the client sends no more and all of its requests were passed on."""
         relay = self._relay
         if self.finishing and not relay.is_ahead:
             self.finishing = False
             if not relay.server.finish():
                 relay.client.close()
-
-    # Private methods
 
     def _soon(self, end: End, call: Callable[[], None]) -> None:
         if self._first is None:
@@ -92,7 +90,7 @@ class Closing:
     def _finish_server(self) -> None:
         relay = self._relay
         relay.drop()
-        relay.client.resume(WAITING)  # Reading goes on, to see its end
+        relay.client.resume(WAITING)  # Reading continues, so that the end of the client's connection is seen.
         if not relay.client.finish():
             relay.server.close()
 
@@ -108,7 +106,7 @@ class Closing:
             relay.gone()
 
     def _tell(self, failure: Exception | None) -> None:
-        """Write who ended the connection: the end that closed first. The other end only followed."""
+        """Record that the connection was ended by the end that closed first. The other end only followed."""
         relay = self._relay
         if self._first is relay.client:
             relay.over("client", f"the connection broke: {failure}" if failure is not None else "the client closed")

@@ -1,4 +1,4 @@
-"""The coordinator's changes of a group, inferred from requests and answers: `moved` and `member` rows for a cluster that has none.
+"""The changes of a group on an observed coordinator are inferred from requests and answers and written as `moved` and `member` rows.
 
 A coordinator of ours writes a row whenever a group changes. A real one tells nobody; but each change is made by a request or shows in an
 answer, so that an onlooker who sees both can name it:
@@ -51,14 +51,15 @@ if TYPE_CHECKING:
     from ..net.seen import Seen
 
 IDS_SINCE: Final = 4
-"""From this version of JoinGroup on who has no id is given one first (KIP-394)."""
+"""From this version of JoinGroup on, a member that has no id first gets one (KIP-394)."""
 Told = list[tuple[int, Effect]]
 GUESSED: Final = (JOIN_GROUP, LEAVE_GROUP)
 """Requests whose success is assumed until an answer says otherwise."""
 
 
 class Guess(NamedTuple):
-    """The effects of a request if it is not refused: rows that wait for the next thing heard of its group, and the group as it was."""
+    """The rows of a request that is assumed to succeed, which wait for the next request or answer of the group, and the group as it was
+    before."""
 
     ticket: int
     told: Told
@@ -66,21 +67,22 @@ class Guess(NamedTuple):
 
 
 class Overheard:
-    """Every group of a recording. `asked` and `answered` return what is to be told, in order, each with its time (ns)."""
+    """Infers the changes of every group of a recording from requests and answers. `asked` and `answered` return the inferred effects in
+    order, each with its time (ns)."""
 
     def __init__(self, forgets: Callable[[str], None] = lambda group_id: None) -> None:
-        """`forgets` is called with the id of a group that is followed no more."""
+        """Call `forgets` with the id of each group that is not followed any more."""
         self.groups = HeardGroups(self._forgotten)
         self._forgets = forgets
-        self._left: dict[int, list[HeardMember]] = {}  # ticket of a LeaveGroup -> who went by it
-        self._guesses: dict[str, Guess] = {}  # group -> what was asked of it last, if nothing was heard of the group since
+        self._left: dict[int, list[HeardMember]] = {}  # Maps the ticket of a LeaveGroup to the members that it removed.
+        self._guesses: dict[str, Guess] = {}  # Maps a group to its last request, as long as nothing else was seen of the group.
 
     def noticed(self, call: Seen) -> Told:
-        """A request's turn comes: what was guessed of its group before it stands."""
+        """Return the rows of the group's earlier guess, which is confirmed because the next request is handled."""
         return [] if call.message is None or call.codec.key not in _ASKED else self._settled(call, 0)
 
     def asked(self, call: Seen) -> Told:
-        """A request's turn has come, after `noticed`."""
+        """Return the rows that a request causes if it succeeds. `noticed` is called before."""
         take, message = _ASKED.get(call.codec.key), call.message
         if take is None or message is None:
             return []
@@ -96,7 +98,7 @@ class Overheard:
         return []
 
     def answered(self, call: Seen, message: Message | None, now: int) -> Told:
-        """Return the rows that an answer shows."""
+        """Return the rows that follow from an answer."""
         take = _ANSWERED.get(call.codec.key)
         if take is None or message is None or call.message is None:
             return []
@@ -116,18 +118,18 @@ class Overheard:
         return told if group.nameless else told + group.say()
 
     def member(self, call: Seen) -> HeardMember | None:
-        """Return the member whose heartbeat this is."""
+        """Return the member that sent this heartbeat."""
         return self._member(call.message)
 
     def settle(self) -> Told:
-        """Nothing more is heard: what was guessed stands."""
+        """Return all rows that still wait, because nothing more will be seen that could refute them."""
         guesses, self._guesses = self._guesses, {}
         guessed = [each for guess in guesses.values() for each in guess.told]
         return guessed + [each for group in self.groups.values() for each in group.say()]
 
     def _settled(self, call: Seen, code: int, joined: bool = False) -> Told:
-        """Something is heard of a group: what was guessed of it stands, unless this is its refusal. `joined`: one more answer of a
-        generation, after which what those before it showed may be unsaid still."""
+        """Return the rows that a request or answer of a group confirms; none if it is the refusal of the guessed request. `joined` marks
+        a further JoinGroup answer of a generation, after which the rows of earlier answers may still wait."""
         group_id = getattr(call.message, "group_id", "")
         guess, group = self._guesses.pop(group_id, None), self.groups.get(group_id)
         if guess is not None and code and guess.ticket == call.ticket:
@@ -136,14 +138,12 @@ class Overheard:
         guessed = [] if guess is None else guess.told
         return guessed if group is None or joined else guessed + group.say()
 
-    # JoinGroup
-
     def _join_asked(self, call: Seen, asked: Any, out: Effects) -> None:
         self.groups.bound(asked.group_id, call.handled)
         group, member_id, instance = self._group(asked.group_id), asked.member_id, asked.group_instance_id
         known = group.members.get(member_id)
         if not asked.group_id or not group.fits(asked.protocol_type, protocols(asked)):
-            return  # it will be refused
+            return  # The coordinator will refuse this JoinGroup.
         if known is not None:
             self._rejoins(group, known, call, asked, out)
         elif member_id in group.reserved:
@@ -156,7 +156,7 @@ class Overheard:
             self._joins(group, call, asked, None, out)
 
     def _joins(self, group: HeardGroup, call: Seen, asked: Any, member_id: str | None, out: Effects) -> None:
-        """Add a member that joins. Without an id its ticket names it until it is told one."""
+        """Add a member that joins. A member without an id is named by its ticket until an answer gives its id."""
         group.created(out, call.client_id, call.handled)
         if not group.members and group.whole:
             group.protocol_type = asked.protocol_type
@@ -177,7 +177,7 @@ class Overheard:
     def _rejoins(self, group: HeardGroup, member: HeardMember, call: Seen, asked: Any, out: Effects) -> None:
         named = protocols(asked)
         same, leads, member_id = named == member.protocols, group.leader == member.member_id, member.member_id
-        # Nothing has changed: it is given the answer again, and nobody else notices (SERVER-17, SERVER-20)
+        # The member gets the last answer again and nothing changes for the group (SERVER-17, SERVER-20).
         if same and (group.state == COMPLETING_REBALANCE or (group.state == STABLE and not leads)):
             return
         if not same:
@@ -216,7 +216,7 @@ class Overheard:
             self._listed(group, answer, now, out)
 
     def _who(self, group: HeardGroup, call: Seen, asked: Any, member_id: str, out: Effects) -> HeardMember:
-        """Whom the answer is to."""
+        """Return the member to which a JoinGroup answer is addressed, and record a member that was not known."""
         member = group.members.get(member_id)
         if member is not None:
             return member
@@ -235,14 +235,15 @@ class Overheard:
         return made
 
     def _listed(self, group: HeardGroup, answer: Any, now: int, out: Effects) -> None:
-        """The leader is told who is in: whoever was not known comes, whoever is not listed is gone."""
+        """Compare the members in the leader's JoinGroup answer with the known ones: record unknown members as added and missing members
+        as removed."""
         listed = {each.member_id: each for each in answer.members}
         group.whole = True
         for each in [each for each in group.members.values() if each.member_id not in listed and not each.nameless]:
             group.remove(out, each, seen(f"member {each.member_id} is not among those of generation {answer.generation_id}"))
         for member_id, told in listed.items():
             if member_id in group.members or any(each.nameless for each in group.members.values()):
-                continue  # the answer to who has no id yet will tell which one it is
+                continue  # The answer to a member without an id will show which of the listed members it is.
             protocols = ((answer.protocol_name or "", shortened(told.metadata)),)
             made = HeardMember(member_id, told.group_instance_id, "", "", protocols, 0, alive=now)
             group.members[member_id] = made
@@ -261,15 +262,13 @@ class Overheard:
         if group.state == PREPARING_REBALANCE and group.begun_by == call.ticket and not any(each.parked for each in group.members.values()):
             group.back(out, seen(f"the JoinGroup that was taken for the beginning of a rebalance was answered {error_name(code)}"), now)
 
-    # SyncGroup, Heartbeat, OffsetCommit
-
     def _sync_asked(self, call: Seen, asked: Any, out: Effects) -> None:
         member = self._member(asked)
         if member is not None:
             member.parked = call.ticket
 
     def _commit_answered(self, call: Seen, asked: Any, answer: Any, now: int, out: Effects) -> None:
-        """A commit that is taken renews the session, as a Heartbeat does."""
+        """Renew the session of a member whose commit succeeded, as a Heartbeat does."""
         member = self._member(asked)
         if member is not None and all(not each.error_code for topic in answer.topics for each in topic.partitions):
             member.asked, member.alive = call.handled, now
@@ -285,7 +284,7 @@ class Overheard:
         self._heard(call, asked, answer.error_code, now, out)
 
     def _heard(self, call: Seen, asked: Any, code: int, now: int, out: Effects) -> HeardGroup | None:
-        """Note what the answer to a member says of it and of its group."""
+        """Note what an answer's error code says about a member and its group."""
         group = self.groups.get(asked.group_id)
         if code == UNKNOWN_MEMBER_ID:
             if group is not None:
@@ -297,17 +296,17 @@ class Overheard:
         member = group.members.get(asked.member_id)
         if member is None:
             member = self._found(group, call, asked)
-        # A SyncGroup in Stable does not begin the session anew, as of 4.3 (docs/kafka/releases.md#p1-c3).
+        # A SyncGroup in Stable does not renew the session, as of 4.3 (docs/kafka/releases.md#p1-c3).
         member.asked, member.alive = member.asked if call.codec.key == SYNC_GROUP else call.handled, now
         if call.codec.key == SYNC_GROUP:
             member.parked = None
-        # One that was asked before the last move tells nothing new
+        # A request that was sent before the last change of state shows nothing new.
         if code == REBALANCE_IN_PROGRESS and group.state in (STABLE, COMPLETING_REBALANCE) and call.handled >= group.since:
             self._out_of_the_blue(group, call, asked.member_id, now, out)
         return group
 
     def _found(self, group: HeardGroup, call: Seen, asked: Any) -> HeardMember:
-        """A member that was there before the recording: so there is more that we do not know."""
+        """Add a member that joined before the recording began. The group is not completely known then."""
         if not group.told:
             group.state, group.generation = STABLE, asked.generation_id
         group.whole = False
@@ -317,7 +316,7 @@ class Overheard:
         return found
 
     def _out_of_the_blue(self, group: HeardGroup, call: Seen, member_id: str, now: int, out: Effects) -> None:
-        """A rebalance has begun, and nobody was seen to begin it: by the end of a session, if one may be over."""
+        """Record a rebalance whose cause was not seen: an expired session, if one may have expired."""
         silent = group.perhaps_overdue(now, member_id) if group.whole and not group.waiting else None
         if silent is not None:
             self._expired(group, silent, now, out)
@@ -326,7 +325,8 @@ class Overheard:
         group.prepare(out, next(iter(group.waiting.values()), unseen), now)
 
     def _expire(self, call: Seen, asked: Any, now: int, out: Effects) -> None:
-        """Whose session is over by now was removed: the coordinator's timer began no later than we saw the last sign of life."""
+        """Record members whose session has expired as removed. The coordinator started the session timer no later than the last sign of
+        life was seen."""
         group = self.groups.get(getattr(asked, "group_id", ""))
         if group is None or not group.whole:
             return
@@ -341,7 +341,7 @@ class Overheard:
         group.went(out, why, now)
 
     def _gone(self, group: HeardGroup, member_id: str, api: str, now: int, out: Effects) -> None:
-        """25: it is a member no more."""
+        """Record a member as removed, because its request was answered UNKNOWN_MEMBER_ID (25)."""
         member = group.members.get(member_id)
         if member is None:
             return
@@ -354,8 +354,6 @@ class Overheard:
         group.remove(out, member, why)
         if group.whole:
             group.went(out, why, now)
-
-    # LeaveGroup, DeleteGroups
 
     def _leave_asked(self, call: Seen, asked: Any, out: Effects) -> None:
         group = self.groups.get(asked.group_id)
@@ -373,7 +371,7 @@ class Overheard:
                 left.append(member)
             elif entry.member_id in group.reserved:
                 del group.reserved[entry.member_id]
-                if group.state == PREPARING_REBALANCE:  # it was awaited
+                if group.state == PREPARING_REBALANCE:  # The join phase waited for the member with the reserved id.
                     group.last = causes.members_left([(entry.member_id, instance, reason)])
                 group.changed(out, entry.member_id, "removed", causes.reservation_left(entry.member_id))
         if gone:
@@ -399,8 +397,6 @@ class Overheard:
             if group is not None and group.told:
                 group.move(out, DEAD, causes.group_deleted(call.client_id), now)
 
-    # Inside
-
     def _member(self, asked: Any) -> HeardMember | None:
         group = self.groups.get(asked.group_id)
         return None if group is None else group.members.get(asked.member_id)
@@ -417,7 +413,7 @@ _ASKED: Final[dict[int, Callable[[Overheard, Seen, Any, Effects], None]]] = {
     JOIN_GROUP: Overheard._join_asked,
     SYNC_GROUP: Overheard._sync_asked,
     LEAVE_GROUP: Overheard._leave_asked,
-    HEARTBEAT: lambda self, call, asked, out: None,  # time has passed
+    HEARTBEAT: lambda self, call, asked, out: None,  # A heartbeat only shows that time has passed.
 }
 _ANSWERED: Final[dict[int, Callable[[Overheard, Seen, Any, Any, int, Effects], None]]] = {
     OFFSET_COMMIT: Overheard._commit_answered,

@@ -1,4 +1,5 @@
-"""Find where frames begin and end in bytes that are passed on as they come: only what must be seen whole is kept back. No sockets here.
+"""Finds where frames begin and end in bytes that pass by, and keeps back only the frames that must be complete to be changed. No sockets
+here.
 
 A request's first eight bytes say whether its answer is to be looked at: its correlation id is remembered. In the other direction a frame
 with such an id is given to whoever looks at it, everything else is handed on at once, in pieces as they came.
@@ -18,23 +19,24 @@ from groupmock_codec.frame import FrameError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-HEAD: Final = 12  # Length, key, version, correlation id
-ANSWER_HEAD: Final = 8  # Length, correlation id
+HEAD: Final = 12  # The bytes of a request's length, API key, version and correlation id.
+ANSWER_HEAD: Final = 8  # The bytes of an answer's length and correlation id.
 MOST_AWAITED: Final = 10_000
-"""The most requests whose answer is to be looked at; if a peer sends more without an answer, the oldest passes unchanged."""
+"""At most this many requests wait for an answer that is to be looked at. If a peer sends more without an answer, the oldest answer
+passes unchanged."""
 MOST_READ: Final = 16 * 1024 * 1024
-"""The longest frame that is decoded: copying, decoding and digesting a longer one would pause the loop for more than 50 ms."""
+"""Longer frames are not decoded, because copying, decoding and digesting one would pause the loop for more than 50 ms."""
 KEPT_BYTES: Final = 40_000
-"""The kept bytes of a longer frame: its header with the longest client id."""
+"""The kept bytes of a frame that is too long to be decoded: its header with the longest client id."""
 _length = Struct(">i").unpack_from
 
 
 class Refused(Exception):
-    """An answer cannot be kept as long as would be needed; the text says why."""
+    """Raised if an answer cannot be kept back as long as needed; the text says why."""
 
 
 class Held:
-    """The bytes of unfinished frames in all connections, in both directions. Above `most` no further ones are kept."""
+    """Counts the bytes of unfinished frames in all connections, in both directions. Above `most` no further ones are kept."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -42,18 +44,18 @@ class Held:
 
     @property
     def full(self) -> bool:
-        """Return whether there is no room for more."""
+        """Return whether too many bytes are kept to keep more."""
         return self.bytes > self.most
 
     @property
     def refusal(self) -> str:
-        """Return why something is not kept."""
+        """Return the reason for not keeping an answer back."""
         return f"the connection would keep back an answer while unfinished frames of all connections have more than {self.most} bytes"
 
 
 class Requests:
-    """The bytes that a client sends. `noticed(start, correlation)` is called for each frame whose key is in `watched`, with key and
-    version, and correlation id."""
+    """Cuts the bytes that a client sends into requests. `noticed(start, correlation)` is called for each frame whose key is in
+    `watched`, with key and version, and correlation id."""
 
     __slots__ = ("_head", "_left", "limit", "noticed", "watched")
 
@@ -61,15 +63,15 @@ class Requests:
         self.limit = limit
         self.watched = watched
         self.noticed = noticed
-        self._left = 0  # Bytes of the frame that are still to come
-        self._head = b""  # The first bytes of a frame that arrived in parts
+        self._left = 0  # Bytes of the current frame that have not arrived.
+        self._head = b""  # The first bytes of a frame that arrived in parts.
 
     def look(self, data: bytes, at: int = 0, most: int = MOST_AWAITED) -> tuple[int, int]:
-        """Return the end of the bytes from `at` on that belong to at most so many good frames and to one that began before, and the number
-        of frames that began there. If that number is less than `most` and bytes are left, a frame follows whose length is none
+        """Return the end of the bytes that belong to at most `most` valid frames begun at `at`, or to a frame begun earlier, and the
+        number of frames that began here. If that number is less than `most` and bytes are left, a frame follows whose length is none
         (`refusal`)."""
         size = len(data)
-        # The usual case is one read with one whole frame
+        # The usual case is a read that holds exactly one frame.
         if not (self._left or self._head or at) and most and size >= HEAD and _length(data)[0] == size - 4 <= self.limit:
             if data[4] << 8 | data[5] in self.watched:
                 self.noticed(data[4:8], data[8:HEAD])
@@ -77,7 +79,7 @@ class Requests:
         return self._walk(data, at, most)
 
     def refusal(self, data: bytes) -> FrameError:
-        """Return why the frame that begins here (behind what `look` reported) is invalid."""
+        """Return why the frame that begins after the bytes accepted by `look` is invalid."""
         return FrameError(_length(self._head + data[: 4 - len(self._head)])[0], self.limit)
 
     def _walk(self, data: bytes, at: int, most: int) -> tuple[int, int]:
@@ -111,20 +113,20 @@ class Requests:
 
 
 class Taker(Protocol):
-    """Takes the bytes of one answer."""
+    """The receiver of the bytes of one answer that does not simply pass."""
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes of it, its length among them."""
+        """Take the next bytes of the answer, which begins with its length."""
 
     def end(self) -> None:
-        """Note that all of it has arrived."""
+        """Note that the whole answer has arrived."""
 
     def drop(self) -> None:
-        """Note that the rest will not come."""
+        """Note that the rest of the answer will not arrive."""
 
 
 class Collected:
-    """An answer that is looked at when it is whole: `whole(frame)`, without its length."""
+    """An answer that is collected until it is complete, then passed to `whole(frame)` without its length."""
 
     __slots__ = ("_frame", "_held", "_whole")
 
@@ -137,28 +139,28 @@ class Collected:
         self._held = held
 
     def feed(self, data: bytes) -> None:
-        """Keep the bytes that come next. Raises Refused if too much is held."""
+        """Keep the next bytes of the answer. Raises Refused if unfinished frames have too many bytes."""
         self._frame += data
         self._held.bytes += len(data)
         if self._held.full:
             raise Refused(self._held.refusal)
 
     def end(self) -> None:
-        """Pass the whole answer on."""
+        """Pass the complete answer to `whole`."""
         frame = bytes(memoryview(self._frame)[4:])
         self.drop()
         self._whole(frame)
 
     def drop(self) -> None:
-        """Let go of what was kept."""
+        """Release the bytes that were kept."""
         self._held.bytes -= len(self._frame)
         self._frame = bytearray()
 
 
 class Answers:
-    """The bytes that a node sends. `awaited` maps correlation ids of the answers to look at to a value of the caller's. `passes(data)`
-    is called with bytes that pass. Where an awaited answer begins, `taker(what, size)` is called with its size in bytes: the bytes go to
-    the taker that it returns, in the same order, or pass if it returns None."""
+    """Cuts the bytes that a node sends into answers. `awaited` maps correlation ids of the answers to look at to a value of the
+    caller's. `passes(data)` is called with bytes that pass. Where an awaited answer begins, `taker(what, size)` is called with its size
+    in bytes: the bytes go to the taker that it returns, in the same order, or pass if it returns None."""
 
     __slots__ = ("_held", "_left", "_taker", "awaited", "limit", "passes", "taker")
 
@@ -167,25 +169,25 @@ class Answers:
         self.awaited: dict[bytes, object] = {}
         self.passes = passes
         self.taker = taker
-        self._left = 0  # Bytes of the frame that are still to come
-        self._held = b""  # The first bytes of a frame that arrived in parts
-        self._taker: Taker | None = None  # The taker of the frame under way
+        self._left = 0  # Bytes of the current frame that have not arrived.
+        self._held = b""  # The first bytes of a frame that arrived in parts.
+        self._taker: Taker | None = None  # The taker of the current frame, if it has one.
 
     @property
     def between(self) -> bool:
-        """Return whether a frame begins with the next byte, and none is awaited."""
+        """Return whether the next byte begins a frame and no awaited answer is due."""
         return not (self._left or self._held or self.awaited)
 
     def wait_for(self, correlation: bytes, what: object) -> None:
-        """Note that the answer with this id is to be looked at."""
+        """Note that the answer with this correlation id is to be looked at."""
         if len(self.awaited) >= MOST_AWAITED:
             del self.awaited[next(iter(self.awaited))]
         self.awaited[correlation] = what
 
     def feed(self, data: bytes, at: int = 0) -> tuple[bytes, int]:
-        """Deal with bytes that came, from `at` on. Return what is left of them, and where it begins: the end of an awaited answer ends the
-        call, because what its taker does with it takes time. Raises FrameError for a length that no answer has, and Refused; what is before
-        that was handed on."""
+        """Handle the bytes that arrived, from offset `at` on, and return the unhandled bytes with their offset. Return what is left of
+        them, and where it begins: the end of an awaited answer ends the call, because what its taker does with it takes time. Raises
+        FrameError for a length that no answer has, and Refused; what is before that was handed on."""
         size = len(data)
         if not (self.awaited or self._left or self._held or at) and size >= 4 and _length(data)[0] == size - 4 <= self.limit:
             self.passes(data)
@@ -195,13 +197,13 @@ class Answers:
         return data, self._walk(data, at)
 
     def drop(self) -> None:
-        """Drop what was kept, because no more will come."""
+        """Drop the kept bytes, because no more will arrive."""
         if self._taker is not None:
             self._taker.drop()
             self._taker = None
 
     def _walk(self, data: bytes, at: int) -> int:
-        begin = at  # what lies between them passes
+        begin = at  # Bytes between two awaited answers pass unchanged.
         size = len(data)
         while at < size:
             if self._left:
@@ -240,8 +242,8 @@ class Answers:
 
 
 class Frames:
-    """The frames of one direction, one by one, as the recording reads them. `size` is that of the last frame that `next` returned; it is
-    more than the bytes returned if only the head of a frame was kept."""
+    """Cuts the bytes of one direction into frames, which the recording reads one by one. `size` is that of the last frame that `next`
+    returned; it is more than the bytes returned if only the head of a frame was kept."""
 
     __slots__ = ("_frame", "_head", "_held", "_keep", "_left", "most", "size")
 
@@ -249,18 +251,18 @@ class Frames:
         self.most = most
         self.size = 0
         self._held = held
-        self._head = b""  # The first of the four bytes of a length that arrived in parts
-        self._frame: bytearray | None = None  # The kept part of the frame under way
-        self._left = 0  # Bytes of it that are still to come
-        self._keep = 0  # Bytes of it that are kept
+        self._head = b""  # The first of the four length bytes, if they arrived in parts.
+        self._frame: bytearray | None = None  # The kept bytes of the current frame.
+        self._left = 0  # Bytes of the current frame that have not arrived.
+        self._keep = 0  # The number of bytes of the current frame that are kept.
 
     @property
     def cut_bytes(self) -> int:
-        """Return the bytes that have arrived of an incomplete frame."""
+        """Return the number of bytes that have arrived of an incomplete frame."""
         return len(self._head) if self._frame is None else 4 + self.size - self._left
 
     def next(self, data: bytes, at: int) -> tuple[bytes | None, int]:
-        """Return one frame of `data` from offset `at` on, and where the rest begins. None: `data` ends in the middle of a frame."""
+        """Return one frame of `data` from offset `at` on and the offset behind it. The frame is None if `data` ends in its middle."""
         if self._frame is None:
             size = len(data)
             if not self._head and size - at >= 4 and (end := at + 4 + _length(data, at)[0]) <= size:
@@ -276,7 +278,7 @@ class Frames:
         return self._rest(self._frame, data, at)
 
     def drop(self) -> None:
-        """Let go of an unfinished frame."""
+        """Drop the bytes of an unfinished frame."""
         if self._frame is not None:
             self._held.bytes -= len(self._frame)
             self._frame = None

@@ -1,4 +1,4 @@
-"""Whole frames of connections that pass by, both directions, to journal rows: exactly those that groupmock's own server would have written.
+"""Turns the observed frames of connections, in both directions, into the journal rows that groupmock's own server would have written.
 
 No sockets and no clock here: a proxy feeds it. How to use it:
 
@@ -61,7 +61,7 @@ RAW_TOKEN: Final = "a SASL token without a header (SaslHandshake v0): its bytes 
 
 
 def header(run: str, epoch_ns: int, config: dict[str, Any], cluster: dict[str, Any] | None = None) -> Header:
-    """Return the header of a recording. It is never complete, because an observed cluster cannot be replayed."""
+    """Return the header of a recording's journal. It is never complete, because an observed cluster cannot be replayed."""
     return Header(
         v=VERSION,
         run=run,
@@ -77,8 +77,8 @@ def header(run: str, epoch_ns: int, config: dict[str, Any], cluster: dict[str, A
 
 
 class Line:
-    """One connection between a client and a node. `pending`: requests without an answer, the open one first; `waiting` counts bytes of
-    those behind it."""
+    """One observed connection between a client and a node. `pending`: requests without an answer, the open one first; `waiting` counts
+    bytes of those behind it."""
 
     __slots__ = ("beat", "client_host", "cut_bytes", "deaf", "node", "number", "pending", "port", "raw_tokens", "waiting")
 
@@ -90,10 +90,10 @@ class Line:
         self.cut_bytes = 0
         self.waiting = 0
         self.deaf = False
-        # A deque for each connection would take 760 bytes more, and few requests are pending (`relay.MOST_OPEN`)
+        # A list, because a deque for each connection would take 760 bytes more, and few requests are pending (`relay.MOST_OPEN`).
         self.pending: list[Passing] = []
         self.raw_tokens = False
-        self.beat: Beat | None = None  # Only while nothing is pending
+        self.beat: Beat | None = None  # Set only while no request is pending.
 
     @property
     def unanswered(self) -> bool:
@@ -105,7 +105,7 @@ LineT = TypeVar("LineT", bound=Line)
 
 
 class Passing(msgspec.Struct, eq=False):
-    """A request that passes by. Until its turn comes it is a frame and a time, and `handled` is 0."""
+    """An observed request of a client. Until its turn comes it is a frame and a time, and `handled` is 0."""
 
     connection: Line
     codec: Codec
@@ -120,20 +120,20 @@ class Passing(msgspec.Struct, eq=False):
     hidden: bool = False
     protocol_type: str | None = None
     note: str | None = None
-    recorded: bool = False  # Its row exists already, because a fault rule applied to it
-    cut: int = 0  # Bytes at its end that were not kept
-    held_by: Rule | None = None  # The fault rule that lets it wait
-    go_on: Callable[[int], None] | None = None  # Called when that wait is over
-    answer: bytes = b""  # The node's answer, as the client is to be told it: a frame without its length
-    answered: Message | None = None  # The decoded answer
+    recorded: bool = False  # True if the request's row is written already, because a fault rule applied to the request.
+    cut: int = 0  # Bytes at the end of the frame that were not kept.
+    held_by: Rule | None = None  # The fault rule that delays the request.
+    go_on: Callable[[int], None] | None = None  # Called when the delay of that rule is over.
+    answer: bytes = b""  # The node's answer in the form that the client gets, as a frame without its length.
+    answered: Message | None = None
 
     @property
     def correlation(self) -> bytes:
-        """Return the client's own number of it, as it stands in the frame."""
+        """Return the correlation id as the bytes of the frame."""
         return self.frame[4:8]
 
     def read(self) -> None:
-        """Decode it, once; what cannot be read is said in `note`."""
+        """Decode the request once. `note` says what cannot be decoded."""
         self.end = len(self.frame)
         codec = self.codec
         if isinstance(codec, Opaque):
@@ -154,19 +154,19 @@ class Passing(msgspec.Struct, eq=False):
         self.end = len(self.frame)
 
     def asked(self) -> Message:
-        """Return the request's message; call it only if the request could be read."""
+        """Return the request's message, which exists only if the request could be decoded."""
         assert self.message is not None
         return self.message
 
     @property
     def answerless(self) -> bool:
-        """Return whether no answer is due (Produce with acks 0)."""
+        """Return whether the request gets no answer (Produce with acks 0)."""
         return self.codec.key == PRODUCE and getattr(self.message, "acks", None) == 0
 
 
 class Dialogue:
-    """Every connection of one recording; `journal` takes the rows. See above for the order of calls. `beats`: heartbeats that repeat the
-    last one are compared, not read (`record.beat`); who looks at `Line.pending` wants them read."""
+    """All connections of one recording, whose rows are appended to `journal`. See above for the order of calls. `beats`: heartbeats that
+    repeat the last one are compared, not read (`record.beat`); who looks at `Line.pending` wants them read."""
 
     def __init__(self, journal: Journal, counters: Counters | None = None, beats: bool = False) -> None:
         self.journal = journal
@@ -177,17 +177,17 @@ class Dialogue:
         self.overheard = Overheard(self.record.forget_group)
 
     def opened(self, number: int, node: int | None, host: str, port: int, now: int) -> Line:
-        """Note that a client connected. `host` is its address as sockets have it."""
+        """Record that a client has connected. `host` is its address as sockets give it."""
         return self.begun(Line(number, node, java_host(host), port), now)
 
     def begun(self, line: LineT, now: int) -> LineT:
-        """Do the same as `opened` with a line that the caller made."""
+        """Record a new connection, like `opened`, for a `Line` that the caller made."""
         self.counters.connections_opened += 1
         self.record.opened(line, now)
         return line
 
     def asked(self, line: Line, frame: bytes, now: int, size: int = 0) -> None:
-        """Note that a request's frame has arrived. `size` is that of the whole, if `frame` is only its head."""
+        """Handle a request's frame that has arrived. `size` is the size of the whole frame if `frame` is only its head."""
         beat = line.beat
         if beat is not None:
             if beat.held is None and frame[8:] == beat.tail and frame[:4] == beat.head:
@@ -211,8 +211,8 @@ class Dialogue:
     def answered(
         self, line: Line, frame: bytes, now: int, message: Message | None = None, size: int | None = None, unread: str | None = None
     ) -> None:
-        """An answer's frame has come. `message`: what it says, where somebody has read it already; `size`: of the whole, where `frame` is
-        what was kept of it (`record.abridged`); `unread`: why it is not read."""
+        """Handle an answer's frame that has arrived. `message`: what it says, where somebody has read it already; `size`: of the whole,
+        where `frame` is what was kept of it (`record.abridged`); `unread`: why it is not read."""
         beat = line.beat
         if beat is not None:
             held = beat.held
@@ -237,7 +237,7 @@ class Dialogue:
             line.beat = Beat(call, call.codec, frame, message, self.overheard.member(call)) if fine and message is not None else None
 
     def closed(self, line: Line, by: str, reason: str, now: int, cut_bytes: int = 0) -> None:
-        """Note that the connection ended."""
+        """Record that the connection has ended."""
         if line.deaf:
             return
         if line.beat is not None:
@@ -249,19 +249,19 @@ class Dialogue:
         line.pending.clear()
 
     def ended(self) -> None:
-        """Write what the last requests must have done, because nothing more comes."""
+        """Write the rows of guesses that nothing can refute any more, because the recording ends."""
         self.tell(self.overheard.settle())
 
     def tell(self, told: Told) -> None:
-        """Write rows of what a coordinator must have done: after the row of a request that did it, before the row of an answer that
-        shows it."""
+        """Write the inferred rows of a coordinator: after the row of the request that caused them, before the row of the answer that
+        shows them."""
         for at, effect in told:
             self.record.effects[type(effect)](effect, at)
 
-    # Single steps, for callers that keep requests back (a fault rule)
+    # The methods below are the single steps of `asked` and `answered`, for callers with fault rules, which keep requests back.
 
     def begin(self, call: Passing, now: int) -> None:
-        """Begin the request, because its turn has come: it is read and gets its ticket."""
+        """Decode the request and give it a ticket, because its turn has come."""
         call.read()
         call.handled = now
         self.counters.handled = call.ticket = self.counters.handled + 1
@@ -274,13 +274,14 @@ class Dialogue:
         self.record.request(call, call.note, whole=call.message is not None, cut=call.cut)
 
     def note_effect(self, call: Passing) -> None:
-        """Note the request's effect on the node."""
+        """Write the rows of what the request changes on the node, once these are certain."""
         self.tell(self.overheard.asked(call))
 
     def read_answer(self, call: Passing, frame: bytes, now: int) -> Message | None:
-        """Return the decoded answer of a node. Return None, with a note, if it cannot be decoded, and None for an API that is not read."""
+        """Return the decoded answer of a node, or None for an API that is not read. An answer that cannot be decoded gives None and a
+        note."""
         if call.codec.opaque and call.codec.key == API_VERSIONS:
-            call.codec = self.codecs[VERSION_0]  # A broker answers in version 0 if it does not have the requested version (KIP-511)
+            call.codec = self.codecs[VERSION_0]  # A broker that does not have the requested version answers in version 0 (KIP-511).
         codec = call.codec
         call.connection.raw_tokens = _expects_raw_tokens(call, frame)
         if isinstance(codec, Opaque):
@@ -292,13 +293,11 @@ class Dialogue:
             return None
 
     def note_answer(self, call: Passing, message: Message | None, now: int) -> None:
-        """Note what an answer shows of its group."""
+        """Write the rows that follow from an answer."""
         self.tell(self.overheard.answered(call, message, now))
 
-    # Private methods
-
     def _begin(self, line: Line, now: int) -> None:
-        """Begin the first pending request; requests to which no answer is due are over at once."""
+        """Begin the first pending request. A request without an answer is done at once, and the next one begins."""
         while line.pending:
             call = line.pending[0]
             self.begin(call, now)
@@ -318,7 +317,7 @@ class Dialogue:
         self._begin(line, now)
 
     def repeated(self, line: Line, beat: Beat, identifier: bytes, asked: int, now: int) -> None:
-        """Note a heartbeat that repeats the last one, and its answer."""
+        """Record a heartbeat that repeats the last one, together with its answer."""
         counters = self.counters
         counters.handled += 1
         counters.replies += 1
@@ -330,13 +329,13 @@ class Dialogue:
             self.journal.append_repeated(burst, 2)
 
     def _forget_beat(self, line: Line, beat: Beat) -> None:
-        """Forget the repeated heartbeat, because another request comes. A held one is read in full."""
+        """Forget the repeated heartbeat, because a different request or answer has arrived. A held heartbeat is decoded in full."""
         line.beat = None
         if beat.held is not None:
             self.asked(line, *beat.held)
 
     def _unseen(self, call: Passing, reason: str, now: int) -> None:
-        """Note that the answer was not seen."""
+        """Record that the answer to a request was not seen."""
         self.record.remark(UNSEEN_ANSWER, now, connection=call.connection.number, ticket=call.ticket, reason=reason)
         self._forget(call.connection)
         self._begin(call.connection, now)
@@ -347,7 +346,7 @@ class Dialogue:
             line.waiting -= len(line.pending[0].frame)
 
     def _whose(self, line: Line, frame: bytes, now: int) -> Passing | None:
-        """Return the request that this answers, open now, or None if it is not pending."""
+        """Return the pending request to which this answer belongs, or None. Requests before it count as answered unseen."""
         identifier, pending = frame[:4], line.pending
         if not pending or (pending[0].correlation != identifier and all(call.correlation != identifier for call in pending)):
             return None
@@ -357,6 +356,6 @@ class Dialogue:
 
 
 def _expects_raw_tokens(call: Passing, frame: bytes) -> bool:
-    """Return whether tokens without a header follow, because SaslHandshake v0 was answered without an error (docs/kafka/security.md,
-    SEC-21)."""
+    """Return whether SASL tokens without a header follow, because a SaslHandshake v0 was answered without an error
+    (docs/kafka/security.md, SEC-21)."""
     return call.codec.key == SASL_HANDSHAKE and call.codec.version == 0 and frame[4:6] == b"\0\0"

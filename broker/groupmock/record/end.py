@@ -1,4 +1,4 @@
-"""One socket of a relay: an asyncio protocol that passes what arrives to its relay, and reads while there is no reason not to."""
+"""One socket of a relay is an asyncio protocol that passes arriving bytes to the relay and reads unless there is a reason not to."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Final, cast
 from ..net.connection import NO_LINGER
 
 WRITE_BUFFER: Final = 262_144
-"""While a peer has not read more bytes than this, nothing more is read for it."""
+"""Nothing more is read for a peer that has more than this many bytes to read."""
 
-# Reasons for not reading
-SLOW_PEER: Final = 1  # The other end's peer does not read
-BEHIND: Final = 2  # The recording of all connections is behind
-WAITING: Final = 4  # Enough of this client's requests wait
-TURN: Final = 8  # This node's answers wait for their turn
-UNRECORDED: Final = 16  # The recording of this relay is behind
+# Reasons for not reading from a socket are bits of a set.
+SLOW_PEER: Final = 1  # The peer of the relay's other end does not read.
+BEHIND: Final = 2  # The recording of all connections is behind.
+WAITING: Final = 4  # Enough requests of this client wait.
+TURN: Final = 8  # Answers of this node wait for their turn.
+UNRECORDED: Final = 16  # The recording of this relay is behind.
 
 
 class End(asyncio.Protocol):
-    """One socket of a connection. Callbacks: `made()` when it is connected, `takes(data)` for bytes, `blocked(bytes)` when its peer does
-    not read, `finishes(end)` when its peer sends no more, `over(end, failure)` when it is closed."""
+    """One of the two sockets of a relayed connection. Callbacks: `made()` when it is connected, `takes(data)` for bytes,
+    `blocked(bytes)` when its peer does not read, `finishes(end)` when its peer sends no more, `over(end, failure)` when it is closed."""
 
     def __init__(
         self, takes: Callable[[bytes], None], finishes: Callable[[End], None], over: Callable[[End, Exception | None], None]
@@ -39,7 +39,7 @@ class End(asyncio.Protocol):
         self.blocked: Callable[[int], None] = lambda size: None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast(asyncio.Transport, transport)  # uvloop's transport does not derive from asyncio's
+        self.transport = cast(asyncio.Transport, transport)
         self.transport.set_write_buffer_limits(high=WRITE_BUFFER)
         self.made()
 
@@ -47,7 +47,8 @@ class End(asyncio.Protocol):
         self.takes(data)
 
     def eof_received(self) -> bool:
-        """Note that its peer sends no more. The peer may still be written to (but with TLS, where the transport closes itself now)."""
+        """Note that the peer of this socket sends no more. The peer may still be written to, except with TLS, where the transport closes
+        itself now."""
         self.finished = True
         self.finishes(self)
         return self.transport is not None and self.transport.can_write_eof()
@@ -57,18 +58,16 @@ class End(asyncio.Protocol):
         self.over(self, exc)
 
     def pause_writing(self) -> None:
-        """Stop the other end's reading, because this peer does not read."""
+        """Stop reading at the other end, because the peer of this end does not read."""
         self.other.pause(SLOW_PEER)
         self.blocked(self.transport.get_write_buffer_size() if self.transport is not None else 0)
 
     def resume_writing(self) -> None:
-        """Let the other end go on, because this peer reads again."""
+        """Let the other end read again, because the peer of this end reads again."""
         self.other.resume(SLOW_PEER)
 
-    # Methods for the relay
-
     def write(self, data: bytes) -> None:
-        """Write to its peer, if that is still connected."""
+        """Write to the peer of this socket, if that is still connected."""
         if self.transport is not None and not self.lost:
             self.transport.write(data)
 
@@ -84,19 +83,19 @@ class End(asyncio.Protocol):
             self.transport.resume_reading()
 
     def finish(self) -> bool:
-        """Send FIN behind what was written. Returns False if this transport cannot, or the peer is gone."""
+        """Send FIN after the written bytes. Returns False if this transport cannot, or if the peer is gone."""
         if self.transport is None or self.finished or not self.transport.can_write_eof():
             return False
         self.transport.write_eof()
         return True
 
     def close(self) -> None:
-        """Close after what was written has gone out."""
+        """Close the socket after the written bytes were sent."""
         if self.transport is not None and not self.lost:
             self.transport.close()
 
     def break_off(self) -> None:
-        """Close with a reset (RST)."""
+        """Close the socket with a reset (RST)."""
         if self.transport is not None and not self.lost:
             link = self.transport.get_extra_info("socket")
             if link is not None:

@@ -1,4 +1,4 @@
-"""Fetch sessions (KIP-227) as one who stands between client and node knows them: what a fetch means that names nothing.
+"""An observer between client and node follows fetch sessions (KIP-227), to know the partitions of a Fetch that names none.
 
 A full fetch (epoch 0) whose answer gives a session id begins one, with the partitions that it named; a later fetch adds those that it names
 and takes away those that it forgets; a final one (epoch -1) ends it. The node may have forgotten a session long ago: what is kept here is
@@ -15,23 +15,24 @@ if TYPE_CHECKING:
 
 MOST_SESSIONS: Final = 1_000
 MOST_PARTITIONS: Final = 100_000
-"""The most partitions in all sessions; of more the oldest session is forgotten, and a session with more by itself is not kept."""
+"""At most this many partitions are kept in all sessions. The oldest session is forgotten if there are more, and a session that alone has
+more is not kept."""
 FULL: Final = 0
 FINAL: Final = -1
 Named = tuple[str, bytes, int]
-"""A partition: topic or ""; its id, or zeros; number."""
+"""A partition as (topic name or "", topic id or zeros, partition number)."""
 
 
 class HeardSessions:
-    """The sessions of every node. `name_of` maps topic ids to names, if known."""
+    """The observed fetch sessions of every node. `name_of` maps topic ids to names, if known."""
 
     def __init__(self, name_of: Callable[[bytes], str | None]) -> None:
         self._name_of = name_of
         self._sessions: dict[tuple[int, int], dict[Named, None]] = {}
-        self._partitions = 0  # The number of partitions in all of them
+        self._partitions = 0  # The number of partitions in all sessions.
 
     def asked(self, node: int, request: FetchRequest) -> None:
-        """Note a fetch that goes to its node."""
+        """Update the session of a Fetch that is sent to its node."""
         place = (node, request.session_id)
         session = self._sessions.get(place)
         if request.session_epoch in (FULL, FINAL) or session is None:
@@ -46,7 +47,7 @@ class HeardSessions:
         self._bound()
 
     def answered(self, node: int, request: FetchRequest, response: FetchResponse) -> None:
-        """Note the answer of a full fetch, which may have begun a session."""
+        """Add the session that the answer to a full fetch has begun."""
         if request.session_epoch != FULL or not response.session_id or response.error_code:
             return
         self._end((node, response.session_id))
@@ -62,7 +63,7 @@ class HeardSessions:
             self._end(next(iter(self._sessions)))
 
     def partitions(self, node: int, session_id: int) -> Iterator[tuple[str | None, bytes, int]]:
-        """Yield (topic, or None if its id names none; topic id; partition) of each partition of that session."""
+        """Yield (topic, topic id, partition) for each partition of a fetch session. The topic is None if its id has no known name."""
         for topic, topic_id, partition in self._sessions.get((node, session_id), ()):
             yield topic or self._name_of(topic_id), topic_id, partition
 

@@ -1,4 +1,4 @@
-"""The groups of a recording: so many and no more, and none of which only refusals were seen."""
+"""The observed groups of a recording, in bounded number. Groups of which only refusals were seen are not kept."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Final
 from .heard_group import HeardGroup
 
 MOST_GROUPS: Final = 10_000
-"""Groups that are followed; one more, and the oldest is forgotten."""
+"""At most this many groups are followed; the oldest is forgotten if there are more."""
 MOST_IDS: Final = 30_000
-"""Members and reserved ids in all groups; of more the oldest group is forgotten with its own."""
+"""At most this many members and reserved ids are kept in all groups; the oldest group is forgotten if there are more."""
 COUNT_EVERY: Final = 1000
-"""JoinGroups between two counts of these."""
+"""Members and reserved ids are counted after this many JoinGroups."""
 
 
 class HeardGroups(dict[str, HeardGroup]):
-    """Group id -> group, the oldest first. `forgets` is called with the id of one that was forgotten."""
+    """Maps group ids to groups, the oldest first. `forgets` is called with the id of a forgotten group."""
 
     def __init__(self, forgets: Callable[[str], None]) -> None:
         super().__init__()
@@ -24,7 +24,7 @@ class HeardGroups(dict[str, HeardGroup]):
         self._joins = 0
 
     def follow(self, group_id: str) -> HeardGroup:
-        """Return that group, a new one if it was not heard of."""
+        """Return the group with this id, a new one if it is not followed yet."""
         group = self.get(group_id)
         if group is None:
             if len(self) >= MOST_GROUPS:
@@ -33,13 +33,13 @@ class HeardGroups(dict[str, HeardGroup]):
         return group
 
     def forget_refused(self, group_id: str) -> None:
-        """A group of which only refusals were seen may be none at all."""
+        """Forget a group of which only refusals were seen, because it may not exist."""
         group = self.get(group_id)
         if group is not None and group.unseen:
             self._forget(group_id)
 
     def bound(self, group_id: str, now: int) -> None:
-        """A JoinGroup came: bound, now and then, what is kept of all groups together, but not of the one that it asks."""
+        """Limit the memory of all groups together, once in `COUNT_EVERY` JoinGroups. The group of this JoinGroup is not forgotten."""
         self._joins += 1
         if self._joins % COUNT_EVERY:
             return

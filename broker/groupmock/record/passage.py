@@ -1,4 +1,4 @@
-"""A big answer with records on its way to a client, which is read as it passes (`record.abridged`)."""
+"""A large answer with records is read while it passes to its client (`record.abridged`)."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 class Passage:
-    """The taker of such an answer. Pieces are kept back while addresses may follow."""
+    """Takes a large answer with records. Pieces are kept back while addresses may follow."""
 
     def __init__(self, relay: Relay, codec: WireCodec, size: int) -> None:
         self.relay = relay
         self.abridged = Abridged(codec, size)
         self._kept_back: list[bytes] = []
-        self._held = 0  # Bytes that are counted in `House.held`
+        self._held = 0  # Bytes of this answer that `House.held` counts.
 
     def feed(self, data: bytes) -> None:
-        """Pass the next bytes on, then digest them: between two pieces others have their turn. Raises Refused."""
+        """Pass the next bytes on, then digest them, so that the client does not wait for the digest. Raises Refused."""
         held, before = self.relay.house.held, len(self.abridged.kept)
         self.abridged.feed(data)
         self._kept_back.append(data)
@@ -39,7 +39,7 @@ class Passage:
         self.abridged.digest()
 
     def end(self) -> None:
-        """Send the whole answer, in which addresses are replaced by ours."""
+        """Send the rest of the answer, in which addresses are replaced by the recording's own."""
         if self._kept_back and self._tells():
             frame = b"".join(self._kept_back)[4:]
             self.drop()
@@ -50,7 +50,7 @@ class Passage:
         self.relay.record_abridged(self.abridged)
 
     def drop(self) -> None:
-        """Let go of what was kept."""
+        """Release the bytes that were kept back."""
         self._kept_back.clear()
         self._hold(-self._held)
 
@@ -59,7 +59,7 @@ class Passage:
         try:
             return rewrite(codec.key, codec.version, self.abridged.read(), self.relay.house.upstream.translate)
         except CodecError:
-            return False  # A note says so when it is recorded; an answer that cannot be read cannot be changed
+            return False  # An answer that cannot be decoded cannot be changed; a note says so when the answer is recorded.
 
     def _let_go(self) -> None:
         for data in self._kept_back:

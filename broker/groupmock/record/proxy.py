@@ -1,4 +1,4 @@
-"""The recording proxy: listeners in front of every node of a cluster, a relay per connection, one journal."""
+"""The recording proxy has a listener in front of every node of a cluster, a relay for each connection, and one journal."""
 
 from __future__ import annotations
 
@@ -33,12 +33,13 @@ if TYPE_CHECKING:
 
 FLUSH_EVERY_S: Final = 0.25
 ACCEPT_AT_ONCE: Final = 16
-"""The most clients that are accepted between two turns of the loop: each needs a connection to its node, which takes half a millisecond
-and a descriptor."""
+"""At most this many clients are accepted between two turns of the loop, because each needs a connection to its node, which takes half a
+millisecond and a descriptor."""
 CLOSE_WITHIN_S: Final = 1.0
 FINISH_WITHIN_NS: Final = 2_000_000_000
 SLICE_US: Final = 500
-"""The longest stretch of answers that wait for their turn, between two turns of the loop; half of a server's (see `record.work`)."""
+"""The longest time in µs for answers that wait for their turn, between two turns of the loop. It is half of a server's (see
+`record.work`)."""
 NEW_NODE: Final = "a node of the upstream has a listener from now on"
 NOT_OURS: Final = "an address of the upstream could not be replaced"
 NOT_RECORDED: Final = "the recording ended before everything that had passed by was recorded"
@@ -46,8 +47,8 @@ UNKNOWN_NODES: Final = "the upstream tells nothing before credentials: its nodes
 
 
 class Proxy:
-    """A recording proxy: `await start()`, `ready_line()`, `await close()`; one loop, one thread. `on_failure` is called when the journal
-    cannot be written. Raises BadPlan."""
+    """A recording proxy, which runs on one loop and one thread: `await start()`, `ready_line()`, `await close()`. `on_failure` is called
+    when the journal cannot be written. Raises BadPlan."""
 
     def __init__(self, settings: Settings, on_failure: Callable[[], None] = lambda: None) -> None:
         self.settings = settings
@@ -75,7 +76,7 @@ class Proxy:
         self._begun = False
 
     async def start(self) -> None:
-        """Connect to the cluster, listen, begin the journal. Raises CannotStart, with nothing left open."""
+        """Connect to the cluster, listen, and begin the journal. Raises CannotStart, with nothing left open."""
         try:
             for where in self.settings.upstream:
                 self.upstream.add(where)
@@ -87,7 +88,7 @@ class Proxy:
         except CannotStart:
             self.upstream.close()
             raise
-        watched()  # Before clients come, because it reads the declarations of all APIs
+        watched()  # Called before clients connect, because it reads the declarations of all APIs.
         self._begin_journal()
         if self._striker is not None:
             self._striker.begin()
@@ -99,7 +100,7 @@ class Proxy:
 
     @property
     def bootstrap(self) -> str:
-        """Return `host:port` of every node, comma separated."""
+        """Return `host:port` of every node, separated by commas."""
         return ",".join(node.told for node in self.upstream.nodes)
 
     def ready_line(self) -> bytes:
@@ -119,7 +120,7 @@ class Proxy:
         return json.dumps(line).encode() + b"\n"
 
     async def close(self) -> str | None:
-        """Close every connection, write what waits. Returns what was wrong with the journal, if anything was."""
+        """Close every connection and write the rows that wait. Returns what was wrong with the journal, if anything was."""
         self.upstream.close()
         if self._flusher is not None:
             self._flusher.cancel()
@@ -148,15 +149,13 @@ class Proxy:
             relay.serve()
 
     def gone(self, relay: Relay) -> None:
-        """Forget a relay, because both its ends are closed."""
+        """Forget a relay whose ends are both closed."""
         self.relays.pop(relay.number, None)
         if not self.relays:
             self._empty.set()
         for node in self.upstream.nodes:
             if node.acceptor is not None:
                 node.acceptor.resume()
-
-    # Private methods
 
     def _with_rules(self) -> Striker | None:
         if self.settings.plan is None:
@@ -166,7 +165,7 @@ class Proxy:
         return Striker(self, self.clock, self.settings.plan, self.settings.plan_name, self.settings.seed)
 
     def _config(self) -> dict[str, Any]:
-        """Return the configuration for readers of the journal; no secret is in it."""
+        """Return the configuration for the journal, which contains no secret."""
         settings = self.settings
         return {"upstream": [str(where) for where in settings.upstream], "tls": settings.tls is not None}
 
@@ -205,7 +204,7 @@ class Proxy:
         self._flusher = asyncio.get_running_loop().call_later(FLUSH_EVERY_S, self._flush_later)
 
     def _began(self, node: Node) -> None:
-        """Begin to listen for a new node: clients are about to be told of its listener."""
+        """Begin to listen for a new node, because clients will soon be told the address of its listener."""
         if self._begun:
             self._accept(node)
             self.dialogue.record.remark(NEW_NODE, self.now(), node=node.number, upstream=str(node.where), told=node.told)
@@ -229,7 +228,7 @@ class Proxy:
         task.add_done_callback(self._joining.discard)
 
     def _relay(self, node: Node, host: str, port: int) -> Relay:
-        """Return a relay that passes the gate if a rule could still apply, else a plain one."""
+        """Return a relay that passes the fault gate if a rule could still apply, otherwise a plain relay."""
         if self._striker is None or self._striker.gate is None:
             return Relay(self, node, self._numbers, host, port)
         from .struck import CarefulRelay
@@ -237,7 +236,7 @@ class Proxy:
         return CarefulRelay(self, self._striker, node, self._numbers, host, port)
 
     async def _join(self, relay: Relay, accepted: socket.socket) -> None:
-        """Connect to the node, then to the client: until then the kernel keeps what the client sends."""
+        """Connect to the node, then accept the client's bytes, which the kernel keeps until then."""
         where = relay.node.where
         try:
             await self.upstream.connect(lambda: relay.server, where)
@@ -250,7 +249,7 @@ class Proxy:
             return
         try:
             await asyncio.get_running_loop().connect_accepted_socket(lambda: relay.client, accepted)
-        except OSError:  # The client was gone before its turn
+        except OSError:  # The client disconnected before its turn.
             accepted.close()
             relay.client.lost = True
             relay.shut("client", "the client closed")
@@ -259,7 +258,7 @@ class Proxy:
             relay.client.close()
 
     async def _until_empty(self) -> None:
-        """Wait until no connection is left, or the time is over."""
+        """Wait until no connection is left, or until the time is over."""
         self._empty.clear()
         if self._joining:
             await asyncio.wait(self._joining, timeout=CLOSE_WITHIN_S)

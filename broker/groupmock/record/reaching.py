@@ -1,4 +1,4 @@
-"""Reaches a real cluster: its address, TLS, and the sentences for when it cannot be reached."""
+"""Connects to a real cluster and explains in a sentence why a connection failed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ from ..server.running import CannotStart
 
 CONNECT_S: Final = 10.0
 TLS_ALERT: Final = b"\x15\x03"
-"""The record by which a peer that speaks TLS answers anything else (RFC 8446, 5.1)."""
+"""The record with which a TLS peer answers anything that is not TLS (RFC 8446, 5.1)."""
 
 
 class Where(NamedTuple):
-    """An address of the cluster."""
-
     host: str
     port: int
 
@@ -27,14 +25,14 @@ class Where(NamedTuple):
 
 
 class Called(NamedTuple):
-    """The name of the cluster in sentences, and the flags by which it was named and TLS is asked for (`tls`, `tls`-ca, ...)."""
+    """The cluster's name in sentences, and the flags that name it and ask for TLS (`tls`, `tls`-ca, ...)."""
 
     what: str
     flag: str
     tls: str
 
     def speaks_tls(self, where: Where) -> str:
-        """Return the sentence about a peer that answers plain text by an alert."""
+        """Return the sentence about a peer that answers plain text with a TLS alert."""
         return f"the {self.what} {where} speaks TLS: add {self.tls}"
 
 
@@ -47,7 +45,7 @@ def address(text: str, flag: str) -> Where:
 
 
 def tls_context(wanted: bool, ca: str | None, certificate: str | None, key: str | None, flag: str) -> ssl.SSLContext | None:
-    """Return the TLS context for the cluster, from paths of PEM files, or None for plain text. `flag` is that of TLS. Raises
+    """Return the TLS context for the cluster, made from paths of PEM files, or None for plain text. `flag` is that of TLS. Raises
     ConfigError."""
     if not (wanted or ca or certificate):
         return None
@@ -73,7 +71,7 @@ async def reach(where: Where, tls: ssl.SSLContext | None, called: Called) -> tup
 
 
 def _why_not(where: Where, failure: OSError, tls: bool, called: Called) -> str:
-    """Return the sentence that says what failed and names the remedy."""
+    """Return a sentence that says what failed and how to mend it."""
     what, flag = f"the {called.what} {where}", called.tls
     if isinstance(failure, ssl.SSLCertVerificationError):
         return f"{what} shows a certificate that is not trusted: {failure.verify_message}: name its CA with {flag}-ca FILE"

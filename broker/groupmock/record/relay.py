@@ -1,4 +1,4 @@
-"""One client and the node it talks to: bytes go from one socket to the other as they come, and once more into the recording.
+"""A relay connects one client with its node: it passes bytes from one socket to the other as they come, and into the recording.
 
 The theory. A relay has two ends, each an asyncio protocol. What one end receives is first looked at (`record.cutting`), then written to the
 other, then handed to `record.work`, which reads it when the loop has time. Only answers that tell addresses are kept back until they are
@@ -54,24 +54,22 @@ REQUEST_BYTES: Final = 104_857_600
 ANSWER_BYTES: Final = 268_435_456
 """The largest answer that is recorded: four times what Kafka's fetch.max.bytes lets a client ask for by default."""
 MOST_OPEN: Final = 16
-"""The most requests of one client that are passed on and not answered and recorded yet."""
+"""The most requests of one client that are passed on and not yet both answered and recorded."""
 OPEN_BYTES: Final = 262_144
-"""With more bytes of such requests no further one is passed on."""
+"""No further request is passed on while the open requests have more bytes."""
 AHEAD_BYTES: Final = 65_536
-"""With more bytes waiting behind them nothing more is read."""
+"""Nothing more is read from a client while more bytes than this wait behind its open requests."""
 BEHIND_BYTES: Final = 1_048_576
-"""With more bytes of one relay waiting to be recorded nothing more is read from its ends."""
+"""Nothing more is read from a relay's ends while more of its bytes wait to be recorded."""
 BIG_ANSWER: Final = 65_536
-"""An answer with records and at least so many bytes is read as it passes; a smaller one mostly arrives in one piece."""
+"""An answer with records and at least this many bytes is read as it passes; a smaller one mostly arrives in one piece."""
 
 NOTHING: Final[deque[bytes]] = deque(maxlen=0)
-"""The queue of most relays, because an empty deque for each of them would take 760 bytes."""
+"""Shared by relays whose queue is empty, because an empty deque for each of them would take 760 bytes."""
 _length = Struct(">i").unpack_from
 
 
 class House(Protocol):
-    """The parts of the proxy that a relay needs."""
-
     now: Callable[[], int]
     dialogue: Dialogue
     upstream: Upstream
@@ -83,7 +81,7 @@ class House(Protocol):
         """Serve the relays whose turn it is."""
 
     def gone(self, relay: Relay) -> None:
-        """Forget the relay, because both ends are closed."""
+        """Forget a relay whose ends are both closed."""
 
 
 class Relay:
@@ -96,7 +94,7 @@ class Relay:
         self.number = number
         self.ended = False
         self.line: Line
-        self._known = False  # True once the recording knows this connection, so that `line` is set
+        self._known = False  # True once the recording knows this connection, so that `line` is set.
         self.closing = Closing(self)
         self.client = End(self.from_client, self.closing.finished, self._client_lost)
         self.server = End(self.from_server, self.closing.finished, self.closing.lost)
@@ -104,30 +102,28 @@ class Relay:
         self.client.blocked = self._not_reading
         self._requests = Requests(REQUEST_BYTES, watched(), self._noticed)
         self._answers = Answers(ANSWER_BYTES, self._passes, self._taker)
-        self._asked = Frames(house.held, MOST_READ)  # For the recording, which is later
+        self._asked = Frames(house.held, MOST_READ)  # Frames for the recording, which reads the bytes later.
         self._answered = Frames(house.held, MOST_READ)
-        self._ahead = NOTHING  # The client's requests behind the open ones
-        self._ahead_at = 0  # The position in the first of these
+        self._ahead = NOTHING  # The client's requests that wait behind the open ones.
+        self._ahead_at = 0  # The offset in the first piece of `_ahead`.
         self._ahead_bytes = 0
-        self._coming: list[bytes] = []  # The node's bytes, until it is this relay's turn: few, because nothing more is read then
+        self._coming: list[bytes] = []  # The node's bytes until it is this relay's turn; these are few, because nothing more is read then.
         self._coming_at = 0
-        self._unrecorded = 0  # Bytes that wait in `House.work`
-        self._unread = 0  # Requests that wait there
+        self._unrecorded = 0  # Bytes of this relay that wait in `House.work`.
+        self._unread = 0  # Requests of this relay that wait in `House.work`.
         self._due = False
         self.slow = False
-        """True if its last answer took longer than a slice (`net.turns`)."""
+        """True if the last answer took longer than a slice (`net.turns`)."""
         self._later(partial(self._record_open, host, port, house.now()))
 
-    # Bytes
-
     def from_client(self, data: bytes) -> None:
-        """Pass bytes to the node and into the recording: at once if nothing waits and they repeat what was read before."""
+        """Pass bytes to the node and into the recording. A repeated heartbeat is passed at once if nothing else waits."""
         beat = self._beat()
         if beat is not None and not (self._asked.cut_bytes or self._ahead) and beat.is_asked(data):
             beat.held = (data[4:], self.house.now())
             self.server.write(data)
             return
-        if self.ended or self.server.finished:  # A node that sends no more answers nothing more
+        if self.ended or self.server.finished:  # A node that sends no more will not answer further requests.
             return
         at = 0 if self._ahead else self._ask(data, 0)
         if at < len(data):
@@ -174,14 +170,12 @@ class Relay:
             self.closing.go_on()
 
     def relieved(self) -> None:
-        """Read again, because the recording is not behind any more."""
+        """Read again, because the recording has caught up."""
         self.client.resume(BEHIND)
         self.server.resume(BEHIND)
 
-    # Ends
-
     def shut(self, by: str, reason: str) -> None:
-        """Close both ends: what was written before goes out."""
+        """Close both ends after the bytes written before were sent."""
         self.over(by, reason)
         self.drop()
         self.client.close()
@@ -202,13 +196,13 @@ class Relay:
         self._answers.drop()
 
     def serve_soon(self) -> None:
-        """Be served when it is this relay's turn."""
+        """Have the relay served when its turn comes."""
         if not self._due:
             self._due = True
             self.house.turns.waiting.append(self)
 
     def in_next_turn(self) -> None:
-        """Be served when it is this relay's turn, but not before the loop's next one."""
+        """Have the relay served when its turn comes, but not before the loop's next turn."""
         self.serve_soon()
         self.house.turns.order()
 
@@ -217,13 +211,11 @@ class Relay:
 
     @property
     def is_ahead(self) -> bool:
-        """Return whether a request is still to be sent to the node."""
+        """Return whether a request still has to be sent to the node."""
         return bool(self._ahead)
 
-    # Private methods
-
     def _ask(self, data: bytes, at: int) -> int:
-        """Pass requests on, as many as may be open. Return the end of what was passed on; behind it they wait."""
+        """Pass on as many requests as may be open. Return the offset behind them, where waiting requests begin."""
         most = self._room()
         end, begun = self._requests.look(data, at, most)
         if end > at:
@@ -245,7 +237,7 @@ class Relay:
         return max(MOST_OPEN - self._unread - len(pending), 0)
 
     def _ask_on(self) -> None:
-        """Pass on what waited for the recording."""
+        """Pass on requests that waited for the recording."""
         while self._ahead and self._room():
             data, at = self._ahead[0], self._ahead_at
             end = self._ask(data, at)
@@ -260,12 +252,12 @@ class Relay:
         self.closing.pass_finish_on()
 
     def _wait(self, change: int) -> None:
-        """Count bytes that wait for their turn, or wait no more."""
+        """Count that the bytes waiting for their turn became more (or fewer)."""
         self._ahead_bytes += change
         self.house.held.bytes += change
 
     def _hand_on(self) -> None:
-        """Pass on what the node sent, up to the end of an answer that had to be kept back."""
+        """Pass on the node's bytes, up to the end of an answer that had to be kept back."""
         try:
             data, at = self._answers.feed(self._coming.pop(0), self._coming_at)
         except (FrameError, Refused, TooManyNodes) as broken:
@@ -277,17 +269,18 @@ class Relay:
             self._coming.insert(0, data)
 
     def _beat(self) -> Beat | None:
-        """Return the heartbeat of this client while all that passed by is recorded, so that rows keep the order in which they were seen."""
+        """Return the repeated heartbeat of this client, or None while observed bytes are not recorded yet, so that rows keep the order
+        of the frames."""
         return None if self.house.work.pieces else self.line.beat
 
     def _noticed(self, start: bytes, correlation: bytes) -> None:
-        """Note a request of an API some of whose answers are changed on the way."""
+        """Note a request of an API whose answers may be changed on their way."""
         codec = self.house.dialogue.codecs[start]
         if isinstance(codec, WireCodec) and (_changes(codec) or abridges(codec.key)):
             self._answers.wait_for(correlation, codec)
 
     def _taker(self, codec: WireCodec, size: int) -> Taker | None:
-        """Return the taker of an answer of that size, or None to let it pass."""
+        """Return the taker of an answer of that size, or None to let the answer pass."""
         if size >= BIG_ANSWER and abridges(codec.key):
             return Passage(self, codec, size)
         return Collected(partial(self.tell, codec), size, self.house.held) if _changes(codec) else None
@@ -297,7 +290,7 @@ class Relay:
         self._add(self._take_answered, data, self.house.now())
 
     def tell(self, codec: WireCodec, frame: bytes) -> None:
-        """Pass an answer on that may have addresses. Raises TooManyNodes."""
+        """Pass on an answer that may contain addresses. Raises TooManyNodes."""
         message, told = None, frame
         try:
             message = codec.read_answer(frame)
@@ -305,12 +298,12 @@ class Relay:
             if rewrite(codec.key, codec.version, message, self.house.upstream.translate):
                 told = codec.answer(frame[:4], message)[4:]
         except CodecError:
-            message = None  # A note says so when it is recorded; an answer that cannot be read cannot be changed
+            message = None  # An answer that cannot be decoded cannot be changed; a note says so when the answer is recorded.
         self.client.write(len(told).to_bytes(4, "big") + told)
         self._add(partial(self._record_answer, message), told, self.house.now())
 
     def record_abridged(self, abridged: Abridged) -> None:
-        """Write the row of an answer that has passed by."""
+        """Write the row of an answer that was abridged while it passed."""
         self._add(partial(self._record_abridged, abridged), abridged.frame, self.house.now())
 
     def _client_lost(self, end: End, failure: Exception | None) -> None:
@@ -319,8 +312,6 @@ class Relay:
 
     def _not_reading(self, size: int) -> None:
         self._later(partial(self._remark, NOT_READING, self.house.now(), bytes=size))
-
-    # The recording, when there is time
 
     def _add(self, take: Take, data: bytes, now: int) -> None:
         work = self.house.work
@@ -334,7 +325,7 @@ class Relay:
             self.server.pause(BEHIND)
 
     def _recorded(self, size: int) -> None:
-        """Note that so many bytes wait no more."""
+        """Count that `size` bytes wait no more for the recording."""
         self._unrecorded -= size
         if self.client.paused & UNRECORDED and self._unrecorded <= BEHIND_BYTES // 2:
             self.client.resume(UNRECORDED)
@@ -343,7 +334,7 @@ class Relay:
             self._ask_on()
 
     def _later(self, call: Callable[[], None]) -> None:
-        """Call a function in order behind the pieces that wait."""
+        """Call a function after the pieces that wait were recorded."""
 
         def take(data: bytes, now: int, at: int) -> int:
             call()
@@ -352,7 +343,8 @@ class Relay:
         self._add(take, b"", 0)
 
     def _take_asked(self, data: bytes, now: int, at: int) -> int:
-        """Record one frame at a time, so that a piece of many costs the others no more than a slice. The usual piece is one frame."""
+        """Record one frame at a time, so that a piece with many frames delays others no longer than a slice. The usual piece is one
+        frame."""
         if not at and not self._asked.cut_bytes and len(data) >= 4 and _length(data)[0] == len(data) - 4:
             self._read_asked(data[4:], len(data) - 4, now)
             return len(data)
@@ -363,7 +355,7 @@ class Relay:
 
     def _read_asked(self, frame: bytes, size: int, now: int) -> None:
         line = self.line
-        line.node = self.node.number  # The id may have been learned since
+        line.node = self.node.number  # The node's id may have been learned since the connection began.
         self._unread -= 1
         self.house.dialogue.asked(line, frame, now, size)
 
@@ -388,7 +380,7 @@ class Relay:
         try:
             message = abridged.read()
         except CodecError:
-            message = None  # The recording finds the same mistake once more, and notes it
+            message = None  # The recording will find the same mistake and note it.
         self.house.dialogue.answered(self.line, frame, now, message, abridged.size - 4)
         return len(frame)
 
@@ -407,7 +399,7 @@ class Relay:
         self.house.dialogue.closed(self.line, by, reason, now, cut)
 
     def _cut_bytes(self) -> int:
-        """Return the bytes that have arrived of an incomplete request."""
+        """Return the number of bytes that have arrived of an incomplete request."""
         return self._asked.cut_bytes
 
     def _remark(self, what: str, now: int, **fields: Any) -> None:
@@ -419,5 +411,5 @@ def _too_long(size: int) -> str:
 
 
 def _changes(codec: WireCodec) -> bool:
-    """Return whether answers of this API are changed on the way."""
+    """Return whether answers of this API version are changed on their way."""
     return codec.key == API_VERSIONS or tells_addresses(codec.key, codec.version)

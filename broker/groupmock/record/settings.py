@@ -1,4 +1,4 @@
-"""Settings of a recording, made from the flags of its verb."""
+"""The settings of a recording are made from the flags of its command."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 class Settings(NamedTuple):
-    """The settings of a recording. `port` 0: a free one for each node; `journal`: a path; `tls`: how to speak to the upstream, None for
-    plain text."""
+    """The settings of a recording. `port` 0 takes a free port for each node, `journal` is a path, and `tls` is the context for the
+    upstream cluster, None for plain text."""
 
     upstream: Sequence[Where]
     journal: str
@@ -33,7 +33,7 @@ class Settings(NamedTuple):
 
 
 def settings_of(flags: argparse.Namespace) -> Settings:
-    """Return the settings that the flags ask for. Raises ConfigError, BadPlan."""
+    """Return the settings of a recording from the command's flags. Raises ConfigError, BadPlan."""
     if not flags.upstream or not flags.journal:
         raise ConfigError("say what to record and where to: --upstream HOST:PORT --journal FILE")
     if flags.host in UNROUTABLE and flags.advertise is None:

@@ -1,4 +1,4 @@
-"""A recording with fault rules: every request and every answer passes the gate that a server's do (`net.fault_gate`).
+"""In a recording with fault rules every request and every answer passes the same gate as in a server (`net.fault_gate`).
 
 What differs from a plain relay: frames are taken one at a time, as a broker takes them. A request is forwarded when the one before it was
 answered or dealt with, an answer is whole before the client sees a byte of it. What waits is served in turns (`net.turns`). So a rule sees
@@ -47,7 +47,7 @@ MOST_TOPICS: Final = 20_000
 
 
 class HeardFacts(NamedTuple):
-    """A group as a recording knows it (`faults.facts.KnownGroup`)."""
+    """A group as a recording knows it, for the conditions of fault rules (`faults.facts.KnownGroup`)."""
 
     state: str
     leader_id: str | None
@@ -56,33 +56,29 @@ class HeardFacts(NamedTuple):
 
 
 class StruckLine(Line):
-    """A connection to which rules can apply."""
+    """An observed connection to which fault rules can apply."""
 
     __slots__ = ("relay", "run")
 
     def __init__(self, relay: CarefulRelay, number: int, node: int | None, host: str, port: int) -> None:
         super().__init__(number, node, host, port)
         self.relay = relay
-        self.run = None  # Nothing is repeated here (`net.gated`)
+        self.run = None  # No heartbeat is repeated on a connection that passes the gate (`net.gated`).
 
     @property
     def unanswered(self) -> bool:
-        """Return whether a request waits for its answer."""
         return self.relay.call is not None
 
     def answer(self, frame: bytes) -> None:
-        """Write an answer to the client."""
         self.relay.client.write(frame)
 
     def wedge(self) -> None:
-        """Note that its request will never be answered: open and mute."""
+        """Keep the connection open and mute, because its request will never be answered."""
         self.relay.wedged = True
         self.relay.go_on()
 
 
 class Open(dict[int, Passing]):
-    """Maps tickets to open requests."""
-
     def close(self, ticket: int) -> Passing | None:
         """Remove and return the request of a ticket."""
         call = self.pop(ticket, None)
@@ -91,12 +87,13 @@ class Open(dict[int, Passing]):
         return call
 
     def reopen(self, call: Passing) -> None:
-        """Open a request again that was answered, because its connection must wait all the same."""
+        """Open an answered request again, because its connection has to wait."""
         self[call.ticket] = _relay(call).call = call
 
 
 class Striker:
-    """The host of the fault gate in a recording. `rules` is the gate; `gate` is the gate while a rule could apply, else None."""
+    """The host of the fault gate in a recording. `rules` is the gate; `gate` is the same object while a rule could apply, otherwise
+    None."""
 
     def __init__(self, house: House, clock: Clock, plan: Plan, origin: str, seed: int) -> None:
         """Make the gate and its rules. Raises BadPlan."""
@@ -118,7 +115,7 @@ class Striker:
         self._check(plan, origin)
 
     def begin(self) -> None:
-        """Write the rules as rows of the journal, as everywhere."""
+        """Write the rules as rows of the journal, as a server does."""
         for command in self._commands:
             self.rules.command(command, self.now())
 
@@ -161,7 +158,7 @@ class Striker:
         self.go_on(call.connection)
 
     def perform(self, effects: Effects, now: int) -> None:
-        """Do what a rule wants in place of the node: give an answer of its own, or never answer."""
+        """Perform a rule's effects in place of the node: give another answer, or never answer."""
         for effect in effects:
             if isinstance(effect, Reply):
                 self.answer(effect, now)
@@ -180,27 +177,24 @@ class Striker:
             self.gate.after(reply, now)
 
     def steer(self, command: Command, now: int) -> Effects:
-        """Do nothing, because there is no coordinator of ours (see `_refuse_steering`)."""
+        """Do nothing, because a recording has no coordinator to steer (see `_refuse_steering`)."""
         raise ValueError("a recording steers nothing")
 
     def go_on(self, connection: Any) -> None:
-        """Take the connection's next request, when it is its turn, because the one before is done."""
+        """Take the connection's next request when its turn comes, because the previous one is done."""
         connection.relay.go_on()
 
     def shut(self, connection: Any, reason: str, linger: bool = True, now: int | None = None) -> None:
         connection.relay.shut("server", reason)
 
     def break_off(self, connection: Any, reason: str, now: int) -> None:
-        """End the connection by a reset (RST)."""
         connection.relay.reset(reason)
 
     def learn(self, message: Any) -> None:
-        """Learn topic names, which are in Metadata alone (KIP-516)."""
+        """Learn topic names from a Metadata answer, because requests with topic ids do not have them (KIP-516)."""
         for topic in message.topics:
             if topic.name and len(self._topics) < MOST_TOPICS:
                 self._topics[topic.topic_id] = topic.name
-
-    # Private methods
 
     def _group(self, group_id: str) -> HeardFacts | None:
         group = self.dialogue.overheard.groups.get(group_id)
@@ -210,13 +204,13 @@ class Striker:
         return HeardFacts(group.state, group.leader, instances, lambda member_id: None)
 
     def _check(self, plan: Plan, origin: str) -> None:
-        """Check all rules before anything is started."""
+        """Check all fault rules before anything is started."""
         self.rules.registry.add_all(plan.rule, origin)
         self.rules.registry.clear()
 
 
 class CarefulRelay(Relay):
-    """A relay whose frames pass the gate one at a time. `call` is the open request; `wedged`: it will never be answered."""
+    """A relay whose frames pass the gate one at a time. `call` is the open request; `wedged` is true if that will never be answered."""
 
     def __init__(self, house: House, striker: Striker, node: Node, number: int, host: str, port: int) -> None:
         self.striker = striker
@@ -226,10 +220,10 @@ class CarefulRelay(Relay):
         self.wedged = False
         self._inbox = Inbox(REQUEST_BYTES)
         self._frames = Framer(ANSWER_BYTES)
-        self._counted = 0  # Bytes that are counted in `House.held`
+        self._counted = 0  # Bytes of this relay that `House.held` counts.
 
     def from_client(self, data: bytes) -> None:
-        """Keep requests until their turn."""
+        """Keep requests until their turn comes."""
         if self.ended or self.server.finished:
             return
         self._inbox.keep(data, self.house.now())
@@ -238,7 +232,7 @@ class CarefulRelay(Relay):
         self._count()
 
     def from_server(self, data: bytes) -> None:
-        """Take bytes of an answer, which pass through the gate, too."""
+        """Keep the node's bytes, whose answers pass the gate."""
         if self.ended or self.client.lost:
             return
         self._coming.append(data)
@@ -247,7 +241,7 @@ class CarefulRelay(Relay):
         self._count()
 
     def serve(self) -> None:
-        """Pass answers on, and the next requests until one waits for its answer, while it is this relay's turn."""
+        """Pass answers on, then take requests until one waits for its answer or the relay's turn is over."""
         self._due = False
         over, began = self.house.turns.over, monotonic_ns()
         while not self.ended:
@@ -266,7 +260,7 @@ class CarefulRelay(Relay):
         self.closing.pass_finish_on()
 
     def go_on(self) -> None:
-        """Go on, because its request is done."""
+        """Take the next request, because the open one is done."""
         if self._inbox.waiting or self.closing.finishing:
             self.serve_soon()
 
@@ -275,7 +269,6 @@ class CarefulRelay(Relay):
         self.server.write(len(call.frame).to_bytes(4, "big") + call.frame)
 
     def reset(self, reason: str) -> None:
-        """Reset the connection to the client (RST)."""
         self.over("server", reason)
         self.client.break_off()
         self.server.close()
@@ -296,14 +289,12 @@ class CarefulRelay(Relay):
 
     @property
     def is_ahead(self) -> bool:
-        """Return whether a request is still to be sent to the node."""
+        """Return whether a request still has to be sent to the node."""
         held = self.call is not None and self.call.held_by is not None
         return not self.wedged and (held or self._inbox.waiting > 0)
 
-    # Private methods
-
     def _serve_next(self) -> bool:
-        """Take the next request, if one is whole."""
+        """Take the next request if it has arrived completely."""
         try:
             found = self._inbox.pop()
         except FrameError as broken:
@@ -314,7 +305,7 @@ class CarefulRelay(Relay):
         return found is not None
 
     def _hand_on(self) -> None:
-        """Pass the next answer on, if it is whole."""
+        """Pass the next answer on if it has arrived completely."""
         data = self._coming.pop(0)
         try:
             frame, at = self._frames.next(data, self._coming_at)
@@ -328,7 +319,7 @@ class CarefulRelay(Relay):
             self.shut("server", f"the node sent what is no answer: {reason}" if isinstance(broken, FrameError) else reason)
 
     def _count(self) -> None:
-        """Count the bytes that wait, because they are bounded in this connection and in all connections together."""
+        """Count the bytes that wait, which are bounded for this connection and for all connections together."""
         inbox, held = self._inbox, self.house.held
         now = 0 if self.ended else inbox.waiting + inbox.cut_bytes + self._frames.buffered + sum(map(len, self._coming))
         held.bytes += now - self._counted
@@ -363,7 +354,7 @@ class CarefulRelay(Relay):
         call = Passing(line, striker.dialogue.codecs[frame[:4]], frame, received)
         striker.dialogue.begin(call, now)
         striker.tickets.reopen(call)
-        # No rule applies to a request that could not be read
+        # No rule applies to a request that could not be decoded.
         if call.message is None or striker.gate is None or striker.gate.before(call, now):
             striker.apply(call, now)
 
@@ -397,7 +388,7 @@ class CarefulRelay(Relay):
         changed = rewrite(codec.key, codec.version, message, self.house.upstream.translate)
         return codec.answer(frame[:4], message)[4:] if changed else frame
 
-    # The recording, at once, because rules decide by what was seen so far
+    # The recording is written at once, because rules decide by the rows so far.
 
     def _record_open(self, host: str, port: int, now: int) -> None:
         line = StruckLine(self, self.number, self.node.number, java_host(host), port)
@@ -412,7 +403,7 @@ def _relay(call: Passing) -> CarefulRelay:
 
 
 def _refuse_steering(plan: Plan, origin: str) -> None:
-    """Raises BadPlan for what only a coordinator of ours can do."""
+    """Raise BadPlan for a fault that only groupmock's own coordinator can perform."""
     for place, rule in enumerate(plan.rule, 1):
         name = f'rule "{rule.name}"' if rule.name else f"rule {place}"
         if kind_of(rule.do, f"{origin}, {name}").CAUSES:

@@ -1,4 +1,4 @@
-"""The nodes of the cluster behind a recording, each with a listener of our own in front of it.
+"""The nodes of the recorded cluster, each of which gets a listener of the proxy in front of it.
 
 A node is known by where it listens; its id is learned from the first answer that names it. One that appears later (it started, or an answer
 names it for the first time) gets its listener in that moment, before the client is told of it. A node that moves keeps its listener: what
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
 
 UPSTREAM: Final = Called("upstream", "--upstream", "--tls")
 MOST_NODES: Final = 1000
-"""The most nodes of a cluster, because each one is a listener."""
+"""The most nodes of a cluster, because each of them needs a listener."""
 VERSION: Final = 4
-"""The version of Metadata to ask: every broker since 0.11 has it."""
+"""Every broker since 0.11 has this version of Metadata."""
 MOST_BYTES: Final = 16_777_216
 """Bounds the answer to a Metadata request without topics."""
 
 
 class TooManyNodes(Exception):
-    """A cluster names more nodes than could have a listener each; the text is for users."""
+    """Raised if a cluster names more nodes than can have a listener each; the text is for users."""
 
 
 class Node:
-    """A node of the recorded cluster. `number` is its id, None until an answer told it. `where` is its address. `host` and `port` are
-    what clients are told."""
+    """A node of the recorded cluster. `number` is its id, or None until an answer gives it. `where` is its address. `host` and `port`
+    are what clients are told."""
 
     def __init__(self, number: int | None, where: Where, listener: socket.socket, host: str, port: int) -> None:
         self.number = number
@@ -55,12 +55,13 @@ class Node:
 
     @property
     def told(self) -> str:
-        """Return `host:port` as clients are told."""
+        """Return the `host:port` that clients are told."""
         return f"{bracketed(self.host)}:{self.port}"
 
 
 class Upstream:
-    """Every node that is known. `began(node)` is called for a node whose listener was just made; `trouble(sentence)` if there is none."""
+    """All known nodes of the recorded cluster. `began(node)` is called for a node whose listener was just made; `trouble(sentence)` if
+    there is none."""
 
     def __init__(self, host: str, port: int, advertise: Address | None, tls: ssl.SSLContext | None) -> None:
         self.nodes: list[Node] = []
@@ -70,10 +71,10 @@ class Upstream:
         self._host = host
         self._port = port
         self._advertise = advertise
-        self._without: set[tuple[int, Where]] = set()  # Nodes without a listener, each reported once
+        self._without: set[tuple[int, Where]] = set()  # Nodes without a listener, each of which is reported once.
 
     def add(self, where: Where, number: int | None = None) -> Node:
-        """Listen for the node: on the next port, or on a free one. Raises OSError."""
+        """Make a listener for the node, on the next port or on a free one. Raises OSError."""
         listener = listen(self._host, self._port + len(self.nodes) if self._port else 0)
         host, port = self._host, listener.getsockname()[1]
         if self._advertise is not None:
@@ -85,7 +86,7 @@ class Upstream:
         return node
 
     def expect(self, message: Message, where: Where) -> None:
-        """Check an answer of the node at `where`: raises TooManyNodes before one of the brokers that it names gets a listener."""
+        """Raise TooManyNodes if an answer names more brokers than can have a listener, before any of them gets one."""
         named = len(getattr(message, "brokers", ()))
         if named > MOST_NODES:
             raise TooManyNodes(
@@ -93,12 +94,12 @@ class Upstream:
             )
 
     def translate(self, number: int, host: str, port: int) -> tuple[str, int]:
-        """Return the address that a client is told in place of this one."""
+        """Return the address that a client is told in place of a node's address."""
         node = self.known(number, Where(host, port))
         return (host, port) if node is None else (node.host, node.port)
 
     def known(self, number: int, where: Where) -> Node | None:
-        """Return the node of that id there; a new one gets a listener. Returns None if it could not have one."""
+        """Return the node with that id at that address. An unknown node gets a listener; the result is None if that fails."""
         node = next((each for each in self.nodes if each.number == number), None)
         if node is None:
             node = next((each for each in self.nodes if each.number is None and each.where == where), None)
@@ -117,23 +118,22 @@ class Upstream:
                 node.listener.close()
 
     async def connect(self, protocol: Callable[[], Any], where: Where) -> None:
-        """Open a connection to a node. Raises OSError (ssl.SSLError, TimeoutError among them)."""
+        """Open a connection to a node. Raises OSError, for example ssl.SSLError or TimeoutError."""
         async with asyncio.timeout(CONNECT_S):
             name = where.host if self.tls is not None else None
             await asyncio.get_running_loop().create_connection(protocol, where.host, where.port, ssl=self.tls, server_hostname=name)
 
     async def ask(self, where: Where) -> None:
-        """Learn the nodes, if the cluster answers without credentials. Raises CannotStart when it cannot be reached."""
+        """Ask the cluster for its nodes, which works if it answers without credentials. Raises CannotStart when it cannot be reached."""
         reader, writer = await reach(where, self.tls, UPSTREAM)
         try:
             await self._ask_metadata(where, reader, writer)
         finally:
             writer.close()
 
-    # Private methods
-
     async def _ask_metadata(self, where: Where, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Ask the node for the cluster's nodes. A node that wants credentials first hangs up: then its clients' answers will tell."""
+        """Ask the node for the cluster's nodes. A node that wants credentials first closes the connection, and the answers to its
+        clients show the nodes later."""
         try:
             async with asyncio.timeout(CONNECT_S):
                 writer.write(_who_is_there())
@@ -170,7 +170,7 @@ class Upstream:
 
 
 def adopt_for(node: Node, adopt: Callable[[Node, socket.socket, str, int], None]) -> Adopt:
-    """Return the function that an acceptor of this node calls with each connection."""
+    """Return the function that the acceptor of a node calls with each connection."""
     return lambda accepted, host, port: adopt(node, accepted, host, port)
 
 

@@ -1,5 +1,5 @@
-"""How the frames that pass by are read: requests as a broker reads them, answers as a client does. What nothing of ours knows is opaque,
-and so is a request that is too long to be kept (`record.cutting`).
+"""Decodes observed frames: requests as a broker reads them, answers as a client does. What nothing of ours knows is opaque, and so is a
+request that is too long to be kept (`record.cutting`).
 
 An opaque frame is told by its header alone: its body may hold what no journal may (SASL tokens, SCRAM credentials, delegation tokens), so
 neither its bytes nor a part of them stands in any row.
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 REQUEST_ELEMENTS: Final = 30_000
 ANSWER_ELEMENTS: Final = 1_000_000
-"""The most array elements of one answer that are read for its rows. A request has as many as a server of ours reads (`net.limits`); an
-answer has more, because the Metadata of a large cluster has some 10^5 of them."""
+"""At most this many array elements of one answer are read for its rows. A request may have as many as a server reads (`net.limits`); an
+answer may have more, because the Metadata of a large cluster has some 10^5 elements."""
 HEADER_BYTES: Final = 10
-"""Key, version, correlation id, and length of the client id: they are in every version of the header (KIP-482)."""
+"""The bytes of key, version, correlation id and client id length, which every version of the header has (KIP-482)."""
 
 
 class WireCodec(ApiCodec):
-    """An API in a version that the codec knows, so that its answers can be read, too."""
+    """An API version that the codec knows, so that its answers can be decoded, too."""
 
     opaque: Final = False
 
@@ -40,7 +40,7 @@ class WireCodec(ApiCodec):
         self._answer_header = response_header_version(key, version)
 
     def read_answer(self, frame: bytes) -> Message:
-        """Return the message in an answer's frame (without its length). Raises DecodeError; bytes left over are refused, as clients do."""
+        """Decode an answer's frame (without its length). Raises DecodeError, also for bytes left over, as clients do."""
         _, _, at = decode_response_header(frame, self._answer_header)
         message, end = self._decode_answer(frame, at)
         if end != len(frame):
@@ -48,7 +48,7 @@ class WireCodec(ApiCodec):
         return message
 
     def asking(self, frame: bytes, message: Message) -> bytes:
-        """Return a request's frame (without its length) with another message behind its header."""
+        """Return a request's frame (without its length) with another message after its header."""
         return frame[: self.header(frame)[1]] + APIS[self.key].request.encode(self.version, message)
 
     @cached_property
@@ -57,12 +57,12 @@ class WireCodec(ApiCodec):
 
 
 class Opaque:
-    """An API, or a version of one, that the codec does not know: it passes as it is."""
+    """An API version that the codec does not know, whose frames pass unchanged."""
 
     opaque: Final = True
 
     def __init__(self, key: int, version: int, size: int = 0) -> None:
-        """`size` is that of a request that is too long to be read."""
+        """Make the codec; `size` is set for a request that is too long to be read."""
         self.key = key
         self.version = version
         known = key in APIS
@@ -74,7 +74,7 @@ class Opaque:
         self.note = f"{what} is not decoded{span}: neither this request nor its answer is kept"
 
     def answer(self, correlation: bytes, message: Message) -> bytes:
-        """Nobody can write one: no rule meets such a request."""
+        """Raise EncodeError, because an answer of an unknown API cannot be written. No rule matches such a request."""
         raise EncodeError(f"{self.name} v{self.version} cannot be written", Place("it is not decoded"))
 
 
@@ -82,10 +82,11 @@ Codec = WireCodec | Opaque
 
 
 class WireCodecs(dict[bytes, Codec]):
-    """Maps the first four bytes of a request's frame (key and version) to its codec, made at first use; at most `MOST` of them."""
+    """Maps the first four bytes of a request's frame (key and version) to its codec, made on first use; at most `MOST` codecs are kept."""
 
     MOST: Final = 4096
-    """The limit is above the pairs that Kafka has, because a peer that makes them up must not fill the memory."""
+    """This limit is above the number of versions that Kafka has. It exists because a peer that makes versions up must not fill the
+    memory."""
 
     def __missing__(self, start: bytes) -> Codec:
         key, version = int.from_bytes(start[:2], "big", signed=True), int.from_bytes(start[2:], "big", signed=True)
@@ -98,8 +99,7 @@ class WireCodecs(dict[bytes, Codec]):
 
 
 def client_id_of(frame: bytes) -> str | None:
-    """Return the client id of a header whose version is unknown, because it stands at the same place in all versions. None if it is null
-    or cut."""
+    """Return the client id of a header of unknown version, because its offset is the same in all versions. None if it is null or cut."""
     length = int.from_bytes(frame[8:HEADER_BYTES], "big", signed=True)
     if length < 0 or len(frame) < HEADER_BYTES + length:
         return None
@@ -107,8 +107,8 @@ def client_id_of(frame: bytes) -> str | None:
 
 
 def plausible(frame: bytes) -> bool:
-    """Return whether this could be a request, and no raw SASL token. It is only asked where tokens may come (SaslHandshake v0,
-    docs/kafka/security.md)."""
+    """Return whether these bytes could be a request and not a raw SASL token. The check is needed only where tokens may come
+    (SaslHandshake v0, docs/kafka/security.md)."""
     if len(frame) < HEADER_BYTES:
         return False
     key, version = int.from_bytes(frame[:2], "big"), int.from_bytes(frame[2:4], "big")

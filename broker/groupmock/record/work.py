@@ -1,4 +1,4 @@
-"""Bytes that passed by and are not in the journal yet. They are decoded and written between two turns of the loop.
+"""Observed bytes that are not in the journal yet wait as pieces of work. They are decoded and written between two turns of the loop.
 
 Passing bytes on comes first: a client waits for nothing here. But memory is bounded: when more than `MOST_BYTES` wait, nothing more is read
 from any connection until half of that is written. Then the recording limits the rate, and nobody's buffers grow.
@@ -16,19 +16,19 @@ MOST_BYTES: Final = 16 * 1024 * 1024
 EACH: Final = 128
 """The bytes that a waiting piece costs beyond its content."""
 PAUSE_S: Final = 0.001
-"""Pieces that arrive within this time are handled together, because a turn for each would cost more than the work."""
+"""Pieces that arrive within this time are handled together, because a turn of the loop for each would cost more than the work."""
 SLICE_NS: Final = 500_000
-"""The longest stretch of this work between two turns of the loop: half of a server's (`net.limits`, groupmock.requests.slice.us),
-because a request that passes by and its answer need a turn each."""
+"""The longest time for recording between two turns of the loop. It is half of a server's slice (`net.limits`,
+groupmock.requests.slice.us), because a request and its answer need a turn each."""
 
 Take = Callable[[bytes, int, int], int]
-"""Takes (data, time of arrival, how much of it is done) and returns how much is done then; it is called until that is all of it."""
+"""Takes (data, time of arrival, bytes done so far) and returns the bytes done then; the call repeats until all bytes are done."""
 Done = Callable[[int], None]
-"""Called with the length of a piece that is done."""
+"""A callback that gets the length of a piece that was recorded."""
 
 
 class Work:
-    """The pieces that wait, in order. `full` is true if too many wait; `relieved()` is called when that has ended."""
+    """The pieces that wait to be recorded, in order. `full` is true if too many wait; `relieved()` is called when that has ended."""
 
     def __init__(self, relieved: Callable[[], None], most: int = MOST_BYTES) -> None:
         self.waiting = 0
@@ -36,11 +36,11 @@ class Work:
         self._most = most
         self._relieved = relieved
         self.pieces: deque[tuple[Take, bytes, int, Done]] = deque()
-        self._at = 0  # How much of the first piece is done
+        self._at = 0  # The number of bytes of the first piece that are done.
         self._ordered = False
 
     def add(self, take: Take, data: bytes, now: int, done: Done) -> None:
-        """Add a piece, to be done after all that was added before."""
+        """Add a piece, which is recorded after all earlier pieces."""
         self.pieces.append((take, data, now, done))
         self.waiting += len(data) + EACH
         if self.waiting > self._most:
@@ -50,7 +50,7 @@ class Work:
             asyncio.get_running_loop().call_later(PAUSE_S, self._turn)
 
     def finish(self, within_ns: int = 1 << 62) -> int:
-        """Do all of it now, as far as that takes no longer. Return how many pieces are left undone."""
+        """Record the waiting pieces, at most for `within_ns`. Return how many pieces are left."""
         end = monotonic_ns() + within_ns
         while self.pieces and monotonic_ns() < end:
             self._do()
