@@ -1,4 +1,4 @@
-"""The settings of the core under Kafka's own names, and the quirks of releases, declared once. `config.resolve` reads names, types,
+"""Declares the settings of the core under Kafka's own names, and the quirks of Kafka's releases. `config.resolve` reads names, types,
 defaults and descriptions from these annotations, so that CLI, TOML, environment and docs agree.
 
 `Annotated[type, setting("kafka.name", "what it does", lowest, highest)]`; times are milliseconds, sizes bytes.
@@ -34,7 +34,7 @@ def setting(name: str, about: str, lowest: int | None = None, highest: int | Non
 
 
 def declarations(declaring: type[msgspec.Struct]) -> Iterator[tuple[str, type, Declaration]]:
-    """Yield each field, its type without the annotation, and its declaration, in the order of the class."""
+    """Yield each field of the class with its plain type and its declaration, in the order of the class."""
     for field, hint in get_type_hints(declaring, include_extras=True).items():
         for mark in getattr(hint, "__metadata__", ()):
             if isinstance(mark, Declaration):
@@ -42,80 +42,98 @@ def declarations(declaring: type[msgspec.Struct]) -> Iterator[tuple[str, type, D
 
 
 class Quirks(msgspec.Struct, frozen=True):
-    """Differences between releases, one named flag per row of docs/kafka/releases.md. All false is groupmock's own profile: Kafka 4.3.0
-    without the flags that 4.3.0 has (two of them make large or sloppy test groups hang, one leaves a client waiting). The comment of a
-    flag names the releases that have it."""
+    """Differences between Kafka releases, as one named flag per row of docs/kafka/releases.md. All false is groupmock's own profile:
+    Kafka 4.3.0 without the flags that 4.3.0 has (two of them make large or sloppy test groups hang, one leaves a client waiting). The
+    comment of a flag names the releases that have it."""
 
-    # Join and sync phase
-    malformed_subscription_hangs: bool = False  # 4.3 3.9: a malformed Subscription, or a protocol listed twice, keeps the phase from ending
+    # 4.3 3.9: a malformed Subscription, or a protocol listed twice, keeps the join phase from ending
+    malformed_subscription_hangs: bool = False
     group_record_limit: bool = False  # 4.3 3.9: a group record (or commit) above message.max.bytes is refused
     failing_join_unanswered: bool = False  # 3.9: a join phase that failed once is never completed, and no member gets an answer
-    new_member_at_generation_zero: bool = False  # 3.9: only a group that never had a generation extends the initial delay
-    expiry_keeps_initial_delay: bool = False  # 3.9: an expiry never cuts the initial delay short
-    sync_renews_session: bool = False  # 3.9: SyncGroup in Stable renews the session
-    sync_before_first_generation_inconsistent: bool = False  # 3.9: SyncGroup v5 in the initial delay of a new group: 23, not 27
-    refused_member_ends_phase: bool = False  # 3.9: a member refused with 81 lets the phase end if all others are parked
-    failing_phase_replaces_refusal: bool = False  # 3.9: if the phase that a refusal with 81 would end fails, the answer is -1 instead
-    refused_reservation_ends_phase: bool = False  # 3.9: a reserved id refused with 81 does so as well
-    scala_vote_order: bool = False  # 3.9: ties of the protocol vote are decided by Scala's hash order
-    scala_member_order: bool = False  # 3.9: leader's list, DescribeGroups and next leader are in Scala's hash order
+    # 3.9: only a group without any generation so far extends the initial rebalance delay for new members
+    new_member_at_generation_zero: bool = False
+    expiry_keeps_initial_delay: bool = False  # 3.9: an expiry never cuts the initial rebalance delay short
+    sync_renews_session: bool = False  # 3.9: a SyncGroup in state Stable renews the session
+    # 3.9: SyncGroup v5 in a new group's initial delay gets INCONSISTENT_GROUP_PROTOCOL (23), not REBALANCE_IN_PROGRESS (27)
+    sync_before_first_generation_inconsistent: bool = False
+    # 3.9: refusing a member with GROUP_MAX_SIZE_REACHED (81) ends the join phase if all others are parked
+    refused_member_ends_phase: bool = False
+    # 3.9: if refusing a member ends the join phase and that fails, the answer is UNKNOWN_SERVER_ERROR (-1), not 81
+    failing_phase_replaces_refusal: bool = False
+    # 3.9: refusing a reserved id with GROUP_MAX_SIZE_REACHED (81) ends the join phase if all others are parked
+    refused_reservation_ends_phase: bool = False
+    scala_vote_order: bool = False  # 3.9: Scala's hash order decides ties of the protocol vote
+    scala_member_order: bool = False  # 3.9: the leader's member list, DescribeGroups and the next leader follow Scala's hash order
 
-    # Ids and leaving
-    replacement_stays_new: bool = False  # 3.9: the replacement of a static member that had no answer yet may expire while its join waits
-    replacement_answered_at_once: bool = False  # 3.9: a static member that replaces itself in Stable does not wait for the group record
-    leaves_one_by_one: bool = False  # 3.9: the group reacts after each entry of a LeaveGroup, which may end a join phase
-    leaving_reservation_starts_nothing: bool = False  # 3.9: the leave of a reserved id starts no rebalance
+    # 3.9: the replacement of a static member that had no answer yet may expire while its JoinGroup is parked
+    replacement_stays_new: bool = False
+    # 3.9: a static member that returns to a Stable group is answered before the group record is written
+    replacement_answered_at_once: bool = False
+    leaves_one_by_one: bool = False  # 3.9: the group reacts after each entry of a LeaveGroup, so that one entry may end a join phase
+    leaving_reservation_starts_nothing: bool = False  # 3.9: a LeaveGroup of a reserved member id starts no rebalance
 
-    # The log: creation, load and unload
-    empty_group_not_recorded: bool = False  # 3.9: a group that only has reserved ids is in memory only
-    refused_join_echoes_id: bool = False  # 3.9: JoinGroup 14 / 16 echoes the member id
-    sync_while_loading_rebalances: bool = False  # 3.9: SyncGroup while loading: 27, not 14
-    list_while_loading_shows_groups: bool = False  # 3.9: ListGroups while loading: 14 and the groups known so far
+    empty_group_not_recorded: bool = False  # 3.9: a group that only has reserved member ids is not in the log
+    refused_join_echoes_id: bool = False  # 3.9: a JoinGroup refused with error 14 or 16 (loading, not coordinator) echoes the member id
+    sync_while_loading_rebalances: bool = False  # 3.9: SyncGroup while the group is loading gets REBALANCE_IN_PROGRESS (27), not error 14
+    # 3.9: ListGroups while groups are loading lists the groups loaded so far, besides error 14
+    list_while_loading_shows_groups: bool = False
 
-    # Offsets
-    commit_to_unknown_group_is_illegal_generation: bool = False  # 3.9: OffsetCommit v9 of an unknown group with a generation: 22, not 69
-    duplicates_answered_once: bool = False  # 3.9: OffsetCommit / OffsetFetch answer a partition once, in the order of Scala's maps
-    large_commit_invalid_size: bool = False  # 3.9: a commit above message.max.bytes: 28, not -1
-    fetch_v1_hides_group_errors: bool = False  # 3.9: OffsetFetch v1 with a group error has no topics and no code
-    fetch_without_groups_hangs: bool = False  # 3.9: OffsetFetch v8+ without groups is never answered
+    # 3.9: OffsetCommit v9 with a generation to an unknown group gets ILLEGAL_GENERATION (22), not GROUP_ID_NOT_FOUND (69)
+    commit_to_unknown_group_is_illegal_generation: bool = False
+    duplicates_answered_once: bool = False  # 3.9: OffsetCommit and OffsetFetch answer each partition once, in the order of Scala's maps
+    # 3.9: a commit above message.max.bytes gets INVALID_COMMIT_OFFSET_SIZE (28), not UNKNOWN_SERVER_ERROR (-1)
+    large_commit_invalid_size: bool = False
+    # 3.9: the answer to OffsetFetch v1 has no topics and no error code when the group has an error
+    fetch_v1_hides_group_errors: bool = False
+    fetch_without_groups_hangs: bool = False  # 3.9: OffsetFetch v8 or later without groups is never answered
     last_offset_deletes_group: bool = False  # 3.9: OffsetDelete of the last offset of an Empty group deletes the group
     deleted_topic_ends_idle_groups: bool = False  # 3.9: the deletion of any topic deletes every Empty group without offsets
 
-    # Admin
-    assignment_described_in_stable_only: bool = False  # 3.9: DescribeGroups shows assignments in Stable only
-    state_filter_keeps_blanks: bool = False  # 3.9: ListGroups: " Stable " selects nothing
-    groups_listed_from_one_map: bool = False  # 3.9: ListGroups has the order of one map of groups, not of one per offsets partition
-    groups_answered_as_asked: bool = False  # 3.9: DescribeGroups answers in request order, not by offsets partition
-    no_group_configs: bool = False  # 3.9: groups are no config resource (32); authorized_operations "all" is 328, not 3400
-    share_coordinator_unchecked: bool = False  # 3.9: FindCoordinator v6 with key type 2 answers 15 for every key
+    assignment_described_in_stable_only: bool = False  # 3.9: DescribeGroups shows assignments in state Stable only
+    state_filter_keeps_blanks: bool = False  # 3.9: ListGroups does not trim states, so that the filter " Stable " matches no group
+    groups_listed_from_one_map: bool = False  # 3.9: ListGroups lists a node's groups from one map, not from one map per offsets partition
+    groups_answered_as_asked: bool = False  # 3.9: DescribeGroups answers in the order of the request, not by offsets partition
+    # 3.9: groups have no configs (resource type 32), and all authorized operations of a group are 328, not 3400
+    no_group_configs: bool = False
+    # 3.9: FindCoordinator v6 answers COORDINATOR_NOT_AVAILABLE (15) to every share key (key type 2)
+    share_coordinator_unchecked: bool = False
 
-    # Data plane and topics
-    list_offsets_in_order: bool = False  # 3.9: ListOffsets answers row by row as asked, also partitions listed twice
-    produce_by_name_only: bool = False  # 3.9: rows of a Produce answer are ordered by names, later by topic ids as well
-    metadata_rows_in_a_set: bool = False  # 3.9: the partitions of a topic in Metadata are in the order of a hash set of rows
-    failed_fetch_without_records: bool = False  # 3.9: rows of a Fetch that failed as a whole have null records
+    # 3.9: ListOffsets answers row by row in the order of the request, even for partitions that are listed twice
+    list_offsets_in_order: bool = False
+    produce_by_name_only: bool = False  # 3.9: the rows of a Produce answer are ordered by topic name only, later by topic id as well
+    metadata_rows_in_a_set: bool = False  # 3.9: Metadata lists the partitions of a topic in the order of a hash set of rows
+    failed_fetch_without_records: bool = False  # 3.9: a Fetch that failed as a whole has rows with null records
     min_insync_replicas_pinned: bool = False  # 4.3: eligible leader replicas make min.insync.replicas=1 a config of the cluster
     no_cordoned_log_dirs: bool = False  # 3.9: the error text for too large a replication factor mentions brokers only
-    topic_configs_before_4: bool = False  # 3.9: old configs such as message.format.version exist, and segments may be tiny
+    topic_configs_before_4: bool = False  # 3.9: topics have old configs such as message.format.version, and segments may be tiny
     repeated_alteration_unanswered: bool = False  # 4.3: AlterConfigs with a resource listed twice is never answered
-    features_updated_one_by_one: bool = False  # 3.9: UpdateFeatures refuses single features, with other texts (later: all or none)
-    transactional_commit_to_unknown_group_is_unknown_member: bool = False  # 3.9: TxnOffsetCommit with a generation, no group: 25, not 22
-    start_of_transaction_stays: bool = False  # 3.9: DescribeTransactions after InitProducerId shows the start of the last transaction
-    fenced_epoch_forgotten: bool = False  # 3.9: after an abort fenced it, a producer gets 90 from InitProducerId (later: KIP-890)
-    old_offset_values: bool = False  # 3.9: offsets of transactions are values of version 3 in __consumer_offsets, not 4
-    stable_offset_within_log: bool = False  # 3.9: a log truncated inside a batch of an open transaction is stable up to its start
-    committed_fetch_goes_by_its_own_offset: bool = False  # 3.9: ... and a committed fetch inside it is answered at once; later it waits
-    coordinator_asked_first: bool = False  # 3.9: the coordinator of a transactional batch is asked before the epochs that the log has seen
-    any_epoch_is_amid_its_transaction: bool = False  # 3.9: ... and not at all while the producer has an open transaction of any epoch
+    # 3.9: UpdateFeatures refuses features one by one and with other texts, while later releases update all or none
+    features_updated_one_by_one: bool = False
+    # 3.9: TxnOffsetCommit with a generation to an unknown group gets UNKNOWN_MEMBER_ID (25), not ILLEGAL_GENERATION (22)
+    transactional_commit_to_unknown_group_is_unknown_member: bool = False
+    # 3.9: after an InitProducerId, DescribeTransactions still shows the start time of the former transaction
+    start_of_transaction_stays: bool = False
+    # 3.9: InitProducerId of a producer that an abort fenced gets PRODUCER_FENCED (90), unlike since KIP-890
+    fenced_epoch_forgotten: bool = False
+    old_offset_values: bool = False  # 3.9: offsets that transactions commit are records of value version 3, not 4, in __consumer_offsets
+    # 3.9: if DeleteRecords ends inside a batch of an open transaction, the last stable offset is the log's start
+    stable_offset_within_log: bool = False
+    # 3.9: a read_committed Fetch inside a batch that DeleteRecords cut is answered at once; later releases let it wait
+    committed_fetch_goes_by_its_own_offset: bool = False
+    # 3.9: a transactional batch is verified with its coordinator before its epoch is checked against the log
+    coordinator_asked_first: bool = False
+    # 3.9: a batch is not verified with its coordinator while the producer has an open transaction of any epoch
+    any_epoch_is_amid_its_transaction: bool = False
     refused_commit_drops_pending: bool = False  # 3.9: a refused TxnOffsetCommit also drops the pending offset of the partition
     described_partitions_in_a_scala_set: bool = False  # 3.9: DescribeTransactions lists partitions in the order of Scala's hash set
-    refused_transactional_commit_makes_group: bool = False  # 3.9: a refused TxnOffsetCommit leaves an Empty group
-    producer_checked_before_busy: bool = False  # 3.9: AddPartitionsToTxn, AddOffsetsToTxn: 49 and 90 before 51
-    old_produce_closes: bool = False  # 4.3: Produce v0-v2 are advertised (librdkafka looks for them) but close the connection
+    refused_transactional_commit_makes_group: bool = False  # 3.9: a refused TxnOffsetCommit to an unknown group creates an Empty group
+    # 3.9: AddPartitionsToTxn and AddOffsetsToTxn check producer id and epoch (errors 49, 90) before a pending end (51)
+    producer_checked_before_busy: bool = False
+    old_produce_closes: bool = False  # 4.3: Produce v0 to v2 are advertised, because librdkafka looks for them, but close the connection
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """The configuration that the core may ask about. Defaults are groupmock's own profile: Kafka's, but quick to start."""
+    """The settings of a broker that the core may read. Defaults are groupmock's own profile: Kafka's, but quick to start."""
 
     group_min_session_timeout_ms: Annotated[
         int, setting("group.min.session.timeout.ms", "smallest session timeout a member may ask for", 0)
@@ -351,11 +369,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     quirks: Quirks = Quirks()
 
     def room(self) -> Room:
-        """Return how much one request may unpack."""
         return Room(self.request_max_decompressed_bytes, self.request_max_records, self.compression_open)
 
 
 @lru_cache(maxsize=16)
 def listed(text: str) -> tuple[str, ...]:
-    """Split the list of a setting. The result is cached, because every heartbeat of a consumer asks."""
+    """Split the value of a list setting at its commas. The result is cached, because every heartbeat of a consumer asks."""
     return tuple([each.strip() for each in text.split(",")])

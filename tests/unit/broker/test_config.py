@@ -167,10 +167,9 @@ def test_quirks_reach_the_core() -> None:
 
 
 def test_profiles_have_the_quirks_that_their_comments_give_them() -> None:
-    """The comment behind a flag names its releases; the profiles are the data that the core gets."""
-    source = inspect.getsource(Quirks)
-    flat = re.sub(r"\(\s*False\s*(#[^\n]*)\n\s*\)", r"False  \1", source)
-    said = dict(re.findall(r"^\s+(\w+): bool = False\s+# ([\d. ]+):", flat, re.MULTILINE))
+    """The comment behind or above a flag names its releases; the profiles are the data that the core gets."""
+    source = re.sub(r"^( +#.*)\n(.*)$", r"\2 \1", inspect.getsource(Quirks), flags=re.MULTILINE)
+    said = dict(re.findall(r"^ +(\w+): bool = False +# ([\d. ]+):", source, re.MULTILINE))
     assert set(said) == set(Quirks.__struct_fields__)
     for release in ("4.3", "3.9"):
         assert profiles.load(f"kafka-{release}").quirks == {name for name, releases in said.items() if release in releases.split()}

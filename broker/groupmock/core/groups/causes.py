@@ -1,4 +1,4 @@
-"""The causes of changes of groups and members: a word for programs and a sentence for people.
+"""Each change of a group or a member has a cause: a fixed word for programs, and a sentence for people.
 
 Rows of kind `moved` and `member` have them as `cause` and `reason`. The words are a closed set that analyses rely on; the sentences may be
 reworded at any time. A client's own reason (KIP-800) follows the sentence after a colon and has no word.
@@ -12,14 +12,12 @@ from typing import Final, Literal, get_args
 import msgspec
 
 Cause = Literal[
-    # a group is created or removed
     "group_created",
     "coordinator_loaded",
     "coordinator_left",
     "group_deleted",
     "last_offset_deleted",
     "nothing_left",
-    # a member comes
     "id_reserved",
     "member_joined",
     "member_changed",
@@ -27,7 +25,6 @@ Cause = Literal[
     "instance_returned",
     "instance_taken_over",
     "replacement_undone",
-    # a member goes
     "member_left",
     "instance_removed",
     "reservation_left",
@@ -41,7 +38,6 @@ Cause = Literal[
     "group_upgraded",
     "group_downgraded",
     "group_full",
-    # a phase ends
     "all_joined",
     "initial_delay_over",
     "rebalance_timeout_over",
@@ -49,41 +45,35 @@ Cause = Literal[
     "leader_assigned",
     "assignment_too_large",
     "group_too_large",
-    # a consumer group's target changes, or a member reaches it
     "topics_changed",
     "regex_resolved",
     "target_computed",
     "must_revoke",
     "reconciled",
-    # the leader changes
     "first_member",
     "leader_gone",
     "leader_silent",
     "leader_chosen",
-    # a transaction ends
     "transaction_committed",
     "transaction_aborted",
-    # a command was given
     "forced",
     "released",
     "delay_ended",
     "generation_set",
 ]
-"""The words for causes in rows. They are a Literal and no enumeration, so that a mistyped word is a type error and a join costs no look-up
-(a storm has thousands of joins)."""
+"""The fixed words for causes in journal rows. They are a Literal and no enumeration, so that a mistyped word is a type error and a join
+costs no look-up (a storm has thousands of joins)."""
 
 CAUSES: Final[tuple[Cause, ...]] = get_args(Cause)
 
 
 class Why(msgspec.Struct, frozen=True, gc=False):
-    """A cause and its sentence."""
-
     cause: Cause
     sentence: str
 
 
 def with_reason(why: Why, reason: str) -> Why:
-    """Return the cause with the client's own reason added to the sentence (KIP-800)."""
+    """Return the cause with the client's own reason (KIP-800) appended to its sentence."""
     return Why(why.cause, f"{why.sentence}: {reason}")
 
 
@@ -92,17 +82,17 @@ def _sentence(sentence: str, reason: str | None) -> str:
 
 
 def first_join(client_id: str | None) -> Why:
-    """Return the cause of a group that was created by a JoinGroup, whatever the answer to the JoinGroup is."""
+    """Return the cause of a group's creation by a JoinGroup, whatever the answer to the JoinGroup is."""
     return Why("group_created", f"client {client_id or ''!r} sent the first JoinGroup")
 
 
 def first_heartbeat(client_id: str | None) -> Why:
-    """Return the cause of a group that was created by a heartbeat of the consumer protocol."""
+    """Return the cause of a group's creation by a heartbeat of the consumer protocol."""
     return Why("group_created", f"client {client_id or ''!r} sent the first heartbeat")
 
 
 def first_commit(client_id: str | None) -> Why:
-    """Return the cause of a group that was created by a commit: of a consumer that assigns itself, or of an administrator."""
+    """Return the cause of a group's creation by an OffsetCommit of an administrator or of a consumer that assigns itself."""
     return Why("group_created", f"client {client_id or ''!r} committed offsets")
 
 
@@ -111,12 +101,13 @@ def committed_by_admin() -> Why:
 
 
 def coordinator_loaded(partition: int, node: int | None) -> Why:
-    """Return the cause of a group that was read from the log of __consumer_offsets."""
+    """Return the cause for a group that its new coordinator loads from a partition of __consumer_offsets."""
     return Why("coordinator_loaded", f"node {node} loaded partition {partition} of __consumer_offsets")
 
 
 def coordinator_left(partition: int, node: int | None) -> Why:
-    """Return the cause of a group that from now on exists in the log only."""
+    """Return the cause for a group whose coordinator loses the partition of __consumer_offsets. From then on the group exists in the log
+    only."""
     return Why("coordinator_left", f"partition {partition} of __consumer_offsets left node {node}")
 
 
@@ -130,7 +121,7 @@ NOTHING_LEFT: Final = Why("nothing_left", "no members and no offsets are left")
 
 
 def id_reserved(client_id: str | None) -> Why:
-    """Return the cause of a reserved id, whose JoinGroup is answered with 79 (MEMBER_ID_REQUIRED)."""
+    """Return the cause for reserving a member id, whose JoinGroup is answered with MEMBER_ID_REQUIRED (79)."""
     return Why("id_reserved", f"client {client_id or ''!r} asked to join and must come back with this id")
 
 
@@ -139,42 +130,43 @@ def member_joined(member_id: str) -> Why:
 
 
 def protocols_changed(member_id: str) -> Why:
-    """Return the cause for the member itself. The effect of its change on the group has the cause `member_changed`."""
+    """Return the cause for a member whose protocol list changed. The effect of the change on the group has the cause `member_changed`."""
     return Why("member_changed", f"member {member_id} joined again with other protocols")
 
 
 def member_changed(member_id: str, reason: str | None) -> Why:
-    """Return the cause for a member that joined again with another list of protocols or other metadata."""
+    """Return the cause for a group in which a member joined again with another list of protocols or other metadata."""
     return Why("member_changed", _sentence(f"member {member_id} rejoined with other protocols", reason))
 
 
 def leader_rejoined(member_id: str, reason: str | None) -> Why:
-    """Return the cause for a leader that joined again with the same protocols, which is its way to request a rebalance."""
+    """Return the cause for a leader that joined again with the same protocols, which is how a leader requests a rebalance."""
     return Why("leader_rejoined", _sentence(f"leader {member_id} rejoined", reason))
 
 
 def instance_replaced(group_instance_id: str, member_id: str, old_id: str) -> Why:
-    """Return the cause for the member itself. The effect of its return on the group has the cause `instance_returned`."""
+    """Return the cause for a static member that is replaced by its returning process. The effect on the group has the cause
+    `instance_returned`."""
     return Why("instance_returned", f"instance {group_instance_id} came back: {member_id} replaces {old_id}")
 
 
 def instance_returned(group_instance_id: str | None, member_id: str, reason: str | None) -> Why:
-    """Return the cause for a static member that joined without its member id."""
+    """Return the cause for a group whose static member joined without its member id."""
     return Why("instance_returned", _sentence(f"static member {group_instance_id} came back as {member_id}", reason))
 
 
 def instance_taken_over(group_instance_id: str, member_id: str, old_id: str) -> Why:
-    """Return the cause of a command that took over an instance: the process with the old id is fenced."""
+    """Return the cause for a static member that a command gave to another process, which fences the process with the old member id."""
     return Why("instance_taken_over", f"instance {group_instance_id} was taken over: {member_id} replaces {old_id}")
 
 
 def replacement_undone(member_id: str) -> Why:
-    """Return the cause for the old member, which is restored."""
+    """Return the cause for an old static member that is restored, because its replacement could not be stored."""
     return Why("replacement_undone", f"undone: {member_id} could not be stored")
 
 
 def member_left(member_id: str, reason: str | None) -> Why:
-    """Return the cause for a LeaveGroup by the member itself."""
+    """Return the cause for a member that sent a LeaveGroup itself."""
     return Why("member_left", _sentence(f"member {member_id} left", reason))
 
 
@@ -184,7 +176,8 @@ def instance_removed(member_id: str, reason: str | None) -> Why:
 
 
 def members_left(gone: Sequence[tuple[str, str | None, str | None]]) -> Why:
-    """Return the cause for one LeaveGroup of several members: (member id, instance id, reason) of each. The sentence names the first."""
+    """Return the cause for one LeaveGroup that removes several members; the sentence names the first. `gone` has (member id, instance
+    id, reason) of each."""
     member_id, group_instance_id, reason = gone[0]
     who = f"member {member_id}" if member_id else f"static member {group_instance_id}"
     left = f"{who} left" if len(gone) == 1 else f"{who} and {len(gone) - 1} more left"
@@ -192,17 +185,17 @@ def members_left(gone: Sequence[tuple[str, str | None, str | None]]) -> Why:
 
 
 def reservation_left(member_id: str) -> Why:
-    """Return the cause for a LeaveGroup with an id that was reserved and never used."""
+    """Return the cause for a LeaveGroup with a reserved member id that was never used."""
     return Why("reservation_left", f"the reserved id {member_id} left")
 
 
 def reservation_expired(member_id: str) -> Why:
-    """Return the cause for a client that never came back with its reserved id."""
+    """Return the cause for a client that did not come back with its reserved member id in time."""
     return Why("reservation_expired", f"the reserved id {member_id} was not used in time")
 
 
 def session_expired(member_id: str, session_timeout_ms: int, is_new: bool) -> Why:
-    """Return the cause for a session that neither a heartbeat nor another request renewed in time."""
+    """Return the cause for a member whose session no heartbeat and no other request renewed in time."""
     waited = "before its first answer" if is_new else f"after {session_timeout_ms} ms"
     return Why("session_expired", f"session of {member_id} expired {waited}")
 
@@ -223,7 +216,7 @@ def member_sync_overdue(member_id: str, timeout_ms: int) -> Why:
 
 
 def member_join_overdue(member_id: str, timeout_ms: int) -> Why:
-    """Return the cause for a classic member of a consumer group that did not join again when it had to."""
+    """Return the cause for a classic member of a consumer group that did not rejoin in time when the coordinator told it to."""
     return Why("member_silent", f"member {member_id} did not join again within {timeout_ms} ms")
 
 
@@ -239,7 +232,7 @@ REPLACED_ID_OVERDUE: Final = Why("sync_overdue", "a replaced member's id still o
 
 
 def group_full(limit: int) -> Why:
-    """Return the cause for a JoinGroup that was answered 81 (GROUP_MAX_SIZE_REACHED)."""
+    """Return the cause for a member whose JoinGroup was refused with GROUP_MAX_SIZE_REACHED (81)."""
     return Why("group_full", f"group.max.size is {limit}")
 
 
@@ -247,7 +240,7 @@ LAST_HAD_NO_ROOM: Final = Why("group_full", "nobody else is awaited: the last on
 
 
 def all_joined(member_id: str) -> Why:
-    """Return the cause for the last member that had to join."""
+    """Return the cause for a join phase that ended because its last missing member joined."""
     return Why("all_joined", f"all members joined, {member_id} was the last")
 
 
@@ -266,7 +259,7 @@ def leader_assigned(member_id: str | None) -> Why:
 
 
 def assignment_too_large(member_id: str | None) -> Why:
-    """Return the cause for a group record that would not fit into a batch of the log."""
+    """Return the cause for an assignment whose group record would not fit into a batch of the log."""
     return Why("assignment_too_large", f"the assignment of leader {member_id} is too large to be stored")
 
 
@@ -278,12 +271,12 @@ TARGET_COMPUTED: Final = Why("target_computed", "the target was computed")
 
 
 def resubscribed(member_id: str) -> Why:
-    """Return the cause for other subscribed names, or another regular expression."""
+    """Return the cause for a member that subscribed to other names or to another regular expression."""
     return Why("member_changed", f"member {member_id} subscribes to something else")
 
 
 def regex_resolved(regex: str, topics: int) -> Why:
-    """Return the cause for an expression that was resolved in the background, after the answer to the member that sent it."""
+    """Return the cause for new matches of a regular expression that the coordinator resolved in the background."""
     return Why("regex_resolved", f"{regex!r} matches {topics} topics")
 
 
@@ -293,24 +286,24 @@ def must_revoke(member_id: str, partitions: str) -> Why:
 
 
 def reconciled(member_id: str, epoch: int, partitions: str, awaited: str) -> Why:
-    """Return the cause for a member that has reached the target's epoch. `awaited` names the partitions that others still have to revoke,
-    "" if none."""
+    """Return the cause for a member that has reached the epoch of its target. `awaited` names the partitions that other members still
+    have to revoke, "" if none."""
     waits = f" and waits for {awaited}" if awaited else ""
     return Why("reconciled", f"member {member_id} is at epoch {epoch} with {partitions}{waits}")
 
 
 def member_arrived(member_id: str, epoch: int) -> Why:
-    """Return the cause for a group whose last member has reached the target."""
+    """Return the cause for a group that becomes Stable because its last member has reached its target."""
     return Why("reconciled", f"member {member_id} is at epoch {epoch}")
 
 
 def instance_away(group_instance_id: str, member_id: str) -> Why:
-    """Return the cause for epoch -2: the member's partitions are kept until its session expires."""
+    """Return the cause for a static member that left with epoch -2. Its partitions are kept until its session expires."""
     return Why("instance_away", f"member {member_id} left for a while, instance {group_instance_id} is kept for it")
 
 
 def member_fenced(member_id: str, epoch: int) -> Why:
-    """Return the cause for a command that fenced a member: its process has an epoch that is no longer valid."""
+    """Return the cause for a member that a command fenced, so that its process has an invalid epoch."""
     return Why("member_fenced", f"member {member_id} was fenced: it is at epoch {epoch} unknown to its process, which must join again")
 
 
@@ -325,27 +318,27 @@ LEADER_CHOSEN: Final = Why("leader_chosen", "it was chosen")
 
 
 def leader_gone(member_id: str) -> Why:
-    """Return the cause for a new leader, because the former one is gone."""
+    """Return the cause for electing a new leader because the former leader has left the group."""
     return Why("leader_gone", f"leader {member_id} is gone")
 
 
 def leads(member_id: str, why: Why) -> Why:
-    """Return the cause for a member that leads from now on, because of `why`."""
+    """Return the cause for a member that becomes the leader; `why` is the cause of the election."""
     return Why(why.cause, f"member {member_id} leads: {why.sentence}")
 
 
 def transaction_committed(producer_id: int) -> Why:
-    """Return the cause for the pending offsets of a transaction that was committed."""
+    """Return the cause for pending offsets that became visible because their transaction was committed."""
     return Why("transaction_committed", f"the transaction of producer {producer_id} was committed")
 
 
 def transaction_aborted(producer_id: int) -> Why:
-    """Return the cause for the pending offsets of a transaction that was aborted."""
+    """Return the cause for pending offsets that were dropped because their transaction was aborted."""
     return Why("transaction_aborted", f"the transaction of producer {producer_id} was aborted: what it committed is dropped")
 
 
 def forced(reason: str) -> Why:
-    """Return the cause of a rebalance that no client asked for."""
+    """Return the cause for a rebalance that a test's command started, not a client."""
     return Why("forced", reason)
 
 
@@ -354,5 +347,5 @@ DELAY_ENDED: Final = Why("delay_ended", "its delay was ended")
 
 
 def generation_set(before: int) -> Why:
-    """Return the cause of a generation that was set without its members' knowledge."""
+    """Return the cause for a generation that a command set without telling the members."""
     return Why("generation_set", f"its generation was {before} and was set, unknown to its members")

@@ -1,4 +1,5 @@
-"""Settings of single groups, config resource type 32 (KIP-848, KIP-932, KIP-1071), with the messages of Kafka 4.3.0 (CG-150 to CG-157).
+"""Group configs are settings of single groups, config resource type 32 (KIP-848, KIP-932, KIP-1071), with the messages of Kafka 4.3.0
+(CG-150 to CG-157).
 
 They belong to an id, not to a group: any id may have them, whether the group exists or not and whatever its type will be, and they outlive
 the group. Settings that a group does not have come from the broker's own `group.*`, set at start or, for assignment intervals, at run
@@ -32,11 +33,11 @@ from ..log.value_checks import at_least, fine, one_of
 if TYPE_CHECKING:
     from ..settings import Settings
 
-GROUP: Final = 32  # a number of Kafka's ConfigResource.Type
-DYNAMIC_GROUP: Final = 8  # a number of Kafka's ConfigSource
+GROUP: Final = 32  # Kafka's ConfigResource.Type.GROUP has this number.
+DYNAMIC_GROUP: Final = 8  # Kafka's ConfigSource.DYNAMIC_GROUP_CONFIG has this number.
 MOST_GROUPS: Final = 10_000
 MOST_TEXT: Final = 1024 * 1024
-"""The largest number of characters in the names of all groups with settings; the settings themselves are few and short."""
+"""The largest number of characters in the names of all groups with configs."""
 TOO_MANY: Final = f"This broker keeps configs of at most {MOST_GROUPS} groups whose names have at most {MOST_TEXT} characters."
 
 SESSION: Final = "consumer.session.timeout.ms"
@@ -47,12 +48,13 @@ _RESET: Final = "share.auto.offset.reset"
 _DURATION: Final = re.compile(
     r"\+?P(?=[0-9T+])(?:\+?([0-9]+)D)?(?:T(?=[0-9+])(?:\+?([0-9]+)H)?(?:\+?([0-9]+)M)?(?:\+?([0-9]+)(?:[.,][0-9]{0,9})?S)?)?", re.IGNORECASE
 )
-"""The durations that `java.time.Duration.parse` accepts, without negative ones."""
+"""The durations that `java.time.Duration.parse` accepts and that are not negative."""
 _UNITS_S: Final = (86_400, 3600, 60, 1)
 
 
 def _is_duration(text: str) -> bool:
-    """True if Java can read the text as a duration that is not negative. Its seconds must fit a `long`, too."""
+    """True if Java can read the text as a duration that is not negative and whose seconds fit a `long`. Its seconds must fit a `long`,
+    too."""
     found = _DURATION.fullmatch(text)
     if found is None:
         return False
@@ -124,7 +126,7 @@ _BOUNDED: Final = (
     "streams.num.standby.replicas",
     "streams.assignment.interval.ms",
 )
-"""Group configs that the broker bounds by a `group.TYPE.min.REST`, a `group.TYPE.max.REST`, or both."""
+"""The group configs that the broker limits by a `group.TYPE.min.REST`, a `group.TYPE.max.REST`, or both."""
 
 
 class GroupConfigs:
@@ -134,48 +136,48 @@ class GroupConfigs:
     def __init__(self, settings: Settings, overrides_of: Callable[[int], Overrides], changed: Callable[[str], None]) -> None:
         self._settings, self._overrides_of, self._changed = settings, overrides_of, changed
         self.own: dict[str, dict[str, str]] = {}
-        """Maps a group to the configs that were set for it, as they were written."""
+        """Maps a group id to the configs that were set for the group, unparsed."""
         self._text = 0
 
     def session_timeout_ms(self, group_id: str) -> int:
-        """Return how long the group keeps a silent member of the consumer protocol."""
+        """Return how long a member of the consumer protocol may be silent in this group."""
         own = self.own.get(group_id, {}).get(SESSION)
         return number_of(own) if own else self.broker_session_ms
 
     def heartbeat_interval_ms(self, group_id: str) -> int:
-        """Return the heartbeat interval that the group's members are told."""
+        """Return the heartbeat interval that answers tell the group's members."""
         own = self.own.get(group_id, {}).get(HEARTBEAT)
         return number_of(own) if own else self.broker_heartbeat_ms
 
     def assignment_interval_ms(self, group_id: str, node: int) -> int:
-        """Return the least time between two targets of the group. The broker's value may change at run time, so `node` has to be the
-        coordinator's."""
+        """Return the least time between two target assignments of the group. The broker's value may change at run time, so `node` has to
+        be the coordinator's."""
         return number_of(self._effective(ASSIGNMENT, self.own.get(group_id, {}), node))
 
     @cached_property
     def broker_session_ms(self) -> int:
-        """The value for groups without a setting of their own."""
+        """Return the session timeout of groups that have no own config for it."""
         return number_of(self._started(f"group.{SESSION}"))
 
     @cached_property
     def broker_heartbeat_ms(self) -> int:
-        """The value for groups without a setting of their own."""
+        """Return the heartbeat interval of groups that have no own config for it."""
         return number_of(self._started(f"group.{HEARTBEAT}"))
 
     def _started(self, name: str) -> str:
-        """Return a value of the broker that is read at start."""
+        """Return the value that a broker config had when the broker started."""
         return started_with(name, self._settings) or broker_keys(self._settings.quirks)[name].default or ""
 
     def of(self, group_id: str) -> Mapping[str, str]:
-        """Return the configs that were set for the group, as they were written."""
+        """Return the configs that were set for the group, unparsed."""
         return self.own.get(group_id, {})
 
     def listed(self) -> list[str]:
-        """Return the ids that have settings, in the order of ListConfigResources."""
+        """Return the ids of groups with configs, in the order of ListConfigResources."""
         return java_order(self.own, java_hash)
 
     def described(self, group_id: str, node: int) -> list[Described]:
-        """Return every config of the id as in DescribeConfigs. Raises TopicRefused."""
+        """Return every config of the group as DescribeConfigs shows it. Raises TopicRefused."""
         if not group_id:
             raise TopicRefused(error_codes.INVALID_REQUEST, "Group name must not be empty")
         found, changed = self.own.get(group_id, {}), self._overrides_of(node)
@@ -201,7 +203,7 @@ class GroupConfigs:
         return own if own is not None else self._broker_values(KEYS[name], self._overrides_of(node))[0].value or ""
 
     def alter(self, node: int, wanted: Alteration, validate_only: bool) -> None:
-        """Change the settings of one id, or with `validate_only` only check the change. Raises TopicRefused."""
+        """Change the configs of one group, or with `validate_only` only check the change. Raises TopicRefused."""
         before = self.own.get(wanted.name, {})
         after = made(before, wanted, KEYS, lambda name: KEYS[name].default)
         if not wanted.name:
@@ -224,7 +226,7 @@ class GroupConfigs:
         self._changed(group_id)
 
     def _check(self, after: Mapping[str, str], node: int) -> None:
-        """Check the settings of one id. Raises BadConfig for the first problem."""
+        """Check the configs of one group together. Raises BadConfig for the first problem."""
         for name in after:
             if name not in KEYS:
                 raise configs.UnknownConfig(f"Unknown group config name: {name}")
@@ -241,8 +243,8 @@ class GroupConfigs:
                 raise configs.BadConfig(f"{session} must be greater than {heartbeat}")
 
     def _check_bounds(self, name: str, value: int) -> None:
-        """Check Kafka's bounds of a value. If the broker's own value is beyond them, it is the bound instead: Kafka would not start such a
-        broker (docs/kafka/differences.md)."""
+        """Check that a value is within the bounds that Kafka requires. If the broker's own value is beyond them, it is the bound
+        instead: Kafka would not start such a broker (docs/kafka/differences.md)."""
         kind, _, rest = name.partition(".")
         keys = broker_keys(self._settings.quirks)
         lowest, highest = f"group.{kind}.min.{rest}", f"group.{kind}.max.{rest}"

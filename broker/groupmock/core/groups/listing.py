@@ -1,4 +1,4 @@
-"""The order in which a node lists its groups, which is that of the maps in which Kafka keeps them.
+"""A node lists its groups in the order of the maps in which Kafka keeps them.
 
 Kafka 4 asks one coordinator per partition of __consumer_offsets. These are in a ConcurrentHashMap and have their groups in a
 TimelineHashMap each (CoordinatorRuntime, GroupMetadataManager). The old coordinator has one ConcurrentHashMap of all groups
@@ -16,27 +16,27 @@ from ..java.tables import Concurrent, Timeline
 
 
 class Listing(Protocol):
-    """The tables of every node, which are only used for their order."""
+    """The tables of groups of every node, which determine the order of the group list."""
 
     def led(self, partitions: Iterable[int], node: int) -> None:
-        """Note that the node begins to lead partitions of the offsets topic, all at once and without groups."""
+        """Note that the node now leads these partitions of the offsets topic, none of which has loaded a group yet."""
 
     def left(self, partition: int, node: int) -> None:
-        """Note that the node no longer leads the partition; its groups are gone."""
+        """Note that the node no longer leads the partition of the offsets topic, whose groups were removed."""
 
     def add(self, group_id: str, partition: int, node: int) -> None: ...
 
     def discard(self, group_id: str, partition: int, node: int) -> None: ...
 
     def stopped(self, node: int) -> None:
-        """Forget the tables of a stopped node, which will begin with small ones."""
+        """Forget the tables of a stopped node, because Kafka's tables are small again after a restart."""
 
     def on(self, node: int) -> list[str]:
-        """Return the ids of the node's groups."""
+        """Return the ids of the node's groups, in the order of Kafka's group list."""
 
 
 class _Shard:
-    """The groups of one partition. `_came` numbers them in the order of their creation."""
+    """The groups in one partition of the offsets topic. `_came` numbers them in the order of their creation."""
 
     def __init__(self) -> None:
         self._table = Timeline()
@@ -57,7 +57,7 @@ class _Shard:
 
 
 class ByPartition:
-    """The listing of Kafka 4, partition by partition."""
+    """The listing of Kafka 4, which has a table of groups per partition of the offsets topic."""
 
     def __init__(self, topic: str) -> None:
         self._topic = topic
@@ -65,7 +65,7 @@ class ByPartition:
         self._shards: dict[int, _Shard] = {}
 
     def led(self, partitions: Iterable[int], node: int) -> None:
-        """Add shards in the order of the hash map in which a broker collects the partitions for which it was elected."""
+        """Add the partitions' shards in the order of the hash map in which a broker collects the partitions for which it was elected."""
         held = self._partitions.get(node)
         if held is None:
             held = self._partitions[node] = Concurrent(lambda index: partition_hash((self._topic, index)))
@@ -77,11 +77,11 @@ class ByPartition:
         self._shards.pop(partition, None)
 
     def add(self, group_id: str, partition: int, node: int) -> None:
-        """Add the group to its shard. The first one creates the shard's table, because an empty table is never listed."""
+        """Add the group to the shard of its partition. The first one creates the shard's table, because an empty table is never listed."""
         self._shards.setdefault(partition, _Shard()).add(group_id)
 
     def discard(self, group_id: str, partition: int, node: int) -> None:
-        """Remove the group from its shard. The table keeps its size."""
+        """Remove the group from the shard of its partition. The table keeps its size."""
         self._shards[partition].discard(group_id)
 
     def stopped(self, node: int) -> None:
@@ -89,32 +89,32 @@ class ByPartition:
         self._partitions.pop(node, None)
 
     def on(self, node: int) -> list[str]:
-        """Return the groups of one shard after the other."""
+        """Return the ids of the groups, one shard after the other."""
         shards = (self._shards.get(partition) for partition in self._partitions.get(node, ()))
         return [group_id for shard in shards if shard is not None for group_id in shard.listed()]
 
 
 class InOneMap:
-    """The listing of Kafka 3.9, with one map per node."""
+    """The listing of Kafka 3.9, which has one map of groups per node."""
 
     def __init__(self) -> None:
         self._groups: dict[int, Concurrent[str]] = {}
 
     def led(self, partitions: Iterable[int], node: int) -> None:
-        """Do nothing, because the partition of a group does not change the order."""
+        """Do nothing, because in Kafka 3.9 a group's partition does not affect the order."""
 
     def left(self, partition: int, node: int) -> None:
-        """Do nothing, because the map belongs to the node, whatever partitions it leads."""
+        """Do nothing, because in Kafka 3.9 the map belongs to the node, whatever partitions it leads."""
 
     def add(self, group_id: str, partition: int, node: int) -> None:
-        """Add the group to the node's map. A node's first group creates its map, because an empty map is never listed."""
+        """Add the group to the node's map of groups. A node's first group creates its map, because an empty map is never listed."""
         held = self._groups.get(node)
         if held is None:
             held = self._groups[node] = Concurrent(java_hash)
         held.add(group_id)
 
     def discard(self, group_id: str, partition: int, node: int) -> None:
-        """Remove the group from the node's map. The map keeps its size."""
+        """Remove the group from the node's map of groups. The map keeps its size."""
         self._groups[node].discard(group_id)
 
     def stopped(self, node: int) -> None:
@@ -122,5 +122,5 @@ class InOneMap:
         self._groups.pop(node, None)
 
     def on(self, node: int) -> list[str]:
-        """Return the ids on that node, bucket after bucket."""
+        """Return the ids of the groups in the order of the map's buckets."""
         return list(self._groups.get(node, ()))

@@ -1,4 +1,4 @@
-"""Every group of the cluster by its id, whatever its type: creation, replacement and removal.
+"""The registry maps each group id to its group, of whatever type, and creates, replaces and removes groups.
 
 One id is one group, of one type at a time (Kafka: GroupMetadataManager.groups). A group belongs to a partition of __consumer_offsets, and
 `hosting` knows which node answers for it. The registry is the tenant of the hosting, so that groups die when their partition leaves a node
@@ -52,7 +52,7 @@ G = TypeVar("G", bound=GroupType)
 
 
 class Remembered(msgspec.Struct, frozen=True):
-    """One group in the log, while its partition has no leader or a node is loading it."""
+    """A group in the log, while no node coordinates it or a node is loading it."""
 
     kind: type[GroupType]
     stored: Any
@@ -60,26 +60,27 @@ class Remembered(msgspec.Struct, frozen=True):
 
 
 class GroupRegistry:
-    """All groups of the cluster. The first group creates the offsets topic, as the first look-up of a coordinator does."""
+    """The registry has all groups of the cluster. The first group creates the offsets topic, as the first look-up of a coordinator does."""
 
     def __init__(self, environment: Environment, topics: Topics) -> None:
         self._environment = environment
         self._groups: dict[str, GroupType] = {}
         self._logs: dict[int, dict[str, Remembered]] = {}
-        self._following: dict[str, None] = {}  # ids of the groups that are told of new topics
+        self._following: dict[str, None] = {}  # The ids of the groups that want to be told of new topics.
         self._added = 0
-        self._with_offsets = ByTopic()  # owners: (number of the group in the order of creation, id)
-        self._remembered = ByTopic()  # for `_logs`; owners: (partition, id)
+        # The owners in this index are pairs of the group's number in the order of creation and the group id.
+        self._with_offsets = ByTopic()
+        self._remembered = ByTopic()  # This index is for `_logs`, and its owners are pairs of partition and group id.
         self._listing: Listing = InOneMap() if environment.settings.quirks.groups_listed_from_one_map else ByPartition(OFFSETS_TOPIC)
         places = environment.settings.offsets_topic_num_partitions
         self.hosting = Hosting(environment, topics, OFFSETS_TOPIC, partial(partition_for, partitions=places), places, "load", self)
-        """The hosting of the partitions of __consumer_offsets by nodes."""
+        """Places the partitions of __consumer_offsets on nodes."""
         topics.when_deleted(self.topic_deleted)
         topics.when_changed(self.topic_changed)
         topics.when_marked(self._transaction_ended)
         self._topics = topics
         self._in_transactions: dict[tuple[int, int], dict[str, None]] = {}
-        """The groups in which a producer has pending offsets, by (partition, producer id)."""
+        """Maps (partition, producer id) to the ids of the groups in which the producer has pending offsets."""
 
     @cached_property
     def configs(self) -> GroupConfigs:
@@ -91,11 +92,12 @@ class GroupRegistry:
     def _configured(self, group_id: str) -> None:
         group = self._groups.get(group_id)
         if group is not None:
-            group.end_leases()  # members get another interval, and their sessions expire sooner or later
+            group.end_leases()  # The configs change the heartbeat interval in answers and the session timeout.
 
 
     def reach(self, group_id: str, node: int) -> tuple[int, GroupType | None]:
-        """Return the error 14 or 16 of that node and None, or 0 and the group, if it exists."""
+        """Return the group, or None if it does not exist; the first value is an error if the node may not answer (14 while loading, 16
+        if another node leads)."""
         group = self._groups.get(group_id)
         hosting = self.hosting
         partition = hosting.partition_of(group_id) if group is None else group.partition
@@ -104,23 +106,23 @@ class GroupRegistry:
         return hosting.gate(partition, node), None
 
     def gate(self, group_id: str, node: int) -> int:
-        """Return 0 if the node may answer for the group, 14 while it loads, and 16 if another leads (SERVER-48)."""
+        """Return the error with which the node refuses to answer for the group: COORDINATOR_LOAD_IN_PROGRESS (14), NOT_COORDINATOR (16),
+        or 0 for none (SERVER-48)."""
         return self.reach(group_id, node)[0]
 
     def find(self, group_id: str) -> GroupType | None:
-        """Return the group with that id, or None."""
         return self._groups.get(group_id)
 
     def all(self) -> Iterator[GroupType]:
         return iter(self._groups.values())
 
     def groups_on(self, node: int) -> list[GroupType]:
-        """Return the groups that the node coordinates, in the order in which Kafka lists them."""
+        """Return the groups that the node coordinates, in the order of Kafka's group list."""
         return [self._groups[group_id] for group_id in self._listing.on(node)]
 
     def in_order(self, turn: Turn, group_ids: Iterable[str], deleted: bool = False) -> list[str]:
-        """Return the ids in the order in which groups are described or deleted: in Kafka 4 by offsets partition, both in the order of hash
-        maps."""
+        """Return the group ids in the order in which Kafka describes or deletes groups. Kafka 4 orders them by offsets partition, both
+        levels as hash maps do."""
         if turn.quirks.groups_answered_as_asked:
             return scala_table_order(group_ids, java_hash) if deleted else list(group_ids)
         parts: dict[int, list[str]] = {}
@@ -131,8 +133,8 @@ class GroupRegistry:
 
 
     def claim(self, turn: Turn, group_id: str, kind: type[G], why: Why, recorded: bool = False) -> G | None:
-        """Return the group for a caller that needs one of that type: the existing one, or a new one. Return None if the id is used by
-        another type.
+        """Return the group with this id for a request that needs the given type: the existing group, or a new one. Return None if the id is
+        used by another type.
 
         An Empty group of another type is replaced, and the new one takes over its offsets: this is how a group changes from the classic to
         the consumer protocol and back (KIP-848; GroupMetadataManager.maybeDeleteEmptyClassicGroup)."""
@@ -144,7 +146,7 @@ class GroupRegistry:
         return self.exchange(turn, found, kind, why, recorded) if found.is_empty() else None
 
     def exchange(self, turn: Turn, group: GroupType, kind: type[G], why: Why, recorded: bool = False) -> G:
-        """Replace the group by one of that type, without members but with all committed offsets. A caller whose group has members
+        """Replace the group by a group of the given type, with no members but all committed offsets. A caller whose group has members
         (KIP-848, online migration) adds them to the new one.
 
         The table of offsets itself is moved, because Kafka keeps it apart from groups, and a change of type does not touch it: offsets of
@@ -154,8 +156,7 @@ class GroupRegistry:
         return self.create(turn, group.group_id, kind, why, recorded, offsets)
 
     def upgrade(self, turn: Turn, group: ClassicGroup, client_id: str | None) -> ConsumerGroup:
-        """Convert a classic group with its members to a consumer group, after `check_upgrade`."""
-        from .consumer.migration import upgrade  # imported here, because a server that only listens does not need it
+        from .consumer.migration import upgrade  # This import is late, because a server that only listens does not need it.
 
         why = causes.upgraded(client_id)
         new = self.exchange(turn, group, ConsumerGroup, why)
@@ -163,7 +164,7 @@ class GroupRegistry:
         return new
 
     def convert(self, turn: Turn, group: GroupType) -> None:
-        """Convert the group to a classic one if it has to become one after the last change."""
+        """Convert the group to a classic one if only classic members remain after the last change."""
         if not isinstance(group, ConsumerGroup) or self._groups.get(group.group_id) is not group:
             return
         if left_to_classics(turn, group):
@@ -174,7 +175,7 @@ class GroupRegistry:
         group.lost = None
 
     def timing(self, group_id: str, node: int) -> Timing:
-        """Return the settings of the group that a member's heartbeat needs."""
+        """Return the settings of the group that a heartbeat of its members needs."""
         configs = self.configs
         session, heartbeat = configs.broker_session_ms, configs.broker_heartbeat_ms
         if group_id in configs.own:
@@ -182,8 +183,8 @@ class GroupRegistry:
         return Timing(session, heartbeat, lambda: configs.assignment_interval_ms(group_id, node))
 
     def create(self, turn: Turn, group_id: str, kind: type[G], why: Why, recorded: bool, offsets: CommittedOffsets | None = None) -> G:
-        """Create a group of that type. With `recorded`, it has a group record in the log, as after a JoinGroup that was refused with 79 or
-        23 (seen in 4.3.0's __consumer_offsets).
+        """Create a group of the given type. With `recorded`, it has a group record in the log, as after a JoinGroup that was refused with
+        79 or 23 (seen in 4.3.0's __consumer_offsets).
 
         It creates the offsets topic, too, because clients of a mock need not look for the coordinator first. (Kafka answers 16 until some
         client has done so.)"""
@@ -201,14 +202,13 @@ class GroupRegistry:
         return self.create(turn, group_id, TYPES[0], why, recorded=False)
 
     def mislay(self, turn: Turn, group: GroupType, why: Why) -> None:
-        """Remove the group, though the log still has it: its offsets go to the next group with its id, and a coordinator that loads the
-        log restores the group (GroupMetadataManager.maybeDeleteEmptyConsumerGroup, where no record follows)."""
+        """Remove the group from memory only, so that the log still has it."""
         kept = self._remember(group)
         self.delete(turn, group, why)
         self._logs.setdefault(group.partition, {})[group.group_id] = kept
 
     def delete(self, turn: Turn, group: GroupType, why: Why) -> None:
-        """Delete the group with its reserved ids and offsets. Its id is unknown afterwards."""
+        """Delete the group with its reserved ids and offsets, so that its id becomes unknown. Its id is unknown afterwards."""
         group.die(turn, why)
         self._forget(group)
 
@@ -241,9 +241,9 @@ class GroupRegistry:
 
 
     def write_pending(self, turn: Turn, group: GroupType, prepared: Prepared, batch: Batch | None) -> list[int]:
-        """Store the pending offsets of a transaction and return a code per commit. `batch`, which holds them, is written to the log of the
-        group's partition."""
-        from .offsets.commits import size_error, too_large  # imported here, because a server that only listens does not need them
+        """Store the pending offsets of a transaction and return an error code per commit. `batch`, which holds them, is written to the
+        log of the group's partition."""
+        from .offsets.commits import size_error, too_large  # This import is late, because a server that only listens does not need it.
 
         if too_large(group, prepared):
             return [error or size_error(turn) for error in prepared.errors]
@@ -267,7 +267,7 @@ class GroupRegistry:
         self._topics.fetches.changed(turn, [(OFFSETS_TOPIC, group.partition)])
 
     def _transaction_ended(self, turn: Turn, topic: str, partition: int, marker: Marker) -> None:
-        """Commit or drop pending offsets, because the marker of their transaction was written to a partition of offsets."""
+        """Commit or drop the pending offsets of a transaction, because its marker was written to a partition of the offsets topic."""
         if topic != OFFSETS_TOPIC:
             return
         for group_id in self._in_transactions.pop((partition, marker.producer_id), ()):
@@ -284,12 +284,12 @@ class GroupRegistry:
         turn.note("offsets_of_transaction", group=group_id, offsets=count, cause=why.cause, reason=why.sentence)
 
     def in_transaction(self, producer_id: int) -> list[str]:
-        """Return the groups in which the producer has pending offsets."""
+        """Return the ids of the groups in which the producer has pending offsets."""
         return sorted(group_id for (_, each), groups in self._in_transactions.items() if each == producer_id for group_id in groups)
 
 
     def topic_changed(self, turn: Turn, name: str) -> None:
-        """Tell the groups that a topic was created, grown or deleted."""
+        """Tell the groups that a topic was created, deleted, or given more partitions."""
         if self._following:
             turn.begin(partial(self._tell_changed, name))
 
@@ -315,7 +315,7 @@ class GroupRegistry:
     def _discard_topic(self, name: str, left: dict[str, int], remembered: dict[str, int], turn: Turn) -> Steps:
         for group_id in sorted(left, key=left.__getitem__):
             group = self._groups.get(group_id)
-            if group is None:  # its coordinator has left since
+            if group is None:  # The group was unloaded in the meantime.
                 remembered[group_id] = self.hosting.partition_of(group_id)
             else:
                 yield from self._discard_topic_in(group, name, turn)
@@ -339,7 +339,8 @@ class GroupRegistry:
                 yield
 
     def _end_idle(self, turn: Turn) -> Steps:
-        """Delete groups without members and offsets, whatever topic was deleted (GroupMetadataManager.cleanupGroupMetadata)."""
+        """Delete all groups without members and offsets, because Kafka 3.9 does so when any topic is deleted
+        (GroupMetadataManager.cleanupGroupMetadata)."""
         for group in list(self._groups.values()):
             self._end_if_idle(turn, group)
             yield
@@ -351,7 +352,7 @@ class GroupRegistry:
 
 
     def timer_handlers(self) -> dict[str, TimerHandler]:
-        """Return the handlers of all timers of groups, by timer name."""
+        """Return the handler of each timer that groups set, by timer name."""
         of_groups = {name: self._of_group(name) for kind in TYPES for name in kind.timers}
         return {**of_groups, "retention": self._on_retention, **self.hosting.timer_handlers()}
 
@@ -386,31 +387,33 @@ class GroupRegistry:
     def _drop_expired_of(self, turn: Turn, group: GroupType) -> Steps:
         if not on(self._environment.busy, group.group_id):
             yield from retention.sweep(turn, group)
-        # A reserved id does not keep a group: its JoinGroup is 25 after the sweep (P2-d2)
+        # A reserved id does not keep its group alive, so the JoinGroup with that id is refused with UNKNOWN_MEMBER_ID (25) after the sweep
+        # (P2-d2).
         self._end_if_idle(turn, group)
         yield
 
     def _arm_retention(self, turn: Turn) -> None:
-        """Arm the timer of the sweeps, which are at fixed multiples of the interval. Without groups there is none."""
+        """Start the timer of the next offset retention sweep, which comes at fixed multiples of the interval. Without groups there is
+        none."""
         if ("retention",) not in turn.timers:
             interval = turn.settings.offsets_retention_check_interval_ms * NS_PER_MS
             turn.timers.set(("retention",), (turn.now // interval + 1) * interval)
 
 
     def led(self, partitions: Iterable[int], node: int) -> None:
-        """List the groups of these partitions on the node from now on."""
+        """From now on list the groups of these partitions as groups of the node."""
         self._listing.led(partitions, node)
 
     def left(self, partition: int, node: int) -> None:
-        """Stop listing the groups of this partition on the node."""
+        """Stop listing the groups of this partition as groups of the node."""
         self._listing.left(partition, node)
 
     def stopped(self, node: int) -> None:
-        """Forget the node's tables, which will be empty when it starts again."""
+        """Forget the node's tables, because they are empty when the node starts again."""
         self._listing.stopped(node)
 
     def unload(self, turn: Turn, partition: int, node: int | None) -> None:
-        """Unload all groups of the partition. Their records in the log stay (SERVER-49)."""
+        """Unload all groups in the partition of the offsets topic. Their records in the log stay (SERVER-49)."""
         why = causes.coordinator_left(partition, node)
         log = self._logs.setdefault(partition, {})
         for group in [group for group in self._groups.values() if group.partition == partition]:
@@ -427,11 +430,11 @@ class GroupRegistry:
         return Remembered(type(group), group.stored, offsets)
 
     def load(self, turn: Turn, partition: int, node: int | None) -> None:
-        """Restore the groups of a partition from their last records. Offsets are always restored."""
+        """Restore the groups in a partition of the offsets topic from their last records. Offsets are always restored."""
         why = causes.coordinator_loaded(partition, node)
         for group_id, kept in self._logs.pop(partition, {}).items():
             if kept.stored is None and kept.offsets.used_up:
-                continue  # it was only in memory: reserved ids of the old coordinator
+                continue  # The group was in the old coordinator's memory only, with no more than reserved ids.
             group = self._add(turn, group_id, kept.kind)
             group.offsets.refill(kept.offsets)
             kept.offsets.clear()

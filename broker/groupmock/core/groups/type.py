@@ -1,4 +1,4 @@
-"""The base class of all group types: the interface that the rest of the core uses without knowing the type.
+"""The base class of all group types is the interface that the rest of the core uses without knowing the type.
 
 Kafka 4 has several kinds of group under one name: the classic one (JoinGroup and SyncGroup, an assignor in a client), consumer groups
 (KIP-848, an assignor in the coordinator), share groups (KIP-932), streams groups (KIP-1071). An id belongs to one group of one type at a
@@ -32,7 +32,7 @@ Base = Callable[["Offset"], int]
 
 
 class Committer(msgspec.Struct, frozen=True):
-    """The committer of offsets: generation or member epoch, and ids, as in the request (-1, "" and None below v1)."""
+    """The sender of an offset commit: generation or member epoch, member id and instance id (-1, "" and None below v1)."""
 
     generation: int
     member_id: str
@@ -40,7 +40,7 @@ class Committer(msgspec.Struct, frozen=True):
 
     @property
     def named(self) -> bool:
-        """True if the committer claims to be a member."""
+        """True if the request claims to come from a member."""
         return self.generation >= 0 or bool(self.member_id) or self.group_instance_id is not None
 
 
@@ -49,18 +49,17 @@ NOBODY: Final = Committer(-1, "", None)
 
 
 class Home(Protocol):
-    """The partitions of the offsets topic, whose logs store the groups."""
+    """The partitions of the offsets topic, in whose logs the groups are stored."""
 
     topics: Topics
 
     def largest_batch(self, partition: int) -> int:
-        """Return the size limit of one batch in the partition with the present configs (seen on 4.3.0 and 3.9.1: a change at run time
-        counts at once)."""
+        """Return the size limit of a batch in the partition. A config change at run time counts at once (seen on 4.3.0 and 3.9.1)."""
 
 
 class GroupType:
-    """A group of any type. An instance is a group, and a subclass a type of group. (`ABC` is no base class, because every request checks
-    the type of a group, and that check would cost five times as much; mypy finds methods that a subclass lacks.)
+    """The base class of groups of any type. An instance is a group, and a subclass a type of group. (`ABC` is no base class, because every
+    request checks the type of a group, and that check would cost five times as much; mypy finds methods that a subclass lacks.)
 
     `generation`: the number of the last rebalance (KIP-848: the group epoch). `epoch`: of leases, see `end_leases`. `stored`: the last
     group record in the log, in the type's own form. `static_members`: instance id -> member id. `protocol_type`, `protocol_name` and
@@ -69,13 +68,13 @@ class GroupType:
     __slots__ = ("epoch", "offsets")
 
     group_type: ClassVar[str]
-    """The name of the type in ListGroups (Kafka's Group.GroupType)."""
+    """The name of the group type in ListGroups (Kafka's Group.GroupType)."""
     may_follow: ClassVar[Mapping[str, Collection[str]]]
-    """The next states that each state allows, in the order in which they are shown."""
+    """Maps each state to the states that may follow it, in the order in which pages show them."""
     timers: ClassVar[tuple[str, ...]]
-    """The timers (core.timers.NAMES) that the type sets for the group's id, and perhaps more."""
+    """The names of the timers (core.timers.NAMES) that groups of this type set."""
     follows_topics: ClassVar[bool]
-    """True if the type needs `topic_changed`. (For other types a new topic then costs nothing.)"""
+    """True if groups of this type need calls of `topic_changed`. (For other types a new topic then costs nothing.)"""
 
     group_id: str
     partition: int
@@ -97,7 +96,7 @@ class GroupType:
         """Return a new group without members."""
 
     def end_leases(self) -> None:
-        """End all leases (effects.Lease), so that no earlier heartbeat answer is repeated.
+        """End all leases (effects.Lease) of the group, so that no earlier heartbeat answer is repeated.
 
         The driver repeats an answer on its own while the epoch is unchanged. That is right only as long as the core would answer the same,
         and would move the same live timer: so changes of the group end leases, and so do a session timer that has fired and a hold or
@@ -107,56 +106,57 @@ class GroupType:
 
     @abstractmethod
     def is_empty(self) -> bool:
-        """True if the group has no members, and no joining client that keeps it from being swept or replaced."""
+        """True if the group has no members, and no joining client that keeps the group from being deleted or replaced."""
 
     @abstractmethod
     def admit_commit(self, turn: Turn, by: Committer, version: int, at: Collection[At]) -> int:
-        """Return the code of an OffsetCommit by the committer for those partitions."""
+        """Return the error with which the group refuses an OffsetCommit for these partitions, or 0."""
 
     @abstractmethod
     def admit_transactional_commit(self, turn: Turn, by: Committer, at: Collection[At]) -> int:
-        """Return the code of a TxnOffsetCommit by the committer for those partitions. It does not renew the session."""
+        """Return the error with which the group refuses a TxnOffsetCommit for these partitions, or 0. It does not renew the session."""
 
     def admit_fetch(self, member_id: str | None, epoch: int) -> int:
-        """Return the code of an OffsetFetch v9 or later by the member at that epoch. A request without a member (None, -1) may read
-        everything."""
+        """Return the error with which the group refuses an OffsetFetch (v9 or later), or 0. A request without a member (None, -1) may
+        read everything."""
         return 0
 
     @abstractmethod
     def admit_deletion(self) -> int:
-        """Return the code of DeleteGroups (Kafka's validateDeleteGroup). With 0 the registry deletes the group."""
+        """Return the error with which the group refuses DeleteGroups, or 0 (Kafka's validateDeleteGroup). With 0 the registry deletes
+        the group."""
 
     @abstractmethod
     def admit_offset_deletion(self) -> int:
-        """Return the code of OffsetDelete for the group as a whole (Kafka's validateOffsetDelete)."""
+        """Return the error with which the group as a whole refuses OffsetDelete, or 0 (Kafka's validateOffsetDelete)."""
 
     @abstractmethod
     def subscribed_to(self, topic: str) -> bool:
-        """True if the topic is in use, so that its offsets neither expire nor may be deleted (SERVER-56)."""
+        """True if a member uses the topic, so that the topic's offsets neither expire nor may be deleted (SERVER-56)."""
 
     @abstractmethod
     def offsets_age_from(self) -> Base | None:
-        """Return the function for the start of an offset's age, or None if nothing expires now (Kafka's offsetExpirationCondition)."""
+        """Return the function that gives the time from which the age of a committed offset counts, or None if nothing expires now
+        (Kafka's offsetExpirationCondition)."""
 
     def unread_names(self) -> int:
-        """Return how many names `subscribed_to` would have to read first; it keeps the result (core.budget)."""
+        """Return how many topic names the next `subscribed_to` has to read; its result is kept (core.budget)."""
         return 0
 
     def described(self, turn: Turn) -> DescribedGroup | None:
-        """Return the group for DescribeGroups, or None if the type has a description of its own and DescribeGroups does not find it
-        (KIP-848)."""
+        """Return the group as DescribeGroups shows it, or None if DescribeGroups does not find groups of this type (KIP-848)."""
         return None
 
     @abstractmethod
     def view(self) -> GroupView: ...
 
     def silent(self, now: int) -> dict[str, int | None]:
-        """Return for each member the ns since its session was renewed, None while it waits for an answer that renews it. The result is {}
-        for a type that does not know."""
+        """Return for each member the ns since its session was renewed, or None while the member waits for an answer that renews it. The
+        result is {} for a type that does not know."""
         return {}
 
     def progress_of(self, member_id: str) -> str | None:
-        """Return the progress of a member towards its target (KIP-848), or None for an unknown member or a type without targets."""
+        """Return the progress of a member towards its target (KIP-848), or None if the member is unknown or the type has no targets."""
         return None
 
     @abstractmethod
@@ -166,31 +166,31 @@ class GroupType:
 
     @abstractmethod
     def fire(self, turn: Turn, timer: str, subject: tuple[str, ...]) -> bool:
-        """Handle one of the group's `timers`, which was set for its id and the rest of `subject`. Return True if that did something."""
+        """Handle a timer of the group, and return True if that had an effect. Return True if that did something."""
 
     @abstractmethod
     def topic_changed(self, turn: Turn, topic: str) -> None:
-        """Note that a topic was created, grown or deleted, for a type whose coordinator assigns (KIP-848) and that `follows_topics`."""
+        """Note that a topic was created, deleted, or given more partitions. Only called for types that `follows_topics`."""
 
     @abstractmethod
     def store(self, turn: Turn) -> None:
-        """Write the group record: a load restores `stored`."""
+        """Write the group record, so that a coordinator that loads the log restores `stored`."""
 
     @abstractmethod
     def restore(self, turn: Turn, stored: Any) -> None:
-        """Fill a new group from its record."""
+        """Fill a new group from its group record."""
 
     @abstractmethod
     def loaded(self, turn: Turn) -> None:
-        """Do the first actions of a group after it was restored."""
+        """Do what Kafka does with a group right after a coordinator has loaded it."""
 
     @abstractmethod
     def unload(self, turn: Turn, why: Why) -> None:
-        """Unload the group: parked requests are answered, every timer stops, and the group dies (SERVER-49)."""
+        """Unload the group: refuse parked requests and stop every timer (SERVER-49)."""
 
     @abstractmethod
     def die(self, turn: Turn, why: Why) -> None:
-        """Delete the group with its reserved ids and offsets: its state becomes `DEAD`."""
+        """Delete the group with its reserved ids and offsets, and set its state to `DEAD`."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.group_id!r} {self.state} generation {self.generation}, {len(self.members)} members>"

@@ -1,4 +1,4 @@
-"""Views of groups of any type for tests: plain frozen values, copied on the server's thread."""
+"""Views of groups are frozen values for tests, copied from groups of any type on the server's thread."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from .offsets.committed import CommittedOffsets
 
 State = Literal["Empty", "PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling", "Stable", "Dead"]
-"""Kafka's names of a group's states. Classic groups are never Assigning or Reconciling, and consumer groups never in PreparingRebalance or
-CompletingRebalance. A Dead group was removed, or never existed."""
+"""The names that Kafka gives to the states of a group. Classic groups are never Assigning or Reconciling, and consumer groups never in
+PreparingRebalance or CompletingRebalance. A Dead group was removed, or never existed."""
 Assignment = dict[str, list[int]]
 
 
 class MemberView(msgspec.Struct, frozen=True):
-    """The view of one member. `assignment` is topic -> partitions; in a classic group it is {} unless the bytes are the consumer
-    protocol's."""
+    """A frozen copy of a group member. `assignment` is topic -> partitions; in a classic group it is {} unless the bytes are the
+    consumer protocol's."""
 
     member_id: str
     group_instance_id: str | None
@@ -31,7 +31,7 @@ class MemberView(msgspec.Struct, frozen=True):
 
 
 class GroupView(msgspec.Struct, frozen=True):
-    """The view of one group. `offsets` is topic -> partition -> committed offset."""
+    """A frozen copy of a group. `offsets` is topic -> partition -> committed offset."""
 
     group_id: str
     state: State
@@ -44,7 +44,7 @@ class GroupView(msgspec.Struct, frozen=True):
 
 
 def offsets_view(offsets: CommittedOffsets) -> dict[str, dict[int, int]]:
-    """Return the committed offsets, topic -> partition -> offset, in order."""
+    """Return the committed offsets in order: topic -> partition -> offset."""
     found: dict[str, dict[int, int]] = {}
     for (topic, partition), commit in sorted(offsets.items()):
         found.setdefault(topic, {})[partition] = commit.offset

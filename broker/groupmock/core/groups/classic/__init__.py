@@ -1,1 +1,1 @@
-"""The classic group, with JoinGroup, SyncGroup, Heartbeat and LeaveGroup, in which the leader assigns."""
+"""A classic group is served by JoinGroup, SyncGroup, Heartbeat and LeaveGroup, and its leader assigns the partitions."""

@@ -13,8 +13,9 @@ from .states import ANSWERS, EMPTY, STABLE, Do, Question
 
 
 def commit(turn: Turn, group: Group, by: Committer) -> int:
-    """Do the checks of OffsetCommit (SERVER-50, SERVER-51). If the member may commit, its session is renewed."""
-    # Before the check of the ids: an Empty group accepts a commit without generation whatever the ids are (docs/kafka/offsets.md#c2)
+    """Return the error of an OffsetCommit to the group (SERVER-50, SERVER-51). If the member may commit, its session is renewed."""
+    # The state is checked before the ids, because an Empty group accepts a commit without a generation whatever the ids are
+    # (docs/kafka/offsets.md#c2).
     if not by.named or (by.generation < 0 and group.state is EMPTY):
         return ANSWERS[group.state, Question.COMMIT_SIMPLE].error
     error = membership.validate(turn, group, by.member_id, by.group_instance_id)
@@ -29,8 +30,8 @@ def commit(turn: Turn, group: Group, by: Committer) -> int:
 
 
 def transactional_commit(turn: Turn, group: Group, by: Committer) -> int:
-    """Do the checks of TxnOffsetCommit (KIP-447; TX-75). A request without ids and generation passes, and the state is not checked. No
-    session is renewed."""
+    """Return the error of a TxnOffsetCommit to the group (KIP-447; TX-75). A request without ids and generation passes, and the state is
+    not checked. No session is renewed."""
     if not by.named or (by.generation < 0 and group.state is EMPTY):
         return error_codes.NONE
     error = membership.validate(turn, group, by.member_id, by.group_instance_id)
@@ -38,20 +39,20 @@ def transactional_commit(turn: Turn, group: Group, by: Committer) -> int:
 
 
 def deletion(group: Group) -> int:
-    """Return the error of DeleteGroups, which only an empty group allows."""
     answer = ANSWERS[group.state, Question.DELETE]
     return error_codes.NONE if answer.do is Do.DELETE else answer.error
 
 
 def offset_deletion(group: Group) -> int:
-    """Return the error of OffsetDelete for the whole group. If it has members, their subscriptions decide for each topic, and only
-    consumers have subscriptions (SERVER-56)."""
+    """Return the error of an OffsetDelete for the group as a whole. If it has members, their subscriptions decide for each topic, and
+    only consumers have subscriptions (SERVER-56)."""
     readable = group.state is EMPTY or group.protocol_type == "consumer"
     return error_codes.NONE if readable else error_codes.NON_EMPTY_GROUP
 
 
 def offsets_age_from(group: Group) -> Base | None:
-    """Return the function that gives the time from which an offset's age counts, or None if offsets do not expire (KIP-211; SERVER-57).
+    """Return the function that gives the time from which the age of a committed offset counts, or None if offsets do not expire now
+    (KIP-211; SERVER-57).
 
     An offset ages from the moment when nothing can use it any more: since the group became Empty; in a Stable group since the commit, for
     topics without subscribers; and in a group that only ever commits (no protocol type) since the commit. While a group rebalances, or if

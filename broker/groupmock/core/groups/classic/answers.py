@@ -1,4 +1,4 @@
-"""The answers of a classic group, in the form of each version (docs/kafka/group-protocol.md#joingroup)."""
+"""Builds the answers of a classic group in the form of each API version (docs/kafka/group-protocol.md#joingroup)."""
 
 from __future__ import annotations
 
@@ -18,23 +18,24 @@ NULL_SINCE: Final = 7
 
 
 def protocol_name(name: str | None, version: int) -> str | None:
-    """Return the name as it is sent: null as "" before v7, and "" as null from v7 on (KIP-559)."""
+    """Return the protocol name for an answer: before v7 null is sent as "", and since v7 "" is sent as null (KIP-559)."""
     return (name or None) if version >= NULL_SINCE else (name or "")
 
 
 def join_refused(error: int, version: int, member_id: str = "") -> JoinGroupResponse:
-    """Return a JoinGroup answer with an error: no leader, no members, no names. P1-d4 lists the errors that echo the member id."""
+    """Return a JoinGroup answer with an error, without leader, members and protocol name. P1-d4 lists the errors that echo the member
+    id."""
     name = None if version >= 7 else ""
     return JoinGroupResponse(error_code=error, generation_id=-1, protocol_type=None, protocol_name=name, member_id=member_id)
 
 
 def sync_refused(error: int) -> SyncGroupResponse:
-    """Return a SyncGroup answer with an error: an empty assignment, and null names."""
+    """Return a SyncGroup answer with an error, an empty assignment and null names."""
     return SyncGroupResponse(error_code=error)
 
 
 class Joined(msgspec.Struct, frozen=True):
-    """The part that all JoinGroup answers of one generation share. It does not change after the generation began."""
+    """The fields that all JoinGroup answers of one generation have in common. It does not change after the generation began."""
 
     generation: int
     protocol_type: str | None
@@ -42,7 +43,7 @@ class Joined(msgspec.Struct, frozen=True):
     leader_id: str
 
     def to(self, version: int, member_id: str, members: list[JoinGroupResponseMember], skip_assignment: bool = False) -> JoinGroupResponse:
-        """Return the answer for one member."""
+        """Return the JoinGroup answer for one member."""
         return JoinGroupResponse(
             generation_id=self.generation,
             protocol_type=self.protocol_type,
@@ -54,7 +55,7 @@ class Joined(msgspec.Struct, frozen=True):
         )
 
     def all(self, waiting: list[tuple[Parked, str]], listed: Listed) -> Iterator[Reply]:
-        """Yield the answers of all parked members one by one. The leader's list is made at its turn."""
+        """Yield the JoinGroup answers of all waiting members one by one. The leader's list is made at its turn."""
         generation, protocol_type, leader_id = self.generation, self.protocol_type, self.leader_id
         before, since = protocol_name(self.protocol_name, 0), protocol_name(self.protocol_name, NULL_SINCE)
         for parked, member_id in waiting:
@@ -70,14 +71,14 @@ class Joined(msgspec.Struct, frozen=True):
 
 
 def joined(group: Group, leader_id: str | None = None) -> Joined:
-    """Return the shared part for the current generation; `leader_id` overrides the leader in the answer (SERVER-34)."""
+    """Return the fields that all JoinGroup answers of the current generation share. `leader_id` overrides the leader in the answer
+    (SERVER-34)."""
     return Joined(group.generation, group.protocol_type, group.protocol_name, leader_id or group.leader_id or "")
 
 
 def member_list(group: Group) -> Listed:
-    """Return a function that makes the leader's list of the present members, in hash map order, with metadata of the chosen protocol only.
-    """
-    # A copy, because the answers are made between turns of the loop, and the group may have changed by then.
+    """Return a function that builds the member list for the leader, in hash map order, with the metadata of the chosen protocol only."""
+    # The members are copied, because the answers are built between turns of the event loop, when the group may have changed.
     rows = [(m.member_id, m.group_instance_id, m.protocols) for m in group.ordered()]
     chosen = group.protocol_name or ""
 
@@ -91,7 +92,7 @@ def member_list(group: Group) -> Listed:
 
 
 def synced(group: Group, version: int, member: Member) -> SyncGroupResponse:
-    """Return the answer with a member's stored assignment."""
+    """Return the SyncGroup answer with the member's stored assignment."""
     return SyncGroupResponse(
         protocol_type=group.protocol_type,
         protocol_name=protocol_name(group.protocol_name, version),
@@ -100,7 +101,6 @@ def synced(group: Group, version: int, member: Member) -> SyncGroupResponse:
 
 
 def all_synced(group: Group, waiting: list[tuple[Parked, bytes]]) -> Iterator[Reply]:
-    """Yield the answers to all parked SyncGroups one by one."""
     protocol_type, name = group.protocol_type, group.protocol_name
     before, since = protocol_name(name, 0), protocol_name(name, NULL_SINCE)
 
@@ -113,5 +113,4 @@ def all_synced(group: Group, waiting: list[tuple[Parked, bytes]]) -> Iterator[Re
 
 
 def all_syncs_refused(error: int, waiting: list[Parked]) -> Iterator[Reply]:
-    """Yield a refusal for each parked SyncGroup, one by one."""
     return (Reply(parked.ticket, sync_refused(error)) for parked in waiting)

@@ -1,4 +1,4 @@
-"""A classic group in the form of DescribeGroups (docs/kafka/admin.md)."""
+"""Describes a classic group for DescribeGroups (docs/kafka/admin.md)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from .states import STABLE
 
 
 def describe(turn: Turn, group: Group) -> DescribedGroup:
-    """Return the group for DescribeGroups. The protocol's name and the members' metadata are shown in Stable only, because before it the
-    choice is not final."""
+    """Return the classic group as DescribeGroups shows it. The protocol's name and the members' metadata are shown in Stable only,
+    because before it the choice is not final."""
     stable = group.state is STABLE
     return DescribedGroup(
         group_id=group.group_id,
@@ -23,8 +23,8 @@ def describe(turn: Turn, group: Group) -> DescribedGroup:
 
 
 def _member(turn: Turn, group: Group, member: Member) -> DescribedGroupMember:
-    """Return a member for DescribeGroups. Metadata is shown in Stable only. The stored assignment is shown always; in PreparingRebalance
-    it may be the previous generation's."""
+    """Return the member as DescribeGroups shows it. Metadata is shown in Stable only. The stored assignment is shown always; in
+    PreparingRebalance it may be the previous generation's."""
     stable = group.state is STABLE
     hidden = turn.quirks.assignment_described_in_stable_only and not stable
     return DescribedGroupMember(

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from ..type import Home
 
 Protocols = tuple[tuple[str, bytes], ...]
-"""The protocols of a member as (name, metadata), its first choice first."""
+"""The protocols of a member as (name, metadata) pairs, in the member's order of preference."""
 
 
 def metadata_of(protocols: Protocols, name: str) -> bytes:
-    """Return the metadata of one protocol in a list, or b"" if the list does not have it."""
+    """Return the metadata of the named protocol, or b"" if the list does not have that protocol."""
     for listed, metadata in protocols:
         if listed == name:
             return metadata
@@ -38,18 +38,19 @@ def metadata_of(protocols: Protocols, name: str) -> bytes:
 
 
 def lists(protocols: Protocols, name: str) -> bool:
-    """True if the list has the protocol."""
+    """True if the protocol list contains the named protocol."""
     return any(listed == name for listed, _ in protocols)
 
 
 def bytes_of(protocols: Protocols) -> int:
-    """Return the size of all metadata in a list."""
+    """Return the total size of the metadata in a protocol list."""
     return len(protocols[0][1]) if len(protocols) == 1 else sum([len(metadata) for _, metadata in protocols])
 
 
 class Parked(msgspec.Struct, gc=False):
-    """A parked JoinGroup or SyncGroup. `answered` means that a failing join phase refused it, though it still counts as parked, as on
-    4.3.0. `led` is the former leader, for a replaced static member that only waits for the group record (`replacement`)."""
+    """A parked JoinGroup or SyncGroup request of a member. `answered` means that a failing join phase refused it, though it still counts
+    as parked, as on 4.3.0. `led` is the former leader, for a replaced static member that only waits for the group record
+    (`replacement`)."""
 
     ticket: int
     version: int
@@ -76,21 +77,21 @@ class Member(msgspec.Struct, gc=False, eq=False):
     sync: Parked | None = None
 
     def metadata(self, protocol_name: str) -> bytes:
-        """Return the member's metadata for that protocol, or b"" if it does not list it."""
+        """Return the member's metadata for the named protocol, or b"" if the member does not list the protocol."""
         return metadata_of(self.protocols, protocol_name)
 
 
 class ProtocolListing(msgspec.Struct, gc=False, eq=False):
-    """A protocol list and the number of members that have it. They share the one object, which saves its bytes in large groups."""
+    """A protocol list and the number of members that have it. Members with equal lists share one tuple, which saves memory in large
+    groups."""
 
     protocols: Protocols
-    size: int  # bytes of metadata
+    size: int
     members: int = 0
 
 
 class StoredGroup(NamedTuple):
-    """The last group record in the log, in columns: `members[i]` has the ids, and the other columns the values that may have changed
-    since."""
+    """The last group record in the log, stored in columns."""
 
     generation: int
     protocol_type: str | None
@@ -183,8 +184,8 @@ class Group(GroupType):
 
 
     def ordered(self) -> list[Member]:
-        """Return the members in the order of Kafka's hash map: for the leader's list, the answers of a phase, DescribeGroups, and the next
-        leader (P1-d1). The list must not be changed, because it is kept until members come or go."""
+        """Return the members in the order of Kafka's hash map (P1-d1). The list must not be changed, because it is kept until members
+        come or go."""
         if self.order is None:
             self.order = self._sorted()
         return self.order
@@ -195,8 +196,7 @@ class Group(GroupType):
 
     @contextmanager
     def leaving(self) -> Iterator[None]:
-        """Within this block thousands of members may leave at once without `first` searching all remaining members each time. No member
-        may be added."""
+        """Let thousands of members leave within this block without searching for the next leader after each. No member may be added."""
         self.line = self.ordered()[::-1]
         try:
             yield
@@ -204,7 +204,8 @@ class Group(GroupType):
             self.line = None
 
     def first(self, awaiting_only: bool = False) -> Member | None:
-        """Return the first member of that order, with `awaiting_only` the first with a parked join. This does not sort the members."""
+        """Return the first member in the order of Kafka's hash map; with `awaiting_only` only members with a parked JoinGroup count.
+        This does not sort the members."""
         if self.line is not None and not awaiting_only:
             while self.line and self.members.get(self.line[-1].member_id) is not self.line[-1]:
                 self.line.pop()
@@ -218,7 +219,7 @@ class Group(GroupType):
         return max([member.rebalance_timeout_ms for member in self.members.values()], default=0)
 
     def everybody_joined(self) -> bool:
-        """True if the group waits for no one: every member has a parked join and no id is reserved (SERVER-27)."""
+        """True if every member has a parked JoinGroup and no member id is reserved, so that the join phase need not wait (SERVER-27)."""
         return len(self.members) == self.awaiting and not self.pending_joins
 
     def is_leader(self, member: Member) -> bool:
@@ -229,8 +230,8 @@ class Group(GroupType):
         return self.supported[name] == len(self.members)
 
     def subscribed_to(self, topic: str) -> bool:
-        """True if the current generation uses the topic. Unknown subscriptions count as all topics, and other protocol types use none
-        (SERVER-56)."""
+        """True if the current generation subscribes to the topic. Unknown subscriptions count as all topics, and other protocol types
+        use none (SERVER-56)."""
         if self.protocol_type != "consumer":
             return False
         topics = self.subscribed.topics
@@ -238,7 +239,7 @@ class Group(GroupType):
 
 
     def move(self, state: State, now_ms: int) -> State:
-        """Change the state and return the one before. A transition that does not exist is an AssertionError."""
+        """Change the group's state and return the former state. A transition that does not exist raises AssertionError."""
         before = self.state
         assert state in MAY_FOLLOW[before], f"{before} may not become {state}"
         self.previous_state = before
@@ -248,22 +249,22 @@ class Group(GroupType):
         return before
 
     def next_generation(self) -> None:
-        """Raise the generation at the end of a join phase, even of one without members (SERVER-11)."""
+        """Raise the generation at the end of a join phase, even if the group has no members left (SERVER-11)."""
         self.generation += 1
         self.epoch += 1
 
     def set_generation(self, number: int) -> None:
-        """Set another generation without the members' knowledge, as after taking over a log."""
+        """Set another generation without telling the members, as if the coordinator had taken over a log."""
         self.generation = number
         self.epoch += 1
 
     def lead(self, member: Member | None) -> None:
-        """Set the leader, or no leader for None."""
+        """Set the leader, or remove the leader if `member` is None."""
         self.leader_id = None if member is None else member.member_id
         self.epoch += 1
 
     def put(self, member: Member) -> None:
-        """Add a member to maps, counts and table. It shares its protocols with members that list the same."""
+        """Add a member to the group's maps and counts. It shares its protocols with members that list the same."""
         self.members[member.member_id] = member
         self.order = None
         self.most = max(self.most, len(self.members))
@@ -277,7 +278,7 @@ class Group(GroupType):
         self.epoch += 1
 
     def drop(self, member: Member) -> None:
-        """Remove a member from maps and counts. The caller sees to the leader and to pending SyncGroups."""
+        """Remove a member from the group's maps and counts. The caller sees to the leader and to pending SyncGroups."""
         del self.members[member.member_id]
         self.order = None
         if member.group_instance_id is not None and self.static_members.get(member.group_instance_id) == member.member_id:
@@ -287,7 +288,7 @@ class Group(GroupType):
         self.epoch += 1
 
     def refill(self, stored: StoredGroup, members: Iterable[Member]) -> None:
-        """Fill a new group from its record: Stable with these members, or Empty."""
+        """Fill a new group from its group record: it becomes Stable with these members, or Empty without members."""
         self.generation = stored.generation
         self.protocol_type = stored.protocol_type
         self.protocol_name = stored.protocol_name
@@ -316,7 +317,7 @@ class Group(GroupType):
         self.epoch += 1
 
     def park_join(self, member: Member, parked: Parked | None) -> Parked | None:
-        """Park a join, or remove it with None. Return the former one."""
+        """Park a member's JoinGroup, or with None remove it. Return the former one."""
         before, member.join = member.join, parked
         self.awaiting += (parked is not None) - (before is not None)
         return before
@@ -343,7 +344,7 @@ class Group(GroupType):
                 del self.supported[name]
 
     def _names(self, protocols: Protocols) -> Iterable[str]:
-        if len(protocols) == 1:  # as nearly always, and a storm of joins comes through here
+        if len(protocols) == 1:  # Nearly every list has one protocol, and each JoinGroup of a storm comes through here.
             return (protocols[0][0],)
         names = [name for name, _ in protocols]
         return names if self.duplicates_count else dict.fromkeys(names)

@@ -1,4 +1,4 @@
-"""Leaving members: LeaveGroup entries and session expiry (docs/kafka/group-protocol.md#leavegroup-and-expiry).
+"""Members leave a classic group by LeaveGroup or because their session expires (docs/kafka/group-protocol.md#leavegroup-and-expiry).
 
 The member leaves first. The table of states is then asked once for the group's reaction, after all entries of a request (SERVER-46), in
 3.9 after each. In Kafka: GroupMetadataManager.classicGroupLeave and expireClassicGroupMemberHeartbeat.
@@ -17,12 +17,14 @@ from .states import ANSWERS, EMPTY, PREPARING, Do, Question
 
 
 def leave(turn: Turn, group: Group, member_id: str, group_instance_id: str | None, reason: str | None) -> tuple[int, bool]:
-    """Handle one entry of a LeaveGroup. Return its error code, and True if the group has to react afterwards (`after`)."""
-    if not member_id and group_instance_id in group.static_members:  # this is how an administrator removes a static member (SERVER-45)
+    """Handle one entry of a LeaveGroup request. Return its error code, and True if the group has to react afterwards (`after`)."""
+    # An entry without member id is how an administrator removes a static member (SERVER-45).
+    if not member_id and group_instance_id in group.static_members:
         member = group.members[group.static_members[group_instance_id or ""]]
         membership.remove(turn, group, member, causes.instance_removed(member.member_id, reason))
         return error_codes.NONE, True
-    if member_id in group.pending_joins:  # before the check of the ids, because a reserved id is no member and would be 25 (SERVER-28)
+    # Reserved ids are checked first, because a reserved id is no member and would get UNKNOWN_MEMBER_ID (25) below (SERVER-28).
+    if member_id in group.pending_joins:
         return _leave_reserved(turn, group, member_id, group_instance_id)
     error = membership.validate(turn, group, member_id, group_instance_id)
     if not error:
@@ -32,17 +34,18 @@ def leave(turn: Turn, group: Group, member_id: str, group_instance_id: str | Non
 
 def _leave_reserved(turn: Turn, group: Group, member_id: str, group_instance_id: str | None) -> tuple[int, bool]:
     membership.drop_reservation(turn, group, member_id, causes.reservation_left(member_id))
-    # Kafka 4 counts it as a member that left, so that a Stable group rebalances without need; 3.9 checks only a join phase
+    # Kafka 4 treats a reserved id that leaves like a member, so that a Stable group rebalances without need. Kafka 3.9 only checks whether
+    # the join phase is complete.
     return error_codes.NONE, group.state is PREPARING or not turn.quirks.leaving_reservation_starts_nothing
 
 
 def after(turn: Turn, group: Group, why: Why) -> rebalance.PhaseOutcome:
-    """Rebalance after members left, or end the join phase if it waited for these only."""
+    """Rebalance after members left, or end the join phase if it waited only for the members that left."""
     return rebalance.go_on(turn, group, ANSWERS[group.state, Question.LEFT].do, why)
 
 
 def expire(turn: Turn, group: Group, member_id: str) -> bool:
-    """Let the session of a member or of a reserved id expire. Return True if that changed anything."""
+    """Remove a member or a reserved id whose session has expired. Return True if that changed anything."""
     if member_id in group.pending_joins:
         why = causes.reservation_expired(member_id)
         membership.drop_reservation(turn, group, member_id, why)
@@ -51,10 +54,10 @@ def expire(turn: Turn, group: Group, member_id: str) -> bool:
     member = group.members.get(member_id)
     if member is None:
         return False
-    # A member that waits for an answer counts as alive (ClassicGroupMember.hasSatisfiedHeartbeat, SERVER-30), but not a new one
+    # A member that waits for an answer counts as alive (ClassicGroupMember.hasSatisfiedHeartbeat, SERVER-30). A new member does not
     # (SERVER-29).
     if not member.is_new and (member.join is not None or member.sync is not None):
-        group.end_leases()  # the next answer re-arms it; until then no lease may move the dead timer
+        group.end_leases()  # The next answer arms the session timer again. Until then no lease may move the timer, which has fired.
         return False
     _expire_member(turn, group, member)
     return True
@@ -71,8 +74,8 @@ def _expire_member(turn: Turn, group: Group, member: Member) -> None:
 
 
 def _complete_after_expiry(turn: Turn, group: Group, why: Why) -> None:
-    """End the join phase after an expiry, which may cut the initial delay short, unlike a join or a leave (not in the old coordinator;
-    SERVER-10).
+    """End the join phase after an expiry, even within the initial rebalance delay, which a join or a leave does not cut short (SERVER-10).
+    Kafka 3.9 never cuts the delay short.
 
     Kafka 4's expiry ends the phase without maybeCompleteJoinPhase, which has the check for the initial delay."""
     if group.state is not PREPARING or not group.everybody_joined():

@@ -22,7 +22,7 @@ ROOM_FOR_UUID: Final = 37
 
 
 class JoinTerms(msgspec.Struct, gc=False, frozen=True):
-    """The content of a JoinGroup, in the same form for every version."""
+    """The fields of a JoinGroup request, in the same form for every version."""
 
     protocol_type: str
     protocols: Protocols
@@ -32,7 +32,8 @@ class JoinTerms(msgspec.Struct, gc=False, frozen=True):
 
 
 def validate(turn: Turn, group: Group, member_id: str, group_instance_id: str | None) -> int:
-    """Return the error code for these ids: 25 for an unknown instance or id, 82 for an instance of another member, else 0.
+    """Return the error code for a member id and instance id: UNKNOWN_MEMBER_ID (25), FENCED_INSTANCE_ID (82) for an instance of another
+    member, or 0.
 
     The instance is checked first (ClassicGroup.validateMember): a process that was replaced must learn that it is fenced for good. If it
     were told that its id is unknown, it would send another JoinGroup (KIP-345, SERVER-37)."""
@@ -54,14 +55,14 @@ def new_id(turn: Turn, group: Group, client_id: str | None, group_instance_id: s
         prefix = client_id or ""
     if len(prefix) > LONG and len(prefix.encode("utf-8", "surrogatepass")) > LONGEST_TEXT - ROOM_FOR_UUID:
         raise OverBudget(f"a client id or instance id of {len(prefix)} characters: no answer can carry a member id that is longer still")
-    while True:  # the same seed may be given twice (`reseed`) and then draws the same ids again
+    while True:  # A command may set the same seed twice (`reseed`), and then the same ids are drawn again.
         member_id = f"{prefix}-{turn.environment.dice.uuid_text()}"
         if not (member_id in group.members or member_id in group.pending_joins or member_id in group.pending_syncs):
             return member_id
 
 
 def reserve(turn: Turn, group: Group, client_id: str | None, session_timeout_ms: int) -> str:
-    """Reserve a new id for a client that has to come back with it (79).
+    """Reserve a new member id for a client that has to join again with this id, because its JoinGroup is answered MEMBER_ID_REQUIRED (79).
 
     The id is no member: it is in no list, does not count for group.max.size, and has no protocols; only the join phase waits for it
     (KIP-394)."""
@@ -79,13 +80,13 @@ def drop_reservation(turn: Turn, group: Group, member_id: str, why: Why, what: s
 
 
 def add(turn: Turn, group: Group, request: Request, member_id: str, terms: JoinTerms, why: Why) -> Member:
-    """Add a new member whose JoinGroup is parked."""
-    if not group.members:  # the first member decides, so an Empty group may get another type
+    if not group.members:  # The first member sets the protocol type, so an Empty group may change its type.
         group.protocol_type = terms.protocol_type
     member = Member(
         member_id=member_id,
         group_instance_id=terms.group_instance_id,
-        client_id=sys.intern(request.client_id or ""),  # thousands of members have the same two
+        # The strings are interned, because thousands of members have the same client id and host.
+        client_id=sys.intern(request.client_id or ""),
         client_host=sys.intern(request.client_host),
         session_timeout_ms=terms.session_timeout_ms,
         rebalance_timeout_ms=terms.rebalance_timeout_ms,
@@ -96,7 +97,7 @@ def add(turn: Turn, group: Group, request: Request, member_id: str, terms: JoinT
     group.pending_joins.discard(member_id)
     group.put(member)
     turn.member_changed(group, member_id, "added", why, member)
-    if group.leader_id is None:  # the first member leads at once, though no member is told before the phase ends
+    if group.leader_id is None:  # The first member becomes the leader at once, though members learn of it only when the join phase ends.
         lead(turn, group, member, causes.FIRST_MEMBER)
     return member
 
@@ -110,22 +111,25 @@ def update(turn: Turn, group: Group, member: Member, request: Request, terms: Jo
     member.rebalance_timeout_ms = terms.rebalance_timeout_ms
     earlier = group.park_join(member, Parked(request.ticket, request.version))
     if earlier is not None and not earlier.answered:
-        # Kafka replaces the callback and so loses it; the connection waits for an answer and is not read any more (P1-d6)
+        # Kafka overwrites the callback of the earlier JoinGroup and so never answers it. Its connection waits for that answer and is not
+        # read any more (P1-d6).
         turn.abandon(earlier.ticket, f"member {member.member_id} sent another JoinGroup")
 
 
 def remove(turn: Turn, group: Group, member: Member, why: Why) -> None:
-    """Remove a member from the group. Its parked join is answered 25 with an empty id, and its parked sync never (P1-d4, P1-d6)."""
+    """Remove a member from the group, and refuse its parked JoinGroup with UNKNOWN_MEMBER_ID (25). Its parked join is answered 25 with
+    an empty id, and its parked sync never (P1-d4, P1-d6)."""
     if member.join is not None and not member.join.answered:
         turn.reply(member.join.ticket, answers.join_refused(error_codes.UNKNOWN_MEMBER_ID, member.join.version))
     discard(turn, group, member, why)
 
 
 def discard(turn: Turn, group: Group, member: Member, why: Why, what: str = "removed") -> None:
-    """Remove a member without a parked join. The next leader is the first in Kafka's member map."""
+    """Remove a member that has no parked JoinGroup, and elect a new leader if it was the leader. The next leader is the first in Kafka's
+    member map."""
     sessions.end(turn, group, member.member_id)
     group.drop(member)
-    group.pending_syncs.discard(member.member_id)  # except for an id that was replaced: see `replace`
+    group.pending_syncs.discard(member.member_id)  # This keeps the old id of a replaced static member: see `replace`.
     turn.member_changed(group, member.member_id, what, why, member)
     if member.sync is not None:
         turn.abandon(member.sync.ticket, f"member {member.member_id} is gone: {why.sentence}")
@@ -134,9 +138,9 @@ def discard(turn: Turn, group: Group, member: Member, why: Why, what: str = "rem
 
 
 def discard_all(turn: Turn, group: Group, members: list[Member], why: Callable[[Member], Why]) -> None:
-    """Remove many members and elect a leader once: the first of the remaining ones, as removing one by one would."""
+    """Remove many members, and elect a new leader only once, the first of the remaining members."""
     leader = group.members.get(group.leader_id) if group.leader_id is not None else None
-    # If they were removed one by one, as in Kafka, several might lead in turn, but clients only learn of the last.
+    # Kafka removes the members one by one, so several may become leader in turn, but clients only learn of the last one.
     for member in members:
         if member is not leader:
             discard(turn, group, member, why(member))
@@ -145,16 +149,16 @@ def discard_all(turn: Turn, group: Group, members: list[Member], why: Callable[[
 
 
 def lead(turn: Turn, group: Group, member: Member | None, why: Why) -> None:
-    """Make a member the leader; None leaves the group without one."""
+    """Make a member the leader, or leave the group without a leader if `member` is None."""
     group.lead(member)
     if member is not None:
         turn.member_changed(group, member.member_id, "led", causes.leads(member.member_id, why), member)
 
 
 def refuse(turn: Turn, group: Group, member_id: str, why: Why) -> bool:
-    """Drop an id, of a member or reserved, that found no room (81, SERVER-32). Return True if the group had it."""
+    """Drop a member or a reserved id that was refused because the group is full (81, SERVER-32). Return True if the group had it."""
     if member_id in group.pending_joins:
-        # Without completing the join phase: if all others are parked, it lasts until its timer (P1-d3)
+        # This does not end the join phase: if all other members are parked, the phase lasts until its timer fires (P1-d3).
         drop_reservation(turn, group, member_id, why, "refused")
         return True
     member = group.members.get(member_id)
@@ -164,19 +168,23 @@ def refuse(turn: Turn, group: Group, member_id: str, why: Why) -> bool:
 
 
 def replace(turn: Turn, group: Group, old: Member, request: Request, terms: JoinTerms) -> Member:
-    """Replace a static member that came back without its id by one with a new id (docs/kafka/group-protocol.md#static-membership).
+    """Replace a static member that rejoined without its member id by a member with a new id
+    (docs/kafka/group-protocol.md#static-membership).
 
     `pending_syncs` keeps the old id on purpose: Kafka forgets to rewrite it, so a sync timer may start a rebalance later. The caller ends
     the old session timer."""
     assert old.group_instance_id is not None
-    # a request that is still parked under the old id is of another process, or of the same one before it died: 82 ends it (SERVER-36)
+    # A request that is parked under the old id was sent by another process, or by the same process before it restarted, so it is refused
+    # with FENCED_INSTANCE_ID (82) (SERVER-36).
     refuse_parked(turn, group, old)
     member_id = new_id(turn, group, request.client_id, old.group_instance_id)
-    # Client id and host remain those of the old process: DescribeGroups of every release shows them (docs/kafka/differences.md)
+    # The member keeps the client id and host of the old process, because every release of Kafka does so in DescribeGroups
+    # (docs/kafka/differences.md).
     new = msgspec.structs.replace(
         old,
         member_id=member_id,
-        session=turn.timers.set(sessions.key(group, member_id), turn.after(old.session_timeout_ms)),  # the new timeout counts from the next
+        # The new session timeout only counts from the next renewal on.
+        session=turn.timers.set(sessions.key(group, member_id), turn.after(old.session_timeout_ms)),
         spread=0,
         is_new=old.is_new and turn.quirks.replacement_stays_new,
     )
@@ -190,7 +198,7 @@ def replace(turn: Turn, group: Group, old: Member, request: Request, terms: Join
 
 
 def swap(group: Group, old: Member, new: Member) -> None:
-    """Put `new` in the place of `old`: maps, counts and leadership."""
+    """Replace member `old` by `new` in the group's maps and counts, and as leader."""
     group.drop(old)
     group.put(new)
     if group.is_leader(old):
@@ -198,7 +206,7 @@ def swap(group: Group, old: Member, new: Member) -> None:
 
 
 def refuse_parked(turn: Turn, group: Group, old: Member) -> None:
-    """Answer requests that are parked under a replaced member's id with 82 (FENCED_INSTANCE_ID)."""
+    """Refuse the parked requests of a replaced static member with FENCED_INSTANCE_ID (82)."""
     join = group.park_join(old, None)
     if join is not None and not join.answered:
         turn.reply(join.ticket, answers.join_refused(error_codes.FENCED_INSTANCE_ID, join.version, old.member_id))

@@ -59,7 +59,7 @@ from .vote import select_protocol
 
 
 class PhaseOutcome(Enum):
-    """The outcome of beginning a join phase, checking it, or ending it."""
+    """The outcome of starting, checking or ending a join phase."""
 
     FINE = "the phase is over, or waits for its members"
     FAILED = "Kafka's completion throws: the generation has moved, nobody is answered, the state stays (P1-b5, P1-b6)"
@@ -70,7 +70,7 @@ FAILED: Final = PhaseOutcome.FAILED
 
 
 def go_on(turn: Turn, group: Group, do: Do, why: Why) -> PhaseOutcome:
-    """Do what the table (states.ANSWERS) says for a member that came, came back, or left."""
+    """Do the action that the table states.ANSWERS gives for a member that joined, rejoined, or left."""
     if do is COMPLETE:
         return maybe_complete(turn, group, why)
     if do is REBALANCE:
@@ -80,18 +80,19 @@ def go_on(turn: Turn, group: Group, do: Do, why: Why) -> PhaseOutcome:
 
 
 def prepare(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
-    """Begin to collect JoinGroup requests. Return FAILED if the phase ended at once and failed."""
-    # Members that wait for an assignment of the old generation are told to join again (SERVER-21)
+    """Start a join phase, in which the group collects JoinGroup requests. Return FAILED if the phase ended at once and failed."""
+    # Members that wait for an assignment of the old generation are told to join again (SERVER-21).
     if group.state is COMPLETING:
         _reset_assignments(group)
         refuse_syncs(turn, group, error_codes.REBALANCE_IN_PROGRESS)
-    group.pending_syncs.clear()  # pending SyncGroups belong to a generation, and this one is over
+    group.pending_syncs.clear()  # Pending SyncGroups belong to the old generation, which ends here.
     turn.timers.cancel(("sync", group.group_id))
     initial = group.state is EMPTY
     group.join_phase_dead = False
     turn.group_moved(group, group.move(PREPARING, turn.wall_ms), why)
     if initial:
-        # The timeout of the first member only: members that join within the delay neither lengthen nor shorten it (P1-d14)
+        # The limit is the rebalance timeout of the first member. Members that join within the delay neither lengthen nor shorten it
+        # (P1-d14).
         delay = turn.settings.group_initial_rebalance_delay_ms
         group.initial = (delay, max(group.rebalance_timeout_ms() - delay, 0))
         group.new_member_added = False
@@ -99,7 +100,8 @@ def prepare(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
     elif group.everybody_joined():
         return complete(turn, group, causes.NOBODY_AWAITED)
     else:
-        # Determined once: the leave of the member with the largest timeout does not shorten it (P1-d11)
+        # The timeout is fixed when the phase starts: if the member with the largest timeout leaves, the phase does not become shorter
+        # (P1-d11).
         turn.timers.set(("join", group.group_id), turn.after(group.rebalance_timeout_ms()))
     return FINE
 
@@ -110,7 +112,7 @@ def _reset_assignments(group: Group) -> None:
 
 
 def refuse_syncs(turn: Turn, group: Group, error: int) -> None:
-    """Answer every parked SyncGroup with an error. The sessions of these members start again."""
+    """Answer every parked SyncGroup with an error, which restarts the sessions of these members."""
     waiting = _take_syncs(turn, group)
     if waiting:
         turn.replies(answers.all_syncs_refused(error, [parked for parked, _ in waiting]))
@@ -121,23 +123,24 @@ def _take_syncs(turn: Turn, group: Group) -> list[tuple[Parked, bytes]]:
     waiting = [(member.sync, member.assignment) for member in synced if member.sync is not None]
     for member in synced:
         member.sync = None
-    # A parked request does not renew the session, but its answer does, whatever the answer is (SERVER-30)
+    # A parked SyncGroup does not renew the session, but its answer does, even an error (SERVER-30).
     sessions.renew_all(turn, group, synced)
     return waiting
 
 
 def maybe_complete(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
-    """End a normal join phase if no member is missing. The initial delay is not cut short (SERVER-10)."""
+    """End the join phase if every member has joined, unless the initial rebalance delay is running. The initial delay is not cut short
+    (SERVER-10)."""
     if group.state is PREPARING and group.previous_state is not EMPTY and group.everybody_joined():
         return complete(turn, group, why)
     return FINE
 
 
 def on_join_timer(turn: Turn, group: Group) -> None:
-    """Extend the initial delay or end the phase, because the join timer fired (SERVER-09)."""
+    """Extend the initial rebalance delay or end the join phase, because the join timer fired (SERVER-09)."""
     delay, remaining = group.initial
     initial = group.previous_state is EMPTY
-    if initial and group.new_member_added and remaining:  # added, not joined: members that come back within the delay do not extend it
+    if initial and group.new_member_added and remaining:  # Only new members extend the delay; members that rejoin within it do not.
         group.new_member_added = False
         step = min(turn.settings.group_initial_rebalance_delay_ms, remaining)
         group.initial = (step, max(remaining - delay, 0))
@@ -152,12 +155,13 @@ def complete(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
         return FINE
     turn.timers.cancel(("join", group.group_id))
     _remove_silent(turn, group, why)
-    if not _leader_joined(turn, group) and group.members:  # only static members that did not join are left
+    if not _leader_joined(turn, group) and group.members:  # No member has joined, and the remaining members are all static.
         group.initial = (0, 0)
-        again = max(group.rebalance_timeout_ms(), 1)  # a timeout of 0 keeps Kafka's timer thread busy; in one call here it would never end
+        # A rebalance timeout of 0 keeps Kafka's timer thread busy; here this call would never end.
+        again = max(group.rebalance_timeout_ms(), 1)
         turn.timers.set(("join", group.group_id), turn.after(again))
         return FINE
-    # Before the vote, which may fail: each failed attempt raises the generation as well (P1-b5)
+    # The generation is raised before the vote, because Kafka raises it even when the vote fails (P1-b5).
     group.next_generation()
     if group.members:
         return _begin_generation(turn, group, why)
@@ -185,7 +189,7 @@ def _leader_joined(turn: Turn, group: Group) -> bool:
 
 
 def _leads_as_chosen(turn: Turn, group: Group) -> bool:
-    """True if a command chose the leader (core.steering.joins), and that member has joined."""
+    """True if a command chose the leader (core.steering.joins) and the chosen member has joined."""
     holds = turn.environment.holds
     name = holds.leader(group.group_id)
     if name is None:
@@ -201,7 +205,8 @@ def _leads_as_chosen(turn: Turn, group: Group) -> bool:
 
 
 def _become_empty(turn: Turn, group: Group, why: Why) -> None:
-    # The type stays, to show that the group had members, so that offsets age from the time when it became Empty (SERVER-57)
+    # The protocol type stays, to show that the group had members, so that offsets age from the time when the group became Empty
+    # (SERVER-57).
     group.protocol_name = None
     group.subscribed = NO_TOPICS if group.protocol_type == "consumer" else UNKNOWN
     turn.group_moved(group, group.move(EMPTY, turn.wall_ms), causes.no_members_left(why))
@@ -210,11 +215,12 @@ def _become_empty(turn: Turn, group: Group, why: Why) -> None:
 
 def _begin_generation(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
     chosen = select_protocol(group, turn.quirks.scala_vote_order)
-    # A winner that was counted twice may be missing in a list: then Kafka throws at that member's metadata (P1-b6)
+    # A protocol that one member lists twice is counted twice, so the winner may be missing in another member's list. Kafka throws when it
+    # reads that member's metadata (P1-b6).
     if chosen is None or (group.duplicates_count and not all(lists(protocols, chosen) for protocols in group.listings)):
         return _fail(turn, group, "no protocol is listed by all members once each (a list names one twice)")
     group.protocol_name = chosen
-    # The metadata of other types is never parsed (P1-b5)
+    # Only the metadata of protocol type "consumer" is parsed, as in Kafka (P1-b5).
     metadata = [metadata_of(protocols, chosen) for protocols in group.listings] if group.protocol_type == "consumer" else None
     wrong = _malformed(metadata) if metadata is not None and turn.quirks.malformed_subscription_hangs else None
     if wrong is not None:
@@ -222,7 +228,7 @@ def _begin_generation(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
     group.subscribed = UNKNOWN if metadata is None else Subscribed(metadata)
     turn.group_moved(group, group.move(COMPLETING, turn.wall_ms), why)
     waiting = _take_joins(turn, group)
-    # Static members that did not join have to send one as well (P1-b2)
+    # Static members that did not join have to send a SyncGroup as well (P1-b2).
     group.pending_syncs = set(group.members)
     turn.timers.set(("sync", group.group_id), turn.after(group.rebalance_timeout_ms()))
     turn.replies(answers.joined(group).all(waiting, answers.member_list(group)))
@@ -230,26 +236,26 @@ def _begin_generation(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
 
 
 def _take_joins(turn: Turn, group: Group) -> list[tuple[Parked, str]]:
-    """Return every parked join with its member's id, in the order in which Kafka answers. All sessions start again, and members that
-    joined are no longer new. Later requests on the answered connections are handled in that order, too."""
+    """Take every parked JoinGroup from its member, and return them with the member ids in the order in which Kafka answers. All sessions
+    start again, and members that joined are no longer new. Later requests on the answered connections are handled in that order, too."""
     waiting = []
     for member in group.ordered():
         join = member.join
         if join is not None:
             member.join = None
             member.is_new = False
-            # It was refused with -1 by a failed attempt: it counts as joined and is not answered again (P1-b5)
+            # A JoinGroup that a failed attempt refused with UNKNOWN_SERVER_ERROR (-1) counts as joined, but is not answered again (P1-b5).
             if not join.answered:
                 waiting.append((join, member.member_id))
-    # Sessions of all members, also of static ones that did not join and get no answer (P1-b2)
+    # The sessions of all members restart, even of static members that did not join and get no answer (P1-b2).
     group.awaiting = 0
     sessions.renew_all(turn, group, group.members.values())
     return waiting
 
 
 def _malformed(metadata: list[bytes]) -> Malformed | None:
-    """Return the part of the metadata on which Kafka's parser fails, if any. It stops at the first Subscription that merely ends too
-    early: then all topics are unknown. Here it also stops after MOST_TOPICS topics."""
+    """Return the first error in the members' metadata that makes Kafka's parser throw, or None. It stops at the first Subscription that
+    merely ends too early: then all topics are unknown. Here it also stops after MOST_TOPICS topics."""
     left = MOST_TOPICS
     try:
         for one in metadata:
@@ -269,7 +275,8 @@ def _fail(turn: Turn, group: Group, why: str) -> PhaseOutcome:
 
 
 def collect(turn: Turn, group: Group, member: Member, request: Request, message: SyncGroupRequest) -> None:
-    """Park a SyncGroup in CompletingRebalance. The leader's has the assignments (SERVER-40)."""
+    """Park a SyncGroup in CompletingRebalance; the leader's SyncGroup brings the assignments (SERVER-40). The leader's has the
+    assignments (SERVER-40)."""
     earlier, member.sync = member.sync, Parked(request.ticket, request.version)
     if earlier is not None:
         turn.abandon(earlier.ticket, f"member {member.member_id} sent another SyncGroup")
@@ -279,19 +286,18 @@ def collect(turn: Turn, group: Group, member: Member, request: Request, message:
 
 
 def settle(turn: Turn, group: Group, member: Member) -> None:
-    """Note that the member has sent its SyncGroup."""
     group.pending_syncs.discard(member.member_id)
     if not group.pending_syncs:
         turn.timers.cancel(("sync", group.group_id))
 
 
 def _assign(turn: Turn, group: Group, message: SyncGroupRequest) -> None:
-    # for an id that is named twice the last entry counts; unknown ids are ignored
+    # If the leader names a member id twice, the last entry counts. Unknown ids are ignored.
     wanted = {one.member_id: one.assignment for one in message.assignments}
     for member in group.members.values():
         member.assignment = wanted.get(member.member_id, b"")
-    # An assignment that cannot be stored is void: all parked SyncGroups are refused, and the group starts over
-    # (docs/kafka/group-protocol.md#s-leader-failure)
+    # If the assignment cannot be stored, all parked SyncGroups are refused and the group rebalances again
+    # (docs/kafka/group-protocol.md#s-leader-failure).
     if storage.too_large(turn, group):
         _reset_assignments(group)
         refuse_syncs(turn, group, error_codes.UNKNOWN_SERVER_ERROR)
@@ -304,14 +310,15 @@ def _assign(turn: Turn, group: Group, message: SyncGroupRequest) -> None:
 
 
 def on_sync_timer(turn: Turn, group: Group) -> bool:
-    """Remove members that have not sent their SyncGroup, because the sync timer fired, and rebalance (KAFKA-12890, SERVER-41)."""
+    """When the sync timer fires, remove the members that have not sent their SyncGroup, and rebalance (KAFKA-12890, SERVER-41)."""
     if group.state not in (COMPLETING, STABLE) or not group.pending_syncs:
         return False
     late = [group.members[member_id] for member_id in group.pending_syncs if member_id in group.members]
-    # The order of the set `pending_syncs` differs between processes, but a replay must repeat it
+    # `pending_syncs` is a set, whose order differs between processes, but a replay must repeat the order.
     late.sort(key=lambda member: member.member_id)
     timeout = group.rebalance_timeout_ms()
     membership.discard_all(turn, group, late, lambda member: causes.member_sync_overdue(member.member_id, timeout))
-    # No member is late if only a replaced id is pending: Kafka rebalances nevertheless (docs/kafka/group-protocol.md#static-replacement)
+    # Kafka rebalances even if only the old id of a replaced static member is pending, so that no member is late
+    # (docs/kafka/group-protocol.md#static-replacement).
     prepare(turn, group, causes.sync_overdue([member.member_id for member in late], timeout) if late else causes.REPLACED_ID_OVERDUE)
     return True

@@ -1,5 +1,5 @@
-"""The return of a static member in Stable: its group keeps the generation, the record is written, and then the member is answered
-(KIP-345; GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin).
+"""A static member that returns to a Stable group is answered after the group record was written, and the generation stays (KIP-345;
+GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin).
 
 Kafka 4's coordinator answers when the record is committed and handles other requests meanwhile (its `appendFuture`). Until then the
 JoinGroup is parked as in a join phase and treated like others there: a second replacement fences it (82), a LeaveGroup by the instance id
@@ -21,11 +21,11 @@ from .group import Group, Member, Parked
 
 
 def keep_generation(turn: Turn, group: Group, request: Request, old: Member, new: Member, before: str | None) -> None:
-    """Let a static member return without a rebalance. `before` is the former leader: below v9 the member is told that the old id leads. A
-    group that was a consumer group a moment ago has no former leader (KIP-848, online downgrade)."""
+    """Let a static member return without a rebalance. `before` is the former leader: below v9 the member is told that the old id leads.
+    A group that was a consumer group a moment ago has no former leader (KIP-848, online downgrade)."""
     led = before or ""
-    # Below v9 no answer can say "do not assign" (skip_assignment, KIP-814): a returning leader is told that its old id leads, acts as a
-    # follower and fetches its stored assignment (SERVER-34).
+    # Below v9 no answer has skip_assignment (KIP-814). So a returning leader is told that its old id leads, acts as a follower and fetches
+    # its stored assignment (SERVER-34).
     group.park_join(new, Parked(request.ticket, request.version, led=led))
     if storage.too_large(turn, group):
         _undo(turn, group, request, old, new, led)
@@ -40,21 +40,21 @@ def keep_generation(turn: Turn, group: Group, request: Request, old: Member, new
 
 def _undo(turn: Turn, group: Group, request: Request, old: Member, new: Member, led: str) -> None:
     group.park_join(new, None)
-    membership.swap(group, new, old)  # the old timer was not ended yet, so it continues
+    membership.swap(group, new, old)  # The session timer of the old member still runs, because it was not ended yet.
     sessions.end(turn, group, new.member_id)
     turn.member_changed(group, old.member_id, "replaced", causes.replacement_undone(new.member_id), old)
-    refused = answers.joined(group, led).to(request.version, "", [])  # Kafka names all fields but the member
+    refused = answers.joined(group, led).to(request.version, "", [])  # Kafka fills in all fields of this error except the member id.
     refused.error_code = error_codes.UNKNOWN_SERVER_ERROR
     turn.reply(request.ticket, refused)
 
 
 def written(turn: Turn, group: Group, member_id: str) -> bool:
-    """Answer the member, because the group record with its new id is written. Return False if it was answered already."""
+    """Answer the returned static member, because the group record with its new id is written. Return False if it was answered already."""
     member = group.members.get(member_id)
     join = member.join if member is not None else None
     if member is None or join is None or join.led is None or join.answered:
         return False
-    group.park_join(member, None)  # its session began with the replacement and is not renewed by the answer
+    group.park_join(member, None)  # The session began with the replacement, and this answer does not renew it.
     leads = group.is_leader(member)
     if join.version >= 9:
         members = answers.member_list(group)() if leads else []

@@ -1,4 +1,4 @@
-"""Session timers, one for each member and each reserved id (docs/kafka/group-protocol.md#timers).
+"""Every member and every reserved id has a session timer (docs/kafka/group-protocol.md#timers).
 
 A valid Heartbeat, an accepted commit, or an answer renews the session. A parked JoinGroup or SyncGroup does not, but its answer does. A
 renewed session keeps its place in the heap and only its deadline moves: Timers checks it at the old deadline.
@@ -24,13 +24,13 @@ def key(group: Group, member_id: str) -> Key:
 
 
 def reserve(turn: Turn, group: Group, member_id: str, session_timeout_ms: int) -> None:
-    """Arm the timer of a reserved id. It uses the session timeout of the request that reserved it, whatever the next request says
-    (P1-d13)."""
+    """Start the session timer of a reserved member id. It uses the session timeout of the request that reserved it, whatever the next
+    request says (P1-d13)."""
     turn.timers.set(key(group, member_id), turn.after(session_timeout_ms))
 
 
 def begin(turn: Turn, group: Group, member_id: str, session_timeout_ms: int) -> Timer:
-    """Arm and return the timer of a new member, which is 300 s.
+    """Start and return the session timer of a new member, which fires after 300 s.
 
     It is queued for the member's own timeout already, so that re-arming it at the end of the join phase is a mere assignment instead of a
     second entry in the heap (10,000 members end their join phase in one call)."""
@@ -40,7 +40,7 @@ def begin(turn: Turn, group: Group, member_id: str, session_timeout_ms: int) -> 
 
 
 def renew(turn: Turn, group: Group, member: Member) -> None:
-    """Restart the member's session after a request that renews it, or an answer. The code is flat, because the end of a phase does this
+    """Restart the member's session after a request or an answer that renews it. The code is flat, because the end of a phase does this
     for every member."""
     deadline = turn.now + member.session_timeout_ms * NS_PER_MS
     timer = member.session
@@ -51,7 +51,7 @@ def renew(turn: Turn, group: Group, member: Member) -> None:
 
 
 def renew_all(turn: Turn, group: Group, members: Iterable[Member]) -> None:
-    """Restart the sessions of many members, because the cost per member matters at the end of a phase (10,000 of them in one call)."""
+    """Restart the sessions of many members in one loop, because a join phase may end with 10,000 members."""
     deadlines: dict[int, int] = {}
     for member in members:
         timeout = member.session_timeout_ms
@@ -66,7 +66,7 @@ def renew_all(turn: Turn, group: Group, members: Iterable[Member]) -> None:
 
 
 def arm(turn: Turn, group: Group, member: Member, timeout_ms: int) -> None:
-    """Let the member's session end after the given number of ms."""
+    """Set the member's session timer to fire after `timeout_ms`."""
     deadline = turn.after(timeout_ms)
     timer = member.session
     if timer.live and timer.queued <= deadline:
@@ -76,7 +76,7 @@ def arm(turn: Turn, group: Group, member: Member, timeout_ms: int) -> None:
 
 
 def silence(member: Member, now: int) -> int | None:
-    """Return the ns since the session was renewed last, or None if the member has no session, or the long one before its first answer."""
+    """Return the ns since the session was last renewed, or None before the member's first answer and without a session."""
     left, whole = member.session.deadline - now, member.session_timeout_ms * NS_PER_MS
     return max(0, whole - left) if member.session.live and left <= whole else None
 

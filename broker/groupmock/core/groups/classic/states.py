@@ -59,7 +59,7 @@ from groupmock_codec import error_codes, group_states
 
 
 class State(StrEnum):
-    """The states with Kafka's own names, as in DescribeGroups."""
+    """The states of a classic group, with the names that DescribeGroups shows."""
 
     EMPTY = group_states.EMPTY
     PREPARING = group_states.PREPARING_REBALANCE
@@ -67,7 +67,7 @@ class State(StrEnum):
     STABLE = group_states.STABLE
     DEAD = group_states.DEAD
 
-    __hash__ = str.__hash__  # every request looks up its cell, and Enum's own hash is not written in C
+    __hash__ = str.__hash__  # Every request looks up a state in a dict, and Enum's own hash is slow because it is written in Python.
 
 
 EMPTY: Final = State.EMPTY
@@ -83,11 +83,11 @@ MAY_FOLLOW: Final[dict[State, frozenset[State]]] = {
     STABLE: frozenset({PREPARING, DEAD}),
     DEAD: frozenset(),
 }
-"""The next states that each state allows. Any other transition is an internal error."""
+"""Maps each state to the states that may follow it. Any other transition is an internal error."""
 
 
 class Question(StrEnum):
-    """The requests and events for which the table has answers, after the checks that do not depend on the state (ids, generation,
+    """The requests and events that a group answers by its state, after the checks that do not depend on the state (ids, generation,
     protocols, size)."""
 
     JOIN_RESERVE = "JoinGroup v4+ without member id and instance id"
@@ -106,7 +106,8 @@ class Question(StrEnum):
     __hash__ = str.__hash__
 
 
-# A look-up in an enumeration costs 0.1 us on Python 3.11, and every request makes one, so the most frequent ones have names of their own.
+# Each request looks up a question, and a look-up in an enumeration takes 0.1 us on Python 3.11, so the most frequent questions are module
+# constants.
 JOIN_RESERVE: Final = Question.JOIN_RESERVE
 JOIN_NEW: Final = Question.JOIN_NEW
 SYNC: Final = Question.SYNC
@@ -123,12 +124,12 @@ MEMBERS_ASK: Final = frozenset(
         Question.COMMIT_MEMBER,
     }
 )
-"""Requests that only a member can send. An Empty group has no rows for these, because without members the check of the ids answers first.
-"""
+"""The requests that only a member can send. An Empty group has no rows for these, because without members the check of the ids answers
+first."""
 
 
 class Do(Enum):
-    """The actions of a group. A JoinGroup that starts a rebalance, or comes during a join phase, is parked until the phase ends."""
+    """The actions of a classic group. A JoinGroup that starts a rebalance, or comes during a join phase, is parked until the phase ends."""
 
     ANSWER = "answer at once"
     RESERVE = "reserve an id and answer"
@@ -172,33 +173,35 @@ ANSWERS: Final[dict[tuple[State, Question], Answer]] = {
     (PREPARING, Question.JOIN_CHANGED): Answer(Do.COMPLETE),
     (PREPARING, Question.JOIN_REPLACE): Answer(Do.COMPLETE),
     (PREPARING, Question.SYNC): _IN_PROGRESS,
-    # 27 means "join again", and a rebalance may outlast a session, so the answer renews the session (SERVER-43)
+    # REBALANCE_IN_PROGRESS (27) tells the member to join again. The answer renews the session, because a rebalance may outlast it
+    # (SERVER-43).
     (PREPARING, Question.HEARTBEAT): Answer(Do.ANSWER, error_codes.REBALANCE_IN_PROGRESS, renews=True),
     (PREPARING, Question.LEFT): Answer(Do.COMPLETE),
-    # The old generation is still the current one: a member commits its work in it (SERVER-50)
+    # The old generation is still the current one, so a member may commit what it has processed in it (SERVER-50).
     (PREPARING, Question.COMMIT_MEMBER): _FINE,
     (PREPARING, Question.COMMIT_SIMPLE): _UNKNOWN,
     (PREPARING, Question.DELETE): Answer(Do.ANSWER, error_codes.NON_EMPTY_GROUP),
     (COMPLETING, Question.JOIN_RESERVE): Answer(Do.RESERVE, error_codes.MEMBER_ID_REQUIRED),
     (COMPLETING, Question.JOIN_NEW): Answer(Do.REBALANCE),
-    # Nothing has changed since the phase ended, so its answer was lost: it is sent again, to followers too (SERVER-20)
+    # Nothing has changed since the join phase ended, so the member must have missed its answer, which is sent again, to followers too
+    # (SERVER-20).
     (COMPLETING, Question.JOIN_LEADER): Answer(Do.ANSWER),
     (COMPLETING, Question.JOIN_FOLLOWER): Answer(Do.ANSWER),
     (COMPLETING, Question.JOIN_CHANGED): Answer(Do.REBALANCE),
-    # The leader may be assigning to the id that was replaced (SERVER-36)
+    # The group rebalances, because the leader may be assigning partitions to the id that was replaced (SERVER-36).
     (COMPLETING, Question.JOIN_REPLACE): Answer(Do.REBALANCE),
     (COMPLETING, Question.SYNC): Answer(Do.COLLECT),
     (COMPLETING, Question.HEARTBEAT): _FINE,
     (COMPLETING, Question.LEFT): Answer(Do.REBALANCE),
-    # The member has a new generation and no partitions yet to commit for (SERVER-50)
+    # The member has joined the new generation, but has no partitions yet for which to commit (SERVER-50).
     (COMPLETING, Question.COMMIT_MEMBER): _IN_PROGRESS,
     (COMPLETING, Question.COMMIT_SIMPLE): _UNKNOWN,
     (COMPLETING, Question.DELETE): Answer(Do.ANSWER, error_codes.NON_EMPTY_GROUP),
     (STABLE, Question.JOIN_RESERVE): Answer(Do.RESERVE, error_codes.MEMBER_ID_REQUIRED),
     (STABLE, Question.JOIN_NEW): Answer(Do.REBALANCE),
-    # Only the leader sees that partitions were added, and it has no other way to request a rebalance (SERVER-18)
+    # Only the leader sees that partitions were added, and rejoining is its only way to request a rebalance (SERVER-18).
     (STABLE, Question.JOIN_LEADER): Answer(Do.REBALANCE),
-    # A lost answer is no reason to disturb the other members (SERVER-17)
+    # A follower rejoins unchanged only because it missed its answer, which is no reason to disturb the other members (SERVER-17).
     (STABLE, Question.JOIN_FOLLOWER): Answer(Do.ANSWER),
     (STABLE, Question.JOIN_CHANGED): Answer(Do.REBALANCE),
     (STABLE, Question.JOIN_REPLACE): Answer(Do.KEEP),
@@ -209,4 +212,4 @@ ANSWERS: Final[dict[tuple[State, Question], Answer]] = {
     (STABLE, Question.COMMIT_SIMPLE): _UNKNOWN,
     (STABLE, Question.DELETE): Answer(Do.ANSWER, error_codes.NON_EMPTY_GROUP),
 }
-"""The action for each state and request. Dead has no rows, because a dead group leaves the registry in the same turn."""
+"""Maps each state and request to the group's action. Dead has no rows, because a dead group leaves the registry in the same turn."""

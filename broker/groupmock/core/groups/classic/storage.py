@@ -1,4 +1,4 @@
-"""The group record in the coordinator's log (docs/kafka/group-protocol.md#load-unload-deletion).
+"""The group record is the state of a classic group in the coordinator's log (docs/kafka/group-protocol.md#load-unload-deletion).
 
 It is written when the leader's assignment comes, when a group becomes Empty and when a static member is replaced, but never in between. So
 a coordinator that moves during a rebalance restores the generation before, or no group, and members of the lost generation get 22 or 25
@@ -15,12 +15,12 @@ from .group import Group, Member, StoredGroup, metadata_of
 from .subscription import UNKNOWN, Subscribed
 
 RECORD_OVERHEAD = 80
-"""The approximate number of bytes of a record batch with one record, besides key and value."""
+"""The approximate number of bytes that a record batch with one record has besides key and value."""
 
 
 def store(turn: Turn, group: Group) -> None:
-    """Write the group record, from which a load restores the group. Only the fields that ever change are stored in columns beside the
-    members."""
+    """Write the group record, from which a coordinator can restore the group. Only the fields that ever change are stored in columns
+    beside the members."""
     members = tuple(group.members.values())
     group.stored = StoredGroup(
         generation=group.generation,
@@ -37,7 +37,8 @@ def store(turn: Turn, group: Group) -> None:
 
 
 def too_large(turn: Turn, group: Group) -> bool:
-    """True if the group record would exceed the limit of the offsets topic. Only profiles with `group_record_limit` check this."""
+    """True if the group record would exceed the largest batch size of the offsets topic. Only profiles with `group_record_limit` check
+    this."""
     return turn.quirks.group_record_limit and record_size(group) > group.home.largest_batch(group.partition)
 
 
@@ -58,7 +59,8 @@ def _text(value: str | None) -> int:
 
 
 def unload(turn: Turn, group: Group) -> None:
-    """Unload the group: parked requests get 16 (a join with its own id), and every timer stops (SERVER-49)."""
+    """Unload the group: refuse parked requests with NOT_COORDINATOR (16), a JoinGroup with its member id, and stop every timer
+    (SERVER-49)."""
     for member in group.members.values():
         sessions.end(turn, group, member.member_id)
         if member.join is not None and not member.join.answered:
@@ -71,7 +73,7 @@ def unload(turn: Turn, group: Group) -> None:
 
 
 def restore(turn: Turn, group: Group, stored: StoredGroup | None) -> None:
-    """Restore a group from its last record: Stable with its members, whose sessions start and who need not join again; or else Empty."""
+    """Restore a group from its last group record."""
     group.stored = stored
     if stored is None:
         return
@@ -89,7 +91,7 @@ def _restored(turn: Turn, group: Group, stored: StoredGroup, row: int, member: M
         client_host=member.client_host,
         session_timeout_ms=timeout,
         rebalance_timeout_ms=stored.rebalance_timeouts_ms[row],
-        # the record has only this one, so the first rejoin may look changed
+        # The record has only the chosen protocol, so a member's first rejoin with its full list may look like a change.
         protocols=((chosen, metadata_of(stored.protocols[row], chosen)),),
         session=turn.timers.set(sessions.key(group, member.member_id), turn.after(timeout)),
         spread=member.spread,

@@ -1,5 +1,4 @@
-"""The topics that a classic group of consumers uses: the v0 prefix of each member's Subscription, read like
-ClassicGroup.computeSubscribedTopics.
+"""Reads the topics to which the members of a classic group subscribe, like ClassicGroup.computeSubscribedTopics.
 
 The coordinator accepts bytes that simply end, but fails if a count or a length exceeds them: then the end of the join phase fails (P1-b5).
 `Malformed` is that case. OffsetDelete (86) and the sweep of expired offsets need the topics, both seldom, so they are read only then.
@@ -11,23 +10,24 @@ from collections.abc import Iterable
 from typing import Final
 
 MOST_TOPICS: Final = 100_000
-"""The largest number of topics of all members that is read (40 ms). In groups with more, the topics are unknown, which counts as all."""
+"""The largest number of topic names of all members that is read, which takes 40 ms. In groups with more, the topics are unknown, which
+counts as all."""
 
 
 class Malformed(ValueError):
-    """An array count or a length exceeds the buffer, which makes Kafka's join phase fail."""
+    """An array count or a length in the metadata exceeds the buffer, which makes Kafka's join phase fail."""
 
 
-SMALLEST_NAME: Final = 2  # its length field
+SMALLEST_NAME: Final = 2  # A topic name has a length field of two bytes.
 
 
 class _Ends(Exception):
-    """The buffer ends inside a fixed-width field, which is harmless in Kafka: the topics are unknown."""
+    """The buffer ends inside a fixed-width field. Kafka tolerates this: the subscribed topics are then unknown."""
 
 
 class Subscribed:
-    """The topics of one generation, read from the members' metadata at the first access. `topics` is None if they are unknown, which
-    counts as all."""
+    """The topics of one generation, which are read from the members' metadata at the first access. `topics` is None if they are unknown,
+    which counts as all."""
 
     __slots__ = ("_metadata", "_topics")
 
@@ -37,14 +37,14 @@ class Subscribed:
 
     @property
     def unread(self) -> int:
-        """Return how many names `topics` will have to read according to the members' counts, or 0 after the first access."""
+        """Return how many topic names the first access to `topics` will read, or 0 after it."""
         if self._metadata is None:
             return 0
         return sum([min(int.from_bytes(one[2:6]), len(one) // SMALLEST_NAME) for one in self._metadata])
 
     @property
     def topics(self) -> frozenset[str] | None:
-        """Return the topics of all members together, or None if one Subscription cannot be read."""
+        """Return the subscribed topics of all members, or None if one member's Subscription cannot be read."""
         if self._metadata is not None:
             self._topics = _union(self._metadata)
             self._metadata = None
@@ -59,7 +59,7 @@ def _union(metadata: tuple[bytes, ...]) -> frozenset[str] | None:
     topics: set[str] = set()
     left = MOST_TOPICS
     try:
-        for one in dict.fromkeys(metadata):  # members of one program have the same metadata
+        for one in dict.fromkeys(metadata):  # Equal metadata is read once, because members of one program have the same.
             found = read_topics(one, left)
             if found is None:
                 return None
@@ -71,8 +71,8 @@ def _union(metadata: tuple[bytes, ...]) -> frozenset[str] | None:
 
 
 def read_topics(metadata: bytes, most: int = MOST_TOPICS) -> list[str] | None:
-    """Return the topics of one Subscription, or None if its bytes just end or it has more than `most`. Raises Malformed for a count or
-    length that exceeds the bytes."""
+    """Return the topics of one Subscription, or None if its bytes end too early or it has more than `most`. Raises Malformed for a count
+    or length that exceeds the bytes."""
     try:
         return _read(metadata, most)
     except _Ends:
@@ -80,7 +80,7 @@ def read_topics(metadata: bytes, most: int = MOST_TOPICS) -> list[str] | None:
 
 
 def _read(data: bytes, most: int) -> list[str]:
-    _int(data, 0, 2)  # the version may be any number, even negative, because only the v0 prefix is read
+    _int(data, 0, 2)  # The version may be any number, even negative, because only the v0 prefix is read.
     count, at = _int(data, 2, 4), 6
     if not 0 <= count <= len(data) - at:
         raise Malformed(f"{count} topics in {len(data) - at} bytes")
@@ -94,7 +94,8 @@ def _read(data: bytes, most: int) -> list[str]:
         topics.append(data[at : at + length].decode("utf-8", "replace"))
         at += length
     user_data, at = _int(data, at, 4), at + 4
-    if user_data > len(data) - at:  # null (-1) is accepted, and so are later bytes, in which later versions have fields
+    # A null (-1) is accepted, and so are bytes after the user data, because later versions have more fields.
+    if user_data > len(data) - at:
         raise Malformed(f"user data of {user_data} bytes where {len(data) - at} are left")
     return topics
 

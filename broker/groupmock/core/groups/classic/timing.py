@@ -1,4 +1,4 @@
-"""Handlers of a classic group's timers: a session expires, a phase ends, or a record is written."""
+"""Handles the timers of a classic group: session, join phase, sync phase, and the write of a record."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Subject = tuple[str, ...]
 
 def _on_session(turn: Turn, group: Group, subject: Subject) -> bool:
     if subject[1] in group.members and turn.environment.holds.defers(("session", *subject), group.group_id, group.state):
-        group.end_leases()  # its timer is dead, so no lease may move it
+        group.end_leases()  # No lease may move the timer any more, because it has fired.
         return False
     return leaving.expire(turn, group, subject[1])
 
@@ -44,4 +44,4 @@ FIRES: Final[dict[str, Callable[[Turn, Group, Subject], bool]]] = {
     "sync": _on_sync,
     "write": _on_write,
 }
-"""The handler of each timer, called with the timer's subject. It returns True if it did something."""
+"""Maps each timer name to its handler, which is called with the timer's subject. It returns True if it did something."""

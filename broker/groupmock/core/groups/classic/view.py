@@ -1,4 +1,4 @@
-"""The view of a classic group for tests: its own data, and the bytes of the consumer protocol decoded."""
+"""Builds the view of a classic group for tests, with the decoded bytes of the consumer protocol."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _member(group: Group, member: Member) -> MemberView:
 
 
 def _by_topic(assignment: Assignment | None) -> dict[str, list[int]]:
-    """Merge the partitions by topic, because an assignor may list a topic more than once and all entries count (Kafka:
+    """Merge the assignment's partitions by topic, because an assignor may list a topic more than once and all entries count (Kafka:
     ConsumerProtocol.deserializeAssignment)."""
     found: dict[str, list[int]] = {}
     for topic in assignment.assigned_partitions if assignment is not None else ():

@@ -1,1 +1,1 @@
-"""Consumer groups (KIP-848): the coordinator assigns, and heartbeats tell members which partitions to revoke and which they may have."""
+"""Consumer groups (KIP-848) are assigned by the coordinator, whose heartbeat answers tell each member its partitions."""

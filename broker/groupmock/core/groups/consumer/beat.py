@@ -1,5 +1,5 @@
-"""The checks of a heartbeat before it changes anything: its content and its sender (CG-10 to CG-22, CG-39,
-CG-40, CG-90).
+"""Checks the content and the sender of a ConsumerGroupHeartbeat before the heartbeat changes anything (CG-10 to CG-22, CG-39, CG-40,
+CG-90).
 
 In Kafka: GroupMetadataManager.throwIfConsumerGroupHeartbeatRequestIsInvalid and the throwIf...
 and get...MemberOrThrow that follow it.
@@ -20,7 +20,7 @@ from .states import AWAY, JOINING, LEAVING
 
 
 class Refused(Exception):
-    """A heartbeat is refused with Kafka's `code` and text, and nothing was changed."""
+    """The heartbeat is refused with Kafka's error code and message, and nothing was changed."""
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__(text)
@@ -29,8 +29,9 @@ class Refused(Exception):
 
 
 class Beat(msgspec.Struct, frozen=True):
-    """The values of one heartbeat. None (and -1 for the timeout) means unchanged. `listed` has the topic names as they were sent, with
-    duplicates, and `names` the same as a set. `owned` has the partitions that the member claims to own, None if it does not say."""
+    """The values of one ConsumerGroupHeartbeat request. None (and -1 for the timeout) means unchanged. `listed` has the topic names as
+    they were sent, with duplicates, and `names` the same as a set. `owned` has the partitions that the member claims to own, None if it
+    does not say."""
 
     group_id: str
     member_id: str
@@ -48,12 +49,11 @@ class Beat(msgspec.Struct, frozen=True):
 
     @property
     def is_full(self) -> bool:
-        """True if the heartbeat has all fields, so that its answer has all fields, too (CG-33)."""
+        """True if the heartbeat sends all fields, so that its answer has all fields, too (CG-33)."""
         return self.rebalance_timeout_ms != -1 and not (self.names is None and self.regex is None) and self.owned is not None
 
 
 def read(message: ConsumerGroupHeartbeatRequest, client_id: str | None, client_host: str) -> Beat:
-    """Return the content of the request."""
     listed, owned = message.subscribed_topic_names, message.topic_partitions
     return Beat(
         group_id=message.group_id,
@@ -73,8 +73,9 @@ def read(message: ConsumerGroupHeartbeatRequest, client_id: str | None, client_h
 
 
 def check(beat: Beat, version: int, assignors: Sequence[str]) -> None:
-    """Check the heartbeat itself, before a group is looked up, in Kafka's order (CG-16). Raises Refused."""
-    may_lack_id = version == 0 and beat.epoch in (JOINING, AWAY)  # a member that joins with v0 is given an id (CG-30)
+    """Check the fields of a heartbeat before its group is looked up, in Kafka's order (CG-16). Raises Refused."""
+    # A member that joins with v0 may lack an id, because the coordinator assigns one (CG-30).
+    may_lack_id = version == 0 and beat.epoch in (JOINING, AWAY)
     if not (may_lack_id or beat.member_id.strip()):
         raise _invalid("MemberId can't be empty.")
     if not beat.group_id.strip():
@@ -108,13 +109,14 @@ def _invalid(text: str) -> Refused:
 
 
 def check_room(members: Mapping[str, object], beat: Beat, most: int) -> None:
-    """Refuse a member id that a full group does not have, at any epoch (CG-99). Raises Refused."""
+    """Refuse the heartbeat of a new member if the group is full, whatever its epoch is (CG-99). Raises Refused."""
     if len(members) >= most and beat.member_id not in members:
         raise Refused(error_codes.GROUP_MAX_SIZE_REACHED, f"The consumer group has reached its maximum capacity of {most} members.")
 
 
 def sender(group: Group, beat: Beat) -> Member | None:
-    """Return the sender, or None for a new member that joins. Raises Refused, also if the member may not send this epoch.
+    """Return the member that sent the heartbeat, or None for a new member that joins. Raises Refused, also if the member may not send this
+    epoch.
 
     A static member that omits its instance id is served like a dynamic one, and stays static (CG-91)."""
     if beat.group_instance_id is not None:
@@ -144,13 +146,13 @@ def _of_instance(group: Group, beat: Beat, instance: str) -> Member | None:
             f"because the instance id is owned by {holder} member."
         )
         raise Refused(error_codes.UNRELEASED_INSTANCE_ID, text)
-    # A member that is away, or uses the classic protocol, is replaced by any member id, its own included (CG-93, CG-188)
+    # A static member that is away, or uses the classic protocol, is replaced by any member id, even by its own (CG-93, CG-188).
     return group.members.get(beat.member_id) if known is None else None
 
 
 def _check_epoch(member: Member, beat: Beat) -> None:
-    """Check the epoch of a heartbeat. A higher one is refused. A lower one is accepted from a member that lost an answer, which its owned
-    partitions show (CG-40), and 0 always, because it is a new beginning (CG-39)."""
+    """Check the member epoch of a heartbeat. A higher one is refused. A lower one is accepted from a member that lost an answer, which
+    its owned partitions show (CG-40), and 0 always, because it is a new beginning (CG-39)."""
     if beat.epoch > member.epoch:
         raise _fenced("greater", member, beat)
     if 0 < beat.epoch < member.epoch:

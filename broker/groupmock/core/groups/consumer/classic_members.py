@@ -1,4 +1,4 @@
-"""Members of a consumer group that use the classic protocol: the answers to their JoinGroup, SyncGroup and Heartbeat (CG-172 to CG-192).
+"""A consumer group answers the JoinGroup, SyncGroup and Heartbeat of members that use the classic protocol (CG-172 to CG-192).
 
 There are no barriers: a JoinGroup is answered at once, with the member's epoch as generation, without a leader and without a list; the
 coordinator assigns. A Heartbeat tells such a member that it has to rejoin (27). Then it joins again, with its owned partitions. An eager
@@ -39,7 +39,7 @@ HIGHEST_SUBSCRIPTION = 3
 
 
 class JoinRefused(Exception):
-    """A JoinGroup is refused with `code`. The answer has no member id, except the new one of 79."""
+    """A JoinGroup is refused with the error `code`. The answer has no member id, except the new one of 79."""
 
     def __init__(self, code: int, member_id: str = "") -> None:
         super().__init__(code)
@@ -56,8 +56,8 @@ def join(
     settings: Timing,
     done: Callable[[Turn, JoinGroupResponse], None],
 ) -> None:
-    """Add the member to the group. `client` is its id and host. `done` is called with the answer, after the target if one is computed,
-    which may take long. JoinRefused is raised before anything has changed."""
+    """Add a member that uses the classic protocol to the group, or update it. `client` is its id and host. `done` is called with the
+    answer, after the target if one is computed, which may take long. JoinRefused is raised before anything has changed."""
     _check(turn, group, message, version)
     _check_instance(group, message)
     said = _subscription(message)
@@ -109,9 +109,9 @@ def join(
 
 
 def _goes_back(turn: Turn, group: Group, member: Member, replaced: str | None, owned: Owned) -> JoinGroupResponse:
-    """Answer the last JoinGroup before the group becomes classic: the last member of the consumer protocol is a classic one now. No member
-    has to move unless another target is needed (CG-187). The member does not even move to the last target: it gets its own epoch, or 0
-    with another id, whatever the group's is, so its next Heartbeat may be 22 (seen on 4.3.0)."""
+    """Answer a JoinGroup of the last member that used the consumer protocol and has changed to the classic one, before the group becomes
+    classic. No member has to move unless another target is needed (CG-187). The member does not even move to the last target: it gets
+    its own epoch, or 0 with another id, whatever the group's is, so its next Heartbeat may be 22 (seen on 4.3.0)."""
     if replaced is not None:
         group.seat(member.member_id, replaced)
     assert group.lost is not None
@@ -127,7 +127,7 @@ def _joined(member: Member, generation: int) -> JoinGroupResponse:
 
 
 def _check(turn: Turn, group: Group, message: JoinGroupRequest, version: int) -> None:
-    """Do the checks of CG-177 and CG-178 in Kafka's order."""
+    """Check a JoinGroup in Kafka's order (CG-177, CG-178)."""
     if len(group.members) >= turn.settings.group_consumer_max_size and message.member_id not in group.members:
         raise JoinRefused(error_codes.GROUP_MAX_SIZE_REACHED)
     if message.protocol_type != "consumer" or not message.protocols or not _fits(group, message):
@@ -137,7 +137,7 @@ def _check(turn: Turn, group: Group, message: JoinGroupRequest, version: int) ->
 
 
 def _fits(group: Group, message: JoinGroupRequest) -> bool:
-    """True if the list has a protocol that all classic members list, in the member's former list, too."""
+    """True if the JoinGroup lists a protocol that all classic members list, including the sender's own former list."""
     return any(group.spoken[each.name] == group.classics for each in message.protocols)
 
 
@@ -149,7 +149,7 @@ def _subscription(message: JoinGroupRequest) -> Subscription:
 
 
 def _as_beat(turn: Turn, group: Group, message: JoinGroupRequest, version: int, said: Subscription, client: tuple[str, str]) -> Beat:
-    """Return the JoinGroup as a heartbeat that joins with what the member owns."""
+    """Convert the JoinGroup to a heartbeat that joins, with the partitions that the member owns."""
     timeout = message.rebalance_timeout_ms if version else message.session_timeout_ms
     ids = {each.topic: group.home.topics.topic_id(each.topic) for each in said.owned_partitions}
     owned = frozenset(
@@ -174,8 +174,8 @@ def _as_beat(turn: Turn, group: Group, message: JoinGroupRequest, version: int, 
 
 
 def _check_instance(group: Group, message: JoinGroupRequest) -> None:
-    """Check the instance id (CG-191). With a member id, it must be that member's. Without one, the sender takes the place of the
-    instance's member."""
+    """Check the instance id of a JoinGroup (CG-191). With a member id, it must be that member's. Without one, the sender takes the place
+    of the instance's member."""
     if message.group_instance_id is None or not message.member_id:
         return
     holder = group.static_members.get(message.group_instance_id)
@@ -186,7 +186,7 @@ def _check_instance(group: Group, message: JoinGroupRequest) -> None:
 
 
 def _validated(group: Group, member_id: str, instance: str | None) -> Member | int:
-    """Return the classic member, or the error code with which it is refused."""
+    """Return the classic member with these ids, or the error code with which its request is refused."""
     if instance is not None:
         holder = group.static_members.get(instance)
         if holder is None:
@@ -198,8 +198,8 @@ def _validated(group: Group, member_id: str, instance: str | None) -> Member | i
 
 
 def sync(turn: Turn, group: Group, message: SyncGroupRequest, version: int) -> SyncGroupResponse:
-    """Return the member's partitions, in the version of its own subscription. Assignments that a client sends are ignored (CG-173,
-    CG-175)."""
+    """Answer a SyncGroup with the member's partitions, encoded in the version of the member's own subscription. Assignments that a
+    client sends are ignored (CG-173, CG-175)."""
     member = _validated(group, message.member_id, message.group_instance_id)
     if isinstance(member, int):
         return SyncGroupResponse(error_code=member)
@@ -217,7 +217,6 @@ def sync(turn: Turn, group: Group, message: SyncGroupRequest, version: int) -> S
 
 
 def assignment_bytes(group: Group, member: Member, spots: Iterable[Spot]) -> bytes:
-    """Encode the partitions as a ConsumerProtocolAssignment."""
     assert member.classic is not None
     named = ((group.home.topics.name_of(topic), indexes) for topic, indexes in by_topic(spots))
     parts = [TopicPartitions(name, indexes) for name, indexes in named if name is not None]
@@ -225,7 +224,7 @@ def assignment_bytes(group: Group, member: Member, spots: Iterable[Spot]) -> byt
 
 
 def beat(turn: Turn, group: Group, member_id: str, instance: str | None, generation: int) -> tuple[int, Lease | None]:
-    """Return the code of a Heartbeat, and a lease if the next one is answered alike (CG-172, CG-175, CG-177, CG-185)."""
+    """Return the error code of a Heartbeat, and a lease if the next Heartbeat would be answered alike (CG-172, CG-175, CG-177, CG-185)."""
     member = _validated(group, member_id, instance)
     if isinstance(member, int):
         return member, None

@@ -1,4 +1,4 @@
-"""A consumer group and its members as data, with their state changes. Theory: `states`.
+"""The data of a consumer group and its members, with the methods that change it. Theory: `states`.
 
 Only functions of this package change them. Values on which a heartbeat's answer depends are changed by methods of `Group` only, because
 each of them ends the leases that were given before (`GroupType.end_leases`).
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from .assignors import Subscription, Target
 
 NOTHING: Final[Held] = {}
-"""The shared empty value of `revoking`, because nearly all members have nothing to revoke."""
+"""The empty value of `revoking`, shared because nearly all members have nothing to revoke."""
 
 
 class Departure(NamedTuple):
-    """The departure of a member. `successor` is the classic member with the same instance id that replaced it, None if it is gone.
-    `rebalances` is True if the others have to join again."""
+    """A member has left the group, or was replaced by a classic member. `successor` is the classic member with the same instance id that
+    replaced it, None if it is gone. `rebalances` is True if the others have to join again."""
 
     rebalances: bool
     successor: str | None = None
@@ -48,12 +48,12 @@ class ClassicSide(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Return the protocol that the member is told, which is its first."""
+        """Return the first protocol of the member's list, which answers name as the chosen one."""
         return self.protocols[0][0]
 
 
 def no_session() -> Timer:
-    """Return the timer of a member without a session."""
+    """Return the timer of a member that has no session."""
     return Timer(("session",), 0, 0, live=False)
 
 
@@ -85,13 +85,13 @@ class Member(msgspec.Struct, eq=False, gc=False):
 
     @property
     def instances(self) -> tuple[str, ...]:
-        """Return every instance id that means this member."""
+        """Return the member's present and former instance ids, all of which identify this member."""
         return self.former_instances if self.group_instance_id is None else (self.group_instance_id, *self.former_instances)
 
 
 class Named(msgspec.Struct):
-    """A set of subscribed names that some members share, and the number of these members. `subscription` has the names in the form of
-    assignors, as long as the topics do not change, or None if they were not read since."""
+    """A set of subscribed names, with the number of members that subscribe to exactly these names. `subscription` has the names in the
+    form of assignors, as long as the topics do not change, or None if they were not read since."""
 
     names: frozenset[str]
     members: int = 0
@@ -99,7 +99,7 @@ class Named(msgspec.Struct):
 
 
 class Resolved(msgspec.Struct, frozen=True):
-    """The topics that a regular expression matched, the time (ns of the run), and the number of topics created by then."""
+    """The topics that a regular expression matched, the time of the match (ns of the run), and the number of topics created by then."""
 
     topics: frozenset[str]
     at: int
@@ -164,16 +164,16 @@ class Group(GroupType):
 
     @classmethod
     def begin(cls, turn: Turn, home: Home, group_id: str, partition: int) -> Self:
-        """Return an empty group at epoch 1."""
+        """Return an empty group whose group epoch is 1."""
         return cls(home, group_id, partition)
 
 
     def ordered(self) -> list[Member]:
-        """Return the members in the order of the coordinator's table (CG-108)."""
+        """Return the members in the order of the coordinator's member table (CG-108)."""
         return [self.members[member_id] for member_id in self.table]
 
     def subscription_of(self, member: Member) -> frozenset[str]:
-        """Return the member's topic names, including those that its regular expression matched."""
+        """Return the topic names to which the member subscribes, including the matches of its regular expression."""
         resolved = self.resolved.get(member.regex) if member.regex else None
         return member.names if resolved is None else member.names | resolved.topics
 
@@ -182,13 +182,13 @@ class Group(GroupType):
         return topic in self.subscribers or any(topic in resolved.topics for resolved in self.resolved.values())
 
     def subscribed_names(self) -> Collection[str]:
-        """Return every topic to which a member subscribes, each once."""
+        """Return the names of all topics to which a member subscribes, each once."""
         if not self.resolved:
             return self.subscribers
         return frozenset(self.subscribers).union(*(resolved.topics for resolved in self.resolved.values()))
 
     def present(self) -> str:
-        """Return the state that follows from epochs and members (ConsumerGroup.maybeUpdateGroupState)."""
+        """Return the state that follows from the group's epochs and members (ConsumerGroup.maybeUpdateGroupState)."""
         if not self.members:
             return State.EMPTY
         if self.generation > self.assignment_epoch:
@@ -196,21 +196,20 @@ class Group(GroupType):
         return State.RECONCILING if self.restless else State.STABLE
 
     def at_rest(self, member: Member) -> bool:
-        """True if the member has reached the target."""
+        """True if the member has reached its target assignment."""
         return member.epoch == self.assignment_epoch and member.progress is Progress.STABLE
 
     def last_resolved(self) -> Resolved | None:
-        """Return the last resolution of one of the expressions, because all are resolved at the same time."""
+        """Return the last resolution of any of the group's regular expressions, because all are resolved at the same time."""
         return next(iter(self.resolved.values()), None)
 
     def alike(self) -> bool:
-        """True if all members subscribe alike, according to Kafka's last check (CG-103; ModernGroup.subscriptionType)."""
+        """True if all members subscribe alike, according to the last time when Kafka checked (CG-103; ModernGroup.subscriptionType)."""
         return self.judge() if self.judged is None else self.judged
 
     def judge(self, forgotten: Iterable[frozenset[str]] = ()) -> bool:
-        """Check now whether all members subscribe alike: every name has as many subscribers as there are members; or one expression has,
-        and no member gave a name. `forgotten` has the topics of expressions that are about to be dropped, each of which counts as a name
-        without subscribers."""
+        """Check now whether all members subscribe alike. `forgotten` has the topics of expressions that are about to be dropped, each of
+        which counts as a name without subscribers."""
         kept = frozenset().union(*forgotten)
         if any(self.expressions.values()):
             counts = [count for count in self.expressions.values() if count]
@@ -221,19 +220,19 @@ class Group(GroupType):
         return {len(self.members)}.issuperset(self.subscribers.values())
 
     def judge_anew(self, settled: bool) -> None:
-        """Check again whether members subscribe alike, because a member was written. This comes before an expression is dropped with its
-        last member, unless the member's assignment was written too (`settled`), which is last (ConsumerGroup.updateMember, removeMember).
-        """
+        """Check again whether members subscribe alike, because Kafka does when the record of a member is written. This comes before an
+        expression is dropped with its last member, unless the member's assignment was written too (`settled`), which is last
+        (ConsumerGroup.updateMember, removeMember)."""
         forgotten, self.forgotten = self.forgotten, []
         self.judged = self.judge(forgotten) if forgotten and not settled else None
 
     def target_of(self, member: Member) -> list[Spot]:
-        """Return the partitions of the member's target."""
+        """Return the partitions of the member's target assignment."""
         return [(topic, index) for topic, indexes in self.targets.get(member.member_id, {}).items() for index in indexes]
 
 
     def move(self, state: str) -> str:
-        """Change the state and return the one before. A transition that does not exist is an AssertionError."""
+        """Change the group's state and return the former state. A transition that does not exist raises AssertionError."""
         before = self.state
         assert state in MAY_FOLLOW[before], f"{before} may not become {state}"
         self.state = state
@@ -241,7 +240,6 @@ class Group(GroupType):
         return before
 
     def refill(self, generation: int, assignment_epoch: int, members: Iterable[Member], targets: dict[str, Target]) -> None:
-        """Fill a new group from its records."""
         self.generation, self.assignment_epoch = generation, assignment_epoch
         for member in members:
             self.put(member)
@@ -249,15 +247,16 @@ class Group(GroupType):
         self.targets, self.state = targets, self.present()
 
     def refresh_topics(self) -> bool:
-        """Read the subscribed topics again. Return True if they changed, so that another target is needed."""
+        """Look up the subscribed topics again, and return True if they changed, so that a new target assignment is needed. Return True
+        if they changed, so that another target is needed."""
         before = self.topics
         self.count_topics()
         self.stale = False
         return self.topics is not before and self.topics != before
 
     def count_topics(self) -> None:
-        """Record the present state of the subscribed topics (Kafka's metadata hash), with every group epoch. If no topic has changed, only
-        new and removed names are read, because a group may have thousands and this runs at each join."""
+        """Record the present state of the subscribed topics, as Kafka's metadata hash does with every group epoch. If no topic has
+        changed, only new and removed names are read, because a group may have thousands and this runs at each join."""
         known, self.recounted = self.recounted, {}
         if self.stale or self.resolved or known is None:
             before, self.topics = self.topics, self.as_they_are(self.subscribed_names())
@@ -270,7 +269,7 @@ class Group(GroupType):
             self.topics = kept | self.as_they_are(name for name in known if name in self.subscribers)
 
     def as_they_are(self, names: Iterable[str]) -> dict[str, tuple[bytes, int]]:
-        """Return the existing topics among the names: name -> (id, partitions)."""
+        """Return the topics among these names that exist: name -> (id, partitions)."""
         found = {}
         for name in names:
             topic = self.home.topics.get(name)
@@ -279,12 +278,12 @@ class Group(GroupType):
         return found
 
     def bump(self) -> None:
-        """Raise the group epoch, because another target is needed."""
+        """Raise the group epoch, because a new target assignment is needed."""
         self.generation += 1
         self.epoch += 1
 
     def put(self, member: Member) -> None:
-        """Add a member to maps, subscription and partitions. `seat` gives it its place among the others."""
+        """Add a member and its subscription and partitions to the group's maps. `seat` gives it its place among the others."""
         self.members[member.member_id] = member
         if member.group_instance_id is not None:
             self.static_members[member.group_instance_id] = member.member_id
@@ -296,20 +295,20 @@ class Group(GroupType):
         self.epoch += 1
 
     def reseat(self) -> None:
-        """Rebuild the member table, because the records of an upgrade put the members into a new one, in the order of the former."""
+        """Rebuild the member table in its present order, because the records of an upgrade put the members into a new Kafka map."""
         ids, self.table = list(self.table), MemberTable()
         for member_id in ids:
             self.table.add(member_id)
 
     def seat(self, member_id: str, instead_of: str | None = None) -> None:
-        """Add a member to the table. Kafka does this at the end of a heartbeat, so the computation of the heartbeat still has the old
-        table."""
+        """Add a member to the member table, which gives it its place in the members' order. Kafka does this at the end of a heartbeat,
+        so the computation of the heartbeat still has the old table."""
         if instead_of is not None:
             self.table.discard(instead_of)
         self.table.add(member_id)
 
     def drop(self, member: Member) -> None:
-        """Remove a member from all maps but the table. Its partitions become free."""
+        """Remove a member from all maps but the member table, so that its partitions become free. Its partitions become free."""
         del self.members[member.member_id]
         self.targets.pop(member.member_id, None)
         self.restless.discard(member.member_id)
@@ -325,13 +324,14 @@ class Group(GroupType):
         self.epoch += 1
 
     def replace(self, old: Member, new: Member) -> None:
-        """Replace a static member by one with another id and the same partitions. The rest of the group does not change."""
+        """Replace a static member by a member with another id and the same partitions. The rest of the group does not change."""
         target = self.targets.pop(old.member_id, None)
         del self.members[old.member_id]
         self.restless.discard(old.member_id)
         self.members[new.member_id] = new
         if target is not None:
-            self.targets[new.member_id] = at_once(stored({}, target, Effort()))  # its record is written again
+            # The target is copied, because Kafka writes its record again, which may change the order.
+            self.targets[new.member_id] = at_once(stored({}, target, Effort()))
         for instance in old.instances:
             self.static_members.pop(instance, None)
         if new.group_instance_id is not None:
@@ -341,7 +341,7 @@ class Group(GroupType):
         self.epoch += 1
 
     def speak(self, member: Member, classic: ClassicSide | None) -> None:
-        """Note that the member uses the classic protocol with these terms, or the consumer protocol (None)."""
+        """Note which protocol the member uses: the classic protocol with these terms, or the consumer protocol if `classic` is None."""
         if member.classic is not None:
             self._speak(member.classic, -1)
         member.classic = classic
@@ -357,7 +357,6 @@ class Group(GroupType):
                 del self.spoken[name]
 
     def subscribe(self, member: Member, names: frozenset[str], regex: str) -> None:
-        """Change the subscription of the member."""
         self._count(member, -1)
         member.names, member.regex = names, regex
         self._count(member, 1)
@@ -365,7 +364,7 @@ class Group(GroupType):
         self.epoch += 1
 
     def give(self, member: Member, assigned: Held, revoking: Held) -> None:
-        """Change the partitions of a member, assigned and revoking."""
+        """Set the partitions that the member is assigned and those that it is revoking."""
         for spot in (*member.assigned, *member.revoking):
             if spot not in assigned and spot not in revoking:
                 self.holders.pop(spot, None)
@@ -374,14 +373,14 @@ class Group(GroupType):
         self.epoch += 1
 
     def assign(self, targets: dict[str, Target], now: int, assignor: str) -> None:
-        """Store the computed target of this group epoch. No member has reached it yet."""
+        """Store the target assignment that was computed for the present group epoch. No member has reached it yet."""
         assert self.assignment_epoch < self.generation
         self.targets, self.assignment_epoch, self.computed_at, self.protocol_name = targets, self.generation, now, assignor
         self.restless = set(self.members)
         self.epoch += 1
 
     def watch(self, member: Member) -> None:
-        """Update `restless`, because the member's epoch or progress may have changed."""
+        """Update the member's entry in `restless`, because its epoch or progress may have changed."""
         (self.restless.discard if self.at_rest(member) else self.restless.add)(member.member_id)
 
     def _hold(self, member: Member) -> None:
@@ -403,7 +402,7 @@ class Group(GroupType):
             else:
                 del self.subscribers[name]
                 self.spreads.pop(name, None)
-            if count in (0, step):  # the last subscriber, or the first
+            if count in (0, step):  # The name has lost its last subscriber or got its first.
                 changed.append(name)
         if self.recounted is not None:
             self.recounted.update(dict.fromkeys(changed))
@@ -411,7 +410,7 @@ class Group(GroupType):
             self.expressions[member.regex] += step
 
     def _forget_expressions(self) -> None:
-        """Drop expressions without members, together with their matches (CG-117)."""
+        """Drop the regular expressions that no member has any more, together with their matches (CG-117)."""
         if all(self.expressions.values()):
             return
         for regex in [regex for regex, count in self.expressions.items() if not count]:
@@ -426,7 +425,7 @@ class Group(GroupType):
 
     def invariants(self) -> None:
         """Raise AssertionError, naming the broken invariant, unless all hold."""
-        from .invariants import INVARIANTS  # imported here, because a server that only listens does not need them
+        from .invariants import INVARIANTS  # This import is late, because a server that only listens does not need it.
 
         for name, check in INVARIANTS.items():
             assert check(self), f"group {self.group_id!r} in {self.state}: {name}"

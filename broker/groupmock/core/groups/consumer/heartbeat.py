@@ -1,4 +1,4 @@
-"""Handling of a heartbeat from the group to the answer, in the order of GroupMetadataManager.consumerGroupHeartbeat."""
+"""Handles a ConsumerGroupHeartbeat of a known group, in the order of GroupMetadataManager.consumerGroupHeartbeat."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Answer = tuple[ConsumerGroupHeartbeatResponse, Lease | None]
 
 
 def leave(turn: Turn, group: Group, beat: Beat) -> ConsumerGroupHeartbeatResponse:
-    """Handle a heartbeat with epoch -1 or -2, whose other fields are ignored (CG-23, CG-92). Raises Refused."""
+    """Handle a heartbeat of a leaving member, with epoch -1 or -2; other fields are ignored (CG-23, CG-92). Raises Refused."""
     member = sender(group, beat)
     assert member is not None, "only who joins is nobody yet"
     if beat.epoch == AWAY:
@@ -40,9 +40,9 @@ def leave(turn: Turn, group: Group, beat: Beat) -> ConsumerGroupHeartbeatRespons
 
 
 class Moment(msgspec.Struct):
-    """A heartbeat whose member is in the group with the new subscription, before its step towards the target. `replaced`: the member whose
-    place it takes. `joined`: it was no member before. `bumped`: the group has another epoch because of the heartbeat. `upgraded`: the
-    group was a classic one."""
+    """A heartbeat whose member is already in the group with its new subscription, but has not done its step towards the target.
+    `replaced`: the member whose place it takes. `joined`: it was no member before. `bumped`: the group has another epoch because of the
+    heartbeat. `upgraded`: the group was a classic one."""
 
     group: Group
     topics: Topics
@@ -67,8 +67,8 @@ def answer(
     matcher: Matcher | None,
     upgraded: bool,
 ) -> None:
-    """Answer a heartbeat with epoch 0 or more from `known`, or from a new member. The answer has a lease if the next identical heartbeat
-    is answered alike. If a target is computed, which may take long, the answer comes after it."""
+    """Answer a heartbeat with epoch 0 or more, sent by the member `known` or by a new member. The answer has a lease if the next
+    identical heartbeat is answered alike. If a target is computed, which may take long, the answer comes after it."""
     subscribes = known is None or beat.listed is not None or beat.regex is not None
     before, resolved = group.alike() if subscribes else None, group.last_resolved()
     nameless = beat.group_instance_id is not None and beat.group_instance_id not in group.static_members
@@ -78,7 +78,7 @@ def answer(
         subscription.resolve_soon(turn, group, topics, resolved)
     if called_for:
         why = why or causes.resubscribed(member.member_id)
-    # One bump for all causes, including changed topics (CG-31 to CG-38)
+    # The group epoch is raised once for all reasons together, including changed topics (CG-31 to CG-38).
     looks = called_for or group.stale
     bumped = looks and (group.refresh_topics() or called_for)
     if bumped:
@@ -86,7 +86,7 @@ def answer(
         why = why or causes.TOPICS_CHANGED
     moment = Moment(group, topics, settings, beat, member, replaced, known is None, resubscribed, bumped, upgraded)
     if not targets.may_compute(turn, group, settings):
-        # A new instance id has no target yet, whichever member has the id now (ConsumerGroup.targetAssignment)
+        # A new instance id has no target yet, even if a member has the id by now (ConsumerGroup.targetAssignment).
         turn.reply(ticket, *_answered(turn, moment, why, aimless=nameless))
         return
     alike = None if looks else group.alike() if before is None else before
@@ -116,7 +116,8 @@ def _answered(turn: Turn, moment: Moment, why: Why | None, aimless: bool) -> Ans
         membership.settle(turn, group, why or causes.member_arrived(member.member_id, member.epoch), moment.bumped)
     told = None
     if changed or beat.epoch == JOINING or beat.is_full:
-        # In the order of the computation in this heartbeat, even if the partitions are unchanged; otherwise in the order of the log
+        # If this heartbeat computed the partitions, even without a change, they are in the order of the computation. Otherwise they are in
+        # the order of the log.
         order = as_laid_out if member.assigned is not had else by_topic
         told = Assignment([TopicPartitions(topic, indexes) for topic, indexes in order(member.assigned)])
     response = ConsumerGroupHeartbeatResponse(
@@ -126,8 +127,8 @@ def _answered(turn: Turn, moment: Moment, why: Why | None, aimless: bool) -> Ans
 
 
 def _lease(turn: Turn, group: Group, topics: Topics, member: Member) -> Lease | None:
-    """Return a lease if nothing is in progress for the member, so that an identical heartbeat changes nothing. Any change ends the lease.
-    """
+    """Return a lease if the member has reached its target and nothing is pending, so that an identical heartbeat would change nothing.
+    Any change ends the lease."""
     if group.generation != group.assignment_epoch or not group.at_rest(member):
         return None
     if not group.expressions:

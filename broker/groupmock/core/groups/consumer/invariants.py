@@ -1,4 +1,4 @@
-"""Invariants of a consumer group, which tests check after every event."""
+"""Lists the invariants of a consumer group, which tests check after every event."""
 
 from __future__ import annotations
 
@@ -55,4 +55,4 @@ INVARIANTS: Final[dict[str, Callable[[Group], bool]]] = {
         group.stale or group.recounted != {} or group.topics == group.as_they_are(group.subscribed_names())
     ),
 }
-"""The check for each invariant of a group."""
+"""Maps the name of each invariant to the function that checks it."""

@@ -1,4 +1,4 @@
-"""Members of a consumer group come, change and go, with the effects on the group (GroupMetadataManager.consumerGroupHeartbeat,
+"""Members of a consumer group join, change and leave, with the effects on the group (GroupMetadataManager.consumerGroupHeartbeat,
 consumerGroupLeave, classicGroupLeaveToConsumerGroup)."""
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def settle(turn: Turn, group: Group, why: Why, bumped: bool = False) -> None:
-    """Record it if the group's state has changed, or its epoch."""
+    """Update the group's state, and emit an event if the state changed or the group epoch was raised."""
     now = group.present()
     if now != group.state:
         turn.group_moved(group, group.move(now), why)
@@ -37,9 +37,9 @@ def settle(turn: Turn, group: Group, why: Why, bumped: bool = False) -> None:
 
 
 def admit(turn: Turn, group: Group, beat: Beat, known: Member | None) -> tuple[Member, str | None, Why | None]:
-    """Return the member that sent the heartbeat: `known`, or else a new one. That may be a static member that was away and is back, with
-    any member id (CG-93); the second value is then the id of the member whose place it takes. The third value is the cause, or None if no
-    member came."""
+    """Return the member that sent the heartbeat: `known`, or else a new member. That may be a static member that was away and is back,
+    with any member id (CG-93); the second value is then the id of the member whose place it takes. The third value is the cause, or None
+    if no member came."""
     if known is not None:
         update(turn, group, known, beat)
         return known, None, None
@@ -64,7 +64,7 @@ def admit(turn: Turn, group: Group, beat: Beat, known: Member | None) -> tuple[M
 
 
 def _returned(turn: Turn, group: Group, old: Member, beat: Beat) -> tuple[Member, Why]:
-    """Return the member that came back, with its former partitions and target. Its epoch starts from 0."""
+    """Return the static member that came back, with the partitions and the target of its former process. Its epoch starts from 0."""
     timing.stop(turn, group, old.member_id)
     anew = {"epoch": JOINING, "previous_epoch": -1, "session": no_session()}
     new = msgspec.structs.replace(old, member_id=beat.member_id, group_instance_id=beat.group_instance_id, former_instances=(), **anew)
@@ -75,14 +75,14 @@ def _returned(turn: Turn, group: Group, old: Member, beat: Beat) -> tuple[Member
 
 
 def update(turn: Turn, group: Group, member: Member, beat: Beat) -> None:
-    """Update the fields of a member that are stored and need no new target (CG-35, CG-41)."""
+    """Update the stored fields of a member that do not affect its target (CG-35, CG-41)."""
     before = _stored(member)
     if beat.group_instance_id is not None and beat.group_instance_id != member.group_instance_id:
         member.former_instances = tuple(instance for instance in member.instances if instance != beat.group_instance_id)
         member.group_instance_id = beat.group_instance_id
         group.static_members[beat.group_instance_id] = member.member_id
     member.client_id, member.client_host = beat.client_id, beat.client_host
-    if member.classic is not None:  # the member uses the consumer protocol from now on
+    if member.classic is not None:  # The member sent a heartbeat, so it uses the consumer protocol from now on.
         timing.stop_classic(turn, group, member.member_id)
         group.speak(member, None)
     if beat.rack_id is not None:
@@ -92,7 +92,7 @@ def update(turn: Turn, group: Group, member: Member, beat: Beat) -> None:
     if beat.assignor is not None:
         member.assignor = beat.assignor
     if _stored(member) != before:
-        group.end_leases()  # a heartbeat on another connection would change it back
+        group.end_leases()  # A repeated heartbeat on another connection would change the fields back.
 
 
 def _stored(member: Member) -> tuple[object, ...]:
@@ -102,7 +102,8 @@ def _stored(member: Member) -> tuple[object, ...]:
 
 
 def subscribe(group: Group, member: Member, beat: Beat, matcher: Matcher | None) -> tuple[bool, bool]:
-    """Set the member's subscription from the heartbeat. Return whether it changed, and whether another target is needed.
+    """Set the member's subscription from the heartbeat, and return whether it changed and whether a new target is needed. Return whether it
+    changed, and whether another target is needed.
 
     A regular expression that was never resolved matches nothing yet, and needs no target (CG-110, CG-114)."""
     names = member.names if beat.names is None else beat.names
@@ -117,14 +118,14 @@ def subscribe(group: Group, member: Member, beat: Beat, matcher: Matcher | None)
 
 
 def advance(turn: Turn, group: Group, member: Member, owned: Owned, resubscribed: bool, aimless: bool = False) -> bool:
-    """Do the member's step for this heartbeat, and record it if anything changed. Return True if its partitions changed. `aimless`: no
-    target is found for it (CG-97)."""
+    """Do the member's step towards its target for this heartbeat, and emit an event if anything changed. Return True if its partitions
+    changed. `aimless`: no target is found for it (CG-97)."""
     before = (member.epoch, member.progress, member.assigned.keys(), member.revoking.keys())
     reconciliation.reconcile(group, member, owned, resubscribed, {} if aimless else group.targets.get(member.member_id, {}))
     if before == (member.epoch, member.progress, member.assigned.keys(), member.revoking.keys()):
         return False
     if member.progress is Progress.UNREVOKED:
-        if member.classic is None:  # classic members have to send a JoinGroup instead (timing)
+        if member.classic is None:  # A classic member has the timer of its JoinGroup instead (`timing`).
             timing.await_revocation(turn, group, member)
         what, why = "revoking", causes.must_revoke(member.member_id, in_words(group, list(member.revoking)))
     else:
@@ -138,17 +139,17 @@ def advance(turn: Turn, group: Group, member: Member, owned: Owned, resubscribed
 
 
 def in_words(group: Group, spots: list[Spot], most: int = 4) -> str:
-    """Return partitions as text, such as "orders/0, orders/1 and 3 more"."""
-    # The cluster's names and not the group's, because a member may still have to revoke topics without subscribers
+    """Return the partitions as text, such as "orders/0, orders/1 and 3 more"."""
+    # The names come from the cluster and not from the group, because a member may still have to revoke topics without subscribers.
     told = [f"{group.home.topics.name_of(topic) or 'a deleted topic'}/{index}" for topic, index in nsmallest(most, spots)]
     more = f" and {len(spots) - most} more" if len(spots) > most else ""
     return ", ".join(told) + more if told else "nothing"
 
 
 def fence(turn: Turn, group: Group, member: Member) -> None:
-    """Remove the member and add it again without its process, whose epoch is invalid then (CG-22). Its partitions are free, and it gets
-    the epoch of a new target. That is computed at once, because an old target would leave it at the epoch that its process knows (CG-106).
-    """
+    """Fence the member: remove it and add it again without its process, whose epoch becomes invalid (CG-22). Its partitions are free,
+    and it gets the epoch of a new target. That is computed at once, because an old target would leave it at the epoch that its process
+    knows (CG-106)."""
     timing.revoked(turn, group, member)
     group.give(member, {}, {})
     group.targets.pop(member.member_id, None)
@@ -167,7 +168,7 @@ def fence(turn: Turn, group: Group, member: Member) -> None:
 
 
 def go_away(turn: Turn, group: Group, member: Member) -> None:
-    """Let a static member leave for a while. The other members do not notice (CG-92)."""
+    """Let a static member leave temporarily, without effect on the other members (CG-92)."""
     timing.revoked(turn, group, member)
     reconciliation.go_away(group, member)
     group.judge_anew(settled=True)
@@ -178,15 +179,16 @@ def go_away(turn: Turn, group: Group, member: Member) -> None:
 
 def left_to_classics(turn: Turn, group: Group) -> bool:
     """True if the group has to become a classic one, because a member left and only classic members remain (CG-185 to CG-189). Usually
-    that member used the consumer protocol. A member that changed its protocol in place does not convert the group, but the next departure
-    does."""
+    that member used the consumer protocol. A member that changed its protocol in place does not convert the group, but the next
+    departure does."""
     alone = group.lost is not None and group.classics > 0 and group.classics == len(group.members)
     allowed = turn.settings.group_consumer_migration_policy in ("downgrade", "bidirectional")
     return alone and allowed and group.classics <= turn.settings.group_max_size
 
 
 def remove(turn: Turn, group: Group, members: list[Member], why: Why) -> None:
-    """Remove members from the group for good. Their partitions are free, and one new target is needed for all of them (CG-66)."""
+    """Remove members from the group for good, and require one new target for the remaining members (CG-66). Their partitions are free,
+    and one new target is needed for all of them (CG-66)."""
     group.lost = Departure(rebalances=True)
     for member in members:
         timing.stop(turn, group, member.member_id)
@@ -194,14 +196,15 @@ def remove(turn: Turn, group: Group, members: list[Member], why: Why) -> None:
         group.table.discard(member.member_id)
         turn.member_changed(group, member.member_id, "removed", why, member)
     group.judge_anew(settled=False)
-    if not left_to_classics(turn, group):  # otherwise the registry converts the group, at this epoch
+    if not left_to_classics(turn, group):  # If the group becomes classic, the registry converts it at the present epoch.
         group.count_topics()
         group.bump()
         settle(turn, group, why, bumped=True)
 
 
 def leave(turn: Turn, group: Group, entries: Sequence[MemberIdentity]) -> list[int]:
-    """Handle an administrator's LeaveGroup (CG-163, CG-179). Return a code per entry. One new target is needed, however many members go."""
+    """Handle the LeaveGroup of an administrator (CG-163, CG-179), and return an error code per entry. Return a code per entry. One new
+    target is needed, however many members go."""
     gone: dict[str, MemberIdentity] = {}
     errors = []
     for entry in entries:

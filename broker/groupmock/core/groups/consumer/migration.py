@@ -1,4 +1,5 @@
-"""The change of a group between the protocols while its members stay (KIP-848, online migration; CG-170 to CG-172, CG-180 to CG-189).
+"""A group can change between the classic and the consumer protocol while its members stay (KIP-848, online migration; CG-170 to CG-172,
+CG-180 to CG-189).
 
 Upgrade: a member of the consumer protocol joins a classic group. No member stops: every classic member keeps the partitions that its
 leader assigned, and its generation becomes its epoch. Parked requests are answered 27, and so are Heartbeats as soon as the new member
@@ -47,8 +48,8 @@ CUSTOM: Final = (
 
 
 def check_upgrade(turn: Turn, group: ClassicGroup) -> None:
-    """Check whether the group can be upgraded, in Kafka's order (CG-170, CG-180). Once the size check has passed, all parked requests are
-    answered. Raises Refused."""
+    """Check whether the classic group may become a consumer group, in Kafka's order (CG-170, CG-180). Once the size check has passed,
+    all parked requests are answered. Raises Refused."""
     why = _why_not(turn, group)
     if why is not None:
         text = f"Cannot upgrade classic group {group.group_id} to consumer group because {why}."
@@ -62,12 +63,13 @@ def _why_not(turn: Turn, group: ClassicGroup) -> str | None:
         return "the group does not use the consumer embedded protocol"
     if len(group.members) > turn.settings.group_consumer_max_size:
         return "the group size exceeds the consumer group maximum size"
-    for member in group.members.values():  # before the checks that may still refuse the new member, for instance for lack of room (CG-181)
+    # The parked requests are answered before the checks that may still refuse the new member, for instance for lack of room (CG-181).
+    for member in group.members.values():
         _send_back(turn, group, member)
     chosen = group.protocol_name or ""
     if not all(lists(member.protocols, chosen) for member in group.members.values()):
-        # Kafka fails if a member does not list the protocol of the last generation, or if there is none yet
-        # (ConsumerGroup.fromClassicGroup, seen on 4.3.0)
+        # Kafka throws if a member does not list the protocol of the last generation, or if there is none yet
+        # (ConsumerGroup.fromClassicGroup, seen on 4.3.0).
         raise Refused(error_codes.UNKNOWN_SERVER_ERROR, "")
     try:
         given = [_read(member, chosen)[1] for member in group.members.values()]
@@ -77,7 +79,7 @@ def _why_not(turn: Turn, group: ClassicGroup) -> str | None:
 
 
 def _send_back(turn: Turn, group: ClassicGroup, member: ClassicMember) -> None:
-    """Answer the member's parked requests with 27 (REBALANCE_IN_PROGRESS), so that it asks again."""
+    """Answer the member's parked requests with REBALANCE_IN_PROGRESS (27), so that the member joins again."""
     join = group.park_join(member, None)
     if join is not None and not join.answered:
         turn.reply(join.ticket, answers.join_refused(error_codes.REBALANCE_IN_PROGRESS, join.version, member.member_id))
@@ -92,7 +94,6 @@ def _read(member: ClassicMember, chosen: str) -> tuple[Subscription, Assignment]
 
 
 def upgrade(turn: Turn, old: ClassicGroup, new: Group, why: Why) -> None:
-    """Move the members of the classic group to the consumer group, with their partitions."""
     generation, chosen = old.generation, old.protocol_name or ""
     for name in ("join", "sync"):
         turn.timers.cancel((name, old.group_id))
@@ -135,7 +136,7 @@ def _target(assigned: Held) -> Target:
 
 
 def downgrade(turn: Turn, old: Group, remaining: Sequence[Member], new: ClassicGroup) -> None:
-    """Move the remaining members to the classic group, with the group epoch as generation and their targets as assignments, reached or
+    """Move the remaining members to a classic group, with the group epoch as generation and their targets as assignments, reached or
     not. They have to join again, unless the last of the others was only replaced (CG-187): then its successor is put last."""
     assert old.lost is not None
     rebalances, successor = old.lost

@@ -1,4 +1,4 @@
-"""The orders of a consumer group's members and of their partitions, which are those of Java's hash maps (CG-108)."""
+"""Members and partitions of a consumer group are listed in the orders of Java's hash maps (CG-108)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from .assignors import Target
 
 Spot = tuple[bytes, int]
-"""A partition, as topic id and index."""
+"""A partition as a pair of topic id and partition index."""
 Held = dict[Spot, int]
-"""A member's partitions and the epoch at which it got each (KIP-1251). The dict is replaced and never changed."""
+"""A member's partitions, each with the epoch at which the member got it (KIP-1251). The dict is replaced and never changed."""
 
 
 class MemberTable(Timeline):
-    """The coordinator's table of a group's members, which orders them in every list: by slot, and within a slot the newest first. It grows
-    with its members, and never shrinks. In Kafka: the TimelineHashMap ConsumerGroup.members, filled by replaying records."""
+    """The coordinator's table of a group's members, whose slots determine the order of members in every list. It grows with its members,
+    and never shrinks. In Kafka: the TimelineHashMap ConsumerGroup.members, filled by replaying records."""
 
     __slots__ = ("_hashes", "_order", "_slots", "_spreads")
 
@@ -43,11 +43,11 @@ class MemberTable(Timeline):
         return iter(self._order)
 
     def spreads(self) -> Iterator[tuple[str, int]]:
-        """Yield each member with the spread of its hash in Java's maps, in the order of the table."""
+        """Yield each member id with its hash for Java's maps, in the order of the table."""
         return zip(self._order, self._spreads, strict=True)
 
     def add(self, member_id: str) -> None:
-        """Add a member that is not in the table. It is put twice, by the records of its subscription and of its assignment."""
+        """Add a member that is not yet in the table. It is put twice, by the records of its subscription and of its assignment."""
         before = self.capacity
         self._hashes[member_id] = hashed = java_hash(member_id)
         spread = spread_bits(hashed)
@@ -63,14 +63,14 @@ class MemberTable(Timeline):
         self._spreads.insert(at, spread)
 
     def discard(self, member_id: str) -> None:
-        """Remove a member if the table has it."""
+        """Remove a member if it is in the table."""
         if member_id in self._hashes:
             at = self._order.index(member_id, bisect_left(self._slots, self._slot_of(member_id)))
             del self._order[at], self._slots[at], self._spreads[at], self._hashes[member_id]
             self.size -= 1
 
     def _arrange(self) -> None:
-        """Sort the table again, because it has grown."""
+        """Sort the whole table again, because it has grown."""
         latest_first = list(reversed(self._hashes))
         self._order = sorted(latest_first, key=self._slot_of)
         self._slots = array("Q", map(self._slot_of, self._order))
@@ -81,12 +81,12 @@ class MemberTable(Timeline):
 
 
 def by_topic(spots: Iterable[Spot]) -> list[tuple[bytes, list[int]]]:
-    """Return the topics in the order of a hash map of their ids, each with its partitions in the order of a hash set."""
+    """Group the partitions by topic: topics in the order of a hash map of topic ids, partitions in the order of a hash set."""
     return [(topic, java_order(indexes, int)) for topic, indexes in _in_order(_grouped(spots), java_order)]
 
 
 def held(assigned: Iterable[Spot], revoking: Iterable[Spot]) -> list[tuple[bytes, list[int]]]:
-    """Return a member's partitions as DescribeGroups orders them: topics as a hash map that was filled by `compute` has them, in each
+    """Return a member's partitions in the order of DescribeGroups: the topics as in a hash map that was filled by `compute`, in each
     topic first the assigned partitions and then those to revoke."""
     found: dict[bytes, list[int]] = {}
     for part in (assigned, revoking):
@@ -140,17 +140,18 @@ def _topics_given(every: list[bytes], capacity: int, old: Container[bytes], fres
 
 
 def remaining(had: Held, kept: Held) -> Held:
-    """Return a member's new partitions if whole topics are revoked: the rest in a copy of its former map, no larger than necessary."""
+    """Return a member's partitions after whole topics were revoked: the remaining ones in the order of a copy of the former map, no
+    larger than necessary."""
     parts = dict(by_topic(had))
     topics = HashKeys(UUIDS, room_for(len(parts)), parts)
     return {(topic, index): kept[topic, index] for topic in topics for index in parts[topic] if (topic, index) in kept}
 
 
 def as_laid_out(spots: Iterable[Spot]) -> list[tuple[bytes, list[int]]]:
-    """Return the partitions in the order of `given`, as the answer to the heartbeat of that moment has them."""
+    """Group the partitions by topic in the order of `given`, which the answer to the same heartbeat shows."""
     return list(_grouped(spots).items())
 
 
 def names(subscribed: Iterable[str]) -> list[str]:
-    """Return the names sorted, and then in the order of a hash set."""
+    """Return the subscribed names in the order of a hash set that was filled with the sorted names."""
     return list(copied_order(STRINGS, sorted(subscribed)))

@@ -1,4 +1,4 @@
-"""The steps of a member towards its target, one per heartbeat (CurrentAssignmentBuilder; CG-60 to CG-73). Theory: `states`."""
+"""Each heartbeat moves its member one step towards its target assignment (CurrentAssignmentBuilder; CG-60 to CG-73). Theory: `states`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from .assignors import Target
 
 Owned = Collection[Spot] | None
-"""The partitions that a member claims to own in a heartbeat, or None if it does not say."""
+"""The partitions that a member claims to own in a heartbeat, or None if the heartbeat does not list them."""
 
 
 def reconcile(group: Group, member: Member, owned: Owned, resubscribed: bool, target: Target) -> None:
-    """Do one heartbeat's step towards `target`. `resubscribed`: the subscription changed in this heartbeat."""
+    """Do the member's step towards `target` for one heartbeat. `resubscribed`: the subscription changed in this heartbeat."""
     there = member.progress is Progress.STABLE and member.epoch == group.assignment_epoch
     if there or (member.progress is Progress.UNREVOKED and _still_owns(owned, member.revoking)):
         if resubscribed:
@@ -33,14 +33,15 @@ def _still_owns(owned: Owned, lost: Collection[Spot]) -> bool:
 
 
 def _subscribed(group: Group, member: Member, spots: Held) -> Held:
-    """Return the partitions of topics to which the member (still) subscribes."""
+    """Return the partitions of topics to which the member still subscribes."""
     ids = {group.topics[name][0] for name in group.subscription_of(member) if name in group.topics}
     return {spot: epoch for spot, epoch in spots.items() if spot[0] in ids}
 
 
 def _unsubscribe(group: Group, member: Member, owned: Owned) -> None:
-    """Revoke topics without subscription at once, at the member's old epoch (CG-36, CG-70; 4.2 and later). That is a step, so this epoch
-    becomes the previous one, too. Without any subscription it is a step even if nothing is revoked (updateCurrentAssignment)."""
+    """Revoke the partitions of topics to which the member no longer subscribes at once, at its old epoch (CG-36, CG-70; 4.2 and later).
+    That is a step, so this epoch becomes the previous one, too. Without any subscription it is a step even if nothing is revoked
+    (updateCurrentAssignment)."""
     kept = _subscribed(group, member, member.assigned)
     lost = {spot: epoch for spot, epoch in member.assigned.items() if spot not in kept}
     if not lost and (member.revoking or group.subscription_of(member)):
@@ -52,7 +53,8 @@ def _unsubscribe(group: Group, member: Member, owned: Owned) -> None:
 
 
 def _go_on(group: Group, member: Member, owned: Owned, target: Target) -> None:
-    """Go on to the target: first revoke partitions at the old epoch, then take the new epoch with all free partitions of the target."""
+    """Move the member towards its target: first it revokes partitions at its old epoch, then it takes the new epoch with all free
+    partitions of the target."""
     wanted = _subscribed(group, member, {(topic, index): group.assignment_epoch for topic, indexes in target.items() for index in indexes})
     kept: Held = {}
     lost: Held = {}
@@ -72,14 +74,14 @@ def _go_on(group: Group, member: Member, owned: Owned, target: Target) -> None:
 
 
 def missing(group: Group, member: Member) -> list[Spot]:
-    """Return the partitions of the member's target that other members hold."""
+    """Return the partitions of the member's target that the member was not assigned yet, because other members hold them."""
     target = group.targets.get(member.member_id, {})
     return [(topic, index) for topic, indexes in target.items() for index in indexes if (topic, index) not in member.assigned]
 
 
 def go_away(group: Group, member: Member) -> None:
-    """Let a static member leave for a while: partitions that it was revoking become free at once, and the others are kept for it (CG-92,
-    CG-98)."""
+    """Let a static member leave temporarily: the partitions that it is revoking become free at once, and the others are kept for it
+    (CG-92, CG-98)."""
     group.give(member, dict.fromkeys(member.assigned, 0), {})
     member.previous_epoch, member.epoch = member.epoch, AWAY
     member.progress = Progress.STABLE

@@ -1,4 +1,5 @@
-"""The consumer group as a state machine: three epochs, and the steps of members to the newest one (docs/kafka/consumer-groups.md, CG-nn).
+"""The consumer group is a state machine with three epochs, in which members move to the newest epoch step by step
+(docs/kafka/consumer-groups.md, CG-nn).
 
 A classic group has a barrier: all members stop, one member assigns, all continue. A consumer group has none. The coordinator computes the
 *target*, the partitions that each member is to have, and each member moves towards it by its own heartbeats, at its own pace. Nothing is
@@ -41,7 +42,7 @@ from groupmock_codec import group_states
 
 
 class State(StrEnum):
-    """The states with Kafka's own names, as in ConsumerGroupDescribe."""
+    """The states of a consumer group, with the names that ConsumerGroupDescribe shows."""
 
     EMPTY = group_states.EMPTY
     ASSIGNING = group_states.ASSIGNING
@@ -51,7 +52,7 @@ class State(StrEnum):
 
 
 class Progress(StrEnum):
-    """The progress of a member towards the target (Kafka's MemberState). No request or answer contains it."""
+    """The progress of a member towards its target, which Kafka calls MemberState. No request or answer contains it."""
 
     STABLE = "stable"
     UNREVOKED = "unrevoked partitions"
@@ -65,12 +66,13 @@ MAY_FOLLOW: Final[Mapping[str, Collection[str]]] = {
     State.STABLE: (State.ASSIGNING, State.RECONCILING, State.EMPTY, State.DEAD),
     State.DEAD: (),
 }
-"""Every state but Dead may be followed by any other, because one heartbeat may bump, compute and reconcile."""
+"""Maps each state to the states that may follow it. All except Dead may be followed by any other, because one heartbeat may raise the
+epoch, compute a target and reconcile."""
 
 JOINING: Final = 0
-"""The epoch of a member that joins, or joins again."""
+"""The epoch that a member sends when it joins or rejoins."""
 LEAVING: Final = -1
 AWAY: Final = -2
-"""The epoch of a static member that leaves and will be back (CG-92)."""
+"""The epoch that a static member sends when it leaves temporarily (CG-92)."""
 FIRST_EPOCH: Final = 1
-"""The epoch of a new group on 4.3. The first member's join makes it 2 (CG-31)."""
+"""The group epoch of a new group in Kafka 4.3. The first member's join makes it 2 (CG-31)."""

@@ -1,4 +1,4 @@
-"""Regular expressions in subscriptions of a group: when they are resolved, and the effects of a resolution (CG-110 to CG-118).
+"""Resolves the regular expressions in subscriptions of a group, and applies the result (CG-110 to CG-118).
 
 A broker resolves them in the background: the member that brings an expression is answered first. It resolves at most every ten seconds,
 all expressions of a group at once, and only if one was never resolved, topics were created since, or the last time is long ago
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from ...work import Steps
 
 LEAST_INTERVAL_NS: Final = 10_000 * NS_PER_MS
-"""The interval is Kafka's REGEX_BATCH_REFRESH_MIN_INTERVAL_MS."""
+"""The least time between two resolutions, which is Kafka's REGEX_BATCH_REFRESH_MIN_INTERVAL_MS."""
 
 
 def matcher_of(turn: Turn, group: Group | None, topics: Topics, regex: str) -> Matcher | None:
-    """Return the matcher of an expression that is new to the group, else None. Raises Refused if RE2 would refuse it, and OverBudget if
-    the group would have too many expressions."""
+    """Return the matcher of a regular expression that is new to the group, or None if the group has the expression already. Raises
+    Refused if RE2 would refuse it, and OverBudget if the group would have too many expressions."""
     if group is not None and regex in group.expressions:
         return None
     take(turn.settings, (1 + (0 if group is None else len(group.expressions))) * (1 + topics.count) + len(regex))
@@ -45,14 +45,16 @@ def matcher_of(turn: Turn, group: Group | None, topics: Topics, regex: str) -> M
 
 
 def resolve_soon(turn: Turn, group: Group, topics: Topics, last: Resolved | None) -> None:
-    """Have the group's expressions resolved, if it is time. `last` is the last resolution before this heartbeat. If the group's only
-    expression was replaced by another, the former one counts until the next heartbeat finds none (CG-114; seen on 4.3.0)."""
+    """Schedule the resolution of the group's regular expressions, if a resolution is due. `last` is the last resolution before this
+    heartbeat. If the group's only expression was replaced by another, the former one counts until the next heartbeat finds none (CG-114;
+    seen on 4.3.0)."""
     if wants_resolution(turn, group, topics) and (last is None or turn.now > last.at + LEAST_INTERVAL_NS):
         turn.timers.set(("regex", group.group_id), turn.now)
 
 
 def wants_resolution(turn: Turn, group: Group, topics: Topics) -> bool:
-    """True if one of the group's expressions was never resolved, topics were created since the last time, or that is long ago."""
+    """True if a regular expression of the group was never resolved, topics were created since the last resolution, or that resolution is
+    too old."""
     last = group.last_resolved()
     if last is None or len(group.resolved) < len(group.expressions) or last.made < topics.made:
         return True
@@ -60,20 +62,20 @@ def wants_resolution(turn: Turn, group: Group, topics: Topics) -> bool:
 
 
 def resolved_until(turn: Turn, group: Group) -> int:
-    """Return the time (ns of the run) until which the matches are valid, if no topic is created meanwhile."""
+    """Return the time (ns of the run) until which the matches of the group's regular expressions are valid, if no topic is created."""
     last = group.last_resolved()
     return FOR_EVER if last is None else last.at + turn.settings.group_consumer_regex_refresh_interval_ms * NS_PER_MS
 
 
 def resolve(turn: Turn, group: Group, topics: Topics) -> Steps:
-    """Match all present topics against all of the group's expressions, and record it if another target is needed."""
+    """Match all present topics against the group's regular expressions, and raise the group epoch if a new target is needed."""
     names, made, began = topics.names(), topics.made, turn.now
     refusals: dict[str, str] = {}
     resolved = {}
     for regex in group.expressions:
         matched: list[str] = []
         try:
-            # All expressions of a group share one budget; an expression that exceeds its share matches nothing
+            # All expressions of a group share one budget, and an expression that exceeds its share matches nothing.
             yield from group.matchers[regex].find(names, matched, MOST_STEPS // len(group.expressions))
         except RegexRefused as refused:
             refusals[regex] = refused.detail
@@ -90,11 +92,13 @@ def resolve(turn: Turn, group: Group, topics: Topics) -> Steps:
 
 
 def _take(group: Group, resolved: dict[str, Resolved]) -> causes.Why | None:
-    """Store the new matches of the group's expressions. Return the cause for another target, or None if none is needed."""
+    """Store the new matches of the group's expressions, and return the cause for a new target, or None if none is needed. Return the
+    cause for another target, or None if none is needed."""
     before, group.resolved = group.resolved, resolved
     group.end_leases()
     matches = [regex for regex, now in resolved.items() if now.topics != (before[regex].topics if regex in before else frozenset())]
-    # Also where an expression went that matched something, and the one in its place matches nothing (CG-114).
+    # The topics may also have changed because an expression with matches was dropped and the expression that replaced it matches nothing
+    # (CG-114).
     if not (group.refresh_topics() or matches):
         return None
     group.bump()

@@ -1,4 +1,4 @@
-"""The computation of targets: when it is done, by which assignor, and with which input (CG-100 to CG-107; TargetAssignmentBuilder)."""
+"""Computes target assignments: when they are due, with which assignor, and from which input (CG-100 to CG-107; TargetAssignmentBuilder)."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ NOTHING_NAMED: Final = Subscription((), 0)
 
 
 def may_compute(turn: Turn, group: Group, timing: Timing) -> bool:
-    """True if there is something to compute, and the last time was long enough ago. The first target is never delayed (CG-106)."""
+    """True if a new target assignment is needed, and the last one was computed long enough ago. The first target is never delayed
+    (CG-106)."""
     if group.generation == group.assignment_epoch:
         return False
     return group.computed_at is None or turn.now >= group.computed_at + timing.assignment_ms() * NS_PER_MS
 
 
 def compute(turn: Turn, group: Group, heard: Member, names: Sequence[str] | None, replaced: str | None, alike: bool | None) -> Steps[None]:
-    """Compute the target of this group epoch. `heard` is the member of the heartbeat, `names` are its topic names in the order of the
-    heartbeat, and `replaced` is the member whose place it takes.
+    """Compute the target assignment for the present group epoch. `heard` is the member of the heartbeat, `names` are its topic names in the
+    order of the heartbeat, and `replaced` is the member whose place it takes.
 
     `alike` says whether the group subscribed alike before this heartbeat, if the heartbeat did not check topics: Kafka checks the
     subscriptions only together with the topics. So a member that joins without topics leaves a group alike, and may get all partitions of
@@ -42,14 +43,14 @@ def compute(turn: Turn, group: Group, heard: Member, names: Sequence[str] | None
 
 
 def _members(group: Group, heard: Member, names: Sequence[str] | None, effort: Effort) -> Steps[list[Seen]]:
-    """Return all members of the table, followed by `heard` if it is new."""
+    """Return all members of the member table in the form of assignors, followed by `heard` if it is new."""
     newcomers = () if heard.member_id in group.table else ((heard.member_id, None),)
     nothing: Target = {}
     found = []
     matched: dict[tuple[frozenset[str], str], Subscription] = {}
     for member_id, spread in chain(group.table.spreads(), newcomers):
         member = group.members.get(member_id)
-        if member is None:  # a member that was replaced
+        if member is None:  # A replaced static member is still in the table, but has no subscription any more.
             found.append(Seen(member_id, None, NOTHING_NAMED, nothing, spread))
             continue
         subscription, cost = _subscription(group, member, names if member is heard else None, matched)
@@ -62,8 +63,8 @@ def _members(group: Group, heard: Member, names: Sequence[str] | None, effort: E
 def _subscription(
     group: Group, member: Member, listed: Sequence[str] | None, matched: dict[tuple[frozenset[str], str], Subscription]
 ) -> tuple[Subscription, int]:
-    """Return the member's subscription and the effort of reading it, which is none if another member with the same one was read. `listed`
-    has the names in the order of its heartbeat; None means sorted, and shared. `matched` has what was read of members with regular
+    """Return the member's subscription and the effort of reading it, which is 0 if an equal subscription was already read. `listed` has
+    the names in the order of its heartbeat; None means sorted, and shared. `matched` has what was read of members with regular
     expressions."""
     named = group.named[member.names]
     found = None if listed is not None else matched.get((member.names, member.regex)) if member.regex else named.subscription
@@ -80,7 +81,7 @@ def _subscription(
 
 
 def preferred(turn: Turn, group: Group, heard: Member | None = None) -> str:
-    """Return the assignor that most members name, of those that name one; else the first configured one (CG-100).
+    """Return the assignor that most members name, or the first configured one if no member names any (CG-100).
 
     In a tie the first in the map of votes wins, which is `uniform`. But a heartbeat (of the member `heard`) counts its member's vote
     again, in a copy of the map, and an assignor that no other member names is put in front there

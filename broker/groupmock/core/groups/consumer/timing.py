@@ -1,4 +1,4 @@
-"""The timers of a member: its session, the time in which it has to revoke, and those of classic members (CG-80 to CG-87)."""
+"""Sets the timers of a consumer group's members: session, revocation, and two for classic members (CG-80 to CG-87)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .group import Group, Member
 
 
 class Timing(msgspec.Struct, frozen=True):
-    """The settings that a heartbeat needs, of its group or else of the broker. `assignment_ms` is called when a target is to be computed,
-    because the broker's value may change at run time."""
+    """The settings that a heartbeat needs, from the group's configs or else from the broker's. `assignment_ms` is called when a target
+    is to be computed, because the broker's value may change at run time."""
 
     session_ms: int
     heartbeat_ms: int
@@ -22,7 +22,7 @@ class Timing(msgspec.Struct, frozen=True):
 
 
 def renew(turn: Turn, group: Group, member: Member, session_timeout_ms: int) -> None:
-    """Renew the session after an accepted heartbeat, with the present timeout of the group (CG-81, CG-84)."""
+    """Restart the member's session after an accepted heartbeat, with the present timeout of the group (CG-81, CG-84)."""
     member.session_timeout_ms = session_timeout_ms
     deadline = turn.now + member.session_timeout_ms * NS_PER_MS
     if member.session.live and member.session.queued <= deadline:
@@ -32,44 +32,43 @@ def renew(turn: Turn, group: Group, member: Member, session_timeout_ms: int) -> 
 
 
 def await_revocation(turn: Turn, group: Group, member: Member) -> None:
-    """Start the revocation timer: the member's own rebalance timeout, which no heartbeat prolongs (CG-85, CG-86)."""
+    """Start the revocation timer with the member's own rebalance timeout, which no heartbeat prolongs (CG-85, CG-86)."""
     turn.timers.set(("revocation", group.group_id, member.member_id), turn.after(member.rebalance_timeout_ms))
 
 
 def revoked(turn: Turn, group: Group, member: Member) -> None:
-    """Cancel the revocation timer, because the member has revoked."""
     turn.timers.cancel(("revocation", group.group_id, member.member_id))
 
 
 def await_join(turn: Turn, group: Group, member: Member) -> None:
-    """Start the timer of a classic member that was told to rejoin (27), unless it runs already. It is the rebalance timeout (CG-190)."""
+    """Start the timer of a classic member that was told to rejoin with REBALANCE_IN_PROGRESS (27), unless the timer runs already. It is
+    the rebalance timeout (CG-190)."""
     key = ("member_join", group.group_id, member.member_id)
     if key not in turn.timers:
         turn.timers.set(key, turn.after(member.rebalance_timeout_ms))
 
 
 def await_sync(turn: Turn, group: Group, member: Member) -> None:
-    """Start the timer in which a classic member that joined has to send a SyncGroup, even if it heartbeats. It is the rebalance timeout
-    (CG-190)."""
+    """Start the timer by which a classic member that joined has to send a SyncGroup, even if it sends heartbeats. It is the rebalance
+    timeout (CG-190)."""
     turn.timers.cancel(("member_join", group.group_id, member.member_id))
     turn.timers.set(("member_sync", group.group_id, member.member_id), turn.after(member.rebalance_timeout_ms))
 
 
 def stop_classic(turn: Turn, group: Group, member_id: str) -> None:
-    """Stop the timers that only classic members have."""
+    """Stop the join and sync timers, which only classic members have."""
     turn.timers.cancel(("member_join", group.group_id, member_id))
     turn.timers.cancel(("member_sync", group.group_id, member_id))
 
 
 def stop(turn: Turn, group: Group, member_id: str) -> None:
-    """Stop all timers of the member."""
     turn.timers.cancel(("session", group.group_id, member_id))
     turn.timers.cancel(("revocation", group.group_id, member_id))
     stop_classic(turn, group, member_id)
 
 
 def silence(member: Member, now: int) -> int | None:
-    """Return the ns since the last accepted heartbeat, or None without a session."""
+    """Return the ns since the member's last accepted heartbeat, or None if the member has no session."""
     if not member.session.live:
         return None
     return max(0, member.session_timeout_ms * NS_PER_MS - (member.session.deadline - now))

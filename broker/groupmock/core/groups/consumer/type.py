@@ -1,4 +1,4 @@
-"""The consumer group as a group type: its answers to the calls that every type of group has."""
+"""ConsumerGroup implements the interface that every type of group has."""
 
 from __future__ import annotations
 
@@ -24,12 +24,11 @@ if TYPE_CHECKING:
     from .assignors import Target
 
 MEMBER_EPOCH_SINCE: Final = 9
-"""The first version of OffsetCommit and OffsetFetch in which `generation` may be a member epoch (KIP-848)."""
+"""The first version of OffsetCommit and OffsetFetch whose generation field may contain a member epoch (KIP-848)."""
 
 
 class StoredGroup(msgspec.Struct, frozen=True):
-    """A group in the log: everything but its timers and the time of the last target (the first one after a load is not delayed). `topics`
-    are the subscribed ones in their former state."""
+    """The records of a consumer group in the log. `topics` are the subscribed ones in their former state."""
 
     generation: int
     assignment_epoch: int
@@ -40,7 +39,7 @@ class StoredGroup(msgspec.Struct, frozen=True):
 
 
 class ConsumerGroup(Group):
-    """A group for whose members the coordinator assigns (KIP-848; theory: `states`)."""
+    """A group whose coordinator assigns the partitions (KIP-848; theory: `states`)."""
 
     __slots__ = ()
     group_type: ClassVar[str] = "consumer"
@@ -52,15 +51,15 @@ class ConsumerGroup(Group):
         return not self.members
 
     def admit_commit(self, turn: Turn, by: Committer, version: int, at: Collection[At]) -> int:
-        """Return the code of an OffsetCommit. The commit does not renew the session, and the instance id is not checked (CG-83, CG-133)."""
+        """Return the error of an OffsetCommit to the group. The commit does not renew the session, and the instance id is not checked
+        (CG-83, CG-133)."""
         member = self.members.get(by.member_id)
         if member is not None and member.classic is None and version < MEMBER_EPOCH_SINCE:
             return error_codes.UNSUPPORTED_VERSION
         return self._admit(member, by, at)
 
     def admit_transactional_commit(self, turn: Turn, by: Committer, at: Collection[At]) -> int:
-        """Do the checks of OffsetCommit in any version, except that a commit without ids is accepted, and 113 is answered as 22 (CG-140;
-        TX-76)."""
+        """Return the error of a TxnOffsetCommit to the group (CG-140; TX-76)."""
         if by == NOBODY:
             return error_codes.NONE
         error = self._admit(self.members.get(by.member_id), by, at)
@@ -76,14 +75,14 @@ class ConsumerGroup(Group):
         return error_codes.STALE_MEMBER_EPOCH if member.classic is None else error_codes.ILLEGAL_GENERATION
 
     def _had_them(self, member: Member, epoch: int, at: Collection[At]) -> bool:
-        """True if the member still has every partition of the commit, and had it at that epoch (KIP-1251; CG-135). For no partitions that
-        is True at any epoch."""
+        """True if the member still has every partition of the commit, and had it at the commit's epoch (KIP-1251; CG-135). For no
+        partitions that is True at any epoch."""
         had = member.assigned | member.revoking
         ids = {topic: self.home.topics.topic_id(topic) or b"" for topic, _ in at}
         return all(had.get((ids[topic], index), epoch + 1) <= epoch for topic, index in at)
 
     def admit_fetch(self, member_id: str | None, epoch: int) -> int:
-        """Check ids and epoch, if they are given (CG-136, CG-137)."""
+        """Return the error of an OffsetFetch, which checks member id and epoch if they are given (CG-136, CG-137)."""
         if member_id is None:
             return error_codes.NONE if epoch < 0 else error_codes.UNKNOWN_SERVER_ERROR
         member = self.members.get(member_id)
@@ -93,16 +92,15 @@ class ConsumerGroup(Group):
         return error_codes.NONE if epoch == member.epoch else wrong
 
     def admit_deletion(self) -> int:
-        """Return the error of DeleteGroups, which only a group without members allows."""
         return error_codes.NON_EMPTY_GROUP if self.members else error_codes.NONE
 
     def admit_offset_deletion(self) -> int:
-        """Allow OffsetDelete for the group, because the subscriptions decide topic by topic."""
+        """Return no error, because OffsetDelete checks the subscriptions topic by topic."""
         return error_codes.NONE
 
     def offsets_age_from(self) -> Base | None:
-        """Return the function for the time since which an offset is unused: the commit, for topics without subscribers
-        (ConsumerGroup.offsetExpirationCondition)."""
+        """Return the function for the time from which an offset counts as unused, which is its commit if no member subscribes to the
+        topic (ConsumerGroup.offsetExpirationCondition)."""
         return lambda offset: offset.commit_ms
 
     def view(self) -> GroupView:
@@ -111,20 +109,20 @@ class ConsumerGroup(Group):
         return view_of(self)
 
     def silent(self, now: int) -> dict[str, int | None]:
-        """Return for each member how long it was silent."""
+        """Return for each member the ns since its last accepted heartbeat."""
         return {member.member_id: timing.silence(member, now) for member in self.members.values()}
 
     def progress_of(self, member_id: str) -> str | None:
-        """Return the progress of a member, whatever protocol it speaks."""
+        """Return the progress of a member towards its target, whatever protocol the member uses."""
         member = self.members.get(member_id)
         return None if member is None else str(member.progress)
 
     def fire(self, turn: Turn, timer: str, subject: tuple[str, ...]) -> bool:
-        """Handle a timer: a session or a revocation has expired, or expressions are to be resolved."""
+        """Handle the group's timer: a session or another time limit of a member is over, or regular expressions are to be resolved."""
         if timer == "regex":
             if not self._is_deferred(turn, timer, subject):
                 turn.begin(lambda turn: subscription.resolve(turn, self, self.home.topics), self)
-            return False  # the work itself records any change
+            return False
         member = self.members.get(subject[1])
         if member is None or (timer == "revocation" and member.progress is not Progress.UNREVOKED):
             return False
@@ -134,7 +132,7 @@ class ConsumerGroup(Group):
         return True
 
     def _is_deferred(self, turn: Turn, timer: str, subject: tuple[str, ...]) -> bool:
-        """True if the timer waits for the release of the group. It is dead until then, and no lease may move it."""
+        """True if the timer has to wait until a command releases the group. It is dead until then, and no lease may move it."""
         deferred = turn.environment.holds.defers((timer, *subject), self.group_id, self.state)
         if deferred:
             self.end_leases()
@@ -151,7 +149,7 @@ class ConsumerGroup(Group):
         return causes.member_join_overdue(member_id, member.rebalance_timeout_ms)
 
     def topic_changed(self, turn: Turn, topic: str) -> None:
-        """End the leases if the topic matters to the group, so that the next heartbeat checks the topics first."""
+        """End the leases if the topic is in a subscription, so that the next heartbeat looks up the topics again."""
         if self.subscribed_to(topic):
             self.stale = True
         if self.stale or self.expressions:
@@ -159,16 +157,17 @@ class ConsumerGroup(Group):
 
     @property
     def stored(self) -> StoredGroup:
-        """Return the present content of the group's records. Every change is a record of its own (ConsumerGroupMetadata..., ...Member...,
-        ...TargetAssignment..., ...CurrentMemberAssignment..., ...RegularExpression records), so the stored group is the present one."""
+        """Return the group's records as they are in the log now. Every change is a record of its own (ConsumerGroupMetadata...,
+        ...Member..., ...TargetAssignment..., ...CurrentMemberAssignment..., ...RegularExpression records), so the stored group is the
+        present one."""
         members = tuple(msgspec.structs.replace(member, session=no_session(), former_instances=()) for member in self.ordered())
         return StoredGroup(self.generation, self.assignment_epoch, members, dict(self.targets), dict(self.topics), dict(self.resolved))
 
     def store(self, turn: Turn) -> None:
-        """Do nothing, because every change is in the log at once."""
+        """Do nothing, because a consumer group writes every change to the log at once."""
 
     def restore(self, turn: Turn, stored: StoredGroup | None) -> None:
-        """Restore every member from its records. The timers start again (GroupMetadataManager.onLoaded)."""
+        """Restore every member from the group's records. The timers start again (GroupMetadataManager.onLoaded)."""
         if stored is None:
             return
         members = [msgspec.structs.replace(member) for member in stored.members]
@@ -181,10 +180,10 @@ class ConsumerGroup(Group):
                 timing.await_revocation(turn, self, member)
 
     def loaded(self, turn: Turn) -> None:
-        """Do nothing, because a group that is too large keeps its members (CG-99)."""
+        """Do nothing, because a consumer group that exceeds the size limit keeps its members (CG-99)."""
 
     def unload(self, turn: Turn, why: Why) -> None:
-        """Unload the group from its coordinator. No request is parked in it."""
+        """Remove the group from a node that no longer coordinates it. No request is parked in it."""
         self.die(turn, why)
 
     def die(self, turn: Turn, why: Why) -> None:

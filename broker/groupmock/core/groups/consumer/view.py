@@ -1,4 +1,4 @@
-"""The outside views of a consumer group: for tests, and for administrators by ConsumerGroupDescribe (CG-50, CG-51)."""
+"""Builds the views of a consumer group for tests and for ConsumerGroupDescribe (CG-50, CG-51)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 CLASSIC: Final = 0
 CONSUMER: Final = 1
-"""The type of a member, which is the protocol that it uses (KIP-1099)."""
+"""The member type of a member that uses the consumer protocol (KIP-1099)."""
 
 
 def view_of(group: Group) -> GroupView:
-    """Copy a group into a view. Its generation is the group epoch, and it has no leader."""
+    """Return a frozen view of the group. Its generation is the group epoch, and it has no leader."""
     return GroupView(
         group_id=group.group_id,
         state=cast(State, str(group.state)),
@@ -54,8 +54,8 @@ def _viewed(group: Group, member: Member) -> MemberView:
 
 
 def describe(turn: Turn, group: Group, topics: Topics) -> k69.DescribedGroup:
-    """Describe the group with all members, in the order of the coordinator's table. The assignor is the present choice, even if another
-    one computed the target (CG-100)."""
+    """Return the group as ConsumerGroupDescribe shows it, with its members in the order of the member table. The assignor is the present
+    choice, even if another one computed the target (CG-100)."""
     return k69.DescribedGroup(
         group_id=group.group_id,
         group_state=group.state,
@@ -83,6 +83,6 @@ def _described(group: Group, topics: Topics, member: Member) -> k69.Member:
 
 
 def _named(topics: Topics, parts: Iterable[tuple[bytes, list[int]]]) -> k69.Assignment:
-    """Return the partitions with topic names, without topics that no longer exist (CG-123)."""
+    """Return the partitions with topic names instead of ids, without topics that no longer exist (CG-123)."""
     named = [(topic, topics.name_of(topic), indexes) for topic, indexes in parts]
     return k69.Assignment([k69.TopicPartitions(topic, name, indexes) for topic, name, indexes in named if name is not None])

@@ -1,1 +1,1 @@
-"""Offsets that groups have committed, for groups of any type."""
+"""Stores and reads the offsets that groups of any type commit."""

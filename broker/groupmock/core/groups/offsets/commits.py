@@ -1,4 +1,4 @@
-"""Commits of offsets: the permission to commit, the stored offsets, and what is read (docs/kafka/offsets.md)."""
+"""Checks and stores offset commits, and reads committed offsets (docs/kafka/offsets.md)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..type import Committer, GroupType
 from .committed import At, Offset
 
 NO_OFFSET = Offset(-1, -1, "", -1)
-"""The answer for a partition without a committed offset."""
+"""The answer of an OffsetFetch for a partition without a committed offset."""
 
 
 class Commit(NamedTuple):
-    """One partition of a commit. Times are ms; `retention_ms` is None for the broker's."""
+    """The commit of an offset for one partition. Times are ms; `retention_ms` is None for the broker's."""
 
     topic: str
     partition: int
@@ -29,7 +29,7 @@ class Commit(NamedTuple):
 
 
 def admit(turn: Turn, group: GroupType | None, by: Committer, version: int, at: Collection[At]) -> int:
-    """Return the code of the group's checks. A group that does not exist accepts commits without a member
+    """Return the error with which the group refuses an OffsetCommit, or 0. A group that does not exist accepts commits without a member
     (docs/kafka/offsets.md#offsetcommit)."""
     if group is not None:
         return group.admit_commit(turn, by, version, at)
@@ -40,8 +40,8 @@ def admit(turn: Turn, group: GroupType | None, by: Committer, version: int, at: 
 
 
 def admit_transactional(turn: Turn, group: GroupType | None, by: Committer, at: Collection[At]) -> int:
-    """Return the code of the checks for a transaction. A committer that only gives the group's name may commit in any state (KIP-447;
-    TX-75)."""
+    """Return the error with which the group refuses a TxnOffsetCommit, or 0. A committer that only gives the group's name may commit in
+    any state (KIP-447; TX-75)."""
     if group is not None:
         return group.admit_transactional_commit(turn, by, at)
     if by.generation < 0:
@@ -51,18 +51,16 @@ def admit_transactional(turn: Turn, group: GroupType | None, by: Committer, at: 
 
 
 def utf16_length(text: str) -> int:
-    """Return the length of the text as Java counts it."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def refused_metadata(turn: Turn, metadata: str) -> int:
-    """Return OFFSET_METADATA_TOO_LARGE if the metadata is longer than allowed."""
+    """Return OFFSET_METADATA_TOO_LARGE if the metadata is longer than allowed, else 0."""
     return error_codes.NONE if utf16_length(metadata) <= turn.settings.offset_metadata_max_bytes else error_codes.OFFSET_METADATA_TOO_LARGE
 
 
 class Prepared(NamedTuple):
-    """The commits of a request, prepared as far as possible without the group: an error per commit, the offsets to store for the others,
-    and the size of the batch that would hold all of them in Kafka."""
+    """The commits of one request, checked as far as possible without their group."""
 
     errors: list[int]
     offsets: list[tuple[At, Offset]]
@@ -70,13 +68,13 @@ class Prepared(NamedTuple):
 
     @property
     def places(self) -> list[At]:
-        """Return the partitions for which the group checks whether the member had them. A commit that was refused for its metadata is not
-        checked (KIP-1251; OffsetMetadataManager.commitOffset)."""
+        """Return the partitions for which the group still has to check that the member has them. A commit that was refused for its
+        metadata is not checked (KIP-1251; OffsetMetadataManager.commitOffset)."""
         return [at for at, _ in self.offsets]
 
 
 def prepare(turn: Turn, group_id: str, commits: Iterable[Commit]) -> Generator[None, None, Prepared]:
-    """Prepare in steps the offsets that `write` stores."""
+    """Check the commits of a request, in steps, and prepare the offsets that `write` stores."""
     now_ms, limited, size = turn.wall_ms, turn.quirks.group_record_limit, 0
     fixed = 40 + len(group_id.encode("utf-8", "surrogatepass"))
     errors: list[int] = []
@@ -94,7 +92,7 @@ def prepare(turn: Turn, group_id: str, commits: Iterable[Commit]) -> Generator[N
 
 
 def write(turn: Turn, group: GroupType, prepared: Prepared) -> list[int]:
-    """Store the accepted offsets and return a code per commit. The last commit of a partition wins."""
+    """Store the accepted offsets and return an error code per commit. The last commit of a partition wins."""
     if too_large(group, prepared):
         return [error or size_error(turn) for error in prepared.errors]
     for at, offset in prepared.offsets:
@@ -103,18 +101,19 @@ def write(turn: Turn, group: GroupType, prepared: Prepared) -> list[int]:
 
 
 def _stored(now_ms: int, commit: Commit) -> Offset:
-    """Return the stored form of a commit. All commits of one request share `now_ms`, because a number of its own takes 32 bytes."""
-    # Only v1 has a commit time, and only v2 to v4 a retention (docs/kafka/offsets.md#per-partition)
+    """Return the offset in the form in which a group stores it. All commits of one request share `now_ms`, because a number of its own
+    takes 32 bytes."""
+    # Only OffsetCommit v1 has a commit time, and only v2 to v4 have a retention (docs/kafka/offsets.md#per-partition).
     committed = now_ms if commit.timestamp_ms is None else commit.timestamp_ms
     expires = None if commit.retention_ms is None else committed + commit.retention_ms
     return Offset(commit.offset, commit.leader_epoch, commit.metadata, committed, expires)
 
 
 def size_error(turn: Turn) -> int:
-    """Return the code of a commit that is larger than a batch may be."""
+    """Return the error code of a commit that is larger than a record batch may be."""
     return error_codes.INVALID_COMMIT_OFFSET_SIZE if turn.quirks.large_commit_invalid_size else error_codes.UNKNOWN_SERVER_ERROR
 
 
 def too_large(group: GroupType, prepared: Prepared) -> bool:
-    """True if the log refuses the batch, which it does as a whole."""
+    """True if the log refuses the batch of these commits as too large, which fails all of them."""
     return prepared.size > group.home.largest_batch(group.partition)

@@ -1,4 +1,4 @@
-"""A group's committed offsets, and the order in which a fetch of all of them lists them.
+"""A group keeps its committed offsets in the order in which an OffsetFetch of all offsets lists them.
 
 Kafka 4.3 keeps a TimelineHashMap of topics, each with one of its partitions (core/java/tables.py). The old coordinator keeps one Scala map
 of topic partitions.
@@ -21,7 +21,7 @@ At = tuple[str, int]
 
 
 class Offset(msgspec.Struct, gc=False, frozen=True):
-    """An offset that a group committed. Times are ms since 1970; `expire_ms` is set only if the commit asked for a retention (v2-4)."""
+    """An offset that a group has committed. Times are ms since 1970; `expire_ms` is set only if the commit asked for a retention (v2-4)."""
 
     offset: int
     leader_epoch: int
@@ -31,7 +31,7 @@ class Offset(msgspec.Struct, gc=False, frozen=True):
 
 
 class _Topic(Timeline):
-    """One topic's table, and its partitions in the order of their first commits."""
+    """The hash table of one topic's offsets, with the partitions in the order of their first commits."""
 
     __slots__ = ("partitions",)
 
@@ -41,7 +41,7 @@ class _Topic(Timeline):
 
 
 class CommittedOffsets(dict[At, Offset]):
-    """The last committed offset of each (topic, partition), in the order of the first commits. Only the methods below change it."""
+    """A group's last committed offset of each (topic, partition), in the order of the first commits. Only the methods below change it."""
 
     __slots__ = ("_filed", "_owner", "_pending", "_scala_table", "_tables", "_topics")
 
@@ -49,12 +49,13 @@ class CommittedOffsets(dict[At, Offset]):
         super().__init__()
         self._tables: dict[str, _Topic] = {}
         self._scala_table = SMALLEST_TABLE
-        self._pending: PendingOffsets | None = None  # created at the first offset that a transaction commits
+        self._pending: PendingOffsets | None = None  # The object is created when a transaction first commits an offset.
         self._filed: ByTopic | None = None
         self._owner: Owner = (0, "")
 
     def file_under(self, filed: ByTopic, owner: Owner) -> None:
-        """Keep `filed` informed from now on about the topics in which the owner has offsets here. A former owner has none here any more."""
+        """Register the group's offsets in the index `filed`, and keep the index up to date from now on. A former owner has none here any
+        more."""
         for topic in self._named():
             if self._filed is not None:
                 self._filed.discard(topic, self._owner)
@@ -62,7 +63,7 @@ class CommittedOffsets(dict[At, Offset]):
         self._filed, self._owner = filed, owner
 
     def _named(self) -> set[str]:
-        """Return every topic with offsets here, committed or pending."""
+        """Return every topic in which the group has committed or pending offsets."""
         named = set(self._tables)
         if self._pending is not None:
             named.update([at[0] for at in self._pending.places()])
@@ -70,17 +71,17 @@ class CommittedOffsets(dict[At, Offset]):
 
     @property
     def used_up(self) -> bool:
-        """True if nothing here keeps an Empty group alive."""
+        """True if the group has neither committed nor pending offsets, which would keep an Empty group alive."""
         return not self and not self._pending
 
     def commit(self, at: At, offset: Offset) -> None:
-        """Store a plain commit, which is later than all that transactions have written so far."""
+        """Store an offset that is committed outside of transactions, and therefore replaces all pending offsets written so far."""
         self[at] = offset
         if self._pending is not None:
             self._pending.overtaken(at)
 
     def commit_in_transaction(self, producer_id: int, offsets: Collection[tuple[At, Offset]]) -> None:
-        """Store pending offsets, which become visible when the producer's transaction is committed."""
+        """Store pending offsets, which become visible when the producer commits its transaction."""
         if self._pending is None:
             self._pending = PendingOffsets()
         self._pending.write(producer_id, offsets)
@@ -89,11 +90,12 @@ class CommittedOffsets(dict[At, Offset]):
                 self._filed.add(topic, self._owner)
 
     def end_transaction(self, producer_id: int, committed: bool) -> Generator[None, None, int]:
-        """Commit or drop the producer's pending offsets, in steps. Returns how many offsets are new."""
+        """Commit or drop the pending offsets of the producer's transaction, in steps. Returns how many offsets are new."""
         if self._pending is None:
             return 0
         mine = list(self._pending.of(producer_id))
-        # Kafka 4.3 iterates over the tables of the pending offsets (OffsetMetadataManager.replayEndTransactionMarker)
+        # Offsets are committed in the order in which Kafka 4.3 iterates over the pending ones
+        # (OffsetMetadataManager.replayEndTransactionMarker).
         waited, count = CommittedOffsets(), 0
         for number, at in enumerate(mine if committed else ()):
             won = self._pending.wins(producer_id, at)
@@ -102,7 +104,7 @@ class CommittedOffsets(dict[At, Offset]):
             if not number % A_FEW:
                 yield
         for at in waited.listed(scala=False):
-            if self._pending.wins(producer_id, at) is not None:  # a topic may be deleted meanwhile
+            if self._pending.wins(producer_id, at) is not None:  # The topic may have been deleted since the last step.
                 self[at] = waited[at]
                 self._pending.settle(producer_id, at)
                 count += 1
@@ -128,7 +130,7 @@ class CommittedOffsets(dict[At, Offset]):
         table = self._tables.get(at[0])
         if table is None:
             if not self._tables:
-                self._topics = Timeline()  # Kafka's table of topics goes with the last of them
+                self._topics = Timeline()  # Kafka drops its table of topics together with the last topic.
             self._topics.put(new=True)
             table = self._tables[at[0]] = _Topic()
             if self._filed is not None:
@@ -150,7 +152,7 @@ class CommittedOffsets(dict[At, Offset]):
             self._left(at[0])
 
     def _left(self, topic: str) -> None:
-        """Remove the topic from the index if no offset of it is here any more."""
+        """Remove the topic from the index if the group has no offset in it any more."""
         if topic in self._tables or (self._pending and self._pending.in_topic(topic)):
             return
         if self._filed is not None:
@@ -158,15 +160,15 @@ class CommittedOffsets(dict[At, Offset]):
 
     @property
     def unstable(self) -> frozenset[At]:
-        """Return the partitions in which an open transaction has a commit."""
+        """Return the partitions in which an open transaction has a pending offset."""
         return self._pending.places() if self._pending else frozenset()
 
     def is_unstable(self, at: At) -> bool:
-        """True if an open transaction has a commit in the partition."""
+        """True if an open transaction has a pending offset in the partition."""
         return self._pending is not None and at in self._pending
 
     def discard(self, at: At, awaited: bool = False) -> None:
-        """Forget a partition, if it has an offset. With `awaited`, the end of its transactions is still awaited."""
+        """Remove the committed and pending offsets of a partition. With `awaited`, the end of its transactions is still awaited."""
         if self._pending is not None:
             self._pending.discard(at, awaited)
         if at in self:
@@ -175,14 +177,14 @@ class CommittedOffsets(dict[At, Offset]):
             self._left(at[0])
 
     def in_topic(self, name: str) -> list[At]:
-        """Return the partitions of a topic that have an offset, followed by those with a pending one."""
+        """Return the topic's partitions with a committed offset, followed by those with only a pending one."""
         table = self._tables.get(name)
         found = [] if table is None else [(name, partition) for partition in table.partitions]
         pending = [] if self._pending is None else self._pending.in_partitions(name)
         return list(dict.fromkeys(found + pending))
 
     def discard_topic(self, name: str, awaited: bool = False) -> list[At]:
-        """Forget a topic and return its partitions that had an offset."""
+        """Remove all offsets in a topic, and return the partitions that had a committed offset."""
         places = self.in_topic(name)
         found = [at for at in places if at in self]
         for at in places:
@@ -190,7 +192,7 @@ class CommittedOffsets(dict[At, Offset]):
         return found
 
     def refill(self, offsets: Mapping[At, Offset]) -> None:
-        """Take over the offsets of a log, including pending ones."""
+        """Add the offsets that were stored in a log, including pending ones."""
         for at, offset in offsets.items():
             self[at] = offset
         if isinstance(offsets, CommittedOffsets) and offsets._pending:
@@ -208,7 +210,7 @@ class CommittedOffsets(dict[At, Offset]):
         self._tables.clear()
 
     def listed(self, scala: bool) -> list[At]:
-        """Return every partition in the order of Kafka's hash maps."""
+        """Return every partition with a committed offset, in the order of Kafka's hash maps."""
         if scala:
             return scala_map_order(scala_table_order(self, partition_hash, self._scala_table), partition_hash)
         tables = self._tables

@@ -1,4 +1,5 @@
-"""Committed offsets as records of __consumer_offsets, in Kafka's format (GroupMetadataManager, OffsetCommitKey and OffsetCommitValue).
+"""Encodes committed offsets as records of __consumer_offsets, in Kafka's format (GroupMetadataManager, OffsetCommitKey and
+OffsetCommitValue).
 
 Here only transactions write them, because their markers follow in the log; other state of groups is not written as records
 (docs/kafka/differences.md#transactions).
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from .committed import At, Offset
 
 KEY_VERSION: Final = 1
-VALUE_VERSION: Final = 4  # flexible encoding
+VALUE_VERSION: Final = 4  # Since version 4 the value has the flexible encoding.
 OLD_VALUE_VERSION: Final = 3
 _VERSION: Final = Struct(">h")
 _PARTITION: Final = Struct(">i")
@@ -31,8 +32,8 @@ _TIME: Final = Struct(">q")
 def transactional_batch(
     group_id: str, offsets: Collection[tuple[At, Offset]], producer_id: int, epoch: int, wall_ms: int, old_values: bool
 ) -> Generator[None, None, Batch]:
-    """Make in steps the one batch of a transaction. Its sequence is 0, whatever its producer wrote there before (TX-78). With
-    `old_values`, it has the format before 4.0."""
+    """Build in steps the single record batch in which a transaction commits the group's offsets. Its sequence is 0, whatever its
+    producer wrote there before (TX-78). With `old_values`, it has the format before 4.0."""
     value = _old_value if old_values else _value
     keys = {topic: _key(group_id, topic) for topic in {at[0] for at, _ in offsets}}
     records = []
@@ -45,7 +46,7 @@ def transactional_batch(
 
 
 def _key(group_id: str, topic: str) -> bytes:
-    """Return the record key without the partition, which comes last."""
+    """Return the record key without the partition index, which comes last."""
     return _VERSION.pack(KEY_VERSION) + _text(group_id) + _text(topic)
 
 

@@ -1,4 +1,4 @@
-"""The pending offsets of one group, which open transactions have committed (KIP-98, KIP-447; docs/kafka/transactions.md#tx-70).
+"""Pending offsets are those that open transactions have committed for a group (KIP-98, KIP-447; docs/kafka/transactions.md#tx-70).
 
 They are invisible until the marker of their producer is in the group's partition of __consumer_offsets. A commit adds them to the group,
 an abort drops them. The order of writing decides and not that of ending: an offset that was written later, by a plain commit or by another
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 
 class Pending(msgspec.Struct, gc=False, frozen=True):
-    """One pending offset with its `number` in the order of writing."""
+    """One pending offset, with a number that orders offsets by the time of writing."""
 
     offset: Offset
     number: int
 
 
 class PendingOffsets:
-    """The offsets of open transactions by producer id and partition. A look-up of a partition does not visit every producer: `_producers`
-    has the producers of each partition, and `_topics` counts the partitions."""
+    """The pending offsets of one group's open transactions, by producer id and partition. A look-up of a partition does not visit every
+    producer: `_producers` has the producers of each partition, and `_topics` counts the partitions."""
 
     __slots__ = ("_by_producer", "_number", "_producers", "_settled", "_topics")
 
@@ -49,7 +49,7 @@ class PendingOffsets:
         return frozenset(self._producers)
 
     def in_topic(self, topic: str) -> bool:
-        """True if a partition of the topic has a pending offset."""
+        """True if some partition of the topic has a pending offset."""
         return topic in self._topics
 
     def of(self, producer_id: int) -> Collection[At]:
@@ -57,8 +57,8 @@ class PendingOffsets:
         return self._by_producer.get(producer_id, {}).keys()
 
     def write(self, producer_id: int, offsets: Iterable[tuple[At, Offset]]) -> None:
-        """Store the offsets that a transaction commits; the last one of a partition counts. All share one number, because a number takes
-        32 bytes."""
+        """Store pending offsets of a producer's transaction; the last offset of a partition wins. All share one number, because a number
+        takes 32 bytes."""
         self._number += 1
         mine = self._by_producer.setdefault(producer_id, {})
         for at, offset in offsets:
@@ -69,27 +69,26 @@ class PendingOffsets:
             mine[at] = Pending(offset, self._number)
 
     def overtaken(self, at: At) -> None:
-        """Note a plain commit in the partition, which is later than all pending ones."""
+        """Note that a plain commit was written to the partition later than all its pending offsets."""
         self._number += 1
         if at in self:
             self._settled[at] = self._number
 
     def wins(self, producer_id: int, at: At) -> Offset | None:
-        """Return the producer's pending offset unless a later commit replaced it."""
+        """Return the producer's pending offset of the partition, or None if a later commit has replaced it."""
         mine = self._by_producer.get(producer_id, {}).get(at)
         return mine.offset if mine is not None and mine.number > self._settled.get(at, 0) else None
 
     def settle(self, producer_id: int, at: At) -> None:
-        """Let the producer's pending offset replace earlier commits."""
+        """Make the producer's pending offset the latest commit of the partition."""
         self._settled[at] = self._by_producer[producer_id][at].number
         self.drop(producer_id, at)
 
     def ended(self, producer_id: int) -> None:
-        """Forget the producer, whose transaction is over."""
         self._by_producer.pop(producer_id, None)
 
     def drop(self, producer_id: int, at: At) -> None:
-        """Drop the producer's pending offset of that partition."""
+        """Drop the producer's pending offset of one partition."""
         mine = self._by_producer.get(producer_id, {})
         if at in mine:
             del mine[at]
@@ -107,7 +106,7 @@ class PendingOffsets:
             self._gone(at, producer_id)
 
     def in_partitions(self, topic: str) -> list[At]:
-        """Return the partitions of the topic with a pending offset."""
+        """Return the topic's partitions with a pending offset."""
         return [at for at in self._producers if at[0] == topic] if topic in self._topics else []
 
     def _gone(self, at: At, producer_id: int) -> None:

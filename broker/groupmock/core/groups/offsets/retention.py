@@ -1,4 +1,4 @@
-"""The expiry of committed offsets (KIP-211; docs/kafka/offsets.md#retention; SERVER-57).
+"""Committed offsets expire when they have not been in use for the retention time (KIP-211; docs/kafka/offsets.md#retention; SERVER-57).
 
 The group's type decides from when an offset's age counts. An offset that may be in use has no age.
 """
@@ -12,7 +12,7 @@ from .committed import At, Offset
 
 
 def sweep(turn: Turn, group: GroupType) -> Steps:
-    """Drop the committed offsets that have expired."""
+    """Drop the group's committed offsets that have expired."""
     base = group.offsets_age_from()
     if base is None:
         return
@@ -28,6 +28,6 @@ def sweep(turn: Turn, group: GroupType) -> Steps:
 def _expired(turn: Turn, group: GroupType, at: At, offset: Offset, base_ms: int) -> bool:
     if group.subscribed_to(at[0]) or group.offsets.is_unstable(at):
         return False
-    if offset.expire_ms is not None:  # a commit v2 to v4 had a retention, before KIP-211
+    if offset.expire_ms is not None:  # Before KIP-211, a commit (v2 to v4) could set its own retention.
         return turn.wall_ms >= offset.expire_ms
     return turn.wall_ms - base_ms >= turn.settings.offsets_retention_minutes * 60_000

@@ -1,4 +1,5 @@
-"""The assignors of Apache Kafka's coordinator with exactly the same results: the partitions of each member, and their order.
+"""Reimplements the assignors of Apache Kafka's group coordinator with exactly the same results: the partitions of each member, and their
+order.
 
 Orders matter: `uniform` assigns and revokes partitions in the iteration order of Java's hash maps, so that the order decides which member
 has which partition (CG-103, CG-108). Each assignor is a function of a `Group` (spec.py: members in Kafka's order); drafts.py has its
@@ -32,7 +33,7 @@ def _uniform(group: Group, effort: Effort) -> Steps[dict[str, Computed]]:
 
 
 ASSIGNORS: Final[dict[str, Assignor]] = {"uniform": _uniform, "range": range_assignor.assign}
-"""Assignors by their names in members and settings; the first is for groups in which no member names one."""
+"""Maps the name of each assignor to its function. The first assignor is used in groups whose members name none."""
 
 
 def assign(
@@ -44,8 +45,8 @@ def assign(
     alike: bool,
     effort: Effort | None = None,
 ) -> Steps[dict[str, Target]]:
-    """Return the new target of each member by its id. If the new target has the same partitions as the old one, it is the old object, in
-    its old order.
+    """Compute the target assignment of each member, by member id. If the new target has the same partitions as the old one, it is the old
+    object, in its old order.
 
     `assignor`: a name in ASSIGNORS. `members`: in the order of the coordinator's member table, followed by the heartbeating member if it
     is new. `topics`: name -> (id of 16 bytes, number of partitions), for existing topics. `replaced`: the id of a static member in the
@@ -69,8 +70,8 @@ def assign(
 
 
 def _member_order(members: Sequence[Member], replaced: str | None) -> Iterable[int]:
-    """Return the members' numbers in order. The last member may replace a static one: each of these changes copies the map, whose order
-    changes with it."""
+    """Return the indexes of the members in the order in which the assignor sees them. The last member may replace a static one: each of
+    these changes copies the map, whose order changes with it."""
     if len(members) < 2:
         return range(len(members))
     spreads = [STRINGS.spread(one.member_id) if one.spread is None else one.spread for one in members]
@@ -88,7 +89,7 @@ def _member_order(members: Sequence[Member], replaced: str | None) -> Iterable[i
 
 
 def stored(old: Target, computed: Computed, effort: Effort) -> Steps[Target]:
-    """Return the member's new target: the very same `old` if `computed` has the same partitions.
+    """Return the member's new target in the form in which it is stored: the very same `old` if `computed` has the same partitions.
 
     Kafka writes an assignor's result to the log in its iteration order, and reads it back into a new map and new sets. A target with the
     same partitions as before is not written, so the old order stays (TargetAssignmentBuilder.build, Assignment.fromRecord)."""
@@ -106,7 +107,7 @@ def stored(old: Target, computed: Computed, effort: Effort) -> Steps[Target]:
 def _same(old: Target, computed: Computed) -> bool:
     if len(old) != len(computed):
         return False
-    for topic, found in computed.items():  # flat code, because this runs for every member of a group
+    for topic, found in computed.items():  # This loop has no calls, because it runs for every member of a group.
         before = old.get(topic)
         if before is None or len(before) != len(found) or set(found) != set(before):
             return False

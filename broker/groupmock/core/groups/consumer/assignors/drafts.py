@@ -1,4 +1,4 @@
-"""A member's target while an assignor changes it: the orders of CG-108.
+"""A member's target assignment while an assignor changes it, in the order of Kafka's hash maps (CG-108).
 
 An assignor of Kafka works on a deep copy, made at the first change: a map sized for the former number of topics, each with a set sized for
 the former number of partitions.
@@ -14,12 +14,10 @@ from ....java.hash_maps import INTEGERS, UUIDS, HashKeys
 from .spec import Effort, Target
 
 Computed = Mapping[bytes, Collection[int]]
-"""A target in the form and order in which an assignor returns it."""
+"""A target assignment in the form and order in which an assignor returns it."""
 
 
 class Draft:
-    """A member's target while an assignor changes it."""
-
     __slots__ = ("_sets", "_topics")
 
     def __init__(self, target: Target, effort: Effort) -> None:
@@ -31,14 +29,14 @@ class Draft:
             self._sets[topic] = HashKeys.copied(INTEGERS, partitions)
 
     def add(self, topic: bytes, partition: int, capacity: int) -> None:
-        """Add a partition to the target. `capacity` is that of the topic's set, if the partition is the first of its topic."""
+        """Add a partition to the member's target. `capacity` is that of the topic's set, if the partition is the first of its topic."""
         self._topics.compute(topic)
         if topic not in self._sets:
             self._sets[topic] = HashKeys(INTEGERS, capacity)
         self._sets[topic].put(partition)
 
     def remove(self, topic: bytes, partition: int) -> None:
-        """Remove a partition, and with the last one the topic."""
+        """Remove a partition, and with the topic's last partition the topic."""
         partitions = self._sets[topic]
         partitions.remove(partition)
         if not partitions:

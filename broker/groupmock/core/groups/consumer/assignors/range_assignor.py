@@ -1,5 +1,4 @@
-"""The assignor `range` (CG-102): it splits each topic on its own into contiguous ranges among its subscribers. The old target does not
-matter.
+"""The `range` assignor splits each topic on its own into contiguous ranges for its subscribers (CG-102). The old target does not matter.
 
 Static members come first, by instance id, then the others by member id, as Java sorts strings. A member that stays keeps its place in this
 order, so the same members have the same partition numbers of every topic, and topics with equally many partitions are assigned alike.
@@ -17,7 +16,7 @@ from .spec import Effort, Group, Member, Steps, subscribers_of
 
 
 def assign(group: Group, effort: Effort) -> Steps[dict[str, Computed]]:
-    """Return the target of each member by its id. The group must have members."""
+    """Return the target assignment of each member by member id. The group must have members."""
     members = _in_line(group.members)
     yield
     alike = members[0].subscription if group.homogeneous else None
@@ -45,7 +44,8 @@ def assign(group: Group, effort: Effort) -> Steps[dict[str, Computed]]:
 
 
 def _in_line(members: list[Member]) -> list[Member]:
-    """Return the members in the assignor's order. Java and Python sort ASCII alike."""
+    """Return the members in the order in which `range` assigns: static members first, by instance id, then the others by member id. Java
+    and Python sort ASCII alike."""
     names = [member.member_id if member.group_instance_id is None else member.group_instance_id for member in members]
     rank: Callable[[str], str | bytes] = str if "".join(names).isascii() else string_rank
     ranks = [(member.group_instance_id is None, rank(name)) for member, name in zip(members, names, strict=True)]
@@ -53,8 +53,8 @@ def _in_line(members: list[Member]) -> list[Member]:
 
 
 def _as_the_first(ranges: dict[bytes, range], size: int, orders: dict[tuple[bytes, ...], list[bytes]]) -> Computed:
-    """Return the ranges in the order of the first member, because all subscribe alike. The map's size is without topics that do not
-    exist."""
+    """Return the ranges with the topics in the order of the first member's result, because all members subscribe alike. The map's size
+    is without topics that do not exist."""
     if len(ranges) < 2:
         return ranges
     topics = tuple(ranges)
@@ -64,5 +64,5 @@ def _as_the_first(ranges: dict[bytes, range], size: int, orders: dict[tuple[byte
 
 
 def _ordered(topics: Collection[bytes], ranges: dict[bytes, range], size: int) -> Computed:
-    """Return the topics in the order of a map for so many topics, filled in the order of the subscription."""
+    """Return the ranges with the topics in the order of a Java hash map of the given size, filled in the order of `topics`."""
     return {topic: ranges[topic] for topic in filled_order(UUIDS, topics, room_for(size))}

@@ -18,15 +18,16 @@ from ....java.hash_maps import STRINGS, Kind, copied_order
 
 T = TypeVar("T")
 Target = dict[bytes, tuple[int, ...]]
-"""The target of one member: topic id (16 bytes) -> partitions, both in the iteration order of the map and sets that Kafka stores."""
+"""The target assignment of one member: topic id (16 bytes) -> partitions, both in the iteration order of the map and sets that Kafka
+stores."""
 Steps = Generator[None, None, T]
-"""A computation that yields after a little work, and returns the result."""
+"""A generator that computes a result in small steps: it yields after each step and returns the result."""
 A_STEP: Final = 1000
-"""The effort of one step, which is about half a millisecond."""
+"""The effort after which a step ends, about half a millisecond of work."""
 
 
 class Effort:
-    """Counts the work of a computation since its last step, so that its steps are small and do not depend on any clock."""
+    """Counts the work of a computation since its last step, so that the steps are small but do not depend on a clock."""
 
     __slots__ = ("_left",)
 
@@ -34,7 +35,8 @@ class Effort:
         self._left = A_STEP
 
     def spend(self, cost: int) -> bool:
-        """Return True if the step is over. A cost of 1 is one name, one partition or one turn of an inner loop: half a microsecond."""
+        """Count work, and return True if the step should end. A cost of 1 is one name, one partition or one turn of an inner loop: half
+        a microsecond."""
         self._left -= cost
         if self._left > 0:
             return False
@@ -47,16 +49,16 @@ class Effort:
 
 
 class Subscription(msgspec.Struct, gc=False):
-    """The existing topics of a member's subscription, in the order of its set. `size` also counts names that do not exist. Members that
-    subscribe alike should share one object."""
+    """The existing topics of a member's subscription, in the order of the member's set of topics. `size` also counts names that do not
+    exist. Members that subscribe alike should share one object."""
 
     ids: tuple[bytes, ...]
     size: int
 
 
 class Member(msgspec.Struct, gc=False):
-    """A member as assignors see it. `target` is the old one. `spread` is that of its id in Java's maps, or None if it was not computed
-    yet."""
+    """A member in the form in which assignors see it. `target` is the old one. `spread` is that of its id in Java's maps, or None if it
+    was not computed yet."""
 
     member_id: str
     group_instance_id: str | None
@@ -66,8 +68,8 @@ class Member(msgspec.Struct, gc=False):
 
 
 class Group(msgspec.Struct):
-    """The members in the order of Kafka's map. `homogeneous` is True if Kafka considers all subscriptions alike. `partitions` gives the
-    number of partitions by topic id."""
+    """The members of a group in the order of Kafka's map, as the input of an assignor. `homogeneous` is True if Kafka considers all
+    subscriptions alike. `partitions` gives the number of partitions by topic id."""
 
     members: list[Member]
     homogeneous: bool
@@ -75,7 +77,7 @@ class Group(msgspec.Struct):
 
 
 class Spreads(dict[str, int]):
-    """The hash of each topic name for Java's maps, computed at the first access."""
+    """The hash that each topic name has in Java's maps, computed at the first access."""
 
     def __missing__(self, name: str) -> int:
         spread = self[name] = STRINGS.spread(name)
@@ -85,7 +87,7 @@ class Spreads(dict[str, int]):
 def subscription_of(
     names: Sequence[str], matched: Sequence[str], topics: Mapping[str, tuple[bytes, int]], spreads: Spreads
 ) -> Subscription:
-    """Return the subscription of a member.
+    """Return the subscription of a member in the form in which assignors see it.
 
     `names`: those that it sent, in the order in which they were put into its set: sorted, as the log has them, but in the request's order
     for the member whose heartbeat brings them. `matched`: the names that its regular expression resolved to, sorted. `topics`: name ->
@@ -95,13 +97,14 @@ def subscription_of(
     kind = Kind(spreads.__getitem__, STRINGS.rank)
     given, found = copied_order(kind, names), copied_order(kind, matched) if matched else []
     large, small = (given, found) if len(given) > len(found) else (found, given)
-    ordered = list(dict.fromkeys(large + small)) if small else large  # the larger set first, then the rest of the smaller one
+    # Java adds the smaller set to the larger one, so the topics of the larger set come first.
+    ordered = list(dict.fromkeys(large + small)) if small else large
     return Subscription(tuple([topics[name][0] for name in ordered if name in topics]), len(ordered))
 
 
 def subscribers_of(members: Sequence[Member], effort: Effort) -> Steps[dict[bytes, list[int]]]:
-    """Return for each topic id the numbers of its subscribers, in their order. The code is flat, because a group may have a million
-    subscriptions."""
+    """Return for each topic id the indexes of the topic's subscribers, in member order. The code is flat, because a group may have a
+    million subscriptions."""
     found: defaultdict[bytes, list[int]] = defaultdict(list)
     for number, member in enumerate(members):
         ids = member.subscription.ids

@@ -1,4 +1,4 @@
-"""The assignor `uniform` for members with different subscriptions (CG-103, CG-105): loads are as even as the subscriptions allow.
+"""The `uniform` assignor for members with different subscriptions makes the loads as even as the subscriptions allow (CG-103, CG-105).
 
 Loads are levelled one topic after the other, among the topic's subscribers. Members start from their old partitions. First the unowned
 partitions are assigned, always to the members with the lowest load. Then partitions move from the highest load to the lowest, topic by
@@ -21,8 +21,8 @@ MOST_ROUNDS: Final = 16
 
 
 class _Levels:
-    """A topic's subscribers sorted by load, accessed from both ends. Members are numbers; `loads` has the loads of all members and changes
-    meanwhile.
+    """The subscribers of one topic, sorted by load and accessed from both ends. Members are numbers; `loads` has the loads of all members
+    and changes meanwhile.
 
     `_low` is the load of the members [0, _low_end), which get partitions in turn. `_high` is the load of the members [_high_start,
     _high_end), which lose partitions in turn, the last one first. Members from _high_end on have no partition of this topic to lose.
@@ -38,8 +38,8 @@ class _Levels:
         self._next_high = len(self._members) - 1
 
     def least_loaded(self) -> int:
-        """Return the member that gets the next partition. After all members with the lowest load got one, the next load begins, with the
-        members that have it already."""
+        """Return the member with the least load, which gets the next partition. After all members with the lowest load got one, the next
+        load begins, with the members that have it already."""
         if self._next_low >= self._low_end:
             self._low += 1
             while self._low_end < len(self._members) and self._loads[self._members[self._low_end]] == self._low:
@@ -49,7 +49,7 @@ class _Levels:
         return self._members[self._next_low - 1]
 
     def most_loaded(self) -> int:
-        """Return the member that loses the next partition, or NOBODY if none is left."""
+        """Return the member with the highest load, which loses the next partition, or NOBODY if no member is left."""
         if self._next_high < self._high_start:
             if self._high_end <= self._high_start and self._high_start > 0:
                 self._high = self._loads[self._members[self._high_start - 1]]
@@ -64,18 +64,19 @@ class _Levels:
         return self._members[self._next_high + 1]
 
     def exclude_most_loaded(self) -> None:
-        """Exclude the member that was returned last, because it has no partition to lose."""
+        """Exclude the member that `most_loaded` returned last, because it has no partition to lose."""
         members, at, last = self._members, self._next_high + 1, self._high_end - 1
         members[at], members[last] = members[last], members[at]
         self._high_end = last
 
     def even(self) -> bool:
-        """True if the two loads differ by at most one."""
+        """True if the highest and the lowest load differ by at most one."""
         return self._high - self._low <= 1
 
 
 class _Balance:
-    """The state of one assignment: the load of each member, the owner of every partition, and the drafts of members that change."""
+    """The state of one assignment: the load of each member, the owner of every partition, and drafts for the members whose target
+    changes."""
 
     def __init__(self, group: Group, subscribers: dict[bytes, list[int]], effort: Effort) -> None:
         self.group, self.effort = group, effort
@@ -86,7 +87,6 @@ class _Balance:
         self.ranks: dict[bytes, tuple[float, int, int]] = {}
 
     def rank(self) -> Steps[None]:
-        """Compute the sort keys of the topics."""
         for topic, subscribers in self.subscribers.items():
             self.ranks[topic] = -(self.group.partitions[topic] / len(subscribers)), len(subscribers), uuid_rank(topic)
             if self.effort.spend(4):
@@ -99,7 +99,7 @@ class _Balance:
         return draft
 
     def keep(self) -> Steps[None]:
-        """Let members start from their old partitions, without topics that they no longer subscribe to."""
+        """Start from the members' old partitions, except those of topics to which they no longer subscribe."""
         for number, member in enumerate(self.group.members):
             known = frozenset(member.subscription.ids) if member.target else ()
             for topic, partitions in member.target.items():
@@ -113,7 +113,7 @@ class _Balance:
                 yield
 
     def deal(self) -> Steps[None]:
-        """Assign unowned partitions to the least loaded members."""
+        """Assign the partitions without owner to the least loaded members."""
         topics = sorted((topic for topic, owners in self.owners.items() if NOBODY in owners), key=self.ranks.__getitem__)
         yield
         for topic in topics:
@@ -127,9 +127,10 @@ class _Balance:
                         yield
 
     def level(self) -> Steps[None]:
-        """Level the topics in rounds. `since` is the topic since which nothing has moved."""
+        """Even out the loads of the topics in rounds, until a whole round has moved no partition. `since` is the topic since which
+        nothing has moved."""
         if max(self.loads) - min(self.loads) <= 1:
-            return  # no topic can be levelled
+            return
         topics = sorted((topic for topic, subscribers in self.subscribers.items() if len(subscribers) > 1), key=self.ranks.__getitem__)
         yield
         since = None
@@ -144,8 +145,8 @@ class _Balance:
                     since = topic
 
     def level_topic(self, topic: bytes) -> Steps[int]:
-        """Level one topic and return how many partitions moved. A member loses the highest partition of those that it had when this began.
-        """
+        """Even out the loads of one topic's subscribers, and return how many partitions moved. A member loses the highest partition of
+        those that it had when this began."""
         effort, loads = self.effort, set(map(self.loads.__getitem__, self.subscribers[topic]))
         if effort.spend(1 + len(self.subscribers[topic]) // 16):
             yield
@@ -174,7 +175,7 @@ class _Balance:
         return moved
 
     def move(self, topic: bytes, partition: int, taker: int) -> None:
-        """Move a partition from its owner, if it has one, to that member."""
+        """Move a partition from its owner, if there is one, to the member `taker`."""
         owners = self.owners[topic]
         if owners[partition] != NOBODY:
             self.draft(owners[partition]).remove(topic, partition)
@@ -186,7 +187,8 @@ class _Balance:
 
 
 def assign(group: Group, effort: Effort) -> Steps[dict[str, Computed]]:
-    """Return the target of each member by its id, the old object if nothing changes. Members that are missing in it have no partitions."""
+    """Return the target assignment of each member by member id; an unchanged target is the old object. Members that are missing in it
+    have no partitions."""
     subscribers = yield from subscribers_of(group.members, effort)
     if not subscribers:
         return {}

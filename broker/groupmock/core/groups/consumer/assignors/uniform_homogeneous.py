@@ -1,5 +1,5 @@
-"""The assignor `uniform` for members with the same subscription (CG-103): all get the same number of partitions, give or take one, and
-keep as many as possible.
+"""The `uniform` assignor for members with the same subscription gives all members the same number of partitions, give or take one, and
+moves as few as possible (CG-103).
 
 Partitions beyond a member's quota go to a pool, member by member; then members with too few are filled from the pool. The quota is
 partitions div members; the remainder of that division is the number of `extras`, members that get one more. They are assigned first come,
@@ -19,7 +19,8 @@ from .spec import Effort, Group, Member, Steps
 
 
 class _Deal:
-    """The state of one assignment: the pool, the number of extras left, and the new targets of members that change."""
+    """The state of one assignment: the pool of free partitions, the number of extra partitions left, and the new targets of members that
+    change."""
 
     def __init__(self, group: Group, topics: list[bytes], pool: list[tuple[bytes, int]], effort: Effort) -> None:
         self.effort = effort
@@ -37,7 +38,7 @@ class _Deal:
         return self.drafts[member.member_id]
 
     def revoke(self) -> Steps[None]:
-        """Move partitions beyond a member's quota to the pool."""
+        """Move the partitions beyond each member's quota to the pool."""
         known, quota, extras, waiting = self.known, self.quota, self.extras, len(self.members)
         for member in self.members:
             extra = extras > 0
@@ -47,7 +48,7 @@ class _Deal:
                     left -= len(partitions)
                 else:
                     left = yield from self._take(member, topic, left)
-            if left and extra and waiting > extras:  # the number of members to come, including this one
+            if left and extra and waiting > extras:
                 left, extra = left - 1, False
             if left:
                 self.hungry.append((member, left))
@@ -57,8 +58,8 @@ class _Deal:
                 yield
 
     def _take(self, member: Member, topic: bytes, quota: int) -> Steps[int]:
-        """Move a topic's partitions beyond the quota to the pool, or drop the topic if the member does not subscribe to it. Return the
-        rest of the quota."""
+        """Move the topic's partitions beyond the member's remaining quota to the pool; drop the topic if the member does not subscribe
+        to it. Return the rest of the quota."""
         if topic not in self.known:
             self.draft(member).drop(topic)
             return quota
@@ -76,7 +77,7 @@ class _Deal:
         return 0
 
     def fill(self) -> Steps[None]:
-        """Fill members with too few partitions from the front of the pool."""
+        """Fill up members that have too few partitions, from the front of the pool."""
         given = 0
         for member, wanted in self.hungry:
             taken = self.pool[given : given + wanted]
@@ -94,7 +95,6 @@ class _Deal:
                     yield
 
     def computed(self) -> Steps[dict[str, Computed]]:
-        """Return the new targets of all members."""
         changed = {}
         for member_id, draft in self.drafts.items():
             changed[member_id] = found = draft.computed()
@@ -104,8 +104,8 @@ class _Deal:
 
 
 def assign(group: Group, effort: Effort) -> Steps[dict[str, Computed]]:
-    """Return the target of each member by its id, the old object if nothing changes. Members that are missing in it have no partitions.
-    The group must have members."""
+    """Return the target assignment of each member by member id; an unchanged target is the old object. Members that are missing in it
+    have no partitions. The group must have members."""
     subscription = group.members[0].subscription
     topics = list(subscription.ids)
     if len(topics) > 1:
@@ -120,7 +120,7 @@ def assign(group: Group, effort: Effort) -> Steps[dict[str, Computed]]:
 
 
 def _unowned(group: Group, topics: list[bytes], effort: Effort) -> Steps[list[tuple[bytes, int]]]:
-    """Return the partitions that are in no target, topic by topic."""
+    """Return the partitions that are in no member's target, topic by topic."""
     owned: dict[bytes, set[int]] = {topic: set() for topic in topics}
     for member in group.members:
         for topic, partitions in member.target.items():
