@@ -18,7 +18,7 @@ SHARES = 4
 NOT_SCRIPTED = {"move_leader", "stop_node"}
 """Kinds that need sockets or a leader on another node. The tests of steering commands replay them."""
 OF_PRODUCERS = {"abort_transaction", "fence_transaction", "hold_markers", "move_transaction_coordinator"}
-"""Kinds for producers. The scripted members are consumers, so test_fault_transactions.py plays and replays these kinds."""
+"""Fault kinds that need a producer. The scripted members are consumers, so test_fault_transactions.py plays and replays these kinds."""
 
 
 @pytest.mark.property

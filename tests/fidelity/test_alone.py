@@ -1,4 +1,4 @@
-"""Plays that delete topics run alone where that reaches every group."""
+"""Plays that delete topics run alone if the deletion affects every group of the broker."""
 
 from __future__ import annotations
 

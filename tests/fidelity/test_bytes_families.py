@@ -1,4 +1,4 @@
-"""The generators of the log and the bytes family: what they make is what it says it is, and the same for the same seed."""
+"""The generators of the log family and the bytes family make the requests that they promise, and the same requests for the same seed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tools.fidelity.guided.raw_bytes import CLOSED, OPEN, outcome_of
 RELEASES = ("4.3", "3.9")
 SEEDS = range(60)
 SERVED = {asked: release for release in reversed(RELEASES) for asked in bytes_family.served(release)}
-"""(API, version) -> the newest release that serves it."""
+"""(API, version) -> the newest release that serves the version."""
 
 
 @for_each(("key", "version"), SERVED)
@@ -37,7 +37,8 @@ def test_parts_joined_are_what_the_codec_writes(key: int, version: int) -> None:
 
 @for_each(("key", "version"), SERVED)
 def test_plain_requests_are_answered(key: int, version: int) -> None:
-    """So that what happens to spoiled ones is the spoiling's doing. (Produce with acks=0 to a topic that is nowhere is closed.)"""
+    """Unspoiled requests are answered, so a different reaction to a spoiled request comes from the spoiling. Only a Produce with acks=0
+    to an unknown topic closes the connection."""
     message = RequestMaker("tok", random.Random(3)).request(key, version)
     if getattr(message, "acks", 1) == 0 or (key == 0 and version < 3):
         return

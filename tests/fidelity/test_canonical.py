@@ -1,4 +1,4 @@
-"""Differences that compare() reports, and those that it evens out: each test changes one thing in one side of an equal pair."""
+"""Compares two equal plays after one change to one side, which compare() must either report or normalize away."""
 
 from __future__ import annotations
 

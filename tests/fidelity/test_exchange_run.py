@@ -1,4 +1,4 @@
-"""A run's verdicts: what repeats differs, what does not is unstable, what is recorded is counted."""
+"""A difference is reported if it appears again in a second play, called unstable if it does not, and counted if it is already recorded."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ REFUSED = Script("groups", 9, "3.9", "plain", [request("A", 11, 2), request("A",
 CODE = Difference(0, "error_code", 25, 0, 12, 2, 9)
 LEADER = Difference(0, "leader", "a", "b", 11, 2, 9)
 RECORDED = Difference(1, "status", "closed", "answered", 13, 2, 9)
-"""The recorded difference of REFUSED, whose JoinGroup the broker answered -1."""
+"""The recorded difference of REFUSED, whose JoinGroup the broker answered with UNKNOWN_SERVER_ERROR (-1)."""
 
 
 class Staged(ExchangeRun):
-    """A run whose plays come out as told: a list of differences each, None for a machine that was too slow."""
+    """A run with prepared plays: each is a list of differences, or None for a play on a machine that was too slow."""
 
     def __init__(self, *plays: list[Difference] | None) -> None:
         super().__init__(cast(Peer, None), ComparisonRequest("groups", "3.9", (9, 10)), io.StringIO())
@@ -94,7 +94,8 @@ def test_a_machine_that_is_too_slow_judges_nothing() -> None:
 
 
 def queued_behind_a_join(rebalance_timeout_ms: int) -> CorePlayer:
-    """A request of the same connection waits until the join is answered; that is when the member has so long to sync."""
+    """Play a commit behind a JoinGroup on one connection; the commit waits until the join is answered, and the time to sync starts
+    there."""
     join = {
         "group_id": group(1), "session_timeout_ms": 30_000, "rebalance_timeout_ms": rebalance_timeout_ms, "member_id": "",
         "protocol_type": "consumer", "protocols": [{"name": "range", "metadata": b""}],

@@ -1,4 +1,4 @@
-"""python -m tools.fidelity: exit codes, and what it says to bad use."""
+"""`python -m tools.fidelity` exits with the right code and explains wrong arguments."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def golden(seed: int) -> Golden:
 
 
 def left_with(words: list[str]) -> int:
-    """The exit code, argparse's own too."""
+    """Return the exit code of the command, also when argparse ends the program."""
     try:
         return main(words)
     except SystemExit as left:

@@ -1,4 +1,4 @@
-"""The broker that plays are compared with: where it is said to be, and what is said of one that is not there."""
+"""The address of the broker under comparison is read from options and variables, and a missing broker is explained."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recorded difference covers what it says and nothing beside it."""
+"""A recorded difference covers exactly the differences that its entry describes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scripts as data and as text."""
+"""A script survives the way to JSON and back, and its text shows the requests and answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def script(*steps: Step, family: str = "groups", topics: tuple[TopicNeed, ...] =
 
 
 def lines(*steps: Step, transcript: Transcript | None = None) -> list[str]:
-    """Return the lines of the steps, without what is the same everywhere: names, the clock, the last look."""
+    """Return the text of the steps without the lines that every script has: names, the clock and the last look at the groups."""
     body = as_text(script(*steps), transcript).partition("\n\n")[2].splitlines()
     return [line for line in body if not line.startswith(("let ", "mark ", "pause until ")) and "ApiVersions" not in line]
 

@@ -1,4 +1,4 @@
-"""shrink() on predicates whose shortest script is known."""
+"""shrink() finds the shortest script for predicates whose shortest script is known."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def asked(client: str, number: int, **fields: Any) -> Send:
 
 
 def shrunk(steps: list[Step], holds: Holds) -> tuple[list[Step], int]:
-    """The shortest script's steps, and how many plays it took."""
+    """Return the steps of the shortest script and the number of plays that shrinking took."""
     plays = 0
 
     def differs(smaller: Script) -> bool:

@@ -1,4 +1,4 @@
-"""The differential prints what `groupmock probe` reads and plays: script, text, dialogue, and the same answers again."""
+"""The differential prints scripts as exchanges that `groupmock probe` plays with the same answers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def read(tmp_path: Path) -> Read:
 
 
 class Same(CoreStage):
-    """The core as the play found it: the same topics, and dice that give the same ids. `looked_at`: how many answers were."""
+    """The core in the state in which the first play found it, with the same topics and ids. `looked_at` counts the compared answers."""
 
     def __init__(self, script: Script, facts: Facts, exchange: Exchange) -> None:
         super().__init__(script.release, exchange.wanted_settings)
@@ -60,7 +60,7 @@ class Same(CoreStage):
 
 
 def played_again(script: Script, transcript: Transcript, read: Read, text: str = "") -> tuple[DialogueOutcome, int]:
-    """The text's dialogue, and how many answers it looked at."""
+    """Play the printed exchange and return its outcome and the number of compared answers."""
     exchange = read(text or as_text(script, transcript))
     (variant,) = exchange.variants()
     stage = Same(script, transcript.facts, exchange)

@@ -1,4 +1,4 @@
-"""The transactions family: what it writes, and what is evened out of its answers."""
+"""The transactions family generates the intended requests, and its answers are compared without their random parts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CODES: Final = {
     "4.3": {0, 1, 3, 22, 24, 25, 42, 45, 47, 48, 49, 50, 51, 53, 88, 90, 105, 120, 128},
     "3.9": {0, 1, 3, 24, 25, 42, 45, 47, 48, 49, 50, 51, 53, 88, 90, 105, 120},
 }
-"""The error codes that must be seen somewhere."""
+"""The error codes that must appear in at least one play."""
 
 
 @pytest.fixture(scope="module", params=BROKERS)
@@ -66,7 +66,8 @@ def evened(key: int, answer: dict[str, Any]) -> Any:
 
 @pytest.mark.parametrize("cut", [200, 100, 62, 30])
 def test_markers_lose_their_time_and_data_nothing(cut: int) -> None:
-    """Wherever a fetch cuts the last of them."""
+    """Transaction markers lose their timestamp in the comparison and data batches lose nothing, wherever a fetch cuts off the last
+    batch."""
     data = encode_batch([NewRecord(value=b"v")], producer_id=7, producer_epoch=0, base_sequence=0, attributes=TRANSACTIONAL_BIT)
     logs = [(data + marker_batch(True, 7, 0, 0, stamp).data)[:cut] for stamp in (1_700_000_000_000, 1_700_000_009_999)]
     told = [unbinary(evened(1, fetched(log))["responses"][0]["partitions"][0]["records"]) for log in logs]

@@ -1,4 +1,4 @@
-"""A find becomes a file that decides: planted in the core, found by chance, written, red; and green without the mistake."""
+"""A failure that random search finds is written to a file that fails until the mistake in the core is gone."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ GOLDEN = SUPPORT.parent / "golden"
 
 
 def search(machine: type, folder: Path) -> Path:
-    """Search with a machine that finds something, without hypothesis' own shrinking, which takes a minute."""
+    """Search with a state machine that fails, without the shrinking of hypothesis, which takes a minute."""
     with pytest.raises((AssertionError, ExceptionGroup)):
         run_state_machine_as_test(machine, settings=settings(max_examples=200, stateful_step_count=50, phases=[Phase.generate]))
     return found.write(folder, found.SHOWN[0], ABOUT)
@@ -51,8 +51,7 @@ def _never(*_: object) -> bool:
     return False
 
 
-def _forgets(self: Timers, key: tuple[str, ...]) -> None:
-    """A cancelled timer that fires all the same."""
+def _forgets(self: Timers, key: tuple[str, ...]) -> None: ...
 
 
 @pytest.mark.parametrize(

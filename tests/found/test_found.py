@@ -1,4 +1,4 @@
-"""Finds of `make search` (docs/proof/search.md), tried again: every file of this folder decides from the day it was written."""
+"""Every failure that `make search` found (docs/proof/search.md) is played again from the files of this folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plays recorded exchanges of real Apache Kafka again on the core: exact, at the recorded times, with the broker's ids.
+"""Plays recorded exchanges of Apache Kafka again on the core and compares answers, times and ids exactly.
 
 `python -m tools.fidelity record` makes the files again from a running broker.
 """

@@ -1,4 +1,4 @@
-"""The list of mutations fits the sources, and a judge catches what is broken and nothing else."""
+"""The list of mutations matches the source files, and each judge notices broken code and accepts correct code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from groupmock_clients.probe.language.exchange_suite import load_suite
 from tools.mutations import judging, planted
 
 KEPT = ("00-setup.exchange", "50-heartbeat-leave.exchange", "rows.toml")
-"""The exchanges that the tests of the tool judge by: a second, not all of them."""
+"""A few exchanges that take a second, so that the tests of the tool do not play all of them."""
 PLAYS = "exchanges-4.3-plain.jsonl.gz"
 BROKEN = "heartbeat-of-a-later-generation"
 ROWS = frozenset(load_suite().rows)
@@ -24,7 +24,7 @@ ROWS = frozenset(load_suite().rows)
 
 @contextmanager
 def small_snapshot() -> Iterator[Path]:
-    """A snapshot with a few exchanges and one file of golden plays."""
+    """Yield a snapshot of the tree with a few exchanges and one file of golden plays."""
     with judging.snapshot() as folder:
         for file in (*(folder / planted.FOLDERS["exchanges"]).iterdir(), *(folder / planted.FOLDERS["golden"]).iterdir()):
             if file.name not in (*KEPT, PLAYS) and file.is_file():
@@ -34,7 +34,7 @@ def small_snapshot() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def base() -> Iterator[Path]:
-    """A small snapshot that all tests may share."""
+    """Yield a small snapshot that all tests share."""
     with small_snapshot() as folder:
         yield folder
 
@@ -111,7 +111,7 @@ def test_what_no_client_sees_is_noticed_by_the_unit_tests_of_its_part(base: Path
 
 
 def test_who_is_asked_about_a_mistake() -> None:
-    """The golden corpus sees the core alone, the exchanges what a rule of theirs speaks of, unit tests the part that they mirror."""
+    """The golden corpus judges only the core, exchanges judge the rules that they cite, and unit tests judge the part that they mirror."""
     assert {each.judges for each in planted.load()} == {("golden", "exchanges", "unit"), ("golden", "unit"), ("unit",)}
     assert {each.part for each in planted.load() if not each.file.startswith("codec/")} == {"core", "faults", "journal", "net"}
     assert {each.part for each in planted.load() if each.file.startswith("codec/")} == {"codec"}

@@ -1,4 +1,4 @@
-"""The mistakes that the simulation has to find fit the sources, are of every sort, and each was found in the recorded run."""
+"""The planted mistakes for the simulation match the source files and cover every category, and the recorded run found each of them."""
 
 from __future__ import annotations
 

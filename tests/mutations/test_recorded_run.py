@@ -1,4 +1,4 @@
-"""The last complete run is of this list, and it showed that the checks can fail."""
+"""The last complete run used the current list of mutations, and it shows that the checks can fail."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tools.mutations import planted
 from tools.records import RECORDS
 
 MOST_SURVIVORS = 0.05
-"""The share of mutations that may survive the golden corpus, each with an explanation."""
+"""Share of the mutations that may survive the golden corpus; each survivor has an explanation."""
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +37,5 @@ def test_every_broken_server_is_named_by_a_rule_that_it_breaks(data: dict[str, A
 
 
 def test_every_mistake_dies_in_make_test(data: dict[str, Any]) -> None:
-    """All three judges are part of it."""
     found = data["mutations"]
     assert [each.name for each in planted.load() if not any(found[each.name][judge]["caught"] for judge in each.judges)] == []

@@ -1,4 +1,4 @@
-"""The fixture `groupmock_rig` as its users meet it."""
+"""The fixture `groupmock_rig` works in a user's test suite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pytest plug-in as its users meet it: each test runs a small suite of its own in a process of its own."""
+"""Runs small pytest suites with the plug-in, each in a process of its own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_produces(groupmock):
 
 
 def test_the_typed_suite_passes(pytester: pytest.Pytester) -> None:
-    """`make types` reads the same file with mypy --strict."""
+    """`make types` checks the same file with mypy --strict."""
     pytester.makepyfile((Path(__file__).parent / "users_suite.py").read_text())
     pytester.runpytest_subprocess("--strict-markers").assert_outcomes(passed=5)
 
@@ -179,7 +179,7 @@ def test_a_failed_test_of_the_shared_cluster_shows_its_story_and_keeps_its_journ
     )
     result.stdout.fnmatch_lines(["kitchen*", "*anna*", "seed * · journal: kept/here/*test_bad.*jsonl *"])
     kept = sorted(Path(pytester.path, "kept", "here").iterdir())
-    # Under xdist the worker stands before the end.
+    # pytest-xdist adds the worker's name before the suffix, so compare only the part up to the first dot.
     assert [file.name.rpartition("test_")[2].partition(".")[0] for file in kept] == ["bad", "bad_late"]
     for file in kept:
         assert file.read_text().count('"what":"reserved"') == 1
@@ -317,7 +317,7 @@ def test_two(groupmock):
 def test_the_fixtures_obey_the_environment(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, journal: str, options: tuple[str, ...], names: list[str]
 ) -> None:
-    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # of the run that this test is in
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # Remove the variable that the pytest-xdist run around this test has set.
     monkeypatch.setenv("GROUPMOCK_JOURNAL", journal)
     monkeypatch.setenv("GROUPMOCK_SEED", "7")
     monkeypatch.setenv("GROUPMOCK_NODES", "2")
@@ -432,11 +432,13 @@ def test_causes_in_a_circle(groupmock):
 
 
 def test_the_story_of_a_group_timeout_is_told_once(pytester: pytest.Pytester) -> None:
-    """The section of a fixture's cluster tells it; of another cluster the text of the exception alone does."""
+    """The report prints the story of a fixture's cluster in its own section, and for other clusters only the exception contains the
+    story."""
     pytester.makepyfile(WAITS_IN_VAIN)
     result = pytester.runpytest_subprocess()
     result.assert_outcomes(failed=3)
-    failures = result.stdout.str().partition("= short test summary info =")[0]  # where CI is set, it has whole texts of exceptions
+    # pytest does not shorten exception texts when the variable CI is set, so search only the part before the summary.
+    failures = result.stdout.str().partition("= short test summary info =")[0]
     own, another = failures.partition("_ test_another_cluster _")[::2]
     ordered = "ordered by the test: hold_group state=Empty"
     assert own.count(ordered) == 1
@@ -504,7 +506,7 @@ def test_the_story_stands_directly_below_the_failure(pytester: pytest.Pytester, 
 
 
 def test_the_tests_of_the_page_pass(pytester: pytest.Pytester) -> None:
-    """docs/how-to/faults.md shows test files; they are run as they stand."""
+    """The test files on docs/how-to/faults.md run unchanged."""
     page = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "faults.md").read_text()
     blocks = [each.partition("```")[0] for each in page.split("```python\n")[1:]]
     for block in blocks:
@@ -728,7 +730,7 @@ def test_pictures_go_where_the_option_says_and_into_the_report_of_pytest_html(py
 
 
 def _extras(report: Path) -> list[list[dict[str, str]]]:
-    """Return what pytest-html keeps beside each failed test: its page has it as JSON in an attribute."""
+    """Return the extras of each failed test, which the pytest-html page has as JSON in an attribute."""
     (data,) = re.findall(r'data-jsonblob="([^"]*)"', report.read_text(encoding="utf-8"))
     tests = json.loads(unescape(data))["tests"]
     return [run["extras"] for runs in tests.values() for run in runs if run["result"] == "Failed"]

@@ -1,7 +1,5 @@
-"""A user's suite, fully typed: `make types` reads it with mypy --strict and nothing of this repository's configuration, a test runs it.
-
-Each `type: ignore[unused-coroutine]` stands at a forgotten `await`: strict mypy complains where one of them is not needed.
-"""
+"""A fully typed user's test suite that a test runs and that `make types` checks with mypy --strict. Each `type:
+ignore[unused-coroutine]` marks a forgotten `await`, and strict mypy complains if it is not needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The control API of real processes: `serve --control`, `run --control`, and the verbs that talk to it."""
+"""Tests the control API of real processes: `serve --control`, `run --control` and the verbs that talk to them."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ PATIENCE = 60
 
 
 class Verbs:
-    """`groupmock ...` against one served cluster."""
+    """Runs `groupmock` verbs against one served cluster."""
 
     def __init__(self, ready: dict[str, Any], process: subprocess.Popen[str]) -> None:
         self.ready, self.process = ready, process
 
     def run(self, *words: str, stdin: str = "", **environment: str) -> tuple[int, Any, str]:
-        """(exit code, its JSON, stderr); in this process, which is what makes a dozen of them quick."""
+        """Return exit code, decoded output and stderr. The verb runs in this process, because a dozen processes would be slow."""
         variables = {"GROUPMOCK_CONTROL_URL": self.ready["control"], "GROUPMOCK_TOKEN": "secret"} | environment
         out, err = io.StringIO(), io.StringIO()
         piped = io.TextIOWrapper(io.BytesIO(stdin.encode()))
@@ -204,7 +204,8 @@ STEERING = "groupmock.core.steering"
     ids=["bare", "with a topic"],
 )
 def test_serve_without_control_or_rules_loads_none_of_it(flags: list[str], loads: list[str]) -> None:
-    """It would cost a fifth of the time until it answers, and the extra may not be installed. A topic needs the one file it is made by."""
+    """Loading the control API and fault rules would delay the start by a fifth, and the extra may not be installed. Topics load only the
+    file that creates them."""
     script = """
 import json, subprocess, sys
 process = subprocess.Popen([sys.executable, "-X", "importtime", "-m", "groupmock", "serve", "--port", "0", *sys.argv[1:]],

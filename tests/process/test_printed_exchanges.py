@@ -1,4 +1,4 @@
-"""From `differential show` to `groupmock probe`: what one prints the other plays, against a server."""
+"""`groupmock probe` plays the exchanges that `differential show` prints, against a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`groupmock probe` as a user runs it: one process judges another, reports go to disk; and brokers that lie, or are none."""
+"""Runs `groupmock probe` as a user does: against another process, with reports on disk, and against brokers that lie or are missing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SECONDS = 120
 
 @contextmanager
 def served(*flags: str) -> Iterator[str]:
-    """A `groupmock serve` of its own; its bootstrap address."""
+    """Start `groupmock serve` and yield its bootstrap address."""
     command = [sys.executable, "-m", "groupmock", "serve", "--port", "0", "--log", "off", *flags]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as server:
         assert server.stdout is not None
@@ -43,7 +43,7 @@ def probe(address: str, *words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def as_delivered() -> Iterator[str]:
-    """A broker with Kafka's defaults: 3 s initial delay, sessions from 6 s."""
+    """Start a broker with Kafka's defaults: 3 s initial rebalance delay and sessions of at least 6 s."""
     with served("--profile", "kafka-4.3") as address:
         yield address
 
@@ -77,7 +77,7 @@ OFFERED = [ApiVersion(api_key=key, min_version=0, max_version=2) for key in (3, 
 
 
 def honest(key: int) -> bytes:
-    """The body of an answer, version 2 (ApiVersions: 0), of a broker that has just the one node and no groups."""
+    """Return the body of a correct answer (version 2, ApiVersions 0) from a broker with one node and no groups."""
     if key == 18:
         return APIS[18].response.encode(0, ApiVersionsResponse(api_keys=OFFERED))
     if key == 3:
@@ -89,7 +89,7 @@ def honest(key: int) -> bytes:
 
 @contextmanager
 def impostor(answer: Callable[[int, bytes], bytes | None]) -> Iterator[str]:
-    """A TCP server; `answer(key, correlation)` makes a whole frame, or None to hang up."""
+    """Start a TCP server; `answer(key, correlation)` returns a whole frame, or None to hang up."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
         def serve(link: socket.socket) -> None:
@@ -117,7 +117,7 @@ def framed(data: bytes) -> bytes:
 
 
 def with_heartbeats(lie: Callable[[bytes], bytes | None]) -> Callable[[int, bytes], bytes | None]:
-    """Return a broker that is honest but for Heartbeat."""
+    """Return the answers of a broker that is correct except for Heartbeat."""
     return lambda key, correlation: lie(correlation) if key == 12 else framed(correlation + honest(key))
 
 

@@ -1,4 +1,4 @@
-"""`groupmock probe` and a server that dies of one dialogue: which one it was, and what becomes of the others."""
+"""`groupmock probe` continues if a command can restart a server that died, and otherwise reports the remaining rules as unknown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`groupmock serve` and `groupmock run` as processes: the ready line, signals, what goes wrong at the start and at the end."""
+"""Runs `groupmock serve` and `groupmock run` as processes: ready line, signals, and failures at the start and at the end."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Served:
         self.ready: dict[str, Any] = json.loads(line)
 
     def end(self, number: int = signal.SIGTERM) -> tuple[int, str, str]:
-        """(exit code, rest of stdout, stderr) after a signal."""
+        """Send a signal and return exit code, rest of stdout and stderr."""
         self.process.send_signal(number)
         out, err = self.process.communicate(timeout=PATIENCE)
         return self.process.returncode, out, err
@@ -60,7 +60,7 @@ def outcome(*words: str, **environment: str) -> tuple[int, str, str]:
 
 
 def free_run(count: int) -> int:
-    """The first of `count` ports in a row that are free, below those that the kernel hands out by itself."""
+    """Return the first of `count` consecutive free ports below the kernel's range of ephemeral ports."""
     for first in range(12_000 + os.getpid() % 8_000, 30_000, count):
         with ExitStack() as held:
             try:
@@ -73,7 +73,7 @@ def free_run(count: int) -> int:
 
 
 def ask_api_versions(address: str) -> bytes:
-    """The answer to ApiVersions v0, without its length."""
+    """Return the answer to ApiVersions v0 without its length."""
     host, port = address.rsplit(":", 1)
     with socket.create_connection((host, int(port)), PATIENCE) as link:
         link.sendall(API_VERSIONS_V0)
@@ -172,14 +172,14 @@ def test_unwritable_journal_is_refused_before_serving(tmp_path: Path) -> None:
 
 
 def test_full_disk_at_the_start_is_refused_before_serving() -> None:
-    """Every write to /dev/full fails as on a full disk; the header is written before anything is served."""
+    """Every write to /dev/full fails as on a full disk, and the journal header is written before the server accepts connections."""
     code, out, err = outcome("serve", "--port", "0", "--journal", "/dev/full")
     assert (code, out) == (3, "")
     assert err == "groupmock serve: cannot write the journal /dev/full: No space left on device\n"
 
 
 def test_disk_that_fills_up_ends_the_run_with_one_line(tmp_path: Path) -> None:
-    """The kernel refuses more than 32 KiB in one file: the server says so, ends, and its exit code tells."""
+    """The test limits the file size to 32 KiB. The server prints one line and exits with its own code for a full disk."""
     journal = tmp_path / "run.jsonl"
     limited = ["sh", "-c", 'ulimit -f 32; exec "$@"', "sh", *GROUPMOCK, "serve", "--port", "0", "--log", "off", "--journal", str(journal)]
     with subprocess.Popen(limited, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -191,7 +191,7 @@ def test_disk_that_fills_up_ends_the_run_with_one_line(tmp_path: Path) -> None:
                     link.sendall(API_VERSIONS_V0)
                     link.recv(65536)
             except OSError:
-                pass  # it went away, as it must
+                pass
         out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out) == (3, "")
     assert err.startswith(f"groupmock serve: the journal {journal} could not be written: File too large")
@@ -223,7 +223,7 @@ def test_run_leaves_the_dashes_of_the_command_alone() -> None:
 
 @pytest.mark.parametrize(("command", "why"), [("/no/such/command", "No such file or directory"), (__file__, "Permission denied")])
 def test_run_names_a_command_that_cannot_be_started_and_fails_itself(command: str, why: str) -> None:
-    """125 and not the 127 and 126 of a shell: these are statuses that a COMMAND which did start may end with."""
+    """The exit code is 125, because a COMMAND that did start may end with the 127 and 126 of a shell."""
     code, _, err = outcome("run", "--log", "off", "--", command)
     assert (code, err) == (125, f"groupmock run: cannot run {command}: {why}\n")
 

@@ -1,4 +1,4 @@
-"""The tests of this folder are about the tree itself: they read files and change nothing."""
+"""The tests of this folder check the source tree itself: they read files and change nothing."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ TREE = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="session")
 def tree() -> Path:
-    """The root of the checkout, or of an unpacked sdist."""
+    """Return the root of the checkout or of an unpacked sdist."""
     return TREE

@@ -1,4 +1,4 @@
-"""The page of bad bytes: nobody wrote by hand that we react as Kafka."""
+"""The page of bad bytes takes its claims about groupmock's reactions from recorded results."""
 
 from __future__ import annotations
 

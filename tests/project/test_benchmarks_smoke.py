@@ -1,4 +1,4 @@
-"""The benchmarks measure what they say: targets and figures match, verdicts follow from the numbers, wrong answers are noticed."""
+"""The benchmarks measure the intended figures, their verdicts follow from the numbers, and a wrong answer is noticed."""
 
 from __future__ import annotations
 

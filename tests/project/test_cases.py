@@ -1,4 +1,4 @@
-"""`for_each`: one test for a table of cases says which of them are wrong, all of them, and hides none."""
+"""A test made by `for_each` reports every wrong case of its table and hides none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of `benchmarks.workers.churn` for its minutes."""
+"""Tests how `benchmarks.workers.churn` computes its figures per minute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that need each other are one file in two: typing imports count, since whoever reads the one has to read the other."""
+"""Modules may not import each other in circles of more than two files; imports for type checkers count, because readers need both files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TREE = Path(__file__).resolve().parents[2]
 PRODUCT = ("groupmock_codec", "groupmock", "groupmock_clients", "groupmock_pipeline")
 CODE = ("codec", "broker", "clients", "pipeline", "tools", "benchmarks", "docker")
 PAIR = 2
-"""A type and what holds it may be written apart and name each other."""
+"""Two files may import each other, because a type and its container may be in separate files."""
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def graph() -> grimp.ImportGraph:
 
 
 def circles(graph: grimp.ImportGraph, modules: Iterable[str]) -> list[list[str]]:
-    """Sets of modules each of which reaches all the others by imports among `modules`."""
+    """Return the sets of modules that import each other directly or indirectly."""
     among = sorted(modules)
     next_to = {module: sorted(graph.find_modules_directly_imported_by(module) & set(among)) for module in among}
     reached = {module: reach(module, next_to) for module in among}
@@ -31,7 +31,7 @@ def circles(graph: grimp.ImportGraph, modules: Iterable[str]) -> list[list[str]]
 
 
 def reach(module: str, next_to: dict[str, list[str]]) -> set[str]:
-    """Return the modules that a module imports, directly or through others; the module itself if that leads back."""
+    """Return the modules that a module imports directly or indirectly, including itself if it is part of a circle."""
     reached: set[str] = set()
     ahead = [*next_to[module]]
     while ahead:
@@ -50,7 +50,7 @@ def test_circles_are_found() -> None:
 
 
 def root(module: str) -> str:
-    """The package that it lies in."""
+    """Return the package of a module."""
     return module.partition(".")[0]
 
 
@@ -71,7 +71,7 @@ def test_packages_need_each_other_in_one_direction(graph: grimp.ImportGraph) -> 
 
 
 def private(file: Path) -> Iterator[str]:
-    """Names beginning with _ that a file takes from another one."""
+    """Yield the names beginning with _ that a file imports from another file."""
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.ImportFrom):
             yield from (name.name for name in node.names if name.name.startswith("_") and not name.name.startswith("__"))

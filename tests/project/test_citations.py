@@ -1,4 +1,4 @@
-"""Every citation opens: pages and anchors of docs/, numbers of docs/kafka, KIPs; and nothing cites a document that is not in the tree."""
+"""Every citation in the tree resolves: pages and anchors of docs/, rules of docs/kafka and KIPs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 TREE = Path(__file__).resolve().parents[2]
 FOLDERS = ("codec", "broker", "clients", "pipeline", "tests", "tools", "docs", "benchmarks", "docker", "examples", "actions")
 RECORDED = ("tests/data", "tests/golden", "tools/records", "benchmarks/figures")
-"""Recorded files, whose texts are data."""
+"""Folders of recorded files, whose texts are data."""
 TEXT = {".py", ".md", ".exchange", ".toml", ".sh", ".js", ".mjs", ".go", ".java"}
 KAFKA = TREE / "docs/kafka"
 ROWS = "rows.toml"
@@ -21,9 +21,9 @@ NUMBER = re.compile(r"\b(?:(?:SERVER|CLIENT|CG|TX|SEC)-\d{2,3}|P[12]-[bcd]\d+)\b
 PAGE = re.compile(r"(?<![\w/.-])(docs/[\w./-]+\.md)(?:#([\w-]+))?")
 LINK = re.compile(r"\]\(([^)\s#:]*\.md)?(?:#([\w-]+))?\)")
 NO_SUCH_ROW = {"SERVER-99"}
-"""Numbers that tests use because they do not exist."""
+"""Rule names that tests use because no such rule exists."""
 OWN_ROWS = re.compile(r"D-[a-z-]+|versions")
-"""Rows of the probe that docs/kafka does not number: of topics and their records."""
+"""Names of probe rules about topics and records, which docs/kafka does not number."""
 
 NOWHERE = {
     "a specification by section": r"\b[Ss]pec (?:\d|Appendix|part\b)|\(spec[ ;]",
@@ -35,11 +35,11 @@ NOWHERE = {
     "a KIP in another spelling": r"\bKIP(?: |_)\d",
 }
 RULES_OF_LEADERS = "cooperative.md"
-"""A file that cites this page may cite its rules by number alone afterwards."""
+"""A file that cites this page may then cite its rules by number alone."""
 
 
 def texts() -> Iterator[tuple[str, str]]:
-    """Path and text of every file that people wrote or a page writer wrote for them, but for this one."""
+    """Yield path and text of every file that a person or a page writer wrote, except this file."""
     roots = [path for folder in FOLDERS for path in (TREE / folder).rglob("*")]
     for file in sorted((*roots, *TREE.glob("*.md"))):
         name = file.relative_to(TREE).as_posix()
@@ -51,7 +51,7 @@ def texts() -> Iterator[tuple[str, str]]:
 
 @cache
 def anchors(page: Path) -> frozenset[str]:
-    """Return what may follow `#`: explicit anchors and headings, as GitHub and the site spell them."""
+    """Return the anchors of a page as GitHub and the site spell them: explicit anchors and headings."""
     text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
     found = set(re.findall(r'<a id="([^"]+)"></a>', text))
     for heading in re.findall(r"^#{1,6} (.+)$", text, re.MULTILINE):
@@ -118,6 +118,6 @@ def test_nothing_cites(what: str) -> None:
 
 
 def test_rules_by_number_alone_name_their_page() -> None:
-    """`Rule 7` in a comment is a leader rule; the file says where they stand."""
+    """A comment like `Rule 7` means a leader rule, so its file must cite the page that has the rules."""
     bare = re.compile(r"(?:# |\"\"\")Rules? \d")
     assert [name for name, text in texts() if name.endswith(".py") and bare.search(text) and RULES_OF_LEADERS not in text] == []

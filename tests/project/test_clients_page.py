@@ -1,4 +1,4 @@
-"""The client matrix: the page says what the data says, the data holds every judge, and what makes a cell wrong is known."""
+"""The page with the client matrix agrees with the recorded data, the data contains every judge, and a wrong cell has a recorded reason."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tools.records import RECORDS
 
 @pytest.fixture(name="judges")
 def interop_judges(tree: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
-    """`judges("data")`: a module of tests/interop/judges, as tests/interop/matrix sees it."""
+    """Return a function that imports a module of tests/interop/judges by name, in the way that tests/interop/matrix does."""
     monkeypatch.syspath_prepend(str(tree / "tests" / "interop"))
     return lambda name: importlib.import_module(f"judges.{name}")
 
@@ -29,7 +29,7 @@ def stored_matrix(tree: Path) -> dict[str, Any]:
 
 
 def matrix_of(kafka: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
-    """One judge, one check, two brokers."""
+    """Return a matrix of one judge and one check for two brokers."""
     plain = {"ok": True, "saw": {"members": 2}, "seconds": 0.1, "why": ""}
     brokers = {
         "kafka": {"client": "c", "checks": {"joins": plain | kafka}},

@@ -1,4 +1,4 @@
-"""docker/: what can be checked without an engine is checked here; `docker/try` runs the containers where there is one."""
+"""Checks the files of docker/ as far as possible without a container engine; `docker/try` runs the containers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def ignorefile(tree: Path) -> str:
 
 
 def accepted(words: list[str]) -> argparse.Namespace:
-    """Return the flags that `groupmock serve` reads from these words. It raises SystemExit when it refuses them."""
+    """Return the flags that `groupmock serve` parses from these words. It raises SystemExit when it refuses them."""
     assert words[0] == "serve"
     parser = argparse.ArgumentParser()
     serve.add_arguments(parser)
@@ -49,20 +49,20 @@ def accepted(words: list[str]) -> argparse.Namespace:
 
 
 def json_form(dockerfile: str, instruction: str) -> list[str]:
-    """The words of the last CMD or ENTRYPOINT in exec form."""
+    """Return the words of the last CMD or ENTRYPOINT in exec form."""
     found = re.findall(rf"^{instruction} (\[.*\])$", dockerfile, re.MULTILINE)
     words: list[str] = yaml.safe_load(found[-1])
     return words
 
 
 def stages(dockerfile: str) -> dict[str, str]:
-    """Name of a stage -> its text, in order; the words after FROM are its first line."""
+    """Return the text of each build stage by name; the first line has the words after FROM."""
     found = re.findall(r"^FROM (\S+ AS (\S+)\n.*?)(?=^FROM |\Z)", dockerfile, re.MULTILINE | re.DOTALL)
     return {name: text for text, name in found}
 
 
 def installed(stage: str) -> set[str]:
-    """The extras that a stage installs groupmock with."""
+    """Return the extras with which a stage installs groupmock."""
     (extras,) = re.findall(r'pip install --no-cache-dir[ \\\n]+"\.\[([\w,-]+)\]"', stage)
     return set(extras.split(","))
 
@@ -104,7 +104,7 @@ def test_every_stage_that_runs_something_has_an_ordinary_user(dockerfile: str) -
 
 
 def copied(stage: str) -> list[str]:
-    """Return what the COPY lines of these stages take from the checkout."""
+    """Return the paths of the checkout that the stage's COPY lines name."""
     return [source for line in re.findall(r"^COPY (?!--from)(.*)$", stage, re.MULTILINE) for source in line.split()[:-1]]
 
 
@@ -115,13 +115,13 @@ def test_what_the_dockerfile_copies_is_there_and_not_ignored(dockerfile: str, ig
 
 
 def test_the_image_is_built_from_every_package_of_the_wheel(dockerfile: str, said: dict[str, Any], tree: Path) -> None:
-    """hatchling leaves a package whose folder is not there out of the wheel without a word: the verb of that folder was a traceback."""
+    """hatchling silently leaves a package without a folder out of the wheel, and the verb of that package then ends with a traceback."""
     folders = {source for source in copied(stages(dockerfile)["build"]) if (tree / source).is_dir()}
     assert folders == {package.split("/")[0] for package in said["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]}
 
 
 def test_the_image_has_every_extra_of_a_verb_and_the_pipeline_one_of_its_own(dockerfile: str, said: dict[str, Any]) -> None:
-    """pytest's alone is in none: the plug-in runs where the tests are."""
+    """The extra `pytest` is in no image, because the plug-in runs next to the user's tests."""
     found = {name: installed(stage) for name, stage in stages(dockerfile).items() if '".[' in stage}
     assert found.keys() == {"build", "build-pipeline"}
     assert found["build-pipeline"] == {"pipeline", "pipeline-connect"}
@@ -129,7 +129,7 @@ def test_the_image_has_every_extra_of_a_verb_and_the_pipeline_one_of_its_own(doc
 
 
 def imported(folder: Path) -> dict[str, str]:
-    """Module of somebody else's -> a file that imports it, at its top or in a function."""
+    """Return each third-party module that the files import, also inside functions, with a file that imports it."""
     found: dict[str, str] = {}
     for file in sorted(folder.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text())):
@@ -145,10 +145,10 @@ def imported(folder: Path) -> dict[str, str]:
 
 MODULE_OF = {"google-crc32c": "google_crc32c", "kafka-python": "kafka", "prometheus-client": "prometheus_client", "pyyaml": "yaml"}
 IN_NO_IMAGE = {
-    "pytest",  # the plug-in, loaded by pytest alone
-    "pytest_html",  # ... and by its report, where that is installed
-    "compression",  # Python's own since 3.14
-    "confluent_kafka",  # `scenario --live --protocol NAME/confluent-kafka` says that it is not there
+    "pytest",  # Only pytest loads the plug-in.
+    "pytest_html",  # The plug-in imports pytest-html only if it is installed.
+    "compression",  # The module belongs to Python since 3.14.
+    "confluent_kafka",  # `scenario --live --protocol NAME/confluent-kafka` reports the missing package itself.
 }
 
 

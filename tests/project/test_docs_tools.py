@@ -1,4 +1,4 @@
-"""The tools that keep documents and packages honest can fail: each is given something wrong."""
+"""The tools that check documents and packages report a planted error."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_block_that_reads_like_a_command_is_run_or_says_why_not(tmp_path: Path
 
 
 def test_the_gate_runs_readme_and_the_pages_for_users(tree: Path) -> None:
-    """A page that has nothing to run says of every command why."""
+    """A page without a runnable command says why for every command."""
     wanted = {"README.md", "docs/start/first-steps.md", "docs/how-to/faults.md", "docs/how-to/rig.md", "docs/how-to/probe.md"}
     assert wanted <= {Path(page).relative_to(tree).as_posix() for page in readme_blocks.pages()}
     for page in sorted((*(tree / "docs/start").glob("*.md"), *(tree / "docs/how-to").glob("*.md"))):

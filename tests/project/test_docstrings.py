@@ -1,4 +1,4 @@
-"""Functions do what their docstrings say, as far as their own lines show it."""
+"""Functions raise the exceptions that their docstrings name, as far as their own lines show it."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ import pytest
 TREE: Final = Path(__file__).resolve().parents[2]
 PACKAGES: Final = ("codec/groupmock_codec", "broker/groupmock", "clients/groupmock_clients", "pipeline/groupmock_pipeline")
 RAISES: Final = re.compile(r"\bRaises ((?:\w+\.)*[A-Z]\w*[a-z].*)", re.DOTALL)
-"""The phrase that names an exception. A RecordsError with a code is recognized by the code."""
+"""Matches the phrase in a docstring that names an exception. The class may be missing if a RecordsError is named by its code."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def promised(function: Function) -> set[str]:
-    """The classes that the docstring says are raised, beside other capital words."""
+    """Return the exception classes that the docstring names, possibly with other capitalized words."""
     found = RAISES.search(ast.get_docstring(function) or "")
     return set(re.findall(r"\b[A-Z]\w+", found[1])) if found else set()
 
 
 def raised(node: ast.AST) -> Iterator[str]:
-    """The classes that the lines below raise and do not catch, by name."""
+    """Return the names of the classes that the code below `node` raises and does not catch."""
     if isinstance(node, ast.Try):
         caught = {name.id for handler in node.handlers if handler.type for name in ast.walk(handler.type) if isinstance(name, ast.Name)}
         yield from (name for line in node.body for name in raised(line) if name not in caught)
@@ -43,7 +43,7 @@ def raised(node: ast.AST) -> Iterator[str]:
 
 
 def kept(name: str, promises: set[str], module: str) -> bool:
-    """Is that class named, or one that it is a case of?"""
+    """Return whether the docstring names the class or one of its base classes."""
     if name in promises:
         return True
     known = getattr(import_module(module), name, None) or getattr(builtins, name, None)
@@ -51,7 +51,7 @@ def kept(name: str, promises: set[str], module: str) -> bool:
 
 
 def broken(source: str, module: str) -> list[str]:
-    """Functions of a module that raise what their docstring does not say."""
+    """Return the functions of a module that raise an exception without naming it in their docstring."""
     functions = [node for node in ast.walk(ast.parse(source)) if isinstance(node, Function)]
     return [
         f"{function.name} raises {name}, it says {', '.join(sorted(promises))}"
@@ -63,7 +63,7 @@ def broken(source: str, module: str) -> list[str]:
 
 
 def modules() -> list[tuple[str, Path]]:
-    """(dotted name, file) of every module of the product."""
+    """Return dotted name and file of every module of the product."""
     found = []
     for package in PACKAGES:
         root = (TREE / package).parent
@@ -74,7 +74,7 @@ def modules() -> list[tuple[str, Path]]:
 
 
 def test_a_function_raises_what_its_docstring_says() -> None:
-    """faults/kinds/error.py promised a ValidationError and raised a ValueError."""
+    """The docstring in faults/kinds/error.py once named ValidationError although the code raised ValueError."""
     found = {module: wrong for module, file in modules() if (wrong := broken(file.read_text(), module))}
     assert found == {}
 

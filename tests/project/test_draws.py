@@ -1,4 +1,4 @@
-"""Draws of tests that decide do not depend on the order of tests, because other workers load other modules."""
+"""Random draws in deciding tests do not depend on the order of tests, because pytest-xdist workers load different modules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MANY = 400
 
 
 def drawn() -> list[tuple[int, str]]:
-    """All that one property is given."""
+    """Return the values that hypothesis draws for one property."""
     seen: list[tuple[int, str]] = []
 
     @examples(MANY)
@@ -29,7 +29,7 @@ def drawn() -> list[tuple[int, str]]:
 
 
 def test_a_module_more_changes_no_draw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """hypothesis reads constants in the sources of local modules and draws them now and then: another order of tests was another run."""
+    """hypothesis draws constants from the sources of loaded local modules, so another order of tests used to draw other values."""
     before = drawn()
     for number in range(40):
         file = tmp_path / f"odd_constants_{number}.py"

@@ -1,4 +1,4 @@
-"""The page of fault rules has all of them."""
+"""The page of fault rules lists every kind of fault."""
 
 from __future__ import annotations
 

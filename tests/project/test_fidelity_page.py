@@ -1,4 +1,4 @@
-"""The page about runs: numbers of several runs of one release are added up."""
+"""The page about fidelity runs adds up the numbers of several runs of one release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/how-to/find-your-way.md names paths that exist, for as many behaviours and additions as it promises."""
+"""docs/how-to/find-your-way.md names existing paths and covers as many behaviours and additions as it promises."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def page(tree: Path) -> str:
 
 
 def part(page: str, heading: str) -> str:
-    """Return the text below a heading of the second level."""
+    """Return the text below a second-level heading."""
     return page.split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
 
 

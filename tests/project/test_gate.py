@@ -1,4 +1,4 @@
-"""The gate itself: every step runs, a failure and a missing tool are told apart, the table and the exit code say what happened."""
+"""The gate runs every step, distinguishes a failure from a missing tool, and reports both in its table and exit code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CLOSING = "=================== 3 passed, 1 skipped in 12.34s (0:00:12) =========
 
 
 def gate(tree: Path, folder: Path, **bodies: str) -> tuple[int, list[str]]:
-    """Run .ci/run over steps that do nothing but what `bodies` say; exit code and lines of output."""
+    """Run .ci/run with the steps replaced by `bodies`, and return exit code and lines of output."""
     (folder / ".ci").mkdir()
     shutil.copy(tree / ".ci/run", folder / ".ci/run")
     steps = dict.fromkeys(FUNCTIONS, "true") | bodies
@@ -29,7 +29,7 @@ def gate(tree: Path, folder: Path, **bodies: str) -> tuple[int, list[str]]:
 
 
 def rows(lines: list[str]) -> dict[str, str]:
-    """The table at the end: step -> the rest of its row."""
+    """Return the rows of the final table by step."""
     start = max(number for number, line in enumerate(lines) if line.startswith("=== the gate"))
     return {line.split()[0]: line.split(maxsplit=1)[1] for line in lines[start + 1 : -1]}
 

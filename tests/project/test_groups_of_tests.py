@@ -1,4 +1,4 @@
-"""Tests that share something dear (a Spark session, live clients) are marked to run in one worker: does the runner heed the mark?"""
+"""pytest-xdist runs tests that share something expensive (a Spark session, live clients) in one worker if they are marked."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_dear(number):
 
 
 def test_a_group_runs_in_one_worker(pytester: pytest.Pytester) -> None:
-    """pytest 9.2 with pytest-xdist 3.8 spread it over all of them, without a word."""
+    """pytest 9.2 with pytest-xdist 3.8 silently distributed a marked group over all workers."""
     file: Path = pytester.makepyfile(TESTS)
     done = pytester.run(sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadgroup", str(file))
     assert done.ret == 0, done.outlines

@@ -1,4 +1,4 @@
-"""Whatever we write as HTML: a policy that lets in nothing but its own style, and names that are only text."""
+"""Every HTML page that groupmock writes allows only its own style in its content security policy and escapes names."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ EVIL: Final = [
 
 
 class Seen(HTMLParser):
-    """Tags with the names of their attributes; texts; the style."""
+    """Collects tags with the names of their attributes, texts and the style of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -104,7 +104,7 @@ def _excerpt(name: str) -> Excerpt:
 
 @cache
 def _drawn(kind: str, evil: bool) -> str:
-    """A plot of all names at once: drawing takes a while."""
+    """Return a plot that shows all names at once, because drawing takes long."""
     names = EVIL if evil else ["harmless"]
     values: list[float | None] = [float(place) for place, _ in enumerate(names, 1)]
     series = [Series(name, values) for name in names[: 1 if kind == "bars" else 3]]
@@ -127,7 +127,8 @@ def audit(name: str) -> str:
 
 
 def timeline(name: str) -> str:
-    """Names are in its data, which `tests/unit/timeline` looks into: what its script makes of them is text (tests/live/timeline)."""
+    """The timeline has names in its data, which tests/unit/timeline checks; tests/live/timeline checks that its script inserts them as
+    text."""
     marks, events = [drawn.Mark(1, 1, 0, 0, 1, 1, 1, 0, 0)], [drawn.Event(1, 1, "fault", name)]
     lane = drawn.Lane(name, name, name, name, name, name, [drawn.Life(1, name, 2, name)], [], marks, events)
     group = drawn.Group(name, 0, [drawn.State(1, None, name, 1, 1, name)], lanes=[lane])
@@ -166,7 +167,7 @@ def test_every_page_lets_in_its_own_style_and_names_are_only_text() -> None:
 
 
 def strings(value: Any) -> Iterator[str]:
-    """Every text of a JSON document."""
+    """Yield every string of a JSON document."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
@@ -175,7 +176,7 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def _lax(seen: Seen) -> list[str]:
-    """Return what the policy of a page allows without need."""
+    """Return the unnecessary permissions in a page's content security policy."""
     (style,) = seen.styles
     own = f"'sha256-{b64encode(sha256(style.encode()).digest()).decode()}'"
     wanted = {"default-src": ["'none'"], "base-uri": ["'none'"], "form-action": ["'none'"]}
@@ -187,7 +188,7 @@ def _lax(seen: Seen) -> list[str]:
 
 
 def test_no_page_is_written_but_by_these(tree: Path) -> None:
-    """There is one place with the head of a page, and the test above knows all who use it."""
+    """Only one function writes the head of a page, and the previous test covers all its callers."""
     files = [file for root in ("codec", "broker", "clients", "pipeline", "tools", "docker") for file in (tree / root).rglob("*.py")]
     texts = {str(file.relative_to(tree)): file.read_text(encoding="utf-8") for file in files}
     assert [name for name, text in texts.items() if re.search(r"<!doctype|<html|<head>", text, re.IGNORECASE)] == [HOME]

@@ -1,4 +1,4 @@
-"""The import contracts: the table in pyproject.toml holds, and the contract type finds what it should."""
+"""The imports obey the table in pyproject.toml, and the contract type finds violations."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_the_table_says(table: dict[str, tuple[str, ...]], importer: str, import
 
 
 def checked(rows: list[str], *imports: tuple[str, str]) -> list[str]:
-    """Return what the contract finds in a made-up graph."""
+    """Return the violations that the contract finds in a made-up import graph."""
     graph = grimp.ImportGraph()
     for importer, imported in imports:
         for module in (importer, imported):
@@ -96,7 +96,7 @@ def test_a_row_without_an_arrow_is_refused() -> None:
 
 
 def test_every_row_is_about_a_part_that_is_there(table: dict[str, tuple[str, ...]], tree: Path) -> None:
-    """A row promised an audit that nobody had written."""
+    """The table once had a row for an audit module that did not exist."""
     roots = [tree / folder for folder in ("codec", "broker", "clients", "pipeline", ".")]
     named = {name.removesuffix(".*") for row in table.items() for name in (row[0], *row[1])}
     paths = {name: name.replace(".", "/") for name in named}
@@ -104,7 +104,7 @@ def test_every_row_is_about_a_part_that_is_there(table: dict[str, tuple[str, ...
 
 
 def test_no_circle_of_files_around_the_driver_is_larger_than_two() -> None:
-    """Imports for type checkers count: a file that can only be understood with five others is no file of its own."""
+    """Imports for type checkers count, because a file that needs five others to be understood should not be separate."""
     graph = grimp.build_graph("groupmock", exclude_type_checking_imports=False, cache_dir=None)
     net = {name for name in graph.modules if name.startswith("groupmock.net.")}
     reached = {name: graph.find_upstream_modules(name) & net for name in net}

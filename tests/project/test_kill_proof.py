@@ -1,4 +1,4 @@
-"""The kill proof's reader: what it calls what it saw (tables are read in turn, and a commit may come between two), and how it ends."""
+"""The kill proof's reader accepts a commit between its reads of two tables, and ends cleanly."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_what_was_seen(seen: View, at_rest: str, in_turn: str) -> None:
 
 
 def test_a_reader_that_is_no_longer_asked_leaves_no_pipe_open() -> None:
-    """Else the short kill run of `make live` fails when all of it was right: an open file is an error in a test."""
+    """pytest reports an unclosed pipe as an error, so the short kill run of `make live` would fail."""
     with onlooker([sys.executable, "-c", "import sys; print('\"ready\"', flush=True); sys.stdin.read()"]) as reader:
         pipes = (reader.process.stdin, reader.process.stdout)
     assert reader.process.returncode == 0

@@ -1,4 +1,4 @@
-"""`make live` tells unstable from broken, tries again what failed and nothing else, and refuses nothing."""
+"""`make live` distinguishes unstable tests from broken ones, repeats only failed tests, and always completes its report."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_skipped(): ...
 
 @pytest.fixture
 def cases(tmp_path: Path) -> dict[str, Case]:
-    """A folder of planted tests, tried; name -> case. How often each ran stands in a file of its name."""
+    """Run a folder of planted tests and return each case by name. A file with the name of the test counts its runs."""
     (tmp_path / "test_planted.py").write_text(TESTS)
     found = tried(Folder("planted", "planted tests", "test_planted.py", root=tmp_path, workers=1), TRIES, print)
     return {each.name.rpartition("test_")[2]: each for each in found}

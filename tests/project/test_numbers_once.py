@@ -1,4 +1,4 @@
-"""Kafka's numbers and names stand once, in the codec: no module declares an API key, an error code, a state or a unit again."""
+"""No module repeats an API key, an error code, a group state or a unit that the codec already declares."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ALLOWED = {
 
 
 def constants(tree: ast.Module) -> Iterator[tuple[int, str, object]]:
-    """Line, name and value of the literals that a module or one of its classes gives a name."""
+    """Yield line, name and value of the literals that a module or class assigns to a name."""
     bodies = [tree.body, *(node.body for node in tree.body if isinstance(node, ast.ClassDef))]
     for statement in (each for body in bodies for each in body):
         if isinstance(statement, ast.AnnAssign):
@@ -53,13 +53,13 @@ def constants(tree: ast.Module) -> Iterator[tuple[int, str, object]]:
 
 
 def is_copy(name: str, value: object) -> bool:
-    """Is it an entry of the codec's tables, by its whole name or by a part of it (JOIN for JOIN_GROUP)?"""
+    """Return whether the constant repeats an entry of the codec's tables, also under a part of its name (JOIN for JOIN_GROUP)."""
     words = set(name.strip("_").split("_"))
     return any(type(known) is type(value) and known == value and words <= set(full.split("_")) for full, known in TABLES.items())
 
 
 def key_of(node: ast.expr | None) -> int | None:
-    """The API key that an expression is: a number, or a constant of api_keys."""
+    """Return the API key of an expression that is a number or a constant of api_keys."""
     if isinstance(node, ast.Constant):
         return node.value if type(node.value) is int and node.value in APIS else None
     name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
@@ -69,11 +69,11 @@ def key_of(node: ast.expr | None) -> int | None:
 STATES = {value for name, value in vars(group_states).items() if name.isupper()}
 NUMBERED = {"error_code", "error", "api_key"}
 USERS_VIEW = ("tests/", "tools/fidelity/families/")
-"""Tests state what a user sees, and families draw words that are no states: both write states and numbers in place."""
+"""Folders that may write states and numbers in place: tests show what a user sees, and families use words that are not states."""
 
 
 def literals(tree: ast.Module) -> Iterator[tuple[int, object]]:
-    """Line and value of group states in place, and of numbers above 1 to which an error code or API key is compared."""
+    """Yield line and value of literal group states and of numbers above 1 that are compared with an error code or API key."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and node.value in STATES:
             yield node.lineno, node.value
@@ -93,7 +93,8 @@ def is_version(node: ast.expr) -> bool:
 
 
 def version_tables(tree: ast.Module) -> Iterator[int]:
-    """Lines of module-level dicts from API keys to versions. Written with bare numbers, a dict is one if its name says so."""
+    """Yield the lines of module-level dicts from API keys to versions. A dict with bare numbers counts only if its name contains
+    "version"."""
     for statement in tree.body:
         if isinstance(statement, ast.Assign | ast.AnnAssign) and isinstance(statement.value, ast.Dict) and len(statement.value.keys) > 1:
             target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target

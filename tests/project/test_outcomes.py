@@ -1,4 +1,4 @@
-"""The outcomes of a pytest run, test by test, its seconds by folder, and the tests that are over their budget."""
+"""Collects the outcome of each test of a pytest run, the seconds per folder, and the tests over their time budget."""
 
 from __future__ import annotations
 

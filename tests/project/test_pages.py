@@ -1,4 +1,4 @@
-"""The pages that programs write say what the programs and the records say."""
+"""Generated pages agree with the programs and records that they are made from."""
 
 from __future__ import annotations
 

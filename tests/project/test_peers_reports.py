@@ -1,4 +1,4 @@
-"""The reports about other servers say of Apache Kafka and of us: nothing broken."""
+"""The recorded reports about other servers show no broken rule for Apache Kafka and groupmock."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_nothing_is_broken_where_it_must_not_be(name: str) -> None:
 
 
 def test_reports_are_slim() -> None:
-    """Transcripts and dialogues that were kept are not needed by the page, so they stay out of the repository."""
+    """The page needs no transcripts and dialogues of kept rules, so the repository does not contain them."""
     for file in DATA.glob("*.json"):
         report = from_json(file.read_bytes())
         assert [each.name for each in report.exchanges if each.verdict != "broken" or each.transcript] == []

@@ -1,4 +1,4 @@
-"""The pages about the pipeline."""
+"""The pages about the pipeline agree with its code and its recorded runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gate refuses docstrings that are fragments or begin like a riddle, and its sample is drawn by the last commit."""
+"""The gate refuses docstrings that are fragments or begin like a riddle, and seeds its sample with the last commit."""
 
 from __future__ import annotations
 

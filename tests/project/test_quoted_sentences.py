@@ -1,8 +1,6 @@
-"""Sentences that pages and live tests quote are such as the product can say today, so that a changed sentence names the stale places.
-
-A quotation is a line of a story in a page, or a text that a live test looks for. It is cut at names and numbers, and what is left between
-two of them must be made of the texts in the product's source, each whole but for the first and the last.
-"""
+"""Every sentence that a page or a live test quotes can still be produced by groupmock, so a changed sentence reveals outdated
+quotations. A quotation is a line of a story in a page, or a text that a live test looks for. It is cut at names and numbers, and each
+run of words between two cuts must be composed of strings in the product's source; only the first and the last string may be incomplete."""
 
 from __future__ import annotations
 
@@ -17,9 +15,9 @@ from tools.runs import ROOT
 Words = tuple[str, ...]
 PRODUCT: Final = ("broker", "clients", "pipeline")
 SENTENCES: Final = frozenset(("scenarios", "server", "story", "watch"))
-"""Rooms in which a text of one word may be a piece of a sentence. Elsewhere it is a name."""
+"""Packages in which a string of one word may be a piece of a sentence. In other packages such a string is a name."""
 STORY_LINE: Final = re.compile(r"^ +\d+\.\d{3} +(?:s (?:info|warning) +)?(?P<told>\S.*)$", re.MULTILINE)
-"""A line of a story, or of the log."""
+"""Matches a line of a story or of the log."""
 WORD: Final = re.compile(r"[A-Za-z][A-Za-z'_-]*[A-Za-z]|[A-Za-z]")
 NAME: Final = re.compile(
     r"""(?<!\w)'[^']*' | (?<=group\ )\S+: | Spark:\ pip\ install | groupmock\ \w+: | --\w+\ \w+ |
@@ -27,7 +25,7 @@ NAME: Final = re.compile(
     consumer\ poll\ timeout\ has\ expired | \b(?:[a-z]+_)+[a-z]+\b | \((?:\?s|by\ the\ client|no\ member)\)""",
     re.VERBOSE,
 )
-"""Matches the names and numbers in a quotation, and patterns for them, in whose place anything may stand."""
+"""Matches the names and numbers in a quotation, in whose place any text may stand."""
 NAMES: Final = frozenset(
     (
         "Empty",
@@ -49,24 +47,24 @@ NAMES: Final = frozenset(
 """Names in quotations that look like words."""
 OTHERS: Final = frozenset(
     (
-        "Failed fetch messages",  # aiokafka
-        "PLAIN mechanism handshake failed",  # librdkafka
-        "API version not supported",  # librdkafka
-        "the following arguments are required: OUT",  # argparse
-        '{"event": "ready", "library": "aiokafka 0.14.0"}\n',  # what a member writes
-        "the moon is full",  # a reason that the test gave
-        "no such words",  # a plan that is none
-        ">       view = await broker.wait_for(",  # pytest, of the test's own source
+        "Failed fetch messages",
+        "PLAIN mechanism handshake failed",
+        "API version not supported",
+        "the following arguments are required: OUT",
+        '{"event": "ready", "library": "aiokafka 0.14.0"}\n',
+        "the moon is full",
+        "no such words",
+        ">       view = await broker.wait_for(",
     )
 )
-"""Texts that live tests look for and that groupmock does not say."""
+"""Texts that live tests look for and that another program prints."""
 OTHER_FOLDERS: Final = frozenset(("actions", "benchmarks", "exchanges", "judge", "page", "timeline"))
 """Folders of live tests that look at a browser's page or at tools."""
 
 
 @cache
 def pieces() -> frozenset[Words]:
-    """The words of every text in the product's source that is no docstring."""
+    """Return the words of every string in the product's source that is not a docstring."""
     found: set[Words] = set()
     for path in (path for part in PRODUCT for path in (ROOT / part).rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -81,7 +79,7 @@ def pieces() -> frozenset[Words]:
 
 @cache
 def beginnings() -> frozenset[Words]:
-    """Two words and more with which a piece begins."""
+    """Return the prefixes, of two words or more, of all pieces."""
     return frozenset(piece[:end] for piece in pieces() for end in range(2, len(piece) + 1))
 
 
@@ -96,8 +94,8 @@ def insides() -> frozenset[Words]:
 
 
 def can_be_said(run: Words) -> bool:
-    """Are these words made of pieces, the first from its middle on and the last as far as it was quoted? Of two neighbours one has several
-    words, because almost anything can be made of single ones."""
+    """Return whether the words can be composed of pieces, where the first and the last piece may be cut. Two pieces of one word may not
+    follow each other, because single words compose almost any sentence."""
     if run in insides():
         return True
     reached = {(0, False), *((end, end == 1) for end in range(1, len(run)) if run[:end] in endings() or run[:end] in pieces())}
@@ -112,7 +110,7 @@ def can_be_said(run: Words) -> bool:
 
 
 def unsaid(quoted: str) -> list[str]:
-    """The runs of three words and more in a quotation that the product cannot say."""
+    """Return the runs of three or more words in a quotation that groupmock cannot print."""
     runs = []
     for part in NAME.split(quoted):
         run: list[str] = []
@@ -126,7 +124,7 @@ def unsaid(quoted: str) -> list[str]:
 
 
 def quoted_by_pages() -> Iterator[tuple[str, str]]:
-    """Place and text of every line of a story."""
+    """Yield location and text of every line of a story in the pages."""
     for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
         for found in STORY_LINE.finditer(text := path.read_text(encoding="utf-8")):
             yield f"{path.relative_to(ROOT)}:{text[: found.start()].count(chr(10)) + 1}", found["told"]
@@ -146,7 +144,7 @@ def looked_for(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def quoted_by_live_tests() -> Iterator[tuple[str, str]]:
-    """Place and text of everything of three words and more that a live test looks for."""
+    """Yield location and text of every string of three or more words that a live test looks for."""
     for path in (ROOT / "tests" / "live").rglob("test_*.py"):
         if path.parent.name in OTHER_FOLDERS:
             continue

@@ -1,4 +1,5 @@
-"""README and the pages beside it say what the program says. Their code blocks are executed by the gate (tools/gate/readme_blocks.py)."""
+"""README and the pages in the root folder agree with the program. Their code blocks are executed by the gate
+(tools/gate/readme_blocks.py)."""
 
 from __future__ import annotations
 
@@ -61,7 +62,8 @@ def test_every_link_of_readme_leads_to_a_file_of_the_checkout(readme: str, tree:
 
 
 def test_the_packages_page_has_absolute_links(readme: str, tree: Path) -> None:
-    """It has no files beside it. What pyproject.toml orders for the build is done here; tools/gate/package_check.py looks at the wheel."""
+    """The package page on PyPI has no files next to it, so its links must be absolute. This test applies the replacements that
+    pyproject.toml configures; tools/gate/package_check.py checks the wheel."""
     said = tomllib.loads((tree / "pyproject.toml").read_text())
     page = readme
     for each in said["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]:

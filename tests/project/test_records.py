@@ -1,4 +1,4 @@
-"""Records are files of which a diff shows what changed."""
+"""Record files are written so that a diff shows what changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tools.records import RECORDS, one_object_a_line, save
 
 FILES = sorted(str(file.relative_to(RECORDS)) for file in RECORDS.rglob("*.json"))
 OF_THE_PRODUCT = ("characteristics.json", "scenarios-large.json", "scenarios-live.json", "scenarios-virtual.json")
-"""Written by `groupmock scenario table` and `groupmock pipeline campaign`, a result a line too."""
+"""Records that `groupmock scenario table` and `groupmock pipeline campaign` write, with one result per line."""
 
 
 @pytest.mark.parametrize("name", [each for each in FILES if each not in OF_THE_PRODUCT])

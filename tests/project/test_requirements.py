@@ -1,4 +1,4 @@
-"""The requirements in pyproject.toml are those that the tree uses, each written in one way."""
+"""pyproject.toml requires exactly the packages that the tree uses and writes each requirement in one way."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def said(tree: Path) -> dict[str, Any]:
 
 
 def requirements(lists: dict[str, list[Any]]) -> dict[str, list[Requirement]]:
-    """Name of a list -> what it asks for itself; the groups that a group includes are lists of their own."""
+    """Return the requirements of each list, without those of the groups that the list includes."""
     return {name: [Requirement(line) for line in lines if isinstance(line, str)] for name, lines in lists.items()}
 
 
@@ -40,7 +40,7 @@ def groups(said: dict[str, Any]) -> dict[str, list[Requirement]]:
 
 
 def oldest(wanted: Requirement) -> Version:
-    """The oldest release that a requirement lets in."""
+    """Return the oldest release that a requirement allows."""
     (lowest,) = [each.version for each in wanted.specifier if each.operator in (">=", "==")]
     return Version(lowest.removesuffix(".*"))
 
@@ -57,7 +57,7 @@ def test_every_list_that_asks_for_a_package_asks_for_the_same_oldest_release(
 
 
 def test_users_are_offered_no_list_of_ours(extras: dict[str, list[Requirement]], groups: dict[str, list[Requirement]]) -> None:
-    """The packages that tests and the gate need are dependency groups, which no wheel names."""
+    """The packages for tests and the gate are dependency groups, which the wheel's metadata does not contain."""
     assert {"test", "dev"} <= groups.keys()
     assert extras.keys() & groups.keys() == set()
     tools = {each.name for name, wanted in groups.items() if name != "test" for each in wanted} | {"hypothesis", "import-linter"}
@@ -65,7 +65,7 @@ def test_users_are_offered_no_list_of_ours(extras: dict[str, list[Requirement]],
 
 
 def test_the_server_asks_for_no_kafka_client(said: dict[str, Any], extras: dict[str, list[Requirement]]) -> None:
-    """Pins on a client's release are the assignors': the server is installed beside any release of any client."""
+    """Only the assignors pin a client's release, because the server must be installable next to any client."""
     clients = {"aiokafka", "kafka-python", "confluent-kafka"}
     assert clients & {Requirement(each).name for each in said["project"]["dependencies"]} == set()
     asking = {name: found for name, wanted in extras.items() if (found := clients & {each.name for each in wanted})}
@@ -85,7 +85,7 @@ def test_the_sample_consumers_of_the_image_have_the_releases_of_the_extras(extra
 
 
 def spark() -> tuple[ModuleType, list[type]]:
-    """The functions, and the classes whose methods jobs call."""
+    """Return Spark's functions module and the classes whose methods the jobs call."""
     from pyspark import sql
     from pyspark.sql import functions, streaming
 
@@ -93,7 +93,7 @@ def spark() -> tuple[ModuleType, list[type]]:
 
 
 def called(folder: Path) -> Iterator[tuple[str, str, str]]:
-    """(place, name of what it is asked of, name) of every attribute in the modules below."""
+    """Yield location, receiver and name of every attribute in the modules of a folder."""
     for file in sorted(folder.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Attribute):
@@ -101,13 +101,13 @@ def called(folder: Path) -> Iterator[tuple[str, str, str]]:
 
 
 def since(found: Any) -> Version:
-    """Since when Spark has it, by its own documentation; 0 where that says nothing."""
+    """Return the Spark version that added a method according to its documentation, or 0 if it has no note."""
     told = SINCE.search(found.__doc__ or "")
     return Version(told[1]) if told else Version("0")
 
 
 def test_what_the_pipeline_calls_of_spark_is_in_the_oldest_release_it_asks_for(extras: dict[str, list[Requirement]], tree: Path) -> None:
-    """A name may be a method of several classes, or of no class of Spark's at all: it is as old as the oldest of them."""
+    """If several Spark classes have a method of that name, the oldest one counts."""
     functions, classes = spark()
     bound = oldest(next(each for each in extras["pipeline"] if each.name == "pyspark"))
     ages: dict[str, Version] = {}
@@ -120,7 +120,7 @@ def test_what_the_pipeline_calls_of_spark_is_in_the_oldest_release_it_asks_for(e
 
 
 def test_spark_says_since_when_it_has_a_method() -> None:
-    """Else the test above could not fail."""
+    """Without versions in Spark's docstrings the previous test could not fail."""
     from pyspark.sql import DataFrame
 
     assert (since(DataFrame.repartitionById), since(DataFrame.select)) == (Version("4.1"), Version("1.3"))

@@ -1,4 +1,4 @@
-"""The page about scenarios, and the table of the page that compares, out of results."""
+"""The page about scenarios and its comparison table are made from recorded results."""
 
 from __future__ import annotations
 

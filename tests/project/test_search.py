@@ -1,4 +1,4 @@
-"""`make search` itself: what its parts make of a run of pytest, what the report says, and that a report never refuses."""
+"""`make search` reads the result of a pytest run correctly and always writes its report."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Search = Callable[..., tuple[int, dict[str, Any], str]]
 
 @pytest.fixture
 def search(tmp_path: Path) -> Search:
-    """A search with these words: exit code, report.json, report.txt."""
+    """Run a search with these words and return exit code, report.json and report.txt."""
 
     def run(*words: str) -> tuple[int, dict[str, Any], str]:
         folder = tmp_path / "report"

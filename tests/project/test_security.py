@@ -1,4 +1,4 @@
-"""Each promise of SECURITY.md stands with the tests that hold it, and they are there."""
+"""Each promise of SECURITY.md cites the tests that prove it, and these tests exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients' own transactional tests: what the record says, and what the page makes of it."""
+"""The page about the clients' own transactional tests agrees with the record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tree obeys its own rules: one file per API, short modules and functions, docstrings, nothing of this machine."""
+"""The tree obeys its own rules: one file per API, short modules and functions, docstrings, and no paths of this machine."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ ROOTS = {"codec": "groupmock_codec", "broker": "groupmock", "clients": "groupmoc
 FOLDERS = (*ROOTS, "tests", "tools", "docker", "docs", "benchmarks", ".ci")
 GENERATED = ("__pycache__", "node_modules", "target", ".mypy_cache", "out")
 LONGEST_MODULE, LONGEST_FUNCTION = 450, 60
-"""Length follows the idea: no class is cut in two to fit a number. Beyond these somebody must look."""
+"""Maximum number of lines for a module and for a function, above which somebody must look. Length follows the idea: no class is cut in
+two to fit a number."""
 TEXT = {".py", ".exchange", ".toml", ".md", ".txt", ".yaml", ".sh", ".json", ".js", ".mjs", ".go", ".mod", ".sum", ".java", ".xml", ""}
 
 
 def files(*folders: str) -> Iterator[Path]:
-    """Yield the files below these folders, without those that tools leave there."""
+    """Yield the files below these folders, except those that tools generate."""
     for folder in folders:
         for file in sorted((TREE / folder).rglob("*")):
             if file.is_file() and not set(file.relative_to(TREE).parts) & set(GENERATED):
@@ -31,12 +32,12 @@ def files(*folders: str) -> Iterator[Path]:
 
 @cache
 def modules() -> tuple[tuple[Path, ast.Module], ...]:
-    """Every module of the product and of its equipment with its syntax tree."""
+    """Return every module of the product and the tools with its syntax tree."""
     return tuple((file, ast.parse(file.read_text())) for file in files(*ROOTS, "tools") if file.suffix == ".py")
 
 
 def functions(body: Iterable[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Those of a module, of its classes, and within functions: only bodies are looked into, not every expression."""
+    """Yield the functions of a module, of its classes and inside functions, without visiting every expression."""
     for each in body:
         if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
             yield each
@@ -63,7 +64,7 @@ def test_every_package_says_that_it_is_typed(root: str, package: str) -> None:
 
 
 def test_every_folder_with_modules_is_a_regular_package() -> None:
-    """A namespace package by accident is invisible to some type checkers and packagers."""
+    """Some type checkers and packagers ignore an accidental namespace package."""
     folders = {file.parent for file, _ in modules()}
     assert [shown(folder) for folder in sorted(folders) if not (folder / "__init__.py").is_file()] == []
 
@@ -73,7 +74,7 @@ def test_every_public_module_has_a_docstring() -> None:
 
 
 def test_the_house_has_a_line_for_every_folder_of_the_tree() -> None:
-    """CONTRIBUTING draws the house: it lacked the pipeline, and tests that had come since."""
+    """CONTRIBUTING once lacked the pipeline and some folders of tests in its overview of the tree."""
     text = (TREE / "CONTRIBUTING.md").read_text()
     house = text[text.index("## The folders") : text.index("## Rules")]
     tests = {file.relative_to(TREE / "tests").parts[0] for file in files("tests") if file.parent != TREE / "tests"}
@@ -83,7 +84,7 @@ def test_the_house_has_a_line_for_every_folder_of_the_tree() -> None:
 
 
 def test_modules_are_short() -> None:
-    """Code, that is: the theory above it may take the room that it needs. A module that a program writes is as long as what it is from."""
+    """Only code counts, because the module docstring may be long. A generated module may have any length."""
     lengths = {shown(file): file.read_text().count("\n") - (ast.get_docstring(tree) or "").count("\n") for file, tree in modules()}
     assert {name: length for name, length in lengths.items() if length > LONGEST_MODULE and name not in PAGES.values()} == {}
 
@@ -107,14 +108,14 @@ def test_a_behaviour_file_has_the_stem_of_its_message_file() -> None:
 
 
 def test_a_stem_is_the_key_in_at_least_two_digits_and_the_name() -> None:
-    """No key in two spellings: k8 beside k08 would be two files of one API."""
+    """Two spellings of a key, such as k8 and k08, would be two files of one API."""
     shape = re.compile(r"k(\d\d|[1-9]\d\d+)_[a-z_]+")
     wrong = [file.stem for file in (TREE / "codec/groupmock_codec/messages").glob("k*.py") if not shape.fullmatch(file.stem)]
     assert wrong == []
 
 
 def test_the_core_reads_no_clock_and_throws_no_dice_of_its_own() -> None:
-    """Import contracts cannot see uuid and builtins."""
+    """Import contracts cannot detect uuid and builtins."""
     forbidden = {"uuid1", "uuid4", "open", "print", "input", "breakpoint"}
     found = [
         f"{shown(file)}:{node.lineno} {name}"
@@ -132,8 +133,9 @@ def called_on_uuid(function: ast.expr) -> bool:
 
 
 def lines_with(pattern: re.Pattern[str]) -> list[str]:
-    """Lines of the tree's text files that match, but for this file, which has to name what it looks for."""
-    top = [file for file in TREE.iterdir() if file.is_file() and file.name != ".git"]  # which in a worktree says where the others are
+    """Return the lines of the tree's text files that match, except in this file, which contains the patterns."""
+    # In a worktree .git is a file that contains the path of another folder.
+    top = [file for file in TREE.iterdir() if file.is_file() and file.name != ".git"]
     return [
         f"{shown(file)}:{number} {line.strip()[:120]}"
         for file in (*files(*(folder for folder in FOLDERS if (TREE / folder).is_dir())), *top)
@@ -144,8 +146,8 @@ def lines_with(pattern: re.Pattern[str]) -> list[str]:
 
 
 def test_what_a_member_of_a_classic_group_says_is_written_once() -> None:
-    """All scripted clients use `groupmock.rig.ClassicMember`. The state of the budgets is excepted, because it joins by the thousand and
-    reads no answer."""
+    """All scripted clients use `groupmock.rig.ClassicMember` instead of sending group requests themselves. The performance budgets are
+    an exception, because they join members by the thousand and read no answers."""
     made = re.compile(r"(?<!class )\bSyncGroupRequest\(")
     homes = {"broker/groupmock/rig/classic_member.py", "tools/budgets/state.py"}
     assert {shown(file) for file, _ in modules() if made.search(file.read_text())} == homes
@@ -156,19 +158,19 @@ def test_nothing_names_a_path_of_one_machine() -> None:
 
 
 def test_nothing_names_a_package_registry() -> None:
-    """Pinned by version, not by address: a mirror must do as well."""
+    """Dependencies are pinned by version and not by address, so that a mirror works."""
     hosts = (r"pypi\.org", r"pythonhosted", r"registry\.npmjs", r"registry\.yarnpkg", r"proxy\.golang", r"repo1?\.maven", r"maven\.org")
     assert lines_with(re.compile("|".join(hosts))) == []
 
 
 SHARED_DOCUMENTS = {"kafka.py"}
-"""Files that developers have beside the tree; comments cite them."""
+"""Files that developers have next to the tree and that comments cite."""
 MADE_UP = {"block.py", "name.py", "test_lost_sync.py", "test_one_of_several.py", "_page.py"}
-"""Files that tools write, or that a reader of a page would."""
+"""Names of files that tools or readers of a page create."""
 
 
 def test_every_file_that_the_product_cites_is_there() -> None:
-    """Two sentences sent the reader to files that had been renamed."""
+    """Two sentences cited files that had been renamed."""
     known = {shown(file) for file in files(*FOLDERS)} | {file.name for file in TREE.iterdir()}
     cited = re.compile(r"(?<![\w./-])((?:[\w-]+/)*[\w-]+\.(?:py|md))\b(?!\()")
     lost = [
@@ -181,5 +183,5 @@ def test_every_file_that_the_product_cites_is_there() -> None:
 
 
 def test_nothing_is_left_for_later() -> None:
-    """Words that say that something is not done belong into an issue."""
+    """A note about unfinished work belongs in an issue."""
     assert lines_with(re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b")) == []

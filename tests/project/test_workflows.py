@@ -1,4 +1,4 @@
-"""The public workflows and the composite actions, as far as a file tells; `make live` plays the actions' steps and asks actionlint."""
+"""Checks the public workflows and composite actions as far as their files allow; `make live` runs the steps and actionlint."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_make_targets_and_parts_that_workflows_name_are_there(tree: Path) -> Non
 
 @pytest.mark.parametrize("name", ACTIONS)
 def test_an_action_hands_its_inputs_over_as_variables_alone(name: str, tree: Path) -> None:
-    """An expression within a script would be code of whoever chose the input."""
+    """An expression inside a script would execute code from the person who sets the input."""
     action = read(tree / f"actions/{name}/action.yml")
     assert action["runs"]["using"] == "composite"
     for step in action["runs"]["steps"]:

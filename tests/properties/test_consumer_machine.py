@@ -1,4 +1,4 @@
-"""Random members of a consumer group against the judge of tests/support/consumer_machine.py."""
+"""Random members of a consumer group are checked against the model in tests/support/consumer_machine.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Journals with damaged lines, read by every verb that reads journals."""
+"""Every verb that reads journals copes with damaged lines."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""Whatever is asked in whatever version, the core answers with something that this version can carry, and nothing breaks.
-
-Requests are made from the declarations (limits, nulls, empties), with the names, ids and generations that exist mixed in, so that
-they get past the first gate. The matrix comes from what each profile advertises: a new API is in it by being there.
-"""
+"""The core answers any request of any version with a message that this version can encode, and without an internal error. Requests are
+made from the message declarations (limits, nulls, empty values), with existing names, ids and generations mixed in, so that they pass
+the first checks. The APIs and versions are those that each profile advertises."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ BATCH = encode_batch([NewRecord(value=b"v", timestamp=1), NewRecord(key=b"k", va
 
 
 class Client:
-    """A client's knowledge of the cluster that it asks, and its requests."""
+    """A client that knows the cluster and makes requests."""
 
     def __init__(self, profile: str, seed: int) -> None:
         self.dice = Random(seed)
@@ -75,7 +73,7 @@ class Client:
         }
 
     def likely(self, message: Message, version: int) -> Message:
-        """Put values that mean something into most fields."""
+        """Fill most fields with meaningful values."""
         for field in fields_of(type(message)):
             value = getattr(message, field.name)
             if isinstance(value, Message):
@@ -88,7 +86,7 @@ class Client:
         return message
 
     def put(self, message: Message, field: Field, value: Any, chosen: Any, version: int) -> None:
-        """Set it where the types agree."""
+        """Set the field if the types agree."""
         if field.wire.kind == "array":
             element = field.wire.element
             if chosen == [] or (isinstance(element, Wire) and type(chosen) is PYTHON.get(element.kind)):
@@ -102,7 +100,6 @@ class Client:
         api = APIS[row.key]
         flexible = api.flexible_from is not None and version >= api.flexible_from
         message = self.likely(sample(api.request.message, version, flexible, self.dice), version)
-        # What a client can say is what the wire can carry.
         data = packed(api.request.encode(version, message))
         self.take("ask", self.dice.randint(1, 3), (self.asking.asked + 1) % 7, row.key, version, data)
 
@@ -116,7 +113,7 @@ class Client:
         self.asking.take(step)
 
     def learn(self, message: Message) -> None:
-        """Member ids and fetch sessions that were handed out."""
+        """Remember the member ids and fetch sessions of an answer."""
         for name in ("member_id", "session_id"):
             value = getattr(message, name, None)
             if value:

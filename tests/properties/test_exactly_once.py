@@ -1,4 +1,4 @@
-"""The judge of exactly-once runs finds what it is for: each way of being wrong is one sentence, and nothing else is."""
+"""The judge of exactly-once runs reports each kind of error in one sentence and nothing else."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_offsets_and_records_appear_together(offsets: dict[int, int], seen: list
 
 
 def test_a_reader_leaves_out_what_was_aborted_by_the_list_beside_the_records() -> None:
-    """A producer aborts, commits and aborts; only the list of aborted transactions tells them apart."""
+    """A producer aborts, commits and aborts again, and only the list of aborted transactions distinguishes these records."""
     world = OffsetsWorld()
     for commit in (False, True, False):
         pid = world.init()

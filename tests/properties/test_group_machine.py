@@ -1,4 +1,4 @@
-"""Random members drive the pure core, against the judge of tests/support/group_model.py."""
+"""Random members of a classic group on the pure core are checked against the model in tests/support/group_model.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults planted in the core, as data: the state machine must find each one (a judge that finds nothing proves nothing)."""
+"""The random state machine finds each of these mistakes planted in the core, which proves that its judge can fail."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RUNS = 1000
 
 
 class Fault(NamedTuple):
-    """`where.name` is replaced by `fault(original)`; `where` is a module, a class or a dict (then `name` is a key)."""
+    """A planted mistake: `where.name` is replaced by `fault(original)`, in a module, a class or a dict (then `name` is a key)."""
 
     where: Any
     name: Any
@@ -126,7 +126,7 @@ FAULTS: dict[str, Fault] = {
 
 @contextmanager
 def planted(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The core with that fault in it."""
+    """Plant the mistake in the core for the duration of a test."""
     with monkeypatch.context() as patch:
         if isinstance(fault.where, dict):
             patch.setitem(fault.where, fault.name, fault.fault(fault.where[fault.name]))
@@ -137,13 +137,13 @@ def planted(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 SEARCH = settings(max_examples=RUNS, stateful_step_count=50, phases=[Phase.generate])
 SEEDS = {"assignments of the generation before shine through": 8, "the sync timer does nothing": 20}
-"""Seeds that find what the machine's own draws find only after hundreds of runs."""
+"""Seeds for mistakes that the machine's own draws find only after hundreds of runs."""
 
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_the_machine_finds(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     class Machine(GroupMachine):
-        """One that may be given a seed."""
+        """A state machine that accepts a seed."""
 
     search = SEARCH
     if name in SEEDS:

@@ -1,4 +1,4 @@
-"""Random joins, leaves, deaths, expulsions, delays and lost answers: every invariant after every step, for each design."""
+"""Random joins, leaves, crashes, expulsions, delays and lost answers keep every invariant of each cooperative design after every step."""
 
 from __future__ import annotations
 

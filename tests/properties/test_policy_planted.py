@@ -1,4 +1,4 @@
-"""Mistakes planted in the policy, one leader rule (docs/how-to/cooperative.md) left out each: random histories must find it, by its
+"""Mistakes planted in the cooperative policy, each of which ignores one leader rule (docs/how-to/cooperative.md), break the expected
 invariant."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ RUNS = 400
 
 
 class Fault(NamedTuple):
-    """`Round.name` is replaced by `fault`; `machines` find it, by an invariant that matches `by`."""
+    """A planted mistake: `Round.name` is replaced by `fault`, and `machines` must find it by an invariant that matches `by`."""
 
     name: str
     fault: Callable[..., Any]
@@ -27,7 +27,7 @@ class Fault(NamedTuple):
 
 
 def _last_claim_wins(self: Round) -> set[Any]:
-    """Rule 0 as if no two claims could collide; see also _decisions_with_double_claims: whoever claims something keeps it."""
+    """Decide rule 0 as if two members never claimed the same partition."""
     claimed = set()
     for member in self.members:
         for partition in self.claims[member].owned:
@@ -51,7 +51,7 @@ def _decisions_with_double_claims(original: Callable[..., Any]) -> Callable[...,
 
 
 def _loss_of_anything(self: Round, partition: Any) -> Loss:
-    """Also of what nobody held after the last round."""
+    """Report a loss also for a partition that no member held after the last round."""
     try:
         return _ORIGINAL_LOSS(self, partition)
     except KeyError:
@@ -66,7 +66,7 @@ def _one_shared_deadline(self: Round, partition: Any) -> Loss:
 
 
 def _waits_anew(self: Round) -> bool:
-    """The first member's wait begins again with every round before the first Assignment of something."""
+    """Restart the first member's wait in every round before the first non-empty Assignment."""
     if self.rules.first == "assign" or not self.rules.patience_ms or any(claim.owned for claim in self.claims.values()):
         return False
     self.memory = None
@@ -74,7 +74,7 @@ def _waits_anew(self: Round) -> bool:
 
 
 def _whoever_claims_keeps(self: Round) -> set[Any]:
-    """Rule 0 without a look at what its claimant subscribes to now."""
+    """Decide rule 0 without checking that the claimant still subscribes to the topic."""
     for partition in [each for claim in self.claims.values() for each in claim.owned if each in self.universe]:
         claimants = [member for member in self.members if partition in self.claims[member].owned]
         self.held[partition] = self.keeper(partition, claimants)

@@ -1,4 +1,4 @@
-"""Records are read back as written, and lag is the log's end less the committed offset, for whatever chance draws."""
+"""Random records are read back as written, and lag is the log end offset minus the committed offset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Every scenario with random sizes and seeds on the virtual clock: the invariants hold, nothing is lost, and twins repeat nothing."""
+"""Every scenario keeps its invariants with random sizes and seeds on the virtual clock, loses no record, and repeats none for a
+CooperativeConsumer."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ ONE_BOUNCE = tuple(replace(each, bounces=(Speaks.BOTH,)) for each in VIRTUAL if 
 
 @st.composite
 def sizes(draw: st.DrawFn) -> Sizes:
-    """Sessions and delays of all proportions; a delay in which a process has time to come back."""
+    """Draw sessions and delays of all proportions, and a delay that is long enough for a process to return."""
     members = draw(st.integers(3, 9))
     heartbeat = draw(st.sampled_from([50, 200, 500]))
     startup = draw(st.sampled_from([10, 400, 1500]))

@@ -1,4 +1,4 @@
-"""Names of settings and hostile values of them, at every door."""
+"""Every entry point that accepts settings handles unknown names and hostile values."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_setting_values_are_accepted_or_refused_in_words_at_every_door(case: dic
 
 @for_each("kind", sorted(KINDS))
 def test_every_numeric_setting_reads_each_hostile_number_without_a_defect(kind: str) -> None:
-    """One cluster is asked all of them, so that what was accepted before is looked at with each change."""
+    """One cluster receives all hostile numbers, so that an accepted value is checked together with later ones."""
     rig = WireRig.make(topics={"t": 1})
     wire, (resource_type, resource) = rig.connect(), KINDS[kind]
     for name in NUMERIC_NAMES[kind]:

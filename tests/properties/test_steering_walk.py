@@ -1,4 +1,5 @@
-"""Random members and random steering in the pure core: invariants hold, nothing is answered twice, and nobody is forgotten at a door."""
+"""Random members and random steering commands on the pure core keep the invariants, answer nothing twice and leave no parked request
+behind."""
 
 from __future__ import annotations
 
@@ -71,7 +72,7 @@ COMMANDS: dict[str, Make] = {
 
 
 class Walk:
-    """One walk: requests of a few members, whoever they are by now, and commands."""
+    """A random walk of requests from a few members and of steering commands."""
 
     def __init__(self, seed: int) -> None:
         self.dice = Random(seed)
@@ -231,7 +232,7 @@ def _instances(run: Run) -> list[str]:
 
 
 class SteeredRun(Run):
-    """Scripted members on a driver without sockets; every command there is."""
+    """Scripted members on a driver without sockets that receive every steering command."""
 
     done: Counter[str]
 
@@ -241,7 +242,7 @@ class SteeredRun(Run):
         super().play()
 
     def _produces(self, dice: Random) -> None:
-        """A producer comes to each node with an id and perhaps begins a transaction; nobody ends it but the test."""
+        """Start a producer at each node, possibly with an open transaction that only the test ends."""
         topics = [AddPartitionsToTxnTopic(name="T", partitions=[0])]
         for name, node in itertools.product("xy", (1, 2)):
             wire = self.rig.connect(node)

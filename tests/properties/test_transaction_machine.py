@@ -1,4 +1,4 @@
-"""Random producers, zombies among them, against the judge of tests/support/transaction_machine.py."""
+"""Random producers, including zombies, are checked against the model in tests/support/transaction_machine.py."""
 
 from __future__ import annotations
 
