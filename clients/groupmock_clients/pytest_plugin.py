@@ -1,5 +1,5 @@
-"""Fixtures `groupmock`, `groupmock_async`, `groupmock_server`, `groupmock_server_async`, `groupmock_rig`, `groupmock_config`; marker
-`groupmock(seed=..., ...)`.
+"""Provide the fixtures `groupmock`, `groupmock_async`, `groupmock_server`, `groupmock_server_async`, `groupmock_rig` and
+`groupmock_config`, and the marker `groupmock(seed=..., ...)`.
 
 Product code is imported when a fixture is used, so that other suites pay nothing. The plug-in works without pytest-asyncio, because
 `groupmock_async` is an ordinary fixture, and under xdist with one server per worker process.
@@ -173,7 +173,7 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
     broken = [told for broker in brokers for told in _findings(broker, "error")]
     if (server := _server(item)) is not None and _runs(server):
         found = _findings(server, "error")
-        # the earlier ones have failed the test that made them, if the cluster was not cleared since
+        # earlier findings have already failed the test that caused them, unless the cluster was cleared since
         broken += found[item.config.stash.get(TOLD, 0) :]
         item.config.stash[TOLD] = len(found)
     if broken:
@@ -231,16 +231,16 @@ def _add_section(report: pytest.TestReport, title: str, content: str) -> None:
     `--show-capture=no`."""
     failure = report.longrepr
     add = getattr(failure, "addsection", None)
-    if isinstance(failure, str):  # a test that passed unexpectedly
+    if isinstance(failure, str):  # the failure of a test that passed unexpectedly is a plain string
         report.longrepr = f"{failure}\n{f' {title} '.center(SECTION_WIDTH, '-')}\n{content}"
     elif add is not None:
         add(title, content)
-    else:  # representations of doctests and of missing fixtures take no section
+    else:  # the failures of doctests and of missing fixtures have no sections
         report.sections.append((title, content))
 
 
 def _uses(item: pytest.Item, fixture: str) -> bool:
-    return fixture in getattr(item, "fixturenames", ())  # a test that is not a function has none
+    return fixture in getattr(item, "fixturenames", ())  # a test that is not a function, such as a doctest, has no fixture names
 
 
 def _server(item: pytest.Item) -> Broker | None:
@@ -280,7 +280,7 @@ def _journal_of_environment() -> str:
 
 
 def _journal(config: pytest.Config, item: pytest.Item) -> str:
-    """Return this test's journal in the folder of the option."""
+    """Return the path of this test's journal in the folder of the option."""
     directory = Path(config.getoption("--groupmock-journal"))
     directory.mkdir(parents=True, exist_ok=True)
     return str(directory / f"{_file_name(item.nodeid)}.jsonl")
@@ -344,7 +344,7 @@ def _drawn(item: pytest.Item, report: pytest.TestReport, broker: Broker, number:
 
 
 def _pictures(config: pytest.Config) -> Path | None:
-    """Return the folder of the option, else one of this session, or None without either."""
+    """Return the folder for pictures: that of the option, else one of this session, or None without either."""
     named = config.getoption("--groupmock-timeline")
     if named:
         return Path(named)
@@ -357,7 +357,7 @@ def _attach(report: pytest.TestReport, broker: Broker, file: Path) -> None:
 
     still = file.with_suffix(".svg")
     broker.draw(still)
-    picture = b64encode(still.read_bytes()).decode()  # because pytest-html takes anything else for the address of a picture
+    picture = b64encode(still.read_bytes()).decode()  # pytest-html takes text that is not base64 for the address of a picture
     shown = [extras.url(file.resolve().as_uri(), name="groupmock timeline"), extras.svg(picture, name=still.name)]
     report.extras = [*getattr(report, "extras", []), *shown]  # type: ignore[attr-defined]  # pytest-html's own
 

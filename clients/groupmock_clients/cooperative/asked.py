@@ -1,7 +1,7 @@
-"""The reason of an enforce_rebalance is logged and passed to hooks, because neither library can send it (JoinGroup 8).
+"""Log the reason of an enforced rebalance and pass it to hooks, because neither client library can send a reason in JoinGroup v8.
 
-    with Broker(journal="journal.jsonl") as broker:
-        asked.hooks.append(asked.client_rows(broker.client_says))
+with Broker(journal="journal.jsonl") as broker:
+    asked.hooks.append(asked.client_rows(broker.client_says))
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ log = logging.getLogger("groupmock.cooperative")
 
 @dataclass(frozen=True, slots=True)
 class EnforcedRebalance:
-    """A call that started a rebalance. `client` is the consumer's client id, and `reason` is None if none was given."""
+    """A call of `enforce_rebalance` that started a rebalance. `client` is the consumer's client id, and `reason` is None if none was
+    given."""
 
     client: str
     member: str
@@ -32,11 +33,12 @@ class ClientSays(Protocol):
 
 
 hooks: list[Callable[[EnforcedRebalance], None]] = []
-"""Called for every enforced rebalance, on the caller's thread, before the member joins. Exceptions are logged."""
+"""The functions that are called for every enforced rebalance, on the caller's thread, before the member joins. Exceptions are logged."""
 
 
 def client_rows(client_says: ClientSays) -> Callable[[EnforcedRebalance], None]:
-    """Return a hook that appends a `client` row for every call: what `asked`, fields member, group, reason."""
+    """Return a hook that appends a `client` row to the journal for every enforced rebalance. The row says `asked` and has the fields
+    member, group and reason."""
 
     def keep(asked: EnforcedRebalance) -> None:
         client_says(asked.client, "asked", member=asked.member, group=asked.group, reason=asked.reason)

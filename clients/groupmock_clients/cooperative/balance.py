@@ -42,7 +42,7 @@ def place(held: Mapping[Partition, str], loose: Iterable[Partition], subscribers
         if heap is None:
             heap = heaps[able] = [(loads[member], by_id(member), member) for member in able]
             heapq.heapify(heap)
-        while heap[0][0] != loads[heap[0][2]]:  # its count has grown since, for another topic
+        while heap[0][0] != loads[heap[0][2]]:  # the heap entry is outdated if the member has got partitions of another topic since
             heapq.heapreplace(heap, (loads[heap[0][2]], heap[0][1], heap[0][2]))
         least = heap[0][2]
         target[partition] = least
@@ -51,7 +51,7 @@ def place(held: Mapping[Partition, str], loose: Iterable[Partition], subscribers
 
 
 def even_out(held: Mapping[Partition, str], free: Collection[Partition], subscribers: Subscribers) -> dict[Partition, str]:
-    """Balance `held` by few moves. Partitions in `free` move at no cost, because no member owns them yet."""
+    """Balance the assignment `held` with few moves. Partitions in `free` move at no cost, because no member owns them yet."""
     free, groups = frozenset(free), set(subscribers.values())
     if len(groups) <= 1:
         return _even_out_alike(held, free, next(iter(groups), ()))
@@ -76,7 +76,7 @@ def _even_out_alike(held: Mapping[Partition, str], free: Collection[Partition], 
 
 
 def _even_out_apart(held: Mapping[Partition, str], free: Collection[Partition], subscribers: Subscribers) -> dict[Partition, str]:
-    """Move single partitions from the fullest member whose giving helps, until no move helps. Each move lowers the sum of squared
+    """Move single partitions away from the fullest members, until no move improves the balance. Each move lowers the sum of squared
     counts, so the loop ends."""
     target = dict(held)
     loads, has = Counter(held.values()), _by_member(held)
@@ -113,7 +113,7 @@ def _helping_move(
 
 
 def is_balanced(held: Mapping[Partition, str], subscribers: Subscribers) -> bool:
-    """Tell whether the assignment is balanced in the sense of the module's docstring."""
+    """Tell whether no member could give a partition to a subscriber of its topic that has at least two fewer."""
     loads = Counter(held.values())
     fewest = {topic: min(loads[member] for member in members) for topic, members in subscribers.items()}
     return all(loads[member] < fewest[partition[0]] + 2 for partition, member in held.items())

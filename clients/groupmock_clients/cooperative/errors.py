@@ -9,7 +9,7 @@ from groupmock_codec.extras import pip_install
 
 KNOWN: Final = {"aiokafka": "0.14", "kafka-python": "3.0"}
 """The releases whose internals the assignors know, with any patch version."""
-KEPT_BYTES: Final = 4096  # a limit, because a member's data may be as large as a message
+KEPT_BYTES: Final = 4096  # not all bytes are kept, because a member's data may be as large as a message
 
 
 class UnsupportedClient(RuntimeError):
@@ -29,11 +29,11 @@ class UnreadableSubscription(RuntimeError):
 
 
 class NotAttached(RuntimeError):
-    """An unattached consumer used an assignor: call `assignor.attach(consumer)` before the consumer starts."""
+    """An assignor without a consumer was used: call `assignor.attach(consumer)` before the consumer starts."""
 
 
 def require(distribution: str) -> None:
-    """Raise UnsupportedClient unless a KNOWN version is installed, and ModuleNotFoundError if none is."""
+    """Raise UnsupportedClient unless a KNOWN version of the library is installed, or ModuleNotFoundError if the library is missing."""
     known = KNOWN[distribution]
     try:
         found = metadata.version(distribution)

@@ -26,7 +26,7 @@ def lost_or_revoked(listener: object) -> str:
 
 
 class Twin(Protocol):
-    """The interface of a CooperativeConsumer when partitions move."""
+    """The methods of a CooperativeConsumer that are called when partitions move."""
 
     _user: Any
 

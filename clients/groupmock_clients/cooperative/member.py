@@ -34,7 +34,7 @@ def listed(partitions: Iterable[Partition]) -> list[TopicPartitions]:
 
 
 def flat(found: Iterable[TopicPartitions] | None) -> frozenset[Partition]:
-    """Invert `listed`, and turn None into an empty set."""
+    """Return the partitions of the codec's form as a set, which is empty for None."""
     return frozenset((each.topic, number) for each in found or () for number in each.partitions)
 
 
@@ -95,17 +95,18 @@ class Membership:
     def subscription(self, topics: Iterable[str], owned: Iterable[Partition]) -> bytes:
         """Return the Subscription to join with. Every call has a nonce of its own, because Kafka would answer an unchanged follower with
         the last round."""
-        # A follower that joins unchanged starts no round (docs/kafka/group-protocol.md#jg-same-stable-follower).
-        # 31 bits: never negative as an int32.
+        # The nonce changes with every join, because a follower that joins unchanged starts no round
+        # (docs/kafka/group-protocol.md#jg-same-stable-follower). It has 31 bits, so that it is never negative as an int32.
         self._nonce = (self._nonce + 1) & 0x7FFFFFFF
         self._planned = self._again = False
         held, design = listed(owned), self.rules.design
         if design == 1:
-            # The list is there twice, because an aiokafka leader shows user data alone
-            # (docs/kafka/clients.md#what-a-custom-assignor-can-do) and others show OwnedPartitions.
+            # The owned partitions are sent twice, because an aiokafka leader shows user data alone
+            # (docs/kafka/clients.md#what-a-custom-assignor-can-do) and other leaders show OwnedPartitions.
             data = designs.encode_assignor_data(AssignorData(held, self._nonce))
             return designs.encode_subscription(DesignSubscription(1, sorted(topics), data, held))
-        # In the user data, because stock decoders drop bytes after it (docs/kafka/clients.md#assignor-plug-in-of-aiokafka).
+        # The design's own fields go into the user data, because stock decoders drop bytes that follow it
+        # (docs/kafka/clients.md#assignor-plug-in-of-aiokafka).
         return designs.carry_subscription(DesignSubscription(design, sorted(topics), self._nonce.to_bytes(4), held))
 
     # -- the member as leader
@@ -123,11 +124,11 @@ class Membership:
         return {member: self._encoded(decision) for member, decision in plan.decisions.items()}
 
     def speaks_ours(self, peer: PeerSubscription) -> bool:
-        """Tell whether an assignor of ours with the same design made this Subscription."""
+        """Tell whether the member uses a cooperative assignor of this package with the same design."""
         return self._nonce_of(peer) is not None
 
     def forget(self) -> None:
-        """Forget the last round of ours, because a round by other rules has made it void."""
+        """Forget the last cooperative round, because a round of another assignor has made it void."""
         self._memory = self._received = None
         self._planned = self._again = False
 
@@ -140,7 +141,7 @@ class Membership:
         told = designs.read_assignor_data(peer.user_data)
         if told is None and peer.user_data:
             return self._assumed(member, peer)
-        return frozenset() if told is None else flat(told.owned)  # a new member may leave it out
+        return frozenset() if told is None else flat(told.owned)  # a new member may leave its owned partitions out
 
     def _assumed(self, member: str, peer: PeerSubscription) -> frozenset[Partition]:
         """Assume that an unreadable member owns its last assignment, so that no other member gets its partitions meanwhile."""
@@ -172,7 +173,7 @@ class Membership:
         design, full, revoked = self.rules.design, listed(decision.assigned), listed(decision.revoked)
         if design == 1:
             # A stock decoder takes the number of revoked topics for the length of the user data, and ignores the rest
-            # (docs/kafka/seed-documents.md). So the full list must be the stock one.
+            # (docs/kafka/seed-documents.md). So the stock field carries the full list.
             return designs.encode_assignment(DesignAssignment(1, full, revoked))
         return designs.carry_assignment(DesignAssignment(design, listed(decision.listed), revoked, decision.timeout_ms), full)
 
@@ -192,6 +193,6 @@ class Membership:
         deadline = self.now() + timeout if timeout else None
         self._received = Received(me, deadline, frozenset(topics), frozenset(universe))
         if not self._planned:
-            self._memory = None  # another member leads
+            self._memory = None  # another member leads, so what this member knew as a leader is void
         rejoin = bool(revoked) or (self._planned and self._again)
         return AssignmentEffect(assigned, assigned - owned, revoked, rejoin, timeout)

@@ -46,7 +46,8 @@ class Round:
         now: int,
     ) -> None:
         self.rules, self.claims, self.me, self.now = rules, claims, me, now
-        # Under another id the leader has been away, and others may have led since (docs/how-to/cooperative.md#rules-of-the-leader).
+        # A leader whose id has changed was out of the group, and others may have led meanwhile
+        # (docs/how-to/cooperative.md#rules-of-the-leader).
         self.memory = memory if memory is not None and me in memory.subscriptions else None
         self.received = received if self.memory is None and received is not None and received.member == me else None
         # The subscribed topics whose partitions the leader knew.
@@ -73,7 +74,7 @@ class Round:
         asked = {each for each in now if self.in_transfer(each)}
         matched = self.welcome()
         taken = set(self.held) - claimed
-        # claimed by a member that no longer subscribes: planned now, assigned in the next round
+        # Partitions of a member that no longer subscribes to their topic are planned now and assigned in the next round.
         freed = (claimed & self.universe) - self.held.keys()
         moves, target = self.balance(now | freed, moving=not self.lost and not matched)
         chosen = self.choose(moves, handing_over=bool(asked))
@@ -82,8 +83,6 @@ class Round:
         self.held = {each: moves[each].giver if each in moves else member for each, member in target.items() if each not in freed}
         timeout = self.timeout(waiting=len(chosen) < len(moves))
         return LeaderPlan(self._decisions(taken | now, timeout), self._memory(moves, target), self.again(timeout))
-
-    # Rules 0 and 1: claims.
 
     def settle(self) -> set[Partition]:
         """Apply rule 0: decide in `held` which claimant keeps each partition, and revoke all other claims on it. Returns all claimed
@@ -103,7 +102,8 @@ class Round:
         return {partition for claim in self.claims.values() for partition in claim.owned}
 
     def keeper(self, partition: Partition, members: list[str]) -> str:
-        """Choose among several claimants: the known holder, the leader that received it, a member of the last generation, the lowest id."""
+        """Choose the claimant that keeps a partition: the known holder, else the leader that received it, else a member of the last
+        generation, else the lowest id."""
         if len(members) == 1:
             return members[0]
         if self.memory is not None:
@@ -113,10 +113,8 @@ class Round:
             return next((member for member in members if member in self.memory.subscriptions), members[0])
         return self.me if self.received is not None and self.me in members else members[0]
 
-    # Rule 2: the first member.
-
     def waits(self) -> bool:
-        """Tell whether this is the first member of a group and is to wait for others."""
+        """Tell whether this leader is the first member of its group and has to wait for other members (leader rule 2)."""
         if self.rules.first == "assign" or not self.rules.patience_ms or any(claim.owned for claim in self.claims.values()):
             return False
         return self.memory is None or (self.memory.waits_until or 0) > self.now
@@ -127,42 +125,41 @@ class Round:
         nothing: Partitions = frozenset()
         return LeaderPlan({member: Decision(nothing, nothing, nothing, until - self.now) for member in self.members}, memory, False)
 
-    # Rules 3 to 6 and 11: partitions without an owner.
-
     def defer(self, partition: Partition) -> bool:
         """Tell whether an unowned partition is reserved for a departed owner. If so, add it to `lost`."""
         if self.is_new(partition) or self.in_transfer(partition) or self.undelivered(partition):
             return False
         loss = self.loss(partition)
         if loss.deadline <= self.now:
-            return False  # rule 8: the deadline has passed
+            return False  # the deadline of the reservation has passed (leader rule 8)
         self.lost[partition] = loss
         return True
 
     def is_new(self, partition: Partition) -> bool:
-        """Rules 2 and 3: a partition that no member knew cannot have been lost."""
+        """Tell whether no member knew the partition, so that it cannot have been lost (rules 2 and 3)."""
         if self.memory is not None:
             return partition not in self.memory.universe
         if not any(claim.owned for claim in self.claims.values()):
             return True
         if self.received is not None and partition[0] in self.seen:
             return partition not in self.received.universe
-        # The leader did not subscribe then, or had no metadata yet: kafka-python may join and get its part before it has any.
+        # A leader that did not subscribe to the topic, or had no metadata of it, goes by the claims of the members. kafka-python may join
+        # and get partitions before it has metadata.
         return not any(owned[0] == partition[0] for claim in self.claims.values() for owned in claim.owned)
 
     def in_transfer(self, partition: Partition) -> bool:
-        """Rule 4: the partition was given up because this leader asked for it."""
+        """Tell whether a member gave the partition up because this leader asked for it (leader rule 4)."""
         return self.memory is not None and partition in self.memory.universe and partition not in self.memory.holdings
 
     def undelivered(self, partition: Partition) -> bool:
-        """Rule 5: this leader assigned the partition to a present member, which does not have it."""
+        """Tell whether this leader assigned the partition to a present member that does not own it (leader rule 5)."""
         if self.memory is None or partition in self.memory.lost:
             return False
         return self.memory.holdings.get(partition) in self.claims
 
     def loss(self, partition: Partition) -> Loss:
-        """Rule 6: each lost partition has its own deadline, set at its loss. Rule 11: a member that followed at the loss uses the
-        deadline it received."""
+        """Return the loss of a partition with the deadline that was set when the partition was lost (leader rule 6). Rule 11: a member that
+        followed at the loss uses the deadline it received."""
         if self.memory is not None:
             known = self.memory.lost.get(partition)
             return known or Loss(self.now + self.rules.patience_ms, self.memory.holdings[partition])
@@ -176,10 +173,8 @@ class Round:
         gone |= {member: self.now + self.rules.patience_ms for member in self.memory.subscriptions if member not in self.claims}
         return gone
 
-    # Rule 7: newcomers while partitions are lost.
-
     def welcome(self) -> bool:
-        """Give reserved partitions to newcomers. Returns whether there were any newcomers, because then no other member has to give up
+        """Give reserved partitions to new members. Returns whether there were any newcomers, because then no other member has to give up
         partitions."""
         if not self.lost:
             return False
@@ -210,12 +205,13 @@ class Round:
         for member in empty:
             topics = self.subscriptions[member] & self.subscribers.keys()
             able = {each for topic in topics for each in self.subscribers[topic]}
-            # Rule 11: a leader that is new has no memory either, and would keep for itself what others wait for.
+            # A new leader has no memory either, and would keep for itself the partitions that other members wait for (leader rule 11).
             if member != self.me and sum(partition[0] in topics for partition in self.universe) >= len(able):
                 yield member
 
     def _namesake(self, member: str) -> str | None:
-        """Return the departed member of the same name. Among several choose the one that lost most, then the highest id."""
+        """Return the departed member whose process name this member has. Among several choose the one that lost most, then the highest
+        id."""
         same = [each for each in self.departed if name_of(each) == name_of(member)]
         return max(same, key=lambda owner: (len(self._takeable(member, owner)), by_id(owner)), default=None)
 
@@ -226,8 +222,6 @@ class Round:
         for partition in self._takeable(member, owner):
             del self.lost[partition]
             self.held[partition] = member
-
-    # Rules 8 and 9: the plan.
 
     def balance(self, now: set[Partition], moving: bool) -> tuple[dict[Partition, Move], dict[Partition, str]]:
         """Return the moves and the target of the plan. Without `moving` no member gives up a partition in this round."""
@@ -267,8 +261,8 @@ class Round:
         return ranked[: self.rules.max_moves]
 
     def timeout(self, waiting: bool) -> int:
-        """Rule 8: return the ms until members rejoin, or 0 if a member rejoins at once anyway. `waiting` says that moves are left for
-        later."""
+        """Return the ms until members rejoin, or 0 if a member rejoins at once anyway (leader rule 8). `waiting` says that moves are left
+        for later."""
         # The document leaves open whose revocation counts (docs/kafka/seed-documents.md). Here any revocation does, because one member that
         # rejoins at once begins the round for all.
         if any(self.revoked.values()):
@@ -278,7 +272,7 @@ class Round:
         return self.rules.move_interval_ms if waiting else 0
 
     def again(self, timeout: int) -> bool:
-        """Rule 10: tell whether the leader must rejoin, because the assignment is unbalanced and no other member would rejoin."""
+        """Tell whether the leader must rejoin because the assignment is unbalanced and no other member would rejoin (leader rule 10)."""
         return not timeout and not any(self.revoked.values()) and not is_balanced(self.held, self.subscribers)
 
     # -- the result

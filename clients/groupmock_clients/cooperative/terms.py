@@ -85,12 +85,13 @@ class LeaderMemory:
 
     subscriptions: Mapping[str, frozenset[str]]
     universe: Partitions
-    holdings: Mapping[Partition, str]  # the last known holder; for a lost partition the one that lost it
+    holdings: Mapping[Partition, str]  # the last known holder of each partition, also of a lost one
     lost: Mapping[Partition, Loss] = field(default_factory=dict)
-    departed: Mapping[str, int] = field(default_factory=dict)  # member -> time until which its name counts
+    # departed member -> the time until which its partitions stay reserved for a process of its name
+    departed: Mapping[str, int] = field(default_factory=dict)
     target: Mapping[Partition, str] | None = None  # the plan that is being carried out, if any
     moves: Mapping[Partition, Move] = field(default_factory=dict)  # the moves of that plan that have not happened yet
-    waits_until: int | None = None  # with first="wait": nothing is assigned before
+    waits_until: int | None = None  # nothing is assigned before this time, with first="wait"
 
 
 @dataclass(frozen=True, slots=True)

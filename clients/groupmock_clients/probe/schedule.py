@@ -32,7 +32,7 @@ QUIET: Final = 4
 FURTHER: Final = 2
 """Additional attempts if load can explain the failures. Such attempts do not count as retries."""
 MOST_DEATHS: Final = 20
-"""A server that dies this often is given up."""
+"""The number of deaths after which a server is given up."""
 GONE: Final = "the broker is gone: it takes no connections any more"
 DIED: Final = "the server stopped answering during this dialogue"
 

@@ -35,7 +35,7 @@ WORDS: Final = {
     (ROLLING_BOUNCE, "design-1"): "IMPROVED", (ROLLING_BOUNCE, "design-2"): "YES", (ROLLING_BOUNCE, "design-3"): "YES",
     (SCALE, "design-1"): "YES", (SCALE, "design-2"): "YES", (SCALE, "design-3"): "YES",
 }  # fmt: skip
-"""The document's Characteristics: maps (line, protocol) to the assessment."""
+"""Maps (line, protocol) to the assessment in the document's Characteristics."""
 
 SCENARIOS: Final = (
     Scenario(
@@ -182,5 +182,5 @@ def plays(stage_scenario: Scenario, protocol: Protocol) -> bool:
     if protocol.name == "connect":
         return stage_scenario.row == PROCESS_DEATH
     if protocol.name == BY_BROKER and Stop(Who.LEADER) in stage_scenario.steps:
-        return False  # the group has no leader
+        return False  # a group whose broker assigns partitions has no leader to stop
     return bool(protocol.bounces) or Upgrade() not in stage_scenario.steps

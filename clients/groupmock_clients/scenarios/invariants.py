@@ -42,11 +42,8 @@ def _rounds_of(run: ScenarioRun) -> Iterator[BrokenInvariant]:
 
 
 def _time_of(rows: Sequence[Row], what: str) -> float:
-    """Return the runner's time of that kind in ms, or infinity if it has none."""
+    """Return the time in ms of the runner's row of that kind, or infinity if there is none."""
     return next((row["t"] / NS_PER_MS for row in rows if said(row, what) and row["client"] == RUNNER), float("inf"))
-
-
-# The rounds one by one.
 
 
 class _Judge:
@@ -59,12 +56,12 @@ class _Judge:
         self.cooperative = bool(self.design) or run.protocol.name == "cooperative-sticky"
         self.before: Generation | None = None
         self.known: dict[str, int] = {}  # topic -> the number of partitions that some leader knew of
-        self.rounds = 0  # counted since the last change, including that one
-        self.started = 0.0  # the latest time at which that round was planned
+        self.rounds = 0  # the rounds since the last change, including the round of that change
+        self.started = 0.0  # the latest time at which the round of the last change was planned
         self.deadlines = 0
         self.settled = 0
         self.balancing: list[tuple[Partition, str]] = []
-        self.lost_until: dict[Partition, float] = {}  # the earliest time at which the reservation ends
+        self.lost_until: dict[Partition, float] = {}  # lost partition -> the earliest time at which its reservation ends
 
     def round(self, seen: Generation) -> Iterator[Finding]:
         """Check the invariants after one round."""
@@ -217,7 +214,7 @@ class _Judge:
             yield "I6", f"{moves} moves asked for in one round, at most {self.sizes.max_moves}"
 
     def _news(self, seen: Generation) -> bool:
-        """Tell whether a member is told something new."""
+        """Tell whether the round's Assignments differ from those of the previous round."""
         before = self.before
         return before is None or _told(seen) != _told(before)
 
@@ -295,7 +292,8 @@ def _in_time(run: ScenarioRun, rounds: Sequence[Generation]) -> Iterator[Finding
             had, has = _held_by(each.process, each.here), _held_by(each.process, each.back)
             if had != has:
                 yield "I5", f"{each.process} had {listed(had)} and was back in time, for {listed(has)}"
-    # Not if a leader was absent and members may own nothing: the next leader cannot know whom lost partitions belonged to.
+    # A process need not own its partitions again if a leader was absent and members may own nothing, because the next leader cannot know to
+    # whom lost partitions belonged.
     if run.scenario.in_time and all(
         each.in_time(run.sizes.delay_ms) and not (each.led and len(each.back.universe) < len(each.back.claims)) for each in absences
     ):

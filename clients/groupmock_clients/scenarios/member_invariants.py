@@ -49,8 +49,8 @@ def callbacks(run: ScenarioRun) -> Iterator[BrokenInvariant]:
     fold = Rebalances(GROUP)
     group, seen = fold.groups[GROUP], None
     held: defaultdict[str, set[Partition]] = defaultdict(set)
-    gone: defaultdict[str, set[Partition]] = defaultdict(set)  # reported as revoked, and not assigned since
-    eager: dict[str, bool] = {}  # whether it lists an eager assignor; then its listener hears of all partitions in every round
+    gone: defaultdict[str, set[Partition]] = defaultdict(set)  # member -> partitions reported as revoked, and not assigned since
+    eager: dict[str, bool] = {}  # member -> whether it lists an eager assignor, so that its listener is told all partitions in every round
     for row in run.rows:
         fold.feed(row)
         if row["kind"] == "request" and row["api_key"] == JOIN_GROUP:

@@ -165,7 +165,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Return:
-    """Start processes of those names again."""
+    """Start the selected processes again under their old names."""
 
     who: Who = Who.GONE
 
@@ -311,7 +311,7 @@ class _Play:
         self.stage.create(TOPIC, self.sizes.partitions)
         self.start(itertools.islice(self.names, self.sizes.members))
         self.settled()
-        self.stage.wait(self.sizes.commit_ms)  # by then all members have committed the records from before
+        self.stage.wait(self.sizes.commit_ms)  # the members need this time to commit the records received so far
         begin = {"scenario": self.scenario.name, "protocol": self.protocol.name, "client": self.protocol.client}
         self.stage.tell(RUNNER, "begin", {**begin, "stage": self.stage.kind, "sizes": self.sizes.as_fields()})
         for step in self.scenario.steps:
@@ -378,7 +378,7 @@ class _Play:
         self.speaks = speaks
         for name in sorted(self.living):
             self.end([name], self.stage.stop, "stop")
-            self.stage.noticed(frozenset(self.living))  # else it depends on chance whether the member comes back within the same round
+            self.stage.noticed(frozenset(self.living))  # otherwise chance decides whether the member comes back within the same round
             self.stage.wait(self.sizes.absence_ms)
             self.start([name])
             self.settled()

@@ -116,11 +116,11 @@ def run_all(todo: Sequence[Job], workers: int = 1) -> Iterator[ScenarioResult]:
     before = multiprocessing.active_children()
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
     try:
-        with _interrupts_blocked():  # else the workers would answer Ctrl-C, which reaches the whole process group, with tracebacks
+        with _interrupts_blocked():  # Workers must not answer Ctrl-C, which reaches the whole process group, with tracebacks.
             waited = [pool.submit(run_one, job) for job in todo]
         for done in as_completed(waited):
             yield done.result()
-    except BaseException:  # interrupted or not needed any more, so that runs in progress are not waited for
+    except BaseException:  # After an interruption, or if no more results are wanted, runs in progress are not waited for.
         for worker in multiprocessing.active_children():
             if worker not in before:
                 worker.terminate()
@@ -132,7 +132,8 @@ def run_all(todo: Sequence[Job], workers: int = 1) -> Iterator[ScenarioResult]:
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
     """Block SIGINT for processes that are started in the block. This process receives it after the block."""
-    resource_tracker.ensure_running()  # starting it later would unblock signals (multiprocessing.resource_tracker)
+    # the resource tracker would unblock signals if it were started later (multiprocessing.resource_tracker)
+    resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

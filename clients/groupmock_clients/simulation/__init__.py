@@ -1,4 +1,4 @@
-"""The simulation that tries to break a cluster: a seed draws what happens to it, judges look at every event.
+"""The simulation tries to break a cluster: a seed draws its clients, faults and steps, and judges check every event.
 
     from groupmock_clients.simulation.simulate import simulate
     outcome = simulate(7)

@@ -1,4 +1,5 @@
-"""A reader of what transactions commit: all partitions at isolation level 1, and offsets; in quiet it asks what is left open."""
+"""A reader of committed records and offsets (isolation level 1). When a run has calmed down, it also asks which transactions are still
+open."""
 
 from __future__ import annotations
 
@@ -20,14 +21,15 @@ if TYPE_CHECKING:
     from .world import World
 
 VERSIONS: Final = {FETCH: 11, OFFSET_FETCH: 7, LIST_TRANSACTIONS: 0}
-"""The newest ones that every profile has without topic ids, and for one group."""
+"""The newest versions that every profile has, whose requests name topics instead of topic ids and ask about one group only."""
 LOOK_MS: Final = 1_500
 PATIENCE_MS: Final = 5_000
 READ_COMMITTED: Final = 1
 
 
 class CommittedReader:
-    """It looks every LOOK_MS from `start` on. `positions`: what it reads next; `ends`: last stable offset and end, as it was told last."""
+    """Reads all partitions and offsets every LOOK_MS once it was started. `positions`: what it reads next; `ends`: last stable offset
+    and end, as it was told last."""
 
     def __init__(self, world: World, registers: Iterable[Register]) -> None:
         self.world = world
@@ -40,13 +42,13 @@ class CommittedReader:
         self._stable = False
 
     def start(self) -> None:
-        """Look again and again, until `looks` is False."""
+        """Read every LOOK_MS until `looks` is False."""
         if self.looks:
             self.look()
             self.world.later(LOOK_MS, self.start)
 
     def look(self) -> None:
-        """Ask for whatever came since the last look."""
+        """Fetch the records and offsets committed since the last call."""
         everything = [(topic, index) for topic, count in self.world.counts().items() for index in range(count)]
         for node, places in self.world.led(everything).items():
             link = self._link(node)
@@ -63,7 +65,7 @@ class CommittedReader:
             self._ask_offset(register)
 
     def missing(self) -> str | None:
-        """Say what of transactions is open, or not read, by what was told since the last time; ask anew. None: nothing."""
+        """Say which transaction is still open or which records were not read, or return None. None: nothing."""
         still = sorted(name for names in self.open.values() for name in names)
         for node in filter(self.world.up, self.world.nodes):
             told = partial(self._listed, node)

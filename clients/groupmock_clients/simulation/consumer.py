@@ -1,4 +1,4 @@
-"""A simulated consumer of a classic group: it finds its coordinator, joins, syncs, fetches, delivers, commits, finds its way back.
+"""A simulated consumer of a classic group, which joins, fetches, delivers and commits, and recovers from errors.
 
 What it does when it is refused is what docs/kafka/clients.md says a stock client does, simplified: a connection to the coordinator, one to
 each node it fetches from, no metadata of its own (who leads a partition is looked up in the cluster).
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 ASSIGNORS: Final[dict[str, Callable[[], Assignor]]] = {"range": Range, "cooperative-sticky": CooperativeSticky}
 MEMBERS_SINCE, GROUPS_SINCE = 3, 8
-"""Versions of LeaveGroup and OffsetFetch that have a list in the place of a name (KIP-345, KIP-709)."""
+"""The first versions of LeaveGroup and OffsetFetch whose request has a list of members or groups (KIP-345, KIP-709)."""
 
 
 class Consumer(ClassicMember, Reader):
-    """A process whose member is of the classic protocol."""
+    """A simulated consumer process whose member speaks the classic protocol."""
 
     def __init__(self, world: World, about: SimulatedClient) -> None:
         Reader.__init__(self, world, about)
@@ -49,7 +49,7 @@ class Consumer(ClassicMember, Reader):
         self.wanted = self.topics
         self.assignor: Assignor = ASSIGNORS[about.protocols[0]]()
         self.counts: dict[str, int] = {}
-        self._heard = -1  # the last generation whose assignment it got
+        self._heard = -1  # the last generation from which it got an assignment
         self._again = False
 
     # -- a process
@@ -59,7 +59,6 @@ class Consumer(ClassicMember, Reader):
         self._lose()
 
     def leave(self) -> None:
-        """Commit, leave the group, and end."""
         if self.alive and self.stable and self.coordinator is not None and self.world.up(self.coordinator):
             self.commit()
             alone = LeaveGroupRequest(group_id=self.group, member_id=self.member_id)
@@ -67,14 +66,14 @@ class Consumer(ClassicMember, Reader):
         self.kill(half_open=False)
 
     def subscribe(self, topics: list[str]) -> None:
-        """Another subscription, and a JoinGroup for it, once it is in the group: a static member that comes back with another one than it
-        had gets its old assignment, and its group does not rebalance (docs/kafka/group-protocol.md#static-membership)."""
+        """Change the subscription, and rejoin with it once the member is in the group. A static member that comes back with another
+        subscription gets its old assignment without a rebalance (docs/kafka/group-protocol.md#static-membership)."""
         self.wanted = topics
         if topics != self.topics:
             self.rejoin()
 
     def rejoin(self) -> None:
-        """Join again, now or when the round that is under way is over."""
+        """Rejoin now, or at the end of the current rebalance."""
         if self.alive and self.stable:
             self.topics = self.wanted
             self._join()
@@ -87,7 +86,7 @@ class Consumer(ClassicMember, Reader):
 
     @property
     def settled(self) -> bool:
-        """In the group, and nothing of its own is going to change that."""
+        """Tell whether the member is in the group and is not about to rejoin."""
         return self.alive and self.stable and not self._again
 
     # -- a round
@@ -102,7 +101,7 @@ class Consumer(ClassicMember, Reader):
         self._ask(JOIN_GROUP, self.join_request(), self._here(self._welcome), patience(self.rebalance_ms))
 
     def offers(self) -> Iterable[tuple[str, bytes]]:
-        """Return the metadata of each of its assignors."""
+        """Return the Subscription of each of the member's assignors."""
         return [(name, ASSIGNORS[name]().metadata(self.topics, self.owned)) for name in self.protocols]
 
     def _welcome(self, answer: Any) -> None:
@@ -128,7 +127,8 @@ class Consumer(ClassicMember, Reader):
         if answer.error_code:
             self._refused(SYNC_GROUP, answer.error_code)
             return
-        if self.generation != self._heard + 1:  # others may have owned, delivered and committed what it claimed to own (KIP-792)
+        # other members may have owned, read and committed the claimed partitions in a generation that this one missed (KIP-792)
+        if self.generation != self._heard + 1:
             self.positions = {}
         self._heard = self.generation
         told = self.assignor.received(self.owned, answer.assignment, self.member_id, self.topics, self.counts)
@@ -171,7 +171,7 @@ class Consumer(ClassicMember, Reader):
         self._work()
 
     def _work(self) -> None:
-        """Fetch, commit now and then; a leader looks whether topics have grown."""
+        """Fetch and sometimes commit, and rejoin if this leader sees that topics have more partitions."""
         if not self.stable:
             return
         super()._work()

@@ -1,4 +1,4 @@
-"""Plans about consumer groups (KIP-848): what their members are, and what happens to them."""
+"""Draw plans about consumer groups (KIP-848): their members, and the steps that happen to them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .steps import COMMANDS, MAKE, Draw, Make, command_of, steps_of, versions_of
 PROFILES: Final = ("groupmock", "kafka-4.3")
 SPOKEN: Final = (FETCH, OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR, CONSUMER_GROUP_HEARTBEAT)
 LEAST: Final = {OFFSET_COMMIT: 9, OFFSET_FETCH: 9}
-"""The first versions that carry a member epoch (KIP-848)."""
+"""The first versions of these APIs that carry a member epoch (KIP-848)."""
 REGEX_SINCE: Final = 1
 ASSIGNORS: Final[tuple[list[str], ...]] = ([], ["uniform"], ["range"])
 EXPRESSIONS: Final = ("", "t.*", "n.*", "[tn]1", "t0|n.", "nothing")
 NEW_TOPICS: Final = ("n0", "n1", "n2")
 STATES: Final = (EMPTY, ASSIGNING, RECONCILING, STABLE)
 TIMINGS: Final = ((6_000, 8_000, 1_500), (6_000, 4_000, 1_000), (10_000, 15_000, 3_000))
-"""Session, rebalance timeout and heartbeat interval in ms."""
+"""Combinations of session timeout, rebalance timeout and heartbeat interval, in ms."""
 ALWAYS: Final = {
     "wait": 12, "produce": 6, "kill": 2, "leave": 3, "start": 4, "subscribe": 2, "match": 1, "commit": 1, "create": 1, "delete": 1,
 }  # fmt: skip
@@ -43,7 +43,7 @@ STEERING: Final[dict[str, Make]] = {
     "fence_member": lambda dice, group, member, *_: {"group": group, "member": member},
     "hold_group": lambda dice, group, *_: {"group": group, "state": dice.choice(STATES)},
 }  # fmt: skip
-"""Steering commands that consumer groups know."""
+"""The steering commands that apply to consumer groups."""
 
 
 @cache
@@ -70,13 +70,12 @@ STEPS: Final[dict[str, Draw]] = {
 
 
 def _matching(dice: Random, plan: SimulationPlan) -> str:
-    """A client that speaks a version which has expressions; any client where none does, which then does not say it."""
+    """Choose a client whose heartbeats can carry a regular expression, or any client if none can, which then ignores the step."""
     able = [each.name for each in plan.clients if each.versions[CONSUMER_GROUP_HEARTBEAT] >= REGEX_SINCE]
     return dice.choice(able) if able else who(dice, plan)
 
 
 def draw_consumers(dice: Random, seed: int) -> SimulationPlan:
-    """Draw a plan of this kind."""
     profile, timing = dice.choice(PROFILES), dice.choice(TIMINGS)
     topics = {f"t{number}": dice.choice((1, 2, 3, 5)) for number in range(dice.choice((1, 1, 2)))}
     groups = [f"g{number}" for number in range(dice.choice((1, 1, 1, 2)))]
@@ -101,7 +100,7 @@ def draw_consumers(dice: Random, seed: int) -> SimulationPlan:
 def consumers_of(
     dice: Random, profile: str, topics: list[str], timing: tuple[int, int, int], groups: list[str], count: int
 ) -> list[SimulatedClient]:
-    """Draw so many clients of these groups."""
+    """Draw `count` clients that are spread over these groups."""
     session, rebalance, heartbeat = timing
     found = []
     for number in range(count):

@@ -1,4 +1,4 @@
-"""A finding as a file: the plan made small, what broke, and the story of it. `make test` plays every file of tests/found again."""
+"""Write a finding to a file: the shrunk plan, the failure, and its story. `make test` plays every file of tests/found again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DIGITS: Final = 10
 
 
 def made_small(outcome: Outcome, tries: int = TRIES) -> Outcome:
-    """The outcome of the smallest plan in which the same judge finds fault."""
+    """Return the outcome of the smallest plan found with which the same judge reports a finding."""
     judge = outcome.finding.judge if outcome.finding is not None else None
 
     def fails(plan: SimulationPlan) -> bool:
@@ -28,7 +28,7 @@ def made_small(outcome: Outcome, tries: int = TRIES) -> Outcome:
 
 
 def as_find(outcome: Outcome, about: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the content of the file. `about` says when, by whom, and in which version. Raises ValueError if nothing was found."""
+    """Return the content of a finding's file. `about` says when, by whom, and in which version. Raises ValueError if nothing was found."""
     if outcome.finding is None:
         raise ValueError(f"seed {outcome.plan.seed} holds")
     failure = f"{outcome.finding.judge}: {outcome.finding.text}"
@@ -37,7 +37,7 @@ def as_find(outcome: Outcome, about: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write(folder: Path, find: Mapping[str, Any]) -> Path:
-    """The file; the same case twice is one."""
+    """Write the file of a finding and return its path, which is the same for the same case."""
     text = json.dumps({"property": find["property"], "case": find["case"]}, sort_keys=True)
     file = folder / f"{PROPERTY}-{hashlib.sha256(text.encode()).hexdigest()[:DIGITS]}.json"
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""A simulated consumer of a consumer group (KIP-848): it heartbeats, gives up and takes what it is told to, reads, and finds its way back.
+"""A simulated consumer of a consumer group (KIP-848), which heartbeats, follows its assignments, reads, and recovers from errors.
 
 What it does when it is refused is what docs/kafka/clients.md says a stock client does. As there, one heartbeat is under way at a time, and
 what it was told is followed as a whole: it gives up first, for as long as that takes, then takes the rest, then says what it owns.
@@ -38,7 +38,8 @@ Spot = tuple[bytes, int]
 
 
 class GroupConsumer(ConsumerMember, Reader):
-    """A process whose member is of the consumer protocol. `mine` is what it owns by topic ids, `target` what it was told last to own."""
+    """A simulated consumer process whose member speaks the consumer protocol (KIP-848). `mine` is what it owns by topic ids, `target`
+    what it was told last to own."""
 
     def __init__(self, world: World, about: SimulatedClient) -> None:
         Reader.__init__(self, world, about)
@@ -57,31 +58,31 @@ class GroupConsumer(ConsumerMember, Reader):
 
     def _born(self) -> None:
         self.forget()
-        # From version 1 on the client chooses its id (KIP-1082); before that the first answer gives it one.
+        # From version 1 on the client chooses its member id (KIP-1082), while before that the first answer assigns one.
         self.member_id = f"{self.name}-{self._lives + 1}" if self._version(CONSUMER_GROUP_HEARTBEAT) else ""
         self._lose()
 
     def leave(self) -> None:
-        """Commit, leave and end; a static member leaves for a while."""
+        """Commit, leave the group and end. A static member leaves temporarily."""
         if self.alive and self.stable and self.coordinator is not None and self.world.up(self.coordinator):
             self.commit()
             self._ask(CONSUMER_GROUP_HEARTBEAT, self.leave_request(away=self.instance_id is not None), ignored)
         self.kill(half_open=False)
 
     def subscribe(self, topics: list[str]) -> None:
-        """Subscribe to these by name, and say so at once."""
+        """Subscribe to these topics and send a heartbeat at once."""
         if set(topics) != set(self.topics):
             self.topics = topics
             self._say()
 
     def match(self, regex: str) -> None:
-        """Subscribe to what this expression matches too, and say so at once, in a version that has expressions (1)."""
+        """Subscribe also to topics that match this regular expression, which heartbeats of version 0 cannot carry."""
         if regex != self.regex and self._version(CONSUMER_GROUP_HEARTBEAT):
             self.regex = regex
             self._say()
 
     def reads(self, topic: str) -> bool:
-        """Does it subscribe to that topic?"""
+        """Tell whether the consumer subscribes to that topic."""
         return topic in self.topics or re.fullmatch(self.regex, topic) is not None
 
     @property
@@ -90,7 +91,7 @@ class GroupConsumer(ConsumerMember, Reader):
 
     @property
     def settled(self) -> bool:
-        """Is it in the group, with everything that it was told to own?"""
+        """Tell whether the member is in the group and owns all partitions of its target assignment."""
         return self.alive and self.stable and not self._owes and self.mine == self.target
 
     # -- heartbeats
@@ -168,7 +169,7 @@ class GroupConsumer(ConsumerMember, Reader):
         self.world.later(self.revoke_ms, revoked)
 
     def _take(self, target: frozenset[Spot]) -> None:
-        """Own this and nothing else, and say so; then follow what was told meanwhile."""
+        """Own exactly these partitions, report them in a heartbeat, and then follow a newer target."""
         kept = self.mine & target
         self._own(target)
         stay = {(self._names[topic], index) for topic, index in kept}
@@ -194,7 +195,7 @@ class GroupConsumer(ConsumerMember, Reader):
     # -- reading
 
     def _read_on(self) -> None:
-        """Ask where to begin what has no position yet."""
+        """Fetch the committed offsets of owned partitions that have no position yet."""
         counts = self.world.counts()
         missing = frozenset(place for place in self.owned - self.positions.keys() if place[1] < counts.get(place[0], 0))
         if missing:
@@ -204,7 +205,7 @@ class GroupConsumer(ConsumerMember, Reader):
         changes = self._changes
 
         def came(answer: Any) -> None:
-            if self._changes == changes:  # else others may have read and committed meanwhile what the answer is about
+            if self._changes == changes:  # otherwise other members may have read and committed these partitions since the request
                 self._offsets(answer, missing)
 
         self._ask(OFFSET_FETCH, self._offsets_request(sorted(missing)), self._here(came))
@@ -213,7 +214,7 @@ class GroupConsumer(ConsumerMember, Reader):
         return self.offsets_request(partitions)
 
     def _read_from(self) -> None:
-        """The next round of the loop fetches."""
+        """Do nothing, because the next poll fetches."""
 
     def _owners(self, place: Partition) -> set[str]:
         return {self.member_id}
@@ -236,12 +237,12 @@ class GroupConsumer(ConsumerMember, Reader):
             self._rejoin(0)
         elif code in (FENCED_INSTANCE_ID, UNRELEASED_INSTANCE_ID, GROUP_MAX_SIZE_REACHED):
             self._rejoin(GIVEN_UP_MS)
-        elif code != STALE_MEMBER_EPOCH:  # that one passes with the next heartbeat
+        elif code != STALE_MEMBER_EPOCH:  # a stale epoch is corrected by the next heartbeat
             self._unexpected(key, code)
             self._later(BACKOFF_MS, self._find)
 
     def _rejoin(self, wait_ms: int) -> None:
-        """Take all partitions for lost, and join with the same member id."""
+        """Give up all partitions as lost, and join again with the same member id."""
         self.forget()
         self._lose()
         self._beating = False

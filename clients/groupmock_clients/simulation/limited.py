@@ -1,4 +1,4 @@
-"""Seeds in a child process with limits of time and memory: one that hangs or dies is a verdict like others, and the rest goes on.
+"""Play seeds in a child process with limits of time and memory, so that one that hangs or dies does not stop the others.
 
 POSIX only: the child is a fork, so that a seed does not pay for an interpreter that starts.
 """
@@ -21,19 +21,19 @@ from .plan import SimulationPlan
 from .simulate import Outcome, simulate
 
 SECONDS: Final = 20.0
-"""The limit in seconds of processor time. A seed takes some 40 ms, one whose calls are counted three times that."""
+"""The limit of processor time for one seed, in seconds. A seed takes some 40 ms, one whose calls are counted three times that."""
 IDLE: Final = 10.0
-"""So many times that in wall time: a machine may be busy, and a child that only sleeps uses no processor."""
+"""The limit of wall time is this many times SECONDS, because a busy machine is slow, and a child that sleeps uses no processor."""
 MEGABYTES: Final = 512
-"""Beyond what the process has when it begins."""
+"""The limit of a child's memory beyond what it has at its start."""
 HUNG: Final = "hung"
 DIED: Final = "died"
 STATM: Final = Path("/proc/self/statm")
 
 
 class SeedVerdict(msgspec.Struct, kw_only=True):
-    """The verdict about a seed. `judge` and `text` are those of a finding, None where all held; HUNG and DIED are judges too. `seconds`
-    is wall time; the rest as in `Outcome`."""
+    """The verdict about one seed. `judge` and `text` are those of a finding, None where all held; HUNG and DIED are judges too.
+    `seconds` is wall time; the rest as in `Outcome`."""
 
     seed: int
     kind: str = ""
@@ -47,12 +47,12 @@ class SeedVerdict(msgspec.Struct, kw_only=True):
     virtual_ms: float = 0.0
     replayed: bool = False
     plan: SimulationPlan | None = None
-    """The plan of a seed with a finding."""
+    """The plan of a seed that has a finding."""
     story: list[str] = []
 
 
 def verdict_of(outcome: Outcome, seconds: float) -> SeedVerdict:
-    """An outcome in one line."""
+    """Summarize an outcome as a verdict."""
     verdict = SeedVerdict(
         seed=outcome.plan.seed, kind=outcome.plan.kind, seconds=seconds, digest=outcome.digest, rows=outcome.rows,
         requests=outcome.requests, virtual_ms=outcome.virtual_ms, replayed=outcome.replayed,
@@ -64,7 +64,7 @@ def verdict_of(outcome: Outcome, seconds: float) -> SeedVerdict:
 
 
 def judged(seed: int, kind: str | None) -> SeedVerdict:
-    """One seed, here and now. What the simulation itself raises is a finding too."""
+    """Play one seed in this process and return its verdict. What the simulation itself raises is a finding too."""
     began = time.monotonic()
     try:
         return verdict_of(simulate(seed, kind), time.monotonic() - began)
@@ -79,8 +79,8 @@ Judge = Callable[[int, str | None], SeedVerdict]
 def within_limits(
     seeds: Iterable[int], kind: str | None = None, seconds: float = SECONDS, megabytes: int = MEGABYTES, judge: Judge = judged
 ) -> Iterator[SeedVerdict]:
-    """A verdict for each seed, in order. `seconds`: of processor time for each, and IDLE times that of wall time; `megabytes`: beyond what
-    a process has that has done nothing."""
+    """Yield a verdict for each seed, in order. `seconds`: of processor time for each, and IDLE times that of wall time; `megabytes`:
+    beyond what a process has that has done nothing."""
     left = list(seeds)
     while left:
         with _Child(left, kind, seconds, megabytes, judge) as child:
@@ -96,7 +96,7 @@ def within_limits(
 
 
 class _Child:
-    """A fork that judges seeds and writes a line for each."""
+    """A forked process that judges seeds and writes one line for each."""
 
     def __init__(self, seeds: list[int], kind: str | None, seconds: float, megabytes: int, judge: Judge) -> None:
         self._reading, writing = os.pipe()
@@ -117,7 +117,7 @@ class _Child:
             os.waitpid(self.pid, 0)
 
     def line(self, seconds: float) -> bytes | None:
-        """The next one; None: the child is over, or says nothing for so long."""
+        """Return the child's next line, or None if the child has ended or is silent for `seconds`."""
         end = time.monotonic() + seconds
         while b"\n" not in self._buffer:
             if not select.select([self._reading], [], [], max(0.0, end - time.monotonic()))[0]:
@@ -131,7 +131,7 @@ class _Child:
         return line
 
     def ended(self, seconds: float) -> tuple[str, str]:
-        """Why there is no line."""
+        """Return the judge and the text that explain why the child wrote no line."""
         code = None if self._status is None else os.waitstatus_to_exitcode(self._status)
         if code is None or code == -signal.SIGXCPU:
             return HUNG, f"no end within {seconds:g} s"
@@ -149,7 +149,7 @@ class _Child:
                     out.flush()
             code = 0
         finally:
-            os._exit(code)  # nothing of the parent's is cleaned up twice
+            os._exit(code)  # _exit, because the parent's cleanup must not run twice
 
 
 def _limit(what: int, wanted: int) -> None:
@@ -158,7 +158,7 @@ def _limit(what: int, wanted: int) -> None:
 
 
 def _address_space() -> int:
-    """Bytes that this process has mapped; where nobody says, what it has used at most."""
+    """Return the bytes of this process's address space, or its peak memory where /proc is missing."""
     if STATM.exists():
         return int(STATM.read_text(encoding="ascii").split()[0]) * resource.getpagesize()
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

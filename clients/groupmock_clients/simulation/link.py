@@ -1,4 +1,4 @@
-"""One connection of a simulated process: requests in order, each answer to its own callback, or None when there will be none."""
+"""A connection of a simulated process, on which each request's callback gets the answer, or None if the connection ends first."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ JUDGE: Final = "answers"
 
 
 class Link:
-    """`open`: may anything be asked? A link that is closed by either side is not opened again."""
+    """One connection, which accepts requests while `open` is true. A link that is closed by either side is not opened again."""
 
     def __init__(self, world: World, client_id: str, node: int) -> None:
         self.world, self.client_id, self.node = world, client_id, node
@@ -31,11 +31,11 @@ class Link:
 
     @property
     def waiting(self) -> bool:
-        """Is an answer due?"""
+        """Tell whether an answer is due."""
         return bool(self.side.pending)
 
     def ask(self, key: int, version: int, message: Message, then: Answered, patience_ms: int) -> None:
-        """Send one request; `then` gets the answer, or None when the connection ends or patience does. Never called at once."""
+        """Send one request, whose callback `then` gets the answer, or None when the connection ends or time is up. Never called at once."""
         frame = self.side.ask(key, version, message, then)
         asked = self.side.pending[-1]
         self.world.sent(frame)
@@ -43,7 +43,7 @@ class Link:
         self.world.later(patience_ms, lambda: self._impatient(asked))
 
     def close(self) -> None:
-        """The process closes it; nobody is called any more."""
+        """Close the connection on the client's side, without calling any callback."""
         self.open = False
         self.side.pending.clear()
         self.wire.hang_up()

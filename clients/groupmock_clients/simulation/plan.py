@@ -1,4 +1,4 @@
-"""What a simulated run is made of, as explicit values: JSON keeps it, and it means the same when what draws it has changed.
+"""The plan of a simulated run as explicit values, which JSON keeps and which mean the same when the code that draws plans has changed.
 
 Steps, each a list of its name and values. A name of a client is `c0`, `c1`, ...; a number that is too large is taken modulo what there is,
 so that every list of steps is playable and steps can be left out.
@@ -34,22 +34,22 @@ from typing import Any, Final
 import msgspec
 
 KINDS: Final = ("groups", "steering", "faults", "wire", "hostile", "mixed")
-"""What a run is mostly about; mixed: everything. Every kind has members, time and records."""
+"""The subject of a run, which is everything for `mixed`. Every kind has members, time and records."""
 OWN_KINDS: Final = ("consumers", "transactions")
-"""Kinds that are played when they are asked for: no seed draws them, so that the plans of all seeds stay what they are."""
+"""The kinds that run on request only, because seeds that drew them would change the plans of all seeds."""
 EVERY_KIND: Final = (*KINDS, *OWN_KINDS)
 
 CLASSIC, CONSUMER = "classic", "consumer"
-"""Group protocols of a client."""
+"""The group protocols of a client."""
 
 OFFSETS: Final = "o0"
-"""The topic for which transactional producers commit offsets, and nobody else."""
+"""The topic for which only transactional producers commit offsets."""
 
 Step = list[Any]
 
 
 class SimulatedClient(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """A process that is a consumer. Times are ms; `versions` maps an API key to the version that it speaks.
+    """A simulated process that is a consumer. Times are ms; `versions` maps an API key to the version that it speaks.
 
     `protocols` are its assignors, the best first. A member of a consumer group (`protocol`) has at most one, which the server runs; it
     subscribes to `regex` too, takes `revoke_ms` to give partitions up, and says everything in each heartbeat if it is `full`.
@@ -71,7 +71,7 @@ class SimulatedClient(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class SimulatedWriter(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """A process that is a transactional producer. Several of one `transactional_id` fence each other.
+    """A simulated process that is a transactional producer. Several of one `transactional_id` fence each other.
 
     `register` is its partition of OFFSETS. `recovers`: after an error it asks who it is with its own producer id and epoch (KIP-360),
     and else it ends.
@@ -87,8 +87,8 @@ class SimulatedWriter(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class SimulationPlan(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """`seed`: of the core's dice, and what the run is called by; `leases`: are heartbeats repeated without the core? `settings`: by
-    Kafka's names; `topics`: name -> partitions."""
+    """Everything that determines a simulated run. `seed` seeds the core's random generator, and `leases` lets the driver repeat heartbeats
+    without the core. `settings` have Kafka's names, and `topics` maps a name to its number of partitions."""
 
     seed: int
     kind: str

@@ -1,4 +1,4 @@
-"""One plan, played: its steps, then peace, then what must be true in peace."""
+"""Play one plan: its steps, then a calm phase without faults, then the final checks."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from .world import World
 from .writer import Order, Writer
 
 CLIENTS: Final[dict[str, type[Consumer] | type[GroupConsumer]]] = {CLASSIC: Consumer, CONSUMER: GroupConsumer}
-"""Group protocol -> the process that speaks it."""
+"""Maps a group protocol to the simulated process that speaks it."""
 LIVENESS: Final = "liveness"
 SETTLING_MS: Final = 10
-"""By this time, what strangers sent has arrived."""
+"""The time after which everything that strangers sent has arrived."""
 SESSION_MS, REBALANCE_MS = 6_000, 8_000
 """The session and rebalance timeouts that bound a run without clients."""
 LOOK_MS: Final = 500
-"""How often it is looked whether everything has come to rest."""
+"""How often the calm phase checks whether everything has settled."""
 
 
 def bound_ms(plan: SimulationPlan) -> int:
-    """Within how many virtual ms of peace every group is Stable with all its members, and everything is delivered.
+    """Return the virtual ms after which every group must be Stable and everything delivered, once the faults have ended.
 
     Whoever is dead is expelled after a session; two join phases may be spent on those who do not come back; a request that will never be
     answered is given up after a rebalance timeout and 5 s, then the coordinator is looked for. Twice that, and 10 s for the rest.
@@ -44,7 +44,7 @@ def bound_ms(plan: SimulationPlan) -> int:
 
 
 class Playing:
-    """A run in progress. `finding` is None as long as everything held."""
+    """A simulated run in progress. `finding` is None as long as everything held."""
 
     def __init__(self, plan: SimulationPlan, sampled: bool) -> None:
         self.plan = plan
@@ -58,15 +58,15 @@ class Playing:
         self.strangers = Strangers(self.world)
         self.faulty = False
         self.nobodys: set[str] = set()
-        """Members and reserved ids that a stranger left behind."""
+        """The member ids that strangers left behind in groups."""
 
     @property
     def finding(self) -> Finding | None:
-        """Return what broke first, None as long as everything held."""
+        """Return the first violation, or None if there was none."""
         return self.world.bench.finding
 
     def run(self) -> None:
-        """From the first step to the end of the journal."""
+        """Play the steps, then the calm phase, then the final checks."""
         bench = self.world.bench
         self.transactions.begin()
         for place, step in enumerate(self.plan.steps):
@@ -81,7 +81,7 @@ class Playing:
         bench.step = len(self.plan.steps)
         self._peace()
         if bench.groups.failed & bench.groups.spoilt:
-            return  # a stranger's subscription cannot be read: on 3.9 such a join phase is dead for five minutes (P1-b5)
+            return  # a stranger's unreadable Subscription blocks the join phase of 3.9 for five minutes (P1-b5)
         if self.finding is None:
             self._rest()
         if self.finding is None:
@@ -163,21 +163,21 @@ class Playing:
         try:
             self.strangers.large(what, much)
         except CodecError:
-            return  # more than the protocol can say
+            return  # the message is too large for the protocol
 
     # -- peace
 
     def _peace(self) -> None:
-        """Every fault is taken away, everybody is up."""
+        """End every fault and start every process."""
         world = self.world
         if self.faulty:
             world.command("clear_faults")
         self.strangers.go()
         for node in world.nodes:
             world.command("start_node", node=node)
-        for name in dict.fromkeys(each.group for each in self.plan.clients):  # in one order, whatever the hash seed
+        for name in dict.fromkeys(each.group for each in self.plan.clients):  # a dict keeps one order for all hash seeds
             self._release(name)
-            # Coordinated by nobody: an operator who took it away gives it back
+            # An operator who took the group's coordinator away gives it back.
             if world.core.cluster.groups.hosting.node_of(name) is None:
                 world.command("move_coordinator", group=name)
         for wire in world.wires:
@@ -205,7 +205,7 @@ class Playing:
         world.command("release_group", group=name)
 
     def _rest(self) -> None:
-        """Wait until everything has come to rest, for as long as that may take."""
+        """Wait until everything has settled, for as long as that may take."""
         left = bound_ms(self.plan)
         while (missing := self._missing()) is not None and left > 0 and self.finding is None:
             self._expel()
@@ -217,17 +217,17 @@ class Playing:
         self.world.bench.groups.look_at_all()
 
     def _expel(self) -> None:
-        """Those that are nobody's go, as soon as they can. An operator does that by hand too."""
+        """Remove the members that strangers left behind, as an operator does by hand. An operator does that by hand too."""
         for group in self.world.bench.groups.peopled():
             for member in sorted(self.nobodys & {*group.members, *group.pending_joins}):
                 self.world.command("expire_member", group=group.group_id, member=member)
 
     def _reconcile(self) -> None:
-        """A group that refuses somebody's protocols is told to rebalance: its members then bring their lists, of which a load kept one name
-        each (docs/kafka/group-protocol.md#after-load). So is one whose static member came back: it is given what the group remembers
-        (KIP-345), and a partition that it had revoked for another has no owner until the rebalance that it forgot to ask for (KIP-429).
-        And one whose requests an operator had kept: a SyncGroup of before a move of the coordinator, let in late, is of a generation whose
-        number was given again."""
+        """Force a rebalance of groups that would not settle by themselves. After a load a group knows only one protocol per member, and
+        may refuse another member's list (docs/kafka/group-protocol.md#after-load). A static member that came back gets its old
+        assignment (KIP-345), and a partition that it had revoked before has no owner until the rebalance that it forgot to ask for
+        (KIP-429). A SyncGroup that an operator held during a move of the coordinator may belong to a generation whose number was used
+        again."""
         for client in self.clients.values():
             if client.at_odds:
                 client.at_odds = False
@@ -239,7 +239,7 @@ class Playing:
                 self.world.command("force_rebalance", group=group.group_id)
 
     def _missing(self) -> str | None:
-        """Say what is not as it should be in peace; None: nothing."""
+        """Say what has not settled yet, or return None."""
         for name, clients in self._groups().items():
             group = self.world.bench.groups.group(name)
             if group is None or str(group.state) != STABLE:
@@ -265,7 +265,7 @@ class Playing:
     # -- the end
 
     def _close(self) -> None:
-        """Nothing was lost; everybody goes; what then is left over is a leak."""
+        """Check that nothing was lost, end all processes, and look for leaks."""
         bench, world = self.world.bench, self.world
         subscribed = {name: sorted({t for c in clients for t in c.about.topics}) for name, clients in self._groups().items()}
         bench.history.nothing_lost({**subscribed, **self.consumer_groups.subscribed()})
@@ -278,7 +278,7 @@ class Playing:
         for link in [*self.producer.links.values(), *self.consumer_groups.links.values()]:
             link.close()
         world.pass_time(10)
-        for wire in world.wires:  # of processes that died without a word
+        for wire in world.wires:  # reset the connections of processes that died without closing them
             wire.reset()
         longest = max((each.session_ms + each.rebalance_ms for each in self.plan.clients), default=0)
         world.pass_time(longest + 1_000)
@@ -297,7 +297,7 @@ class Playing:
         if parked:
             bench.found("leaks", f"{parked} fetches wait for records and nobody is there")
         timers = world.core.environment.timers
-        # A key with the name alone is of a timer that the cluster has once, as for retention.
+        # A key with the name alone belongs to a timer of the whole cluster, as for retention.
         armed = [key for name in NAMES for key in timers.armed(name) if len(key) > 1]
         if len(armed) > sum(len(group.members) + len(group.pending_joins) for group in bench.groups.peopled()):
             bench.found("leaks", f"timers are armed and nobody is there: {', '.join(' '.join(key) for key in sorted(armed))}")
@@ -309,5 +309,5 @@ class Playing:
                 bench.found("leaks", f"group {group.group_id!r} has {len(group.members)} members and nobody is there")
 
     def end(self) -> None:
-        """End the run, so that the journal is whole."""
+        """End the run, so that the journal is complete."""
         self.world.rig.close()

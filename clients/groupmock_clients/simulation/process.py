@@ -1,4 +1,4 @@
-"""A simulated client process: it starts and dies, finds its coordinator, asks over connections of its own, and finds its way back."""
+"""A simulated client process, which finds its coordinator, sends requests on its own connections, and recovers from errors."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from .world import World
 
 KEYS_SINCE: Final = 4
-"""The version of FindCoordinator that has a list in the place of a name (KIP-699)."""
+"""The first version of FindCoordinator that has a list of keys (KIP-699)."""
 REQUEST_MS: Final = 5_000
 BACKOFF_MS: Final = 300
 GIVEN_UP_MS: Final = 1_000
 
 
 class Process(ABC):
-    """One process, again and again. `_place` numbers what it does: every callback of an earlier place is void.
+    """A simulated process that may be killed and started again. `_place` numbers what it does: every callback of an earlier place is void.
 
     `key` and `key_type` are what FindCoordinator is asked for; `versions` maps an API key to the version that the process speaks.
     """
@@ -50,16 +50,16 @@ class Process(ABC):
 
     @abstractmethod
     def _unfound(self) -> None:
-        """Forget what held only while the coordinator was known."""
+        """Forget what was known only while the coordinator was known."""
 
     @abstractmethod
     def _poll(self) -> None:
-        """One round of the loop that the application runs."""
+        """Run one iteration of the application's poll loop."""
 
     # -- a process
 
     def start(self) -> None:
-        """Begin without a memory; nothing happens where the process runs."""
+        """Start without a memory, unless the process is running."""
         if self.alive:
             return
         self.alive = True
@@ -69,7 +69,7 @@ class Process(ABC):
         self._poll_later(self._life())
 
     def kill(self, half_open: bool) -> None:
-        """Die; with `half_open` the connections do not say so."""
+        """Kill the process, with `half_open` without closing its connections."""
         self.alive = False
         self._born()
         self._place += 1
@@ -84,7 +84,7 @@ class Process(ABC):
     # -- finding a coordinator
 
     def _find(self) -> None:
-        """Ask a node that is up, another one each time."""
+        """Ask a running node for the coordinator, each time another one."""
         self._place += 1
         self._unfound()
         nodes = [node for node in self.world.nodes if self.world.up(node)]
@@ -107,7 +107,7 @@ class Process(ABC):
         self._begin()
 
     def _lost_coordinator(self) -> None:
-        """Look for it again in a moment."""
+        """Look for the coordinator again after a pause."""
         self.coordinator = None
         self._unfound()
         self._place += 1
@@ -145,7 +145,7 @@ class Process(ABC):
         return self._lives
 
     def _here(self, then: Answered) -> Answered:
-        """Only while this process is at the place where it asked."""
+        """Wrap a callback so that it is ignored once the process has moved on or died."""
         place = self._place
 
         def came(answer: Any) -> None:
@@ -165,4 +165,4 @@ class Process(ABC):
 
 
 def ignored(answer: Any) -> None:
-    """Nobody waits for this answer any more."""
+    """Ignore an answer for which nobody waits any more."""

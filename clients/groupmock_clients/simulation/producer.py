@@ -1,4 +1,4 @@
-"""The writer of records: acks=all, a batch at a time, no second try, so that a lost answer leaves it uncertain."""
+"""A producer with acks=all that sends each batch once, so that a lost answer leaves the batch uncertain."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from .world import World
 
 VERSION: Final = 7
-"""The newest one that every profile has without topic ids or tags."""
+"""The newest version of Produce that every profile has without topic ids or tagged fields."""
 PATIENCE_MS: Final = 5_000
 
 
 class Producer:
-    """Every record has a value that no other has."""
+    """Produces records with unique values, so that judges can identify each record."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -27,7 +27,7 @@ class Producer:
         self._made = 0
 
     def produce(self, topic: str, partition: int, records: int) -> None:
-        """To whoever leads the partition, if anybody does."""
+        """Send records to the partition's leader, if it has one."""
         for node in self.world.led([(topic, partition)]):
             self._made += 1
             values = [f"{topic}/{partition}/{self._made}/{number}".encode() for number in range(records)]

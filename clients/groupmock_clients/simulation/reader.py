@@ -1,4 +1,4 @@
-"""A simulated process that reads for a group: it fetches what it owns, delivers it, and commits what it has delivered.
+"""A simulated process that reads for a group: it fetches its partitions, delivers their records, and commits.
 
 Its member, of whichever protocol, says which partitions it owns and makes the requests that name it.
 """
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 LOADING: Final = frozenset((COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR))
 NOT_THERE: Final = frozenset((3, 5, 6, 9, 74, 75, 76))
-"""The errors that a Fetch may be told of a partition whose leader moves."""
+"""The errors that Fetch may return for a partition whose leader moves."""
 COMMIT_EVERY: Final = 3
-"""Rounds of the poll loop."""
+"""Commit in every so many rounds of the poll loop."""
 
 
 class Reader(Process):
-    """`stable`: it is in its group and reads. `owned`: what it was given; `positions`: what it delivers next."""
+    """A simulated consumer process of either group protocol. `owned`: what it was given; `positions`: what it delivers next."""
 
     group: str
     member_id: str
@@ -44,51 +44,48 @@ class Reader(Process):
         self.owned: frozenset[Partition] = frozenset()
         self.positions: dict[Partition, int] = {}
         self.at_odds = False
-        """Was it refused for its protocols? A group that was loaded knows the chosen one alone, until it rebalances."""
+        """True if the group refused the member's protocols. A group that was loaded knows the chosen one alone, until it rebalances."""
         self._polls = 0
 
     # -- what a kind of member adds
 
     @abstractmethod
-    def commit_request(self, offsets: Mapping[Partition, int]) -> OffsetCommitRequest:
-        """OffsetCommit in the member's name."""
+    def commit_request(self, offsets: Mapping[Partition, int]) -> OffsetCommitRequest: ...
 
     @abstractmethod
-    def _offsets_request(self, partitions: Collection[Partition]) -> OffsetFetchRequest:
-        """OffsetFetch in the member's name."""
+    def _offsets_request(self, partitions: Collection[Partition]) -> OffsetFetchRequest: ...
 
     @abstractmethod
-    def leave(self) -> None:
-        """Commit, leave the group and end."""
+    def leave(self) -> None: ...
 
     @abstractmethod
     def subscribe(self, topics: list[str]) -> None:
         """Subscribe to these topics and no others."""
 
     def match(self, regex: str) -> None:
-        """Subscribe to what this expression matches too, where the protocol has that."""
+        """Subscribe also to topics that match this regular expression, if the protocol supports that."""
 
     @property
     @abstractmethod
     def member(self) -> tuple[str, int, str | None] | None:
-        """Its member id, generation or epoch, and instance id, as a producer has them of it (KIP-447); None: it is in no group now."""
+        """Return member id, generation or epoch, and instance id for transactional commits (KIP-447), or None outside a group."""
 
     @property
     @abstractmethod
     def settled(self) -> bool:
-        """Is it in the group, and will nothing of its own change that?"""
+        """Tell whether the member is in the group and is not about to rejoin."""
 
     @abstractmethod
     def _refused(self, key: int, code: int) -> None:
-        """Do what a member does about an error of this request."""
+        """React to an error of this request as a member does."""
 
     @abstractmethod
     def _read_from(self) -> None:
-        """Go on, now that every position is known."""
+        """Continue, because every position is known now."""
 
     @abstractmethod
     def _owners(self, place: Partition) -> set[str]:
-        """Members to which records of this partition may be delivered now."""
+        """Return the members to which records of this partition may be delivered now."""
 
     def _unfound(self) -> None:
         self.stable = False
@@ -107,7 +104,7 @@ class Reader(Process):
         of = {(topic.name, each.partition_index) for topic in told.topics for each in topic.partitions}
         if errors == {COORDINATOR_LOAD_IN_PROGRESS}:
             self._later(BACKOFF_MS, lambda: self._fetch_offsets(missing))
-        # 3.9 has no place for an error of the whole in versions 0 and 1, and then answers no topics at all
+        # OffsetFetch v0 and v1 have no field for a group's error, so that 3.9 answers without topics.
         elif not errors and missing - of:
             self._refused(OFFSET_FETCH, NOT_COORDINATOR)
         elif errors:
@@ -119,7 +116,8 @@ class Reader(Process):
             self._read_from()
 
     def commit(self) -> None:
-        """Commit what was delivered of what it owns. A commit that fails is no loss: reading begins from the last one that did not."""
+        """Commit the delivered positions of the owned partitions. A commit that fails is no loss: reading begins from the last one that
+        did not."""
         offsets = {place: offset for place, offset in sorted(self.positions.items()) if place in self.owned}
         if not offsets or not self.stable:
             return
@@ -135,8 +133,8 @@ class Reader(Process):
     # -- records
 
     def _work(self) -> None:
-        """Fetch, and commit now and then."""
-        if not self.stable:  # a node that is stopped ends that at once
+        """Fetch, and commit in every COMMIT_EVERY-th round."""
+        if not self.stable:  # a node that is stopped makes the member unstable at once
             return
         self._fetch()
         if self._polls % COMMIT_EVERY == 0:
@@ -180,5 +178,5 @@ class Reader(Process):
 
     def _unexpected(self, key: int, code: int) -> None:
         if self.group in self.world.bench.groups.spoilt:
-            return  # -1 to a JoinGroup: a stranger's subscription cannot be read, and the join phase failed over it (P1-b5)
+            return  # JoinGroup fails with UNKNOWN_SERVER_ERROR (-1) if a stranger's Subscription cannot be read (P1-b5)
         self.world.bench.found("answers", f"{self.name} is answered {code} to API {key}, which it has done nothing to deserve")

@@ -1,4 +1,4 @@
-"""The state that every run has to reach in peace: whole groups, one owner of each partition, and everything delivered to it."""
+"""The state that every run must reach in the calm phase: stable groups, one owner for each partition, and all records delivered."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 VERSION: Final = 0
 PATIENCE_MS: Final = 5_000
 AGAIN: Final = "again"
-"""A topic that there is not: who says that it subscribes to it calls for another target."""
+"""A topic that does not exist, to which a member subscribes to make the group compute a new target."""
 
 
 def undelivered(world: World, group: str, clients: Sequence[Reader], subscribed: Iterable[str]) -> str | None:
-    """Say which partition of the subscribed topics has not exactly one owner, or is not delivered up to its end; None: all are."""
+    """Say which partition of the subscribed topics has no single owner or is not read to its end, or return None."""
     topics, counts = world.core.cluster.topics, world.counts()
     owned = [place for client in clients for place in client.owned]
     for topic in counts:
@@ -43,7 +43,7 @@ def undelivered(world: World, group: str, clients: Sequence[Reader], subscribed:
 
 
 class ConsumerGroupsAtRest:
-    """The consumer groups of a run, as ConsumerGroupDescribe answers an operator. `told`: what it answered last, by group."""
+    """Checks the consumer groups of a run by asking ConsumerGroupDescribe, as an operator does. `told`: what it answered last, by group."""
 
     def __init__(self, world: World, clients: Sequence[GroupConsumer]) -> None:
         self.world = world
@@ -56,20 +56,21 @@ class ConsumerGroupsAtRest:
         world.bench.consumer_groups.names = world.bench.groups.elsewhere = names
 
     def hurry(self) -> None:
-        """Let nobody be slow any more: who takes longer than its rebalance timeout is expelled and joins again, and has the same to do."""
+        """Let all members give partitions up at once, because a slow one is expelled, rejoins, and has to give up the same partitions
+        again."""
         for clients in self.groups.values():
             for client in clients:
                 client.revoke_ms = 0
 
     def missing(self) -> str | None:
-        """Say what is not as it should be, by what was told since the last look; ask anew for the next one."""
+        """Say what has not settled according to the last answers, or return None, and ask again."""
         found = next((each for name, clients in self.groups.items() if (each := self._missing(name, clients)) is not None), None)
         for name in self.groups:
             self._ask(name)
         return found
 
     def subscribed(self) -> dict[str, list[str]]:
-        """Group -> topics that its members subscribe to."""
+        """Return group -> topics that its members subscribe to."""
         return {name: sorted(self._subscribed(clients)) for name, clients in self.groups.items()}
 
     def _subscribed(self, clients: Sequence[GroupConsumer]) -> set[str]:
@@ -98,7 +99,7 @@ class ConsumerGroupsAtRest:
         return undelivered(self.world, name, clients, self._subscribed(clients))
 
     def _wake(self, client: GroupConsumer) -> None:
-        """Make the group compute another target. Where a member's expression gave way to one that matches nothing, and others have the
+        """Make the group compute a new target. Where a member's expression gave way to one that matches nothing, and others have the
         first one, what was to be that member's stays so in the target, and nobody's in fact (CG-114; seen on 4.3.0)."""
         client.subscribe([*client.topics, AGAIN])
 
@@ -118,7 +119,7 @@ class ConsumerGroupsAtRest:
 
 
 class TransactionsAtRest:
-    """The transactional producers of a run, and the reader of what they commit."""
+    """Checks the transactional producers of a run, and the reader of their commits."""
 
     def __init__(self, world: World, writers: Sequence[Writer]) -> None:
         self.world, self.writers = world, writers
@@ -129,19 +130,20 @@ class TransactionsAtRest:
         self.reader = CommittedReader(world, {(each.about.group, OFFSETS, each.about.register) for each in writers})
 
     def begin(self) -> None:
-        """Read from now on, where there are producers."""
+        """Start the reader if there are producers."""
         if self.writers:
             self.reader.start()
 
     def calm(self) -> None:
-        """Let one producer of each transactional id run."""
+        """Keep one producer of each transactional id alive and end the others."""
         for writer in self.writers:
             self.world.command("release_markers", transactional_id=writer.key)
             if writer not in self._last():
                 writer.kill(half_open=False)
 
     def missing(self) -> str | None:
-        """Say who is not done, what is open, or what is not read; None: nothing. Each producer is to commit to all partitions once more."""
+        """Say which producer is not done, or what the reader misses, or return None. Each producer is to commit to all partitions once
+        more."""
         for writer in self._last():
             if not writer.alive:
                 writer.start()
@@ -168,7 +170,7 @@ class TransactionsAtRest:
         return {(topic, index): 1 for topic, count in self.world.counts().items() if topic[0] == "x" for index in range(count)}
 
     def end(self) -> None:
-        """Nothing is to be half there; then the reader goes."""
+        """Check that no transaction was read in part, and close the reader."""
         self.world.bench.transactions.all_or_nothing()
         self.reader.looks = False
         for link in self.reader.links.values():

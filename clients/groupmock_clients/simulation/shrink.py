@@ -1,4 +1,4 @@
-"""A failing plan, made small: runs of steps are left out, then clients, nodes and settings, as long as the same judge finds fault.
+"""Shrink a failing plan: leave out steps, clients, nodes and settings as long as the same judge reports a finding.
 
 Delta debugging (A. Zeller, Ralf Hildebrandt: Simplifying and Isolating Failure-Inducing Input, IEEE TSE 28, 2002) on the list of steps.
 """
@@ -13,11 +13,11 @@ from msgspec import structs
 from .plan import SimulationPlan, Step
 
 TRIES: Final = 400
-"""So many plans are played at most."""
+"""The number of plans that are played at most."""
 
 
 def shrunk(plan: SimulationPlan, fails: Callable[[SimulationPlan], bool], tries: int = TRIES) -> SimulationPlan:
-    """The smallest plan found that still `fails`; the plan itself where nothing can be left out."""
+    """Return the smallest plan found that still `fails`, which may be the plan itself."""
     left = tries
     changed = True
     while changed and left > 0:
@@ -33,7 +33,7 @@ def shrunk(plan: SimulationPlan, fails: Callable[[SimulationPlan], bool], tries:
 
 
 def _smaller(plan: SimulationPlan) -> Iterator[SimulationPlan]:
-    """Plans with less in them, those with much less first."""
+    """Yield smaller plans, the smallest first."""
     size = len(plan.steps)
     while size:
         for start in range(len(plan.steps) - size, -1, -size):

@@ -1,4 +1,4 @@
-"""One seed: its plan, played, judged, and its journal replayed."""
+"""Play one seed: draw its plan, judge the run, and replay its journal."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from .plan import SimulationPlan
 from .play import Playing
 
 REPLAYED_EVERY: Final = 4
-"""One of so many seeds is replayed, row for row."""
+"""One of this many seeds is also replayed, row for row."""
 SAMPLED_EVERY: Final = 32
-"""In one of so many seeds every request's calls are counted, and every answer is encoded once more."""
+"""In one of this many seeds every request's calls are counted, and every answer is encoded once more."""
 STORY_ROWS: Final = 30
 
 
 class Outcome(msgspec.Struct, kw_only=True):
-    """What became of a run. `digest`: of its journal's bytes; `rows`: of it; `virtual_ms`: how long it lasted; `requests` that were
-    handled; `replayed`: was it, and did it give the same; `largest`: cost -> (most, API key); `longest_turn`: requests in one turn of the
-    loop; `story`: the last rows before a finding, as sentences."""
+    """The result of a simulated run. `digest`: of its journal's bytes; `rows`: of it; `virtual_ms`: how long it lasted; `requests` that
+    were handled; `replayed`: was it, and did it give the same; `largest`: cost -> (most, API key); `longest_turn`: requests in one turn
+    of the loop; `story`: the last rows before a finding, as sentences."""
 
     plan: SimulationPlan
     finding: Finding | None
@@ -45,7 +45,7 @@ def simulate(seed: int, kind: str | None = None) -> Outcome:
 
 
 def play(plan: SimulationPlan, thorough: bool = False) -> Outcome:
-    """Play a plan. `thorough`: do all that is otherwise done for some seeds only."""
+    """Play a plan and return the outcome of the run. `thorough`: do all that is otherwise done for some seeds only."""
     run = Playing(plan, thorough or plan.seed % SAMPLED_EVERY == 0)
     run.run()
     run.end()

@@ -1,4 +1,4 @@
-"""Tables that every kind of simulation draws from: the versions that a process speaks, steps and steering commands with their values."""
+"""Values that all kinds of simulation draw from: the versions of a process, and steps and steering commands with their arguments."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ NAMING_TOPICS: Final[Mapping[int, Message]] = {
     OFFSET_COMMIT: OffsetCommitRequest(topics=[OffsetCommitRequestTopic(name="t")]),
     OFFSET_FETCH: OffsetFetchRequest(groups=[OffsetFetchRequestGroup(topics=[OffsetFetchRequestTopics(name="t")])]),
 }
-"""Requests that name a topic. A simulated client speaks no version that has topic ids instead."""
+"""Example requests that name a topic. A simulated client speaks no version that has topic ids instead."""
 OLDEST_RELEASE: Final = "kafka-4.3"
-"""A simulated client speaks no version that this release has removed (KIP-896)."""
+"""The release that has removed old versions (KIP-896), which simulated clients therefore do not use."""
 OLDEST_JOIN: Final = 2
-"""Kafka 4.0 removed what is older than this JoinGroup; later releases serve it again for librdkafka (KAFKA-19444)."""
+"""Kafka 4.0 removed older versions of JoinGroup, which later releases serve again for librdkafka (KAFKA-19444)."""
 WAITS: Final = (10, 60, 250, 700, 1_500, 3_000, 6_500)
 MUCH: Final = (1, 20, 150, 1_000)
 MORE: Final = {"partitions": (4, 10_000, 1_000_000, 2**31 - 1), "zipped": (1, 1_000, 5_000), "records": (1, 1_000)}
-"""How much of something a large request has; of what costs little to say, as much as can be said."""
+"""The numbers of elements in a large request, with larger numbers where an element takes few bytes."""
 STATES: Final = (EMPTY, PREPARING_REBALANCE, COMPLETING_REBALANCE, STABLE)
 STEPS: Final = (12, 30)
 
@@ -46,7 +46,7 @@ Draw = Callable[[Random, SimulationPlan], list[Any]]
 
 @cache
 def profile_versions(name: str) -> Mapping[int, tuple[int, int]]:
-    """Return the versions of each API that brokers of that profile serve."""
+    """Return the versions of each API that brokers of this profile serve."""
     return load(name).versions
 
 
@@ -62,7 +62,7 @@ def _first_static(key: int) -> int:
 def versions_of(
     dice: Random, profile: str, static: bool, spoken: Iterable[int] = SPOKEN, least: Mapping[int, int] | None = None
 ) -> dict[int, int]:
-    """Draw a version for each of these APIs, none below its `least`; a static member needs such as have its instance id."""
+    """Draw a version for each of these APIs, none below its `least`, and for a static member with an instance id."""
     served = profile_versions(profile)
     found = {}
     for key in spoken:
@@ -137,7 +137,7 @@ COMMANDS: Final[dict[str, Make]] = {
     "reseed": lambda dice, *_: {"seed": dice.randrange(1 << 30)},
     "grow_topic": lambda dice, group, member, node, topic, partition: {"topic": topic, "partitions": dice.choice([4, 6])},
 }
-"""Steering commands, and what one is told. `step_clock` is a clock that jumps."""
+"""The steering commands with functions that draw their arguments. `step_clock` is a clock that jumps."""
 
 MAKE: Final[dict[str, Draw]] = {
     "wait": lambda dice, plan: [dice.choice(WAITS)],
@@ -161,4 +161,4 @@ MAKE: Final[dict[str, Draw]] = {
     "burst": lambda dice, plan: [dice.choice(list(BURSTS)), dice.choice((3, 20, 60)), dice.randint(1, 3)],
     "large": lambda dice, plan: _much(dice),
 }  # fmt: skip
-"""The draw of the values of each step."""
+"""The steps with functions that draw their values."""

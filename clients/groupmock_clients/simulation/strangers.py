@@ -1,4 +1,4 @@
-"""Peers that mean harm, or do not know better: altered requests, pipelines, requests with too much of something."""
+"""Hostile or careless peers, which send altered requests, pipelined requests and oversized requests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 NAME: Final = "stranger"
 OWN_GROUP: Final = "strangers"
-"""Groups of others are not a stranger's to fill: what it does in its own may cost others nothing but time."""
+"""The only group to which strangers may add data, so that they cost the other groups nothing but time."""
 
 Asked = tuple[int, int, Message]
 
@@ -87,7 +87,7 @@ LARGE: Final[dict[str, Callable[[str, int], Asked]]] = {
     "zipped": lambda topic, n: _produce(topic, _batch(n, "gzip")),
     "partitions": _grow,
 }
-"""Requests that may have too much of something, given a topic and how much."""
+"""Makes an oversized request from a topic and a number of elements."""
 BURSTS: Final[dict[str, Callable[[str], Asked]]] = {
     "heartbeat": lambda topic: (12, 3, HeartbeatRequest(group_id=OWN_GROUP, generation_id=1, member_id="nobody")),
     "metadata": lambda topic: (3, 4, MetadataRequest(topics=None, allow_auto_topic_creation=False)),
@@ -97,18 +97,18 @@ BURSTS: Final[dict[str, Callable[[str], Asked]]] = {
     "groups": lambda topic: (16, 2, ListGroupsRequest()),
     "versions": lambda topic: (18, 2, ApiVersionsRequest()),
 }
-"""Requests that are pipelined."""
+"""Makes a request to be pipelined, given a topic."""
 
 
 class Strangers:
-    """Connections of their own; none of them reads what it is answered with more than its ears."""
+    """Peers on their own connections, which ignore all answers."""
 
     def __init__(self, world: World) -> None:
         self.world = world
         self.wires: list[SimulatedWire] = []
 
     def mutate(self, pick: int, changes: list[list[int]]) -> None:
-        """A request that somebody sent, with bytes replaced; the length in front as well, where the change is there."""
+        """Send an earlier request with bytes replaced, perhaps also those of its length."""
         if not self.world.frames:
             return
         frame = bytearray(self.world.frames[pick % len(self.world.frames)])
@@ -117,19 +117,18 @@ class Strangers:
         self._send([bytes(frame)], pick)
 
     def burst(self, what: str, n: int, pieces: int) -> None:
-        """Requests one behind the other, in so many pieces."""
+        """Send n pipelined requests, split into this many pieces."""
         key, version, message = BURSTS[what](self._topic())
         data = b"".join(request(key, version, message, number, NAME) for number in range(n))
         size = max(1, -(-len(data) // max(pieces, 1)))
         self._send([data[at : at + size] for at in range(0, len(data), size)], n)
 
     def large(self, what: str, n: int) -> None:
-        """One request with n of something."""
+        """Send one request with n elements of a kind."""
         key, version, message = LARGE[what](self._topic(), n)
         self._send([request(key, version, message, 1, NAME)], n)
 
     def go(self) -> None:
-        """Hang up all connections."""
         for wire in self.wires:
             wire.hang_up()
 
@@ -148,4 +147,4 @@ class Strangers:
 
 
 def _unread(*_: object) -> None:
-    """A stranger does not mind."""
+    """Ignore an answer, because strangers do not read."""

@@ -1,4 +1,4 @@
-"""Plans about transactions: who writes them, how they end, and what happens to their producers, coordinators and markers meanwhile."""
+"""Draw plans about transactions: their producers and outcomes, and what happens to coordinators and markers meanwhile."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from .steps import COMMANDS, MAKE, Draw, Make, command_of, profile_versions, ste
 
 PROFILES: Final = ("groupmock", "kafka-4.3", "kafka-3.9")
 NEW: Final = {PRODUCE: 12, END_TXN: 5, TXN_OFFSET_COMMIT: 5, INIT_PRODUCER_ID: 5, FIND_COORDINATOR: 4}
-"""The versions that a new client (KIP-890) speaks."""
+"""The versions of a new transactional client (KIP-890)."""
 OLD: Final = {
     PRODUCE: (3, 11), END_TXN: (0, 4), TXN_OFFSET_COMMIT: (3, 4), INIT_PRODUCER_ID: (3, 5), ADD_PARTITIONS_TO_TXN: (0, 3),
     ADD_OFFSETS_TO_TXN: (0, 4), FIND_COORDINATOR: (1, 4),
 }  # fmt: skip
-"""The versions that an old one may speak: API key -> lowest and highest.
+"""The versions that an old transactional client may use: API key -> lowest and highest.
 
 TxnOffsetCommit names members, and InitProducerId its own id, from 3 on."""
 ALWAYS: Final = {"wait": 10, "transact": 16, "produce": 3, "kill": 3, "start": 5, "leave": 1}
@@ -56,7 +56,7 @@ STEERING: Final[dict[str, Make]] = {
     "release_markers": lambda dice, *_: _of_id(dice),
     "move_transaction_coordinator": lambda dice, *_: _of_id(dice, loading_ms=dice.choice([0, 300, 2_000])),
 }  # fmt: skip
-"""Steering commands that transactions know."""
+"""The steering commands that apply to transactions."""
 
 
 def _transaction(dice: Random, plan: SimulationPlan) -> list[Any]:
@@ -87,7 +87,6 @@ STEPS: Final[dict[str, Draw]] = {
 
 
 def draw_transactions(dice: Random, seed: int) -> SimulationPlan:
-    """Draw a plan of this kind."""
     profile = dice.choice(PROFILES)
     topics = {"t0": 2, "x0": dice.choice((1, 2, 3)), OFFSETS: len(IDS)}
     if dice.random() < 0.4:
@@ -107,7 +106,7 @@ def draw_transactions(dice: Random, seed: int) -> SimulationPlan:
 
 
 def _clients(dice: Random, profile: str) -> list[SimulatedClient]:
-    """Draw the members in whose name offsets are committed; they read a topic without transactions."""
+    """Draw the members for which offsets are committed, which read a topic without transactions."""
     consumers = profile != "kafka-3.9" and dice.random() < 0.5
     if consumers:
         return consumers_of(dice, profile, ["t0"], TIMINGS, ["g0"], dice.choice((1, 1, 2)))

@@ -1,4 +1,4 @@
-"""A network between virtual clients and the driver: bytes take a moment, may come in pieces, may not be read, may stop in the middle."""
+"""A simulated network between virtual clients and the driver, where bytes take time, arrive in pieces, stay unread, or get lost."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from groupmock.net.clock import VirtualClock
 
 LATENCY_NS: Final = NS_PER_MS // 2
-"""From writing to arrival, each way. Also what keeps a client from calling the driver while the driver is busy."""
+"""The time from writing to arrival, in either direction. Also what keeps a client from calling the driver while the driver is busy."""
 GLUED_NS: Final = 5 * NS_PER_MS
-"""Requests that are to arrive together wait at most so long for each other."""
+"""How long requests that are to arrive together wait for each other at most."""
 
 
 class SimulatedWire(Wire):
-    """A connection's client side. `on_data` gets what the server wrote and `on_end` hears of the end, LATENCY_NS later, never at once.
+    """The client's side of a simulated connection. `on_data` gets what the server wrote and `on_end` hears of the end, LATENCY_NS later,
+    never at once.
 
     Set by whoever breaks things: `cuts`, sizes of the next pieces; `glue`, so many requests arrive together; `left`, bytes after which the
     connection breaks. `gone`: neither side hears anything any more, and nobody is told.
@@ -37,10 +38,10 @@ class SimulatedWire(Wire):
         self.deaf = False
         self.sent = 0
         self.heard = 0
-        """Bytes that the server wrote."""
+        """The number of bytes that the server wrote."""
         self._glued: list[bytes] = []
         self._arrival = 0
-        self._kept: deque[bytes] = deque()  # arrived while the server does not read
+        self._kept: deque[bytes] = deque()  # pieces that arrived while the server did not read
         self._unread: list[bytes] = []
         self._unread_bytes = 0
         self._high = 1 << 16
@@ -51,7 +52,7 @@ class SimulatedWire(Wire):
     # -- the client's side
 
     def post(self, data: bytes) -> None:
-        """One request, as whole bytes."""
+        """Send one request as whole bytes."""
         if self.closed or self.gone:
             return
         if self.glue > 0:
@@ -66,7 +67,7 @@ class SimulatedWire(Wire):
         self._segment(data)
 
     def hear(self) -> None:
-        """Read from the connection again."""
+        """Read again after having been `deaf`, and deliver the bytes kept so far."""
         if not self.deaf:
             return
         self.deaf = False
@@ -79,7 +80,8 @@ class SimulatedWire(Wire):
                 self.connection.resume_writing()
 
     def forgotten(self, rest: bytes) -> str | None:
-        """Should the server have done something that it has not? None: whoever waits here waits for a reason. `rest`: of half an answer."""
+        """Say what the server has failed to do with the bytes of this connection, or return None. None: whoever waits here waits for a
+        reason. `rest`: of half an answer."""
         if self.closed or self.gone or self.deaf or self._unread:
             return None
         if rest and not self._coming:
@@ -90,24 +92,24 @@ class SimulatedWire(Wire):
         return None
 
     def refused(self) -> None:
-        """End the connection, because nobody listens there."""
+        """End the connection, because the node does not listen."""
         self._end()
 
     def hang_up(self) -> None:
-        """The client closes its side; what it sent before arrives first."""
+        """Close the client's side after everything that was sent has arrived."""
         if not self.closed and not self.gone:
             self._at(self._next_arrival(0), self._lost)
         self.gone = True
 
     def reset(self) -> None:
-        """Reset the connection: something between the two sides tells the server that it ended."""
+        """Tell the server that the connection has ended, as a network element may do."""
         self.gone = True
         self._lost()
 
     # -- what the connection calls
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """asyncio's: whole answers, perhaps several, perhaps pieces."""
+        """Take answers of the server, as an asyncio transport does."""
         self.heard += len(data)
         if self.closed or self.gone:
             return
@@ -124,22 +126,22 @@ class SimulatedWire(Wire):
         self._high = 1 << 16 if high is None else high
 
     def get_write_buffer_size(self) -> int:
-        """asyncio's: what a client that does not read has not read."""
+        """Return the number of bytes that a client that does not read has left unread."""
         return self._unread_bytes
 
     def close(self) -> None:
-        """Close by the server, as in asyncio. What was written arrives first."""
+        """Close the connection from the server's side. What was written arrives first."""
         if not self.closed:
             self.closed = True
             self.clock.call_at(self.clock.now(), self._over)
             self.clock.call_at(self.clock.now() + LATENCY_NS, self._end)
 
     def abort(self) -> None:
-        """asyncio's: the same here, without a farewell."""
+        """Close the connection, which here does the same as `close`."""
         self.close()
 
     def resume_reading(self) -> None:
-        """asyncio's: what came meanwhile is read, but not from within what the connection is doing."""
+        """Let the server read again, in a later call so that the connection is not called from within itself."""
         self.reading = True
         if self._kept:
             self.clock.call_at(self.clock.now(), self._drain)
@@ -184,7 +186,7 @@ class SimulatedWire(Wire):
         self.clock.call_at(when, callback)
 
     def _drain(self) -> None:
-        """One read; the loop has its turn before the next."""
+        """Pass one piece to the server, and the next one in the loop's next turn."""
         if self._kept and self.reading and not self.closed:
             self.connection.data_received(self._kept.popleft())
             if self._kept:
@@ -200,7 +202,7 @@ class SimulatedWire(Wire):
         self._end()
 
     def _over(self) -> None:
-        """The server's side is told that there is no connection any more, once."""
+        """Tell the server once that the connection has ended."""
         self._kept.clear()
         if not self.connection.gone:
             self.connection.connection_lost(None)

@@ -1,4 +1,4 @@
-"""The cluster of a simulated run: the real driver and core, a virtual clock, a journal in memory, and judges who see every entry."""
+"""The cluster of a simulated run: the real driver and core on a virtual clock, with a journal in memory and judges that see every event."""
 
 from __future__ import annotations
 
@@ -27,15 +27,16 @@ if TYPE_CHECKING:
     from .plan import SimulationPlan
 
 KEPT_FRAMES: Final = 40
-"""Requests that a stranger may take and alter."""
+"""The number of requests that are kept for strangers to alter."""
 LOOK_NS: Final = 250 * NS_PER_MS
-"""How often it is looked for a finding while time passes."""
+"""How often a run checks for a finding while time passes."""
 KEPT_ROWS: Final = 400
 """The number of rows that are kept for a story."""
 
 
 class Written(Sink):
-    """The journal as its file would have it. `rows`: the last ones, for a story; `defect`: what an `internal error` row says."""
+    """A journal that keeps in memory what its file would contain. `rows`: the last ones, for a story; `defect`: what an `internal error`
+    row says."""
 
     routine = True
     heartbeats = True
@@ -59,11 +60,10 @@ class Written(Sink):
             self.defect = f"{row.fields.get('where')}: {row.fields.get('error')}"
 
     def take_repeated(self, repeated: Repeated) -> None:
-        """Heartbeats that were answered without the core."""
+        """Write the heartbeats that the driver answered without the core."""
         self.lines.extend(without_empty_tags(self._encode(row)) for row in repeated.rows())
 
     def data(self) -> bytes:
-        """Return the journal as a file has it."""
         return b"\n".join(self.lines) + b"\n"
 
     def digest(self) -> str:
@@ -72,7 +72,7 @@ class Written(Sink):
 
 
 class WatchedDriver(Driver):
-    """The driver of a run: every request is weighed, and its connection's turn noted."""
+    """A driver that checks the cost of every request and counts the turns of its connection."""
 
     bench: Bench
     written_bytes: Callable[[], int]
@@ -89,13 +89,13 @@ class WatchedDriver(Driver):
 
 
 class WatchedRig(WireRig):
-    """A rig with such a driver."""
+    """A rig that uses WatchedDriver as its driver."""
 
     drives = WatchedDriver
 
 
 class World:
-    """`sampled`: what costs time is looked at too (encoding answers again, counting calls)."""
+    """One simulated cluster, in which `sampled` adds expensive checks (encoding answers again, counting calls)."""
 
     def __init__(self, plan: SimulationPlan, sampled: bool) -> None:
         self.plan, self.sampled = plan, sampled
@@ -124,11 +124,10 @@ class World:
     # -- time and steering
 
     def later(self, ms: float, callback: Callable[[], None]) -> None:
-        """Call back in so many ms."""
         self.clock.call_at(self.clock.now() + int(ms * NS_PER_MS), callback)
 
     def pass_time(self, ms: float) -> None:
-        """Let time pass, every appointment kept; a finding ends it at the next look."""
+        """Advance the clock by `ms` and fire all timers, or stop early after a finding."""
         left = int(ms * NS_PER_MS)
         while left > 0 and self.bench.finding is None:
             part = min(left, LOOK_NS)
@@ -138,7 +137,7 @@ class World:
                 self.bench.found("defect", self.journal.defect)
 
     def command(self, name: str, /, **arguments: Any) -> bool:
-        """Steer; False: it was refused."""
+        """Run a steering command and return False if it was refused."""
         try:
             self.rig.command(name, **arguments)
         except (ValueError, LookupError):
@@ -146,7 +145,7 @@ class World:
         return True
 
     def create_topic(self, name: str, partitions: int) -> None:
-        """Create a topic, unless there was one of that name: what is known of records and offsets goes by names."""
+        """Create a topic unless one of that name ever existed, because the judges identify records and offsets by topic names."""
         if name not in self.topics:
             self.topics.append(name)
             self.command("create_topic", name=name, partitions=partitions)
@@ -154,7 +153,7 @@ class World:
     # -- connections
 
     def plug(self, wire: SimulatedWire, node: int, strange: bool = False) -> None:
-        """A new connection to that node; where it is stopped, it ends at once."""
+        """Connect a wire to a node, or end it at once if the node is stopped."""
         if not self.up(node):
             wire.closed = True
             self.clock.call_at(self.clock.now() + NS_PER_MS, wire.refused)
@@ -166,13 +165,13 @@ class World:
         self.wires.append(wire)
 
     def sent(self, frame: bytes) -> None:
-        """A request as a stranger may take it up."""
+        """Keep a request for strangers to alter."""
         self.frames.append(frame)
         if len(self.frames) > 2 * KEPT_FRAMES:
             del self.frames[:KEPT_FRAMES]
 
     def sweep(self) -> None:
-        """Forget connections that are over."""
+        """Forget connections that have ended."""
         for wire in [wire for wire in self.wires if wire.connection.gone]:
             self._gone_bytes += wire.heard
             self.wires.remove(wire)
@@ -183,7 +182,7 @@ class World:
     # -- what a client would ask Metadata for
 
     def up(self, node: int) -> bool:
-        """Does the node's port answer?"""
+        """Tell whether the node's port answers."""
         return any(each.node_id == node for each in self.core.environment.up)
 
     def counts(self) -> dict[str, int]:
@@ -192,7 +191,7 @@ class World:
         return {name: topics.partitions(name) or 0 for name in self.topics}
 
     def led(self, places: Iterable[tuple[str, int]]) -> dict[int, list[tuple[str, int]]]:
-        """Node -> those that it leads and where its port answers."""
+        """Return node -> the given partitions that it leads, for nodes whose port answers."""
         found: dict[int, list[tuple[str, int]]] = {}
         for topic, partition in sorted(places):
             at = self.core.cluster.topics.find(topic, partition)

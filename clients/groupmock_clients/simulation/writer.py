@@ -1,4 +1,4 @@
-"""A simulated transactional producer: it comes with its transactional id, writes transactions one after the other, and is fenced.
+"""A simulated transactional producer, which writes transactions one after the other until it is fenced.
 
 What it does is written as generators, because a producer does one thing at a time: each `yield` is a request (`Ask`), a pause (`Sleep`) or
 a look for the coordinator (`Find`), and what comes back is the answer, None where there is none. Old clients name partitions and groups
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from .world import World
 
 NEW_SINCE: Final = 5
-"""The version of EndTxn that only new clients speak."""
+"""The first version of EndTxn that only new clients (KIP-890) use."""
 CODES: Final = ("error_code", "partition_error_code")
 AGAIN_MS: Final = 60
 POLL_MS: Final = 100
@@ -57,11 +57,11 @@ FENCED: Final = frozenset((INVALID_PRODUCER_EPOCH, PRODUCER_FENCED, INVALID_PROD
 REFUSED: Final = FENCED | {
     INVALID_TXN_STATE, TRANSACTION_ABORTABLE, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID,
 }  # fmt: skip
-"""The errors of a transaction that was aborted without its producer, or whose member is not in the group any more."""
+"""The errors that are expected when a transaction was aborted by the coordinator, or when its group member has left."""
 
 
 class Ask(NamedTuple):
-    """A request to the coordinator of the transactional id, or to that node."""
+    """A request to the coordinator of the transactional id, or to the given node."""
 
     key: int
     message: Message
@@ -73,14 +73,15 @@ class Sleep(NamedTuple):
 
 
 class Find(NamedTuple):
-    """A look for the coordinator."""
+    """A search for the coordinator of the transactional id."""
 
 
 Doing = Generator[Ask | Sleep | Find, Any, Any]
 
 
 class Order(NamedTuple):
-    """A transaction that is to be: how many records for each partition, an offset or none, how it is to end, and as whose member."""
+    """A transaction to be written: its number of records for each partition, whether it commits an offset, its end, and its group
+    member."""
 
     places: dict[Partition, int]
     offset: bool
@@ -90,7 +91,7 @@ class Order(NamedTuple):
 
 
 class Writer(Process):
-    """`holder`: its producer id and epoch, None before it has one; `orders`: transactions that wait."""
+    """A simulated transactional producer with a queue of transactions."""
 
     def __init__(self, world: World, about: SimulatedWriter) -> None:
         super().__init__(world, about.name, about.transactional_id, about.versions, POLL_MS, key_type=1)
@@ -106,7 +107,7 @@ class Writer(Process):
     # -- a process
 
     def order(self, order: Order) -> None:
-        """Take it on, behind those that wait; a process that is not there takes nothing."""
+        """Queue a transaction, unless the process is dead."""
         if self.alive:
             self.orders.append(order)
 
@@ -117,13 +118,13 @@ class Writer(Process):
         self._doing = self._live()
 
     def _unfound(self) -> None:
-        """A producer keeps its id and its transaction, whoever coordinates it."""
+        """Keep the producer id and the transaction, which do not depend on the coordinator."""
 
     def _begin(self) -> None:
         self._go_on(None)
 
     def _poll(self) -> None:
-        """Do nothing, because what it does goes on by itself."""
+        """Do nothing, because the generator of transactions continues by itself."""
 
     def _go_on(self, answer: Any) -> None:
         try:
@@ -156,7 +157,7 @@ class Writer(Process):
             self.busy = False
 
     def _come(self, again: bool) -> Doing:
-        """Get a producer id and epoch; with `again` as who it was (KIP-360). False: it is fenced for good."""
+        """Get a producer id and epoch, with `again` by presenting the current ones (KIP-360). False: it is fenced for good."""
         producer_id, epoch = self.holder if again and self.holder is not None else (-1, -1)
         message = InitProducerIdRequest(
             transactional_id=self.key, transaction_timeout_ms=self.about.timeout_ms, producer_id=producer_id, producer_epoch=epoch
@@ -170,7 +171,7 @@ class Writer(Process):
         return True
 
     def _transact(self, order: Order) -> Doing:
-        """Play one transaction to its end. False: what it is told is not the end that it asked for."""
+        """Play one transaction, and return whether it ended as ordered. False: what it is told is not the end that it asked for."""
         assert self.holder is not None
         judge = self.world.bench.transactions
         register = (self.about.group, OFFSETS, self.about.register) if order.offset else None
@@ -192,7 +193,8 @@ class Writer(Process):
         return (yield from self._end(transaction, order.commit and well)) and well
 
     def _write(self, transaction: PlayedTransaction, place: Partition) -> Doing:
-        """Write the records of one partition: are they there, and may the partition be in the transaction?"""
+        """Write the records of one partition, and return whether they were written and whether the partition may be part of the
+        transaction."""
         topic, partition = place
         if not self.new:
             topics = [AddPartitionsToTxnTopic(name=topic, partitions=[partition])]
@@ -228,7 +230,7 @@ class Writer(Process):
                 return True, True
 
     def _commit_offset(self, transaction: PlayedTransaction, order: Order) -> Doing:
-        """Send the offset to its group: is it there, and may the group be in the transaction?"""
+        """Commit the offset, and return whether it was accepted and whether the group may be part of the transaction."""
         assert transaction.register is not None
         group, topic, partition = transaction.register
         producer_id, epoch = self._holder()
@@ -255,7 +257,8 @@ class Writer(Process):
                 return True, True
 
     def _end(self, transaction: PlayedTransaction, commit: bool) -> Doing:
-        """End it: did it end so? What a producer cannot know is left open: it asked to commit, and was fenced when it asked again."""
+        """Commit or abort the transaction, and return whether that succeeded. What a producer cannot know is left open: it asked to
+        commit, and was fenced when it asked again."""
         judge = self.world.bench.transactions
         judge.asks_end(transaction, commit)
         producer_id, epoch = self._holder()
@@ -282,7 +285,7 @@ class Writer(Process):
     # -- asking
 
     def _coordinated(self, key: int, message: Message) -> Doing:
-        """Ask the coordinator, wherever it is, until it has an answer."""
+        """Ask the coordinator, and look for it again, until there is an answer."""
         while True:
             answer = yield Ask(key, message)
             code = None if answer is None else _code(answer)
@@ -304,7 +307,7 @@ class Writer(Process):
 
 
 def _code(answer: Any) -> int:
-    """Return the first error of an answer that has one for each partition, or for all."""
+    """Return the first error of an answer, its own or that of a partition."""
     told: list[Any] = [answer]
     for topic in getattr(answer, "results_by_topic_v3_and_below", None) or getattr(answer, "topics", None) or ():
         told += getattr(topic, "results_by_partition", None) or topic.partitions

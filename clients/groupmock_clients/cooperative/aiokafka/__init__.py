@@ -1,4 +1,4 @@
-"""Designs I, II and III for stock aiokafka 0.14 (docs/how-to/cooperative.md), as a service imports them."""
+"""The names that a service imports to use Designs I, II and III with stock aiokafka 0.14 (docs/how-to/cooperative.md)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ try:
     from .stop import stop_wholly
     from .twin import CooperativeConsumer
 except ImportError:
-    require("aiokafka")  # raises a clear error if aiokafka is missing or of another version
+    require("aiokafka")  # Checked at import, so that a missing or unsupported aiokafka raises a clear error.
     raise
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Designs I, II and III for stock aiokafka 0.14, as an assignor for one consumer, without patching aiokafka
+"""An assignor that implements Designs I, II and III for a consumer of stock aiokafka 0.14, without patching aiokafka
 (docs/kafka/cooperative-designs.md#member-rules).
 
     assignor = CooperativeAssignor(design=2, delay_ms=60_000)
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 
 class CooperativeAssignor:
-    """An assignor for exactly one AIOKafkaConsumer, which must have no other one: with two, aiokafka joins twice in every round.
+    """An assignor for exactly one AIOKafkaConsumer, which must have no second assignor, because aiokafka would then join twice in every
+    round.
 
     Every member of the group needs the same settings. `delay_ms`: how long a lost partition waits for its process (Designs II, III).
     `max_moves` partitions move at a time, every `move_interval_ms` (III). `first`: "wait" lets the first member of a group wait for others.
@@ -59,8 +60,9 @@ class CooperativeAssignor:
         self._consumer: AIOKafkaConsumer | None = None
         self._listener: CooperativeListener | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._held: Any = None  # aiokafka's Assignment of the owned partitions, which keeps their positions after it was replaced
-        self._left: Any = None  # the Assignment before, with the partitions that were revoked last
+        # aiokafka's Assignment of the owned partitions, which still has their positions after aiokafka has replaced it
+        self._held: Any = None
+        self._left: Any = None  # the previous Assignment, which still has the partitions that were revoked last
         self.owned: frozenset[TopicPartition] = frozenset()
         self.lost: frozenset[TopicPartition] = frozenset()
         self.revoked: frozenset[TopicPartition] = frozenset()
@@ -72,7 +74,7 @@ class CooperativeAssignor:
         `allow_double_join` permits other assignors beside it, although aiokafka then joins once for each of them in every round.
         """
         strategy = list(consumer._partition_assignment_strategy)
-        # aiokafka#1168: N assignors are N JoinGroups per join (docs/kafka/clients.md#assignor-plug-in-of-aiokafka).
+        # aiokafka sends one JoinGroup per assignor whenever it joins (aiokafka#1168, docs/kafka/clients.md#assignor-plug-in-of-aiokafka).
         if not any(each is self for each in strategy) or (len(strategy) > 1 and not allow_double_join):
             names = [getattr(each, "name", each) for each in strategy]
             raise ValueError(
@@ -111,23 +113,22 @@ class CooperativeAssignor:
         nothing."""
         self._cancel_timer()
 
-    # The methods that aiokafka calls.
-
     def metadata(self, topics: Iterable[str]) -> bytes:
         """Called by aiokafka for every attempt to join."""
-        # A round begins. The delay until the next one comes with its Assignment (docs/kafka/cooperative-designs.md#member-rule-3).
+        # A rejoin planned in the previous round is void, because the new Assignment carries its own delay
+        # (docs/kafka/cooperative-designs.md#member-rule-3).
         self._cancel_timer()
         self.forget_if_expelled()
         wanted = set(topics)
         return self.member.subscription(wanted, [_pair(tp) for tp in self.owned if tp.topic in wanted])
 
     def assign(self, cluster: Any, members: Mapping[str, Any]) -> dict[str, bytes]:
-        """Called by aiokafka in the leader."""
+        """Return the Assignment of every member. Called by aiokafka in the leader."""
         peers = {member: PeerSubscription(each.subscription, each.user_data) for member, each in members.items()}
         return self.member.assign(counted(cluster, peers.values()), peers, self.consumer._coordinator.member_id)
 
     def on_assignment(self, assignment: Any) -> None:
-        """Called by aiokafka when the new state is in place, before anything was delivered from it or awaited."""
+        """Called by aiokafka when the new assignment is in place, before aiokafka delivers records of it."""
         consumer = self.consumer
         subscription = consumer._subscription.subscription
         topics = subscription.topics
@@ -142,7 +143,7 @@ class CooperativeAssignor:
         before, self._left, self._held = self.owned, self._held, subscription.assignment
         self.owned = frozenset(TopicPartition(*pair) for pair in outcome.held)
         self.added, self.revoked = self.owned - before, before - self.owned
-        # Before any await, because otherwise records of the time in between are delivered twice
+        # Restore the positions before any await, because otherwise records would be delivered twice in the meantime
         # (docs/kafka/cooperative-designs.md#member-rule-0).
         self._restore(self.owned & before)
         self._hold_back(self.added)
@@ -167,7 +168,7 @@ class CooperativeAssignor:
                 self._held._tp_state[tp] = HeldBack(self._held)
 
     def release(self) -> None:
-        """End `_hold_back`: deliver added partitions, except those that the user paused. Called by the listener."""
+        """Deliver the added partitions that `_hold_back` has held back, except those that the user paused. Called by the listener."""
         for tp in self.added:
             state = self._held.state_value(tp) if self._held is not None else None
             if isinstance(state, HeldBack):

@@ -1,5 +1,5 @@
-"""The listener between aiokafka, which reports all partitions in every round, and the user's listener, which hears of moved partitions
-only."""
+"""The listener between aiokafka, which reports all partitions in every round, and the user's listener, which is only told about moved
+partitions."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 class CooperativeListener(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka ships no types
-    """Gets all partitions from aiokafka and tells `user` which ones moved: first lost or revoked, then assigned. Without a move `user` is
-    not called.
+    """Receives all partitions from aiokafka and tells the listener `user` which ones moved: first lost or revoked, then assigned. Without a
+    move `user` is not called.
 
     For partitions that an expelled member lost, `user.on_partitions_lost` is called if it exists, otherwise on_partitions_revoked.
     Callbacks may be coroutines. An exception in one of them is logged, as in aiokafka, and the others are called nevertheless. aiokafka
@@ -29,8 +29,8 @@ class CooperativeListener(ConsumerRebalanceListener):  # type: ignore[misc]  # a
         self._assignor, self._user = assignor, user
 
     async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
-        """Called by aiokafka before every join with all partitions. The consumer keeps them, unless it was expelled."""
-        # its heartbeat task is cancelled next, and if that task has not run its first step, the whole coordination is cancelled with it
+        """Called by aiokafka with all owned partitions before every join. The consumer keeps them, unless it was expelled."""
+        # aiokafka cancels its heartbeat task next, and cancelling a task before its first step would cancel the whole coordination
         await _others_begin()
         self._assignor.forget_if_expelled()
         await self._tell_lost()
@@ -39,9 +39,9 @@ class CooperativeListener(ConsumerRebalanceListener):  # type: ignore[misc]  # a
             await self._tell("on_partitions_revoked", given_up)
 
     async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
-        """Called by aiokafka after every join with all partitions."""
+        """Called by aiokafka with all assigned partitions after every join."""
         assignor = self._assignor
-        await _others_begin()  # its fetcher has just got an assignment, and fails if it then finds another subscription
+        await _others_begin()  # aiokafka's fetcher has just got an assignment, and fails if its first step finds another subscription
         try:
             await self._tell_lost()
             if assignor.revoked:
@@ -59,10 +59,11 @@ class CooperativeListener(ConsumerRebalanceListener):  # type: ignore[misc]  # a
     async def _tell(self, name: str, partitions: frozenset[TopicPartition]) -> None:
         try:
             await tell(self._user, name, partitions)
-        except Exception:  # a failing callback of the user does not stop the round
+        except Exception:  # an error in the user's callback must not stop the rebalance
             log.exception("listener %r failed %s of %s", self._user, name, sorted(partitions))
 
 
 async def _others_begin() -> None:
-    """Let aiokafka's runnable tasks run. Subscribing again within a callback breaks two of them (0.14) that have not started yet."""
+    """Let aiokafka's tasks that are ready to run take their first step. Subscribing again within a callback breaks two of them (0.14)
+    that have not started yet."""
     await asyncio.sleep(0)

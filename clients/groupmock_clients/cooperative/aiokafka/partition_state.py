@@ -1,4 +1,4 @@
-"""aiokafka's state of one partition: carried over to the next assignment, and held back until a callback has returned."""
+"""Carry aiokafka's state of a partition over to the next assignment, or keep the partition paused until a callback has returned."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def carry_over(old: Any, new: Any) -> None:
 
 
 class HeldBack(TopicPartitionState):  # type: ignore[misc]  # aiokafka ships no types
-    """The state of a partition that stays paused whatever the user says, until `let_go`. Then the user's last wish takes effect."""
+    """The state of a partition that stays paused until `let_go`, even if the user resumes the partition. Then the user's last wish takes
+    effect."""
 
     def __init__(self, assignment: Any) -> None:
         super().__init__(assignment)
@@ -26,12 +27,12 @@ class HeldBack(TopicPartitionState):  # type: ignore[misc]  # aiokafka ships no 
         self._held_back, self._wanted = True, False
 
     def pause(self) -> None:
-        """Pause, and remember it during the hold."""
+        """Pause the partition, and keep it paused after `let_go`."""
         self._wanted = True
         super().pause()
 
     def resume(self) -> None:
-        """Resume, or during the hold remember to resume."""
+        """Resume the partition, or during the hold mark it to be resumed by `let_go`."""
         self._wanted = False
         if not self._held_back:
             super().resume()

@@ -17,7 +17,7 @@ from ..member import AssignmentEffect, PeerSubscription
 from .assignor import CooperativeAssignor
 
 OURS: Final = 1
-"""The version of all our Assignments. Range assignors write 0 (aiokafka, kafka-python) or 3 (Java)."""
+"""The version that every Assignment of these assignors carries. Range assignors write 0 (aiokafka, kafka-python) or 3 (Java)."""
 
 
 class RangeOrCooperative(CooperativeAssignor):
@@ -34,7 +34,7 @@ class RangeOrCooperative(CooperativeAssignor):
 
     def metadata(self, topics: Iterable[str]) -> bytes:
         self.forget_if_expelled()
-        self.give_up()  # for consumers without our listener
+        self.give_up()  # aiokafka calls no `give_up` for a consumer without a CooperativeListener
         return super().metadata(topics)
 
     def give_up(self) -> frozenset[TopicPartition]:
@@ -45,7 +45,7 @@ class RangeOrCooperative(CooperativeAssignor):
         return given_up
 
     def assign(self, cluster: Any, members: Mapping[str, Any]) -> dict[str, bytes]:
-        """Called by aiokafka in the leader."""
+        """Return the Assignment of every member. Called by aiokafka in the leader."""
         if all(self.member.speaks_ours(PeerSubscription(each.subscription, each.user_data)) for each in members.values()):
             return super().assign(cluster, members)
         self.member.forget()

@@ -8,7 +8,7 @@ from typing import Any, Final
 from aiokafka.consumer.group_coordinator import GroupCoordinator
 
 GRACE_S: Final = 1.0
-"""Time for a lookup of the coordinator that is in progress."""
+"""How long a lookup of the coordinator that is in progress may still take."""
 
 
 async def stop_wholly(consumer: Any) -> None:
@@ -35,8 +35,8 @@ async def stop_wholly(consumer: Any) -> None:
 
 
 def _coordinator(consumer: Any) -> GroupCoordinator | None:
-    """Return the coordinator, or None without a group, before the start, and for a CooperativeConsumer, whose halves are stopped one by
-    one."""
+    """Return the consumer's coordinator, or None if it has no group or was not started. A CooperativeConsumer has none, because its
+    halves are stopped one by one."""
     found = getattr(consumer, "_coordinator", None)
     return found if isinstance(found, GroupCoordinator) else None
 
@@ -50,7 +50,7 @@ async def _give_up_without_a_coordinator(coordinator: GroupCoordinator) -> None:
 
 
 async def _rest(consumer: Any) -> None:
-    """Do the steps of stop() after the failed one."""
+    """Run the steps of `stop()` that follow the failed step."""
     await asyncio.gather(consumer._fetcher.close(), return_exceptions=True)
     left = set(consumer._fetcher._pending_tasks)
     coordinator = _coordinator(consumer)

@@ -29,11 +29,11 @@ OF_THE_GROUP: Final = frozenset(
     }
 )  # fmt: skip
 DECODERS: Final = frozenset({"key_deserializer", "value_deserializer"})
-PAUSE_S: Final = 0.1  # between two errors, because aiokafka repeats an error, or rejoins, as soon as it is asked again
+PAUSE_S: Final = 0.1  # the pause after an error, because aiokafka repeats the error or rejoins as soon as it is called again
 
 
 def _to(part: str, name: str) -> Any:
-    """Make a method that calls the library's method `name` on that part."""
+    """Return a method that calls `name` of the consumer in the attribute `part`."""
 
     @functools.wraps(getattr(AIOKafkaConsumer, name))
     def method(self: Any, *arguments: Any, **named: Any) -> Any:
@@ -59,16 +59,17 @@ class CooperativeConsumer:
         self._interval = options.pop("auto_commit_interval_ms", 5000) / 1000
         self.assignor = assignor if assignor is not None else CooperativeAssignor()
         group = {name: value for name, value in options.items() if name not in DECODERS}
-        group["auto_offset_reset"] = "earliest"  # it never delivers; "none" or "latest" concern the data consumer
+        # the membership consumer never delivers, so the user's "none" or "latest" concerns the data consumer only
+        group["auto_offset_reset"] = "earliest"
         self._membership = AIOKafkaConsumer(**group, enable_auto_commit=False, partition_assignment_strategy=[self.assignor])
-        # Without a group: it cannot commit, because a group with members refuses generation -1
+        # The data consumer has no group, because a group with members refuses commits with generation -1
         # (docs/kafka/cooperative-designs.md#member-rule-5).
         self._data = AIOKafkaConsumer(
             **{name: value for name, value in options.items() if name not in OF_THE_GROUP}, group_id=None, enable_auto_commit=False
         )
         self.assignor.attach(self._membership)
         self._tasks: list[asyncio.Task[None]] = []
-        self._trouble: Exception | None = None  # raised once
+        self._trouble: Exception | None = None  # an error that the caller's next call raises, once
         self._end: BaseException | None = None  # the error that ended aiokafka's coordination for good, raised by every call
         self._user: ConsumerRebalanceListener | None = None
         if topics:
@@ -134,7 +135,7 @@ class CooperativeConsumer:
                     await self._membership.commit(wanted)
                 return
             except CommitFailedError:
-                if not self._rejoining():  # else the next rebalance came in between
+                if not self._rejoining():  # while rejoining, the commit failed because the next rebalance had begun, so try again
                     raise
 
     committed = _to("_membership", "committed")
@@ -210,12 +211,12 @@ class CooperativeConsumer:
                 log.warning("what is handed over could not be committed, its next owner repeats some records: %r", error)
 
     async def take_over(self, partitions: Iterable[TopicPartition], told: Callable[[], Awaitable[None]]) -> None:
-        """Deliver these partitions from their committed offsets, once `told` has returned. Called by the listener."""
+        """Deliver these partitions from their committed offsets, once the callback `told` has returned. Called by the listener."""
         added = set(partitions)
         self._membership.pause(*added)
         try:
             starts = {tp: await self._membership.committed(tp) for tp in added}
-        except KafkaError as error:  # aiokafka would only log it, and these partitions would never be delivered
+        except KafkaError as error:  # aiokafka would only log the error, and these partitions would never be delivered
             self._meet(error)
             raise
         self._reassign(self._data.assignment() | added)
@@ -265,7 +266,7 @@ class CooperativeConsumer:
                 offsets = {tp: at for tp, at in self._positions().items() if tp in held}
                 if offsets:
                     await self._membership.commit(offsets)
-        except Exception as error:  # else the task would end, and nothing would be committed any more
+        except Exception as error:  # an error would end this task, and nothing would be committed any more
             log.warning("commit failed, the next one is tried: %r", error)
 
     async def _stay(self) -> None:
@@ -273,7 +274,7 @@ class CooperativeConsumer:
         while True:
             try:
                 await self._membership.getone()
-            except Exception as error:  # raised by the caller's next or pending `getone`
+            except Exception as error:  # the caller's next or pending `getone` raises this error
                 self._meet(error)
                 await asyncio.sleep(PAUSE_S)
 

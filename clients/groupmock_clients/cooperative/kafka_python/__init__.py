@@ -1,4 +1,4 @@
-"""Designs I, II and III for stock kafka-python 3.0 (docs/how-to/cooperative.md), as a service imports them."""
+"""The names that a service imports to use Designs I, II and III with stock kafka-python 3.0 (docs/how-to/cooperative.md)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ try:
     from .listener import CooperativeListener
     from .twin import CooperativeConsumer
 except ImportError:
-    require("kafka-python")  # raises a clear error if kafka-python is missing or of another version
+    require("kafka-python")  # Checked at import, so that a missing or unsupported kafka-python raises a clear error.
     raise
 
 __all__ = ["CooperativeAssignor", "CooperativeConsumer", "CooperativeListener", "UnsupportedClient", "enforce_rebalance"]

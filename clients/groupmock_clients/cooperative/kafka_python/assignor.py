@@ -1,4 +1,4 @@
-"""Designs I, II and III for stock kafka-python 3.0, as an assignor for one consumer, without patching kafka-python
+"""An assignor that implements Designs I, II and III for a consumer of stock kafka-python 3.0, without patching kafka-python
 (docs/kafka/cooperative-designs.md#member-rules).
 
     assignor = CooperativeAssignor(design=2, delay_ms=60_000)
@@ -71,7 +71,7 @@ class CooperativeAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # k
         self._consumer = consumer
 
     def listener(self, user: ConsumerRebalanceListener | AsyncConsumerRebalanceListener | None = None) -> CooperativeListener:
-        """Return the listener to subscribe with in place of `user`, so that the same lines work with both libraries."""
+        """Return the listener to subscribe with in place of `user`, so that the same code works with both libraries."""
         return CooperativeListener(self, user)
 
     def commit(self, offsets: Mapping[TopicPartition, int | OffsetAndMetadata]) -> Any:
@@ -100,8 +100,6 @@ class CooperativeAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # k
         nothing."""
         self._cancel_timer()
 
-    # The methods that kafka-python calls on its IO thread.
-
     def supported_protocols(self) -> list[Any]:
         """Return the supported protocols: incremental (KIP-429), and eager while an eager assignor is listed as well (a rolling
         upgrade)."""
@@ -111,21 +109,22 @@ class CooperativeAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # k
         """Called by kafka-python for every attempt to join. The consumer tells its owned partitions, because it forgets them when it is
         expelled."""
         self._cancel_timer()
-        # The request stays set until this attempt has ended in an assignment. Joining for a change of partitions, 3.0.12 does not set it,
-        # and forgets the join, its assignment and the heartbeats when a poll ends before SyncGroup is answered (Java's
-        # rejoinNeededOrPending does not).
+        # The request stays set until this attempt has ended in an assignment, as Java's rejoinNeededOrPending does. kafka-python 3.0.12
+        # does not set it when partitions have changed. It then forgets the join, the assignment and the heartbeats if a poll ends before
+        # SyncGroup is answered.
         self.consumer._coordinator.request_rejoin()
         subscription = self.consumer._subscription
         wanted = set(topics)
-        # The consumer's own list, which is empty once it is expelled (docs/kafka/cooperative-designs.md#member-rule-1).
+        # The consumer's own list is used, because it is empty once the consumer is expelled
+        # (docs/kafka/cooperative-designs.md#member-rule-1).
         self.owned = frozenset(tp for tp in subscription.assigned_partitions() if tp.topic in wanted)
-        # Read before the join, because the callback comes after the assignment was replaced, when `position()` raises
+        # Positions are read before the join, because `position()` raises in the callback, which comes after the assignment was replaced
         # (docs/kafka/clients.md#assignor-plug-in-of-kafka-python).
         self._positions = _consumed(self.consumer)
         return self.member.subscription(wanted, [_pair(tp) for tp in self.owned])
 
     def assign(self, cluster: Any, members: Iterable[Any]) -> dict[str, bytes]:
-        """Called by kafka-python in the leader."""
+        """Return the Assignment of every member. Called by kafka-python in the leader."""
         peers = {each.member_id: _peer(each.metadata) for each in members}
         return self.member.assign(counted(cluster, peers.values()), peers, self.consumer._coordinator._generation.member_id)
 
@@ -158,7 +157,7 @@ class CooperativeAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # k
         return self._consumer
 
     def _cancel_timer(self) -> None:
-        timer, self._timer = self._timer, None  # because the timer's thread and the IO thread may both be here
+        timer, self._timer = self._timer, None  # taken in one step, because the timer's thread and the IO thread may both run this method
         if timer is not None:
             timer.cancel()
 
@@ -173,6 +172,6 @@ def _pair(tp: TopicPartition) -> Partition:
 
 
 def _peer(metadata: Any) -> PeerSubscription:
-    # Subscription v0 has no OwnedPartitions (KIP-429). None says so, while an empty list claims that nothing is owned.
+    # Subscription v0 has no OwnedPartitions (KIP-429), so None is passed: an empty list would claim that nothing is owned.
     owned = metadata.owned_partitions if metadata.version >= 1 else None
     return PeerSubscription(metadata.topics, metadata.user_data, None if owned is None else flat(owned))

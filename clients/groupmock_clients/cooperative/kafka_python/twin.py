@@ -36,7 +36,7 @@ PAUSE_S: Final = 0.01
 
 
 def _to(part: str, name: str, applied: bool = True) -> Any:
-    """Make a method that calls the library's method `name` on that part. With `applied` the data consumer first gets the current
+    """Return a method that calls `name` of the consumer in the attribute `part`. With `applied` the data consumer first gets the current
     assignment."""
 
     @functools.wraps(getattr(KafkaConsumer, name))
@@ -68,11 +68,11 @@ class CooperativeConsumer:
         self._wait = options.get("consumer_timeout_ms", -1)
         self.assignor = assignor if assignor is not None else CooperativeAssignor()
         group = {name: value for name, value in options.items() if name not in OF_THE_DATA}
-        # `earliest`: it never delivers; "none" or "latest" concern the data consumer.
+        # The membership consumer never delivers, so the user's "none" or "latest" concerns the data consumer only.
         self._membership = KafkaConsumer(
             **group, enable_auto_commit=False, partition_assignment_strategy=[self.assignor], auto_offset_reset="earliest"
         )
-        # Without a group: it cannot commit, because a group with members refuses generation -1
+        # The data consumer has no group, because a group with members refuses commits with generation -1
         # (docs/kafka/cooperative-designs.md#member-rule-5).
         self._data = KafkaConsumer(
             **{name: value for name, value in options.items() if name not in OF_THE_GROUP}, group_id=None, enable_auto_commit=False
@@ -80,7 +80,8 @@ class CooperativeConsumer:
         self.assignor.attach(self._membership)
         self._lock = threading.RLock()
         self._held: set[TopicPartition] = set()
-        self._starts: dict[TopicPartition, int | None] = {}  # of added partitions that the data consumer does not have yet
+        # the start offsets of added partitions that the data consumer does not have yet
+        self._starts: dict[TopicPartition, int | None] = {}
         self._pauses: set[TopicPartition] = set()
         self._next: dict[TopicPartition, int] = {}  # the offset after the last record delivered
         self._busy: set[TopicPartition] = set()  # partitions of the caller's last poll
@@ -144,7 +145,7 @@ class CooperativeConsumer:
                 self._membership.commit(self._delivered() if offsets is None else dict(offsets), timeout_ms=left)
                 return
             except CommitFailedError:
-                if not self._rejoining():  # else the next rebalance came in between
+                if not self._rejoining():  # while rejoining, the commit failed because the next rebalance had begun, so try again
                     raise
 
     def commit_async(self, offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None, callback: Any = None) -> Any:
@@ -212,7 +213,8 @@ class CooperativeConsumer:
             if waiting:
                 self._starts[partition] = self._next[partition] = at
         if not waiting:
-            self._data.seek(partition, offset)  # raises for a partition that is not assigned, so that no commit of it follows
+            # the data consumer raises for an unassigned partition, so that no offset of it is recorded for a commit
+            self._data.seek(partition, offset)
             with self._lock:
                 self._next[partition] = at
 
@@ -227,7 +229,7 @@ class CooperativeConsumer:
     # -- between membership and delivery
 
     def _begin(self) -> None:
-        """Begin a poll: the records of the last one are processed."""
+        """Begin a poll, which means that the records of the last poll are processed."""
         with self._lock:
             self._busy = set()
             self._polled = time.monotonic()
@@ -251,7 +253,8 @@ class CooperativeConsumer:
         """Give the current assignment to the data consumer. Runs on the caller's thread, which alone uses the data consumer."""
         with self._lock:
             held = set(self._held)
-            starts = {tp: offset for tp, offset in self._starts.items() if tp in held}  # the callback about the others is still running
+            # partitions that are not held yet wait for the user's callback, which is still running
+            starts = {tp: offset for tp, offset in self._starts.items() if tp in held}
             pauses = self._pauses & held
             self._starts = {tp: offset for tp, offset in self._starts.items() if tp not in held}
             self._pauses -= held
@@ -285,15 +288,16 @@ class CooperativeConsumer:
             log.warning("commit failed, the next one is tried: %r", error)
 
     def _stay(self) -> None:
-        """Run the membership's thread: poll without a pause, unless the caller has not polled for too long."""
+        """Poll the membership consumer without a pause on its own thread, unless the caller has not polled for too long."""
         while not self._ended.is_set():
             try:
                 if time.monotonic() - self._polled < self._idle_limit:
-                    # Long, because a join that completes between two polls is discarded (docs/kafka/clients.md#dropped-join).
+                    # The timeout is long, because kafka-python discards a join that completes between two polls
+                    # (docs/kafka/clients.md#dropped-join).
                     self._membership.poll(timeout_ms=self._idle_limit * 1000)
                 else:
                     self._ended.wait(PAUSE_S)
-            except Exception as error:  # raised by the caller's next poll
+            except Exception as error:  # the caller's next poll raises this error
                 if not self._ended.is_set():
                     self._trouble = error
                     self._ended.wait(PAUSE_S)
@@ -318,7 +322,8 @@ class CooperativeConsumer:
             self.assignor.commit(offsets)
 
     async def take_over(self, partitions: Iterable[TopicPartition], told: Callable[[], Any]) -> None:
-        """Deliver these partitions from their committed offsets, once `told` has returned. Runs on the membership's IO thread."""
+        """Deliver these partitions from their committed offsets, once the callback `told` has returned. Runs on the membership's IO
+        thread."""
         added = set(partitions)
         self._membership.pause(*added)
         committed = await self._membership._coordinator.fetch_committed_offsets_async(added)

@@ -7,7 +7,7 @@ from .syntax import Literal
 
 
 def least_ms(exchange: Exchange) -> int:
-    """Return the sum of its pauses and silences, or its longest `after` if that is longer."""
+    """Return the sum of the exchange's pauses and silences, or its longest `after` if that is longer."""
     total, longest = 0, 0
     for step in exchange.steps:
         if isinstance(step, Pause) and isinstance(step.ms, Literal) and isinstance(step.ms.value, int):

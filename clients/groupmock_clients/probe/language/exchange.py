@@ -44,7 +44,8 @@ SERVED: Final = frozenset(("kip848",))
 
 @dataclass(frozen=True)
 class Guard:
-    """The condition of a step: in these releases (empty: all), on this stage, and if the comparisons of parameters hold."""
+    """The condition under which a step is played: in these releases (all if empty), on this stage, and if the comparisons of parameters
+    hold."""
 
     releases: tuple[str, ...] = ()
     stage: str | None = None
@@ -137,7 +138,7 @@ class Await(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Pause(Step):
-    """Let `ms` milliseconds pass, or wait until that many after a mark."""
+    """Let `ms` milliseconds pass, counted from now or from a mark."""
 
     ms: Expr
     since: str | None = None

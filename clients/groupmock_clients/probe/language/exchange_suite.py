@@ -13,7 +13,7 @@ from .parser import load_folder
 from .syntax import ExchangeError
 
 FOLDER: Final = Path(__file__).parent.parent / "exchanges"
-"""The folder of exchanges in the wheel."""
+"""The folder of exchanges, which the wheel contains too."""
 ROWS: Final = "rows.toml"
 KEYS: Final = frozenset({"says", "why", "kip", "place", "needs"})
 
@@ -61,7 +61,7 @@ def load_rows(file: Path) -> dict[str, Statement]:
     of KEYS."""
     try:
         sections = tomllib.loads(file.read_text(encoding="utf-8"))
-    except ValueError as problem:  # not TOML, or not UTF-8
+    except ValueError as problem:  # the file is not TOML, or not UTF-8
         raise ExchangeError(file.name, str(problem)) from problem
     found: dict[str, Statement] = {}
     for section, table in sections.items():

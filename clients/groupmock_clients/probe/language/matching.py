@@ -42,9 +42,9 @@ class Matcher:
 
     def _equal(self, pattern: Expr, seen: Value, path: str) -> Iterator[str]:
         expected = self.scope.evaluate(pattern, self.place)
-        if isinstance(expected, dict | list):  # the result of a call: only the fields that it names count
+        if isinstance(expected, dict | list):  # a function returns lists and dicts, of which only the fields that are present count
             yield from self.mismatches(lifted(expected), seen, path)
-        # an exchange writes a float without a point
+        # An exchange writes a float without a point, so the types may differ.
         elif expected != seen or (type(expected) is not type(seen) and not isinstance(seen, float)):
             yield f"{path}: {show(expected)} expected, {show(seen)} seen"
 
@@ -60,7 +60,7 @@ class Matcher:
         for name, inner in pattern.fields:
             if name in seen:
                 yield from self.mismatches(inner, seen[name], f"{path}.{name}")
-            elif name == "name" and "topic_id" in seen:  # versions that identify a topic by its id
+            elif name == "name" and "topic_id" in seen:  # some versions identify a topic by its id and not by its name
                 yield from self._topic_id(inner, seen["topic_id"], f"{path}.topic_id")
             elif name not in _absent(seen):
                 yield f"{path}: has no field {name}"
@@ -105,7 +105,7 @@ class Matcher:
             for argument in arguments:
                 fitting = [each for each in seen if self._would_fit(argument, each, path)]
                 found = len(fitting)
-                list(self.mismatches(argument, fitting[0], path) if found == 1 else ())  # repeated for its captures
+                list(self.mismatches(argument, fitting[0], path) if found == 1 else ())  # matched a second time, to keep the captures
                 if pattern.name == "has" and found != 1:
                     yield f"{path}: one such element expected, {found} seen{'' if found else ': ' + show(seen)}"
                 if pattern.name == "lacks" and found:

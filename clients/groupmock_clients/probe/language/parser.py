@@ -58,7 +58,7 @@ def load(paths: Iterable[Path]) -> list[Exchange]:
 
 
 def read_one(name: str, text: str) -> Exchange:
-    """The one exchange of a text, perhaps without steps; `name`: as errors call it. Raises ExchangeError."""
+    """Return the only exchange of a text, which may have no steps. Errors call the text `name`. Raises ExchangeError."""
     (block,) = blocks_in(name, text)
     return _exchange(block, {})
 

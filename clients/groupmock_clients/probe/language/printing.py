@@ -1,4 +1,4 @@
-"""From an exchange to its text, which `parser.py` reads back."""
+"""Convert an exchange to the text that `parser.py` reads back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ESCAPED: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
 
 
 def quoted(text: str) -> str:
-    """A text as the language takes it. Raises ValueError for one that would be read as a reference."""
+    """Return a text as the language writes it, in quotes if it needs them. Raises ValueError for one that would be read as a reference."""
     if BARE.fullmatch(text) and text not in SAID_OTHERWISE:
         return text
     if REFERENCE.search(text):
@@ -24,12 +24,12 @@ def quoted(text: str) -> str:
 
 
 def in_quotes(text: str) -> str:
-    """The same where references are wanted."""
+    """Return a text in quotes, in which `$name` is a reference."""
     return '"' + "".join(ESCAPED.get(each, each) for each in text) + '"'
 
 
 def expr_text(expr: Expr) -> str:
-    """A value as it is written; patterns are not made by programs."""
+    """Return the text of a value. Patterns are refused, because programs write none."""
     match expr:
         case Literal(value):
             return literal_text(value)
@@ -47,7 +47,6 @@ def expr_text(expr: Expr) -> str:
 
 
 def literal_text(value: object) -> str:
-    """A plain scalar as it is written."""
     if isinstance(value, str):
         return quoted(value)
     if isinstance(value, bytes):
@@ -56,7 +55,7 @@ def literal_text(value: object) -> str:
 
 
 def step_text(step: Step) -> str:
-    """The line of one step, without what is expected. Raises ValueError for kinds of steps that no program writes."""
+    """Return the line of one step without its expectations. Raises ValueError for kinds of steps that no program writes."""
     match step:
         case Send(member=member, api=api, version=version, fields=fields, bound=bound):
             words = [f"{member}:", api, *([] if version is None else [f"v{expr_text(version)}"])]
@@ -74,7 +73,7 @@ def step_text(step: Step) -> str:
 
 
 def head_lines(exchange: Exchange) -> Iterator[str]:
-    """Return the lines that stand in front of the steps."""
+    """Yield the lines of an exchange that come before its steps."""
     yield f'exchange {exchange.name} "{exchange.title}"'
     yield f"rows: {' '.join(exchange.rows)}"
     if exchange.releases != RELEASES:

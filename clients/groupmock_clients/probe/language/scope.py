@@ -62,7 +62,7 @@ class MemberMemory:
         `number` counts requests: if two JoinGroups are pending, the later one counts, whichever is answered first.
         """
         if isinstance(answer, JoinGroupResponse):
-            # 79 brings the id that the next JoinGroup must carry (KIP-394, CLIENT-01).
+            # MEMBER_ID_REQUIRED (79) brings the id that the next JoinGroup must carry (KIP-394, CLIENT-01).
             if answer.error_code in (NONE, MEMBER_ID_REQUIRED) and number >= self.last_join:
                 self.last_join, self.member_id = number, answer.member_id
                 if answer.error_code == NONE:
@@ -157,7 +157,8 @@ class Scope:
             raise ExchangeError(place, f"{expr.name}(): {problem}") from problem
 
     def _led(self, leader: str, *members: str) -> Value:
-        """Return SyncGroup's assignments of a leader for these members: its generation and their names. Others assign nothing."""
+        """Return the assignments that a leader sends in SyncGroup, each of which consists of the generation and the member's name.
+        Others assign nothing."""
         mine = self.members[leader]
         if not mine.member_id or mine.leader != mine.member_id:
             return []

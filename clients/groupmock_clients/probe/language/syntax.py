@@ -33,7 +33,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Ref:
-    """`$name` or `$Member.attribute`, optionally with an offset."""
+    """A reference `$name` or `$Member.attribute`, optionally with an offset."""
 
     name: str
     attribute: str | None
@@ -63,7 +63,7 @@ class Anything:
 
 @dataclass(frozen=True)
 class Regex:
-    """`~"..."` must match the whole text; `$name` inside is quoted literally."""
+    """The pattern `~"..."`, which must match the whole text and takes `$name` literally."""
 
     template: str
 
@@ -77,7 +77,7 @@ class Capture:
 
 @dataclass(frozen=True)
 class Between:
-    """`lowest..highest`, with both ends included."""
+    """The pattern `lowest..highest`, which includes both ends."""
 
     lowest: int
     highest: int
@@ -147,7 +147,7 @@ class LineReader:
         return word
 
     def accept(self, text: str) -> bool:
-        """Consume the next token if it is this one."""
+        """Consume the next token if it is `text`."""
         word = self._words[self._at]
         if word.text == text and word.kind not in ("text", "bytes"):
             self._at += 1
@@ -155,7 +155,7 @@ class LineReader:
         return False
 
     def expect(self, text: str) -> None:
-        """Consume this token, or raise an error."""
+        """Consume the token `text`, or raise an error."""
         if not self.accept(text):
             raise self.error(f"{text!r} expected, not {self.peek().text!r}")
 
@@ -236,7 +236,7 @@ def _bytes(text: str) -> Expr:
 
 def _reference(text: str) -> Expr:
     match = REFERENCE.match(text)
-    assert match is not None  # the tokeniser uses the same pattern
+    assert match is not None  # the tokeniser has matched the same pattern before
     name, _, attribute = (match["braced"] or match["bare"]).partition(".")
     return Ref(name, attribute or None, int(text[match.end() :] or 0))
 

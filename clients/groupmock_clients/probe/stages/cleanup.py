@@ -29,7 +29,7 @@ from groupmock_codec.messages.k74_list_config_resources import ListConfigResourc
 from .tcp_broker import NoBroker, TcpBroker
 
 GROUP_RESOURCE: Final = 32
-# 69 is GROUP_ID_NOT_FOUND: many dialogues are refused before their group is created (SERVER-04, SERVER-06).
+# GROUP_ID_NOT_FOUND (69) counts as gone, because many dialogues are refused before their group is created (SERVER-04, SERVER-06).
 GONE: Final = (0, 69)
 AT_A_TIME: Final = 100
 T = TypeVar("T")
@@ -46,7 +46,7 @@ def clean_up(broker: TcpBroker, seconds: float = 30) -> tuple[str, ...]:
                 empty_groups(broker, part)
             before, left = left, [name for part in _parts(left) for name in delete_groups(broker, part)]
             if len(left) == len(before):
-                break  # no progress: a group hangs, or the broker deletes none
+                break  # nothing was deleted, because a group hangs or the broker deletes none
         _forget_settings(broker)
         return (*left, *delete_topics(broker, list(broker.topics)))
     except (NoBroker, Unreadable) as problem:
@@ -95,10 +95,10 @@ def _leave(broker: TcpBroker, group_id: str, member_id: str) -> None:
 
 
 def delete_groups(broker: TcpBroker, names: Sequence[str]) -> list[str]:
-    """Delete them; the names of those that are still there. Raises NoBroker, Unreadable."""
+    """Delete the groups and return the names of those that still exist. Raises NoBroker, Unreadable."""
     version = broker.best(DELETE_GROUPS, 1)
     if version is None:
-        return []  # a broker without DeleteGroups drops empty groups by itself, or keeps all for ever
+        return []  # a broker without DeleteGroups drops empty groups by itself, or keeps them for ever
     answer = broker.ask(DELETE_GROUPS, version, DeleteGroupsRequest(groups_names=list(names)))
     assert isinstance(answer, DeleteGroupsResponse)
     return [each.group_id for each in answer.results if each.error_code not in GONE]
@@ -119,11 +119,11 @@ def _forget_settings(broker: TcpBroker) -> None:
 
 
 def delete_topics(broker: TcpBroker, names: list[str]) -> list[str]:
-    """Delete them; the names of those that are still there. Raises NoBroker, Unreadable."""
+    """Delete the topics and return the names of those that still exist. Raises NoBroker, Unreadable."""
     version = broker.best(DELETE_TOPICS, 3)
     if version is None or not names:
         return names
     answer = broker.ask(DELETE_TOPICS, version, DeleteTopicsRequest(topic_names=names, timeout_ms=10_000))
     assert isinstance(answer, DeleteTopicsResponse)
-    # 3 is UNKNOWN_TOPIC_OR_PARTITION: the topic does not exist any more.
+    # With UNKNOWN_TOPIC_OR_PARTITION (3) the topic does not exist any more.
     return [str(each.name) for each in answer.responses if each.error_code not in (NONE, UNKNOWN_TOPIC_OR_PARTITION)]

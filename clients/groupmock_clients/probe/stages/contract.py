@@ -23,7 +23,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class Tolerance:
-    """The exactness of times on a stage, in ms.
+    """The tolerances of times on a stage, in ms.
 
     `quiet`: how long 'parked' listens. `at_once`: the latest time that counts as at once. `early` and `late`: allowances around an `after`.
     `patience`: how long a due answer is awaited. `eventually`: how long that word waits.

@@ -21,7 +21,7 @@ WORTH_NOTING_MS: Final = 20
 
 
 class Lateness(ABC):
-    """Measures in a thread of its own within a `with` block, which may be entered again. Any thread may ask."""
+    """Measures lateness on a thread of its own within a `with` block, which may be entered again. Any thread may ask."""
 
     def __init__(self) -> None:
         self._late: deque[tuple[float, float]] = deque(maxlen=REMEMBERED)
@@ -76,7 +76,7 @@ class AnswerLateness(Lateness):
             with socket.create_connection(self._address, HUNG_SECONDS) as link:
                 while not self._stop.wait(BEAT_SECONDS):
                     self._beat(link)
-        except OSError:  # closed or hanging, which the dialogues notice themselves
+        except OSError:  # the connection is closed or hangs, which the dialogues notice themselves
             return
 
     def _beat(self, link: socket.socket) -> None:

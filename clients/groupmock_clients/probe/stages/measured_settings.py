@@ -18,7 +18,7 @@ from .tcp_broker import TcpBroker
 from .tcp_stage import TcpStage
 
 HIGHEST_UNFLEXIBLE: Final = 5
-# SERVER-06: a session timeout outside the broker's range is refused before the group is created.
+# A session timeout outside the broker's range is refused with INVALID_SESSION_TIMEOUT (26) before the group is created (SERVER-06).
 REFUSED: Final = 26
 LIMIT_MS: Final = 20_000
 SESSIONS_MS: Final = (100, 1000, 6000, 10_000)
@@ -75,7 +75,7 @@ class _Joiner:
         version = self._broker.best(JOIN_GROUP, HIGHEST_UNFLEXIBLE) or 0
         began = time.monotonic()
         request = member.join_request()
-        if version < 1:  # v0 has no rebalance timeout
+        if version < 1:  # JoinGroup v0 has no rebalance timeout
             request.rebalance_timeout_ms = -1
         stage.send("probe", JOIN_GROUP, version, "probe", request)
         try:

@@ -75,7 +75,7 @@ class Restart:
             problem = self._answers()
             if problem is None or self._clock() >= end:
                 return problem
-            # 0 is no failure: a command such as `docker restart` ends well before the server answers.
+            # Exit code 0 is no failure, because a command such as `docker restart` ends well before the server answers.
             if self._process is not None and self._process.poll() not in (None, 0):
                 return f"the command ended with {self._process.returncode}"
             self._nap(LOOK_SECONDS)  # polled, because a server offers no event to wait for

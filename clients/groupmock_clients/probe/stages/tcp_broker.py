@@ -43,7 +43,8 @@ TRANSACTIONS: Final = (22, 25, 26, 28)
 BROKER_RESOURCE: Final = 4
 CONNECT_SECONDS: Final = 5
 ANSWER_SECONDS: Final = 30
-# P2-d10: for some moments a coordinator that FindCoordinator returned still answers 14 or 16.
+# A coordinator that FindCoordinator has just returned may answer COORDINATOR_LOAD_IN_PROGRESS (14), COORDINATOR_NOT_AVAILABLE (15) or
+# NOT_COORDINATOR (16) for some moments (P2-d10).
 NOT_READY: Final = (14, 15, 16)
 NOT_SERVED: Final = (3, 5, 6)
 TRIES_FOR_A_NAME: Final = 200
@@ -169,9 +170,9 @@ class TcpBroker:
         version = self.best(METADATA, 12)
         if version is None:
             raise NoBroker("it offers no Metadata")
-        if version in (10, 11):  # these carry topic ids but take none
+        if version in (10, 11):  # requests of these versions have a field for topic ids, but brokers do not accept ids in it
             version = 9
-        # v0-3 lack this field; they always mean its default, true.
+        # Metadata v0-3 lack allow_auto_topic_creation and always mean its default, true.
         answer = self.ask(METADATA, version, MetadataRequest(topics=topics, allow_auto_topic_creation=create or version < 4))
         assert isinstance(answer, MetadataResponse)
         return answer
@@ -270,8 +271,8 @@ class TcpBroker:
         return answer.error_code == 0
 
     def has_consumer_protocol_off(self) -> bool:
-        """Tell whether the broker refuses every ConsumerGroupHeartbeat with 35: it advertises KIP-848 but has it disabled. Exchanges
-        judge all other errors. The request has no group id, so it changes nothing. Raises NoBroker, Unreadable."""
+        """Tell whether the broker refuses every ConsumerGroupHeartbeat with UNSUPPORTED_VERSION (35), although it advertises KIP-848.
+        Exchanges judge all other errors. The request has no group id, so it changes nothing. Raises NoBroker, Unreadable."""
         offered = self.versions(CONSUMER_GROUP_HEARTBEAT)
         if offered is None:
             return False
@@ -289,14 +290,14 @@ class TcpBroker:
             return real, self._topics[real]
 
     def make_topic(self, real: str, partitions: int, configs: Mapping[str, str]) -> bytes:
-        """Create a topic of exactly that name and wait until it is served; its id. Raises CannotProvide, NoBroker, Unreadable."""
+        """Create a topic of exactly that name, wait until it is served, and return its id. Raises CannotProvide, NoBroker, Unreadable."""
         self._create(real, partitions, configs)
         return self._wait_for(real, partitions)
 
     def _served(self, real: str, partitions: int) -> bool:
         """Tell whether the leader serves the partitions. On KRaft it takes a moment after the metadata name it (error 6, seen on 4.3.0)."""
         version = self.best(LIST_OFFSETS, 5)
-        if version is None or self.nodes > 1:  # the connection reaches only one of several nodes
+        if version is None or self.nodes > 1:  # the connection reaches only one of several nodes, so the other leaders cannot be asked
             return True
         asked = [ListOffsetsPartition(partition_index=index, timestamp=-1) for index in range(partitions)]
         answer = self.ask(LIST_OFFSETS, version, ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=real, partitions=asked)]))

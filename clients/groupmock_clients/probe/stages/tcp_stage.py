@@ -129,7 +129,7 @@ class TcpStage:
     def _write(self, member: str, data: bytes) -> None:
         try:
             self._connection(member).link.sendall(data)
-        except OSError:  # the broker closed first (or does not read); the next `answer` reports it
+        except OSError:  # The broker has closed the connection first or does not read. The next `answer` reports it.
             self._hung_up(self._connection(member))
 
     def _connection(self, member: str) -> _Connection:

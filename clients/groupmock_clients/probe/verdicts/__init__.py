@@ -1,3 +1,3 @@
-"""Judge exchanges: play one, distinguish lacking features from broken ones, sum up the results."""
+"""Judge exchanges: play one, distinguish missing features from broken ones, and sum up the results."""
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 def surprises(
     api: str, version: int, request: dict[str, Value], answer: dict[str, Value], stated: set[str], memory: MemberMemory, release: str
 ) -> Iterator[tuple[str, str]]:
-    """Yield row and sentence for every such expectation that the answer breaks."""
+    """Yield row and sentence for every general expectation that the answer breaks."""
     expected: dict[str, Value] = {"throttle_time_ms": 0}
     if api == "JoinGroup":
         expected |= _join(version, request, answer, release)
@@ -58,10 +58,10 @@ def _join(version: int, request: dict[str, Value], answer: dict[str, Value], rel
         found: dict[str, Value] = {"skip_assignment": False, **own}
         return found if answer["leader"] == answer["member_id"] else {**found, "members": []}
     empty: dict[str, Value] = {"generation_id": -1, "leader": "", "members": [], "skip_assignment": False, "protocol_type": None}
-    # P1-d4: the protocol's name is null in errors from v7 on.
+    # From v7 on the protocol's name in an error is null (P1-d4).
     empty["protocol_name"] = "" if version < 7 else None
     if code != error_codes.MEMBER_ID_REQUIRED:
-        # P1-d4: errors 81 and -1 carry no member id.
+        # GROUP_MAX_SIZE_REACHED (81) and UNKNOWN_SERVER_ERROR (-1) carry no member id (P1-d4).
         echoes = code in ECHOING or (code in ECHOING_BEFORE_4_3 and release != "4.3")
         empty["member_id"] = request["member_id"] if echoes else ""
     return empty

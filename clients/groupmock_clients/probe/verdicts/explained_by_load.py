@@ -44,7 +44,7 @@ class Conditions:
 
 
 class _Stalled(CoreStage):
-    """A core stage that is late by `ms` at one of its turns (`at`, from 1), or with `at` 0 by an equal share at each of `turns`."""
+    """A core stage that stalls for `ms` at its turn `at` (from 1), or with `at` 0 for an equal share at each of `turns`."""
 
     def __init__(self, conditions: Conditions, ms: float, at: int, turns: int = 0) -> None:
         super().__init__(conditions.release, conditions.settings)

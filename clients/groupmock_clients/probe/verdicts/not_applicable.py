@@ -40,7 +40,7 @@ def _lack(step: Send, variant: Variant, release: str, versions: Callable[[int], 
     offered = versions(key)
     if offered is None:
         if version is None and step.api in LOOKS:
-            return None  # the dialogue goes on without this step
+            return None  # the dialogue can go on without this step
         reason = reasons()["apis"].get(step.api)
         return f"{step.api} is not advertised" + (f" ({reason})" if reason else ""), reason is not None
     if version is None or version in offered:

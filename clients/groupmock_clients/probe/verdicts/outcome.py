@@ -61,7 +61,7 @@ class DialogueOutcome:
 
 
 def again(before: DialogueOutcome, outcome: DialogueOutcome) -> DialogueOutcome:
-    """Combine the outcome of a repeated attempt with the one before."""
+    """Combine the outcome of a repeated attempt with the previous outcome."""
     outcome.attempts = before.attempts + 1
     outcome.detail = outcome.detail or f"only at attempt {outcome.attempts}; before: {before.detail}"
     return outcome

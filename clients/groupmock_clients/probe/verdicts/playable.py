@@ -30,7 +30,8 @@ written."""
 
 
 class _AsOverTcp(CoreStage):
-    """The core, listened to as long as a broker: with a short initial delay the listening alone uses it up."""
+    """The core stage with the listening times of the TCP stage, because with a short initial delay the listening alone uses the delay
+    up."""
 
     tolerance = Tolerance(quiet=QUIET_MS)
 
@@ -40,7 +41,7 @@ class Unplayable(Exception):
 
 
 def known_settings(release: str, told: Mapping[str, str]) -> dict[str, str]:
-    """Return those of a broker's settings about groups that the core knows and whose value it accepts."""
+    """Return the settings about groups whose names and values the core accepts."""
     names = all_settings()
     found = {name: value for name, value in told.items() if name in names and name.startswith(ABOUT_GROUPS)}
     return {name: value for name, value in found.items() if _taken(release, name, value)}

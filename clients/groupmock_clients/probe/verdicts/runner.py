@@ -209,7 +209,7 @@ class _Dialogue:
             self.stage.hang_up(step.member, step.verb)
         else:
             self.stage.hang_up(step.member, "drops")
-        # Answers on the closed connection never arrive. `finishes` closes one direction only, so they still may.
+        # Answers on a closed connection never arrive. `finishes` closes one direction only, so answers may still arrive.
         if step.verb in ("drops", "resets", "reconnects"):
             self.asked[step.member] = []
             self.peeked.pop(step.member, None)
@@ -303,7 +303,8 @@ class _Dialogue:
         asked = self.asked[member].pop(0)
         seen = messages.as_values(answer.message, answer.version)
         self.transcript.append(f"    seen {self._noted(answer)} {answer.at_ms - answer.sent_ms:.0f} ms after the request")
-        self._learn(member, asked, answer)  # before the comparison, because `$A.member_id` in the expectation is the id in this answer
+        # learn before the comparison, because `$A.member_id` in the expectation is the id in this answer
+        self._learn(member, asked, answer)
         problems = self._differences(answer, seen, expected, step)
         if asked.api:
             stated = {name for name, _ in expected.fields} | ({"error_code"} if expected.error is not None else set())
@@ -373,7 +374,8 @@ class _Dialogue:
         return found
 
     def _entry(self, matcher: Matcher, seen: dict[str, Value], pattern: Expr) -> list[str]:
-        """Judge `entry=25` of LeaveGroup: the error of the only member, wherever the version has it."""
+        """Judge an expectation such as `entry=25` about LeaveGroup, which means the error of the only member, wherever the version has
+        it."""
         members = seen.get("members")
         if not isinstance(members, list):
             return list(matcher.mismatches(pattern, seen["error_code"], "error_code"))

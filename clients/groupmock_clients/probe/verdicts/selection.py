@@ -14,7 +14,7 @@ from .not_applicable import not_offered
 from .outcome import BROKEN, NOT_APPLICABLE, UNKNOWN, DialogueOutcome, Failure
 from .playable import Unplayable, fit, known_settings
 
-# 68 is ConsumerGroupHeartbeat, without which nobody can join a group of the consumer protocol.
+# Without ConsumerGroupHeartbeat (68) no member can join a group of the consumer protocol.
 OFFERS: Final = {"transactions": TRANSACTIONS, "kip848": (68,)}
 """Maps a requirement to the APIs that a broker advertises if it meets the requirement."""
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def open_stage(sizes: Sizes, protocol: Protocol, journal: Path | None = None) -> AbstractContextManager[ScenarioStage]:
-    """Open a stage for one run, which ends everything with the block. Raises Unsupported if a library is not installed."""
-    from .stage import open_stage  # the member processes load this package, but no server
+    """Open a stage for one run, and end all its processes when the block ends. Raises Unsupported if a library is not installed."""
+    from .stage import open_stage  # imported here, because the member processes load this package but need no server
 
     return open_stage(sizes, protocol, journal)

@@ -68,7 +68,7 @@ class Worker:
         self._process.wait()
 
     def leave(self) -> None:
-        """Send SIGTERM, upon which the worker stops its tasks, which commit, and leaves. Raises Missed if it does not end."""
+        """Send SIGTERM, so that the worker stops its tasks, which commit, and leaves. Raises Missed if it does not end."""
         self._process.send_signal(signal.SIGTERM)
         try:
             self._process.wait(LEAVING_S)
@@ -160,7 +160,7 @@ class ConnectStage(LiveStage):
         )
 
     def _read(self) -> None:
-        """Read what the sink has written since: one line `topic partition offset` per record."""
+        """Read the lines `topic partition offset` that the sink has written since the last call, one per record."""
         half = b""
         with self._written.open("rb") as written:
             while not self._ended.wait(LOOK_S / 2):

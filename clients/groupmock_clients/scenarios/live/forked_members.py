@@ -41,7 +41,7 @@ class ForkServer:
                 [sys.executable, "-m", PROGRAM, library, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
-                start_new_session=True,  # so that Ctrl-C reaches only the stage, which ends its members
+                start_new_session=True,  # Ctrl-C must reach only the stage, which ends its members
             )
         self._socket = ours
         self._answers = ours.makefile("rb")
@@ -90,7 +90,7 @@ class ForkServer:
                 line = self._answers.readline()
             except OSError:
                 line = b""
-            except BaseException:  # interrupted: otherwise the pending answer would be taken for that of the next order
+            except BaseException:  # after an interruption the pending answer would be taken for the answer to the next order
                 self._socket.shutdown(socket.SHUT_RDWR)
                 raise
         if not line:

@@ -98,7 +98,7 @@ class MemberProcess:
             try:
                 stream.close()
             except BrokenPipeError:
-                pass  # an order that it never read
+                pass  # an order that the process never read was still to be written
         return True
 
     def _listen(self) -> None:
@@ -106,5 +106,5 @@ class MemberProcess:
             try:
                 facts: dict[str, Any] = json.loads(line)
             except ValueError:
-                continue  # SIGKILL came in the middle of a line
+                continue  # SIGKILL may have come in the middle of a line
             self._hear(self.spec.name, str(facts.pop("event")), facts)

@@ -1,4 +1,4 @@
-"""A steady producer: at a fixed rate it writes one record to every partition, whose value is `topic partition offset`."""
+"""A steady producer that writes one record to every partition at a fixed rate, with the value `topic partition offset`."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Process(Interface):
 
 @contextmanager
 def open_stage(sizes: Sizes, protocol: Protocol, journal: Path | None = None) -> Iterator[LiveStage]:
-    """Open a stage for one run, which ends everything with the block. Raises Unsupported if the client library is not installed."""
+    """Open a stage for one run, and end everything when the block ends. Raises Unsupported if the client library is not installed."""
     made = _stage_for(protocol)
     with tempfile.TemporaryDirectory(prefix="groupmock-scenario-") as folder:
         file = journal if journal is not None else Path(folder) / "journal.jsonl"
@@ -65,7 +65,7 @@ def open_stage(sizes: Sizes, protocol: Protocol, journal: Path | None = None) ->
 
 def _stage_for(protocol: Protocol) -> Callable[[Sizes, Protocol, Broker, Path, Path], LiveStage]:
     if protocol.name == "connect":
-        from .connect import ConnectStage  # here, because that module imports this one
+        from .connect import ConnectStage  # imported here, because that module imports this one
 
         return ConnectStage
     for client in (protocol.client, *dict(protocol.others).values()):
@@ -85,7 +85,7 @@ class LiveStage:
         self._folder = folder
         self._living: dict[str, Process] = {}
         self._holds: dict[str, frozenset[Partition]] = {}
-        self._delivered: dict[Partition, int] = {}  # the offset after the last one that any member received
+        self._delivered: dict[Partition, int] = {}  # partition -> the offset after the last record that any member received
         self._hearing = threading.Lock()
         self._closed = self._over = False
         self._topics: Sequence[str] = ()
@@ -100,7 +100,7 @@ class LiveStage:
             process.kill()
         self._living.clear()
         with self._hearing:
-            self._closed = True  # a member whose start was interrupted is not in _living and may go on reporting
+            self._closed = True  # set first, because a member whose start was interrupted is not in _living and may go on reporting
         self._journal.close()
         with self._journal.changed:
             self._over = True
@@ -271,7 +271,9 @@ class LiveStage:
                 return
             if event == "holds":
                 self._holds[member] = frozenset((topic, number) for topic, number in facts["partitions"])
-                return  # kept for `settled` only; as a row it would claim that a consumer delivers in the middle of a round
+                # A held partition is kept for `settled` only. As a row it would claim that a consumer delivers in the middle of a
+                # rebalance.
+                return
             if event == "delivered":
                 place = facts["topic"], facts["partition"]
                 self._delivered[place] = max(self._delivered.get(place, 0), facts["last"] + 1)

@@ -23,7 +23,7 @@ from ...cooperative.policy import Rules
 Held = frozenset[Partition]
 Counts = Mapping[str, int]
 OURS: Final = 1
-"""The version of all our Assignments. Range writes 0."""
+"""The version that every Assignment of these assignors carries. Range writes 0."""
 
 
 class Assignor(Interface):
@@ -37,7 +37,7 @@ class Assignor(Interface):
         """Return the Subscription to join with."""
 
     def assign(self, counts: Counts, members: Sequence[JoinGroupResponseMember], me: str) -> dict[str, bytes]:
-        """Return the Assignments of all members. Called in the leader."""
+        """Return the Assignments of all members, as the leader. Called in the leader."""
 
     def received(self, owned: Held, data: bytes, me: str, topics: Iterable[str], counts: Counts) -> AssignmentEffect:
         """Return the effect of an Assignment on a member that owned `owned`."""
@@ -130,7 +130,7 @@ class RangeOrDesign(Design):
     def __init__(self, member: Membership) -> None:
         super().__init__(member)
         self.name = Range.name
-        self.eager = True  # until a round was cooperative
+        self.eager = True  # the member is eager until a round was cooperative
 
     def metadata(self, topics: Iterable[str], owned: Held) -> bytes:
         """Claim nothing after a round of plain range, because everything was given up."""
@@ -161,7 +161,7 @@ def rules(design: int, delay_ms: int, max_moves: int, move_interval_ms: int) -> 
 
 @lru_cache(maxsize=16)
 def _universe(counts: tuple[tuple[str, int], ...]) -> Held:
-    """Share one object among a thousand members with the same subscription."""
+    """Return one object that a thousand members with the same subscription share."""
     return frozenset((topic, number) for topic, count in counts for number in range(count))
 
 

@@ -51,11 +51,12 @@ class VirtualMember(ClassicMember):
         self.delivery = Delivery(name, producer)
         self.owned: Held = NOTHING
         self.stable = False
-        self._handed_over: Held = NOTHING  # revoked by this round: committed once more before the next round, which follows at once
+        # partitions revoked by this round, committed once more before the next round, which follows at once
+        self._handed_over: Held = NOTHING
         self._link: Link | None = None
         self._timers: dict[str, Handle] = {}
         self._seen: dict[str, int] = {}
-        self._wants = False  # to rejoin as soon as it can
+        self._wants = False  # whether to rejoin as soon as possible
 
     # -- start and end
 

@@ -14,7 +14,7 @@ Tell = Callable[[str, str, Mapping[str, Any]], None]
 
 
 class Producer:
-    """Every partition gets `rate` records per second from its creation on."""
+    """Produces `rate` records per second to every partition from its creation on."""
 
     def __init__(self, rate: float, now: Callable[[], int], tell: Tell) -> None:
         self._rate, self._now, self.tell = rate, now, tell

@@ -1,4 +1,4 @@
-"""The judges' bench: their findings, and what the core, the driver and the clients tell them."""
+"""Connect the judges with the core, the driver and the clients that they watch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Bench(Findings):
-    """All judges of one run."""
+    """Holds all judges of one simulated run."""
 
     def __init__(self, watched: bool) -> None:
         super().__init__()
@@ -34,10 +34,10 @@ class Bench(Findings):
         self.budgets = BudgetJudge(self, watched)
         self.turns = TurnJudge(self)
         self.asked: dict[int, Request] = {}
-        """Ticket -> request, while it is not answered."""
+        """Maps a ticket to its request until the request is answered."""
 
     def answered(self, reply: Reply) -> None:
-        """The core has an answer."""
+        """Pass an answer of the core to the judges."""
         asked = self.asked.pop(reply.ticket, None)
         if asked is None:
             self.found("answers", f"ticket {reply.ticket} is answered, and nobody waits for it")
@@ -49,7 +49,7 @@ class Bench(Findings):
 
 
 class WatchedCore(Core):
-    """The core of a run, every entry of it seen by the judges."""
+    """A core that shows every event and its effects to the judges."""
 
     def __init__(self, core: Core, bench: Bench) -> None:
         super().__init__(core.cluster)
@@ -82,7 +82,8 @@ class WatchedCore(Core):
         return effects
 
     def go_on(self, work: Work, now: int) -> Effects | None:
-        """Go on with the work. Within another entry, which a command is, its effects are part of that one's."""
+        """Continue suspended work, whose effects belong to a command if one is in progress. Within another entry, which a command is,
+        its effects are part of that one's."""
         self.bench.now = now
         effects = super().go_on(work, now)
         if not self._within:
@@ -109,7 +110,7 @@ class WatchedCore(Core):
 
     def _passed(self, effect: Any) -> None:
         ticket = getattr(effect, "ticket", None)
-        if ticket is not None:  # Silent, Abandoned, Close: there will be no answer
+        if ticket is not None:  # after Silent, Abandoned or Close there will be no answer
             self.bench.asked.pop(ticket, None)
         for judge in (self.bench.consumer_groups, self.bench.history, self.bench.transactions):
             judge.happened(effect)

@@ -1,4 +1,5 @@
-"""What one request may cost: rows, answers, objects, calls. Measures without a clock, so that the same seed has the same verdict.
+"""Limit the cost of one request: its journal rows, answer bytes, objects and function calls. Measures without a clock, so that the same
+seed has the same verdict.
 
 The bounds are well below the promise (50 ms and 32 MB beyond the frame's own size): a call of a Python function is some 0.1 µs, an object
 some 100 bytes.
@@ -17,22 +18,26 @@ if TYPE_CHECKING:
 
 JUDGE: Final = "budgets"
 ROWS, ROWS_PER_PERSON = 16, 4
-"""Rows that one request makes, and more for each member or open request: a join phase that ends answers everybody."""
+"""Limit the journal rows of one request, with an allowance per member or open request, because the end of a join phase answers all
+members."""
 ANSWER_BYTES: Final = 1 << 18
 ANSWER_PER_BYTE: Final = 32
 BLOCKS: Final = 20_000
 BLOCKS_PER_BYTE: Final = 8
 CALLS: Final = 20_000
 CALLS_PER_BYTE: Final = 8
-"""Twice to three times what any request of 600 seeds cost; a thousand elements of ten bytes may so make a hundred calls each."""
+"""The bound is two to three times the cost of any request in 600 seeds, so that a thousand elements of ten bytes may make a hundred
+calls each."""
 
 
 class OverBudget(BaseException):
-    """A request made more calls than it may: it is broken off. No Exception, so that no handler of the server's takes it for a defect."""
+    """Ends a request that makes more function calls than its budget allows. No Exception, so that no handler of the server's takes it
+    for a defect."""
 
 
 class BudgetJudge:
-    """`watched`: are calls and objects of every request counted? That makes them three times as slow; strangers' are counted in any case.
+    """Checks the cost of each request, with `watched` also its function calls and objects. That makes them three times as slow; strangers'
+    are counted in any case.
 
     `largest` has the greatest of each measure: what -> (value, API key).
     """
@@ -46,7 +51,7 @@ class BudgetJudge:
     def request(
         self, frame: bytes, connection: int, people: int, measures: Callable[[], tuple[int, int]], handle: Callable[[], None]
     ) -> None:
-        """Handle one request and look what it cost. `measures` gives rows and answer bytes so far; `people`: members and open requests."""
+        """Handle one request and check its cost. `measures` gives rows and answer bytes so far; `people`: members and open requests."""
         size, key = len(frame), int.from_bytes(frame[:2], "big", signed=True)
         allowed = CALLS + CALLS_PER_BYTE * size
         rows, answers = measures()

@@ -1,4 +1,5 @@
-"""Do consumer groups (KIP-848) keep the protocol? Judged by rows, requests and answers alone; the core's own picture is not looked at.
+"""Check that consumer groups keep the protocol (KIP-848). Judged by rows, requests and answers alone; the core's own picture is not looked
+at.
 
 A member *has* a partition from the answer that gives it on, until a heartbeat of its own lists what it owns without it, until it leaves, or
 until a row says that it was removed. Two members never have one partition. A member's epoch grows and never passes that of its group. Who
@@ -44,8 +45,8 @@ Spot = tuple[bytes, int]
 
 
 class ToldMember:
-    """One member as its answers tell it. `epoch` None: it was fenced, and no answer told its epoch since. `has`: what it was given and has
-    not said to have given up; `given`: its last assignment; `owes`: what it was told to give up, `owes_since` when (ns)."""
+    """One member as the answers to it describe it. `epoch` None: it was fenced, and no answer told its epoch since. `has`: what it was
+    given and has not said to have given up; `given`: its last assignment; `owes`: what it was told to give up, `owes_since` when (ns)."""
 
     def __init__(self, instance: str | None = None) -> None:
         self.instance = instance
@@ -61,7 +62,7 @@ class ToldMember:
 
 
 class ConsumerGroupJudge:
-    """`names`: the groups that are judged here."""
+    """Checks the consumer groups in `names`."""
 
     cluster: Cluster
 
@@ -76,10 +77,10 @@ class ConsumerGroupJudge:
     # -- before an entry
 
     def expects(self, event: Request) -> None:
-        """Say what may be answered to this."""
+        """Compute the error codes that may answer this request."""
         message: Any = event.message
         if self.cluster.environment.holds is not NO_HOLDS:
-            return  # it may wait, and be answered by what is then
+            return  # a hold may delay the request, and then the state at its end decides the answer
         if event.key == CONSUMER_GROUP_HEARTBEAT and message.group_id in self.names:
             self._expected[event.ticket] = self._codes(message) | GATES
         elif event.key == OFFSET_COMMIT and message.group_id in self.names:
@@ -119,7 +120,7 @@ class ConsumerGroupJudge:
             return frozenset((0,))
         if member.epoch is None or epoch > member.epoch:
             return frozenset((STALE_MEMBER_EPOCH,))
-        return frozenset((0, STALE_MEMBER_EPOCH))  # 0: it had them at that epoch (KIP-1251)
+        return frozenset((0, STALE_MEMBER_EPOCH))  # no error if the member owned the partitions at that epoch (KIP-1251)
 
     def _holder(self, group: str, instance: str | None) -> str | None:
         of_group = ((name, member) for (each, name), member in self.members.items() if each == group)
@@ -128,7 +129,7 @@ class ConsumerGroupJudge:
     # -- after it
 
     def happened(self, effect: Any) -> None:
-        """A row of these groups: its epoch and state, or who came and went."""
+        """Follow the epochs, states and members of these groups in the journal's rows."""
         if isinstance(effect, Moved) and effect.group in self.names:
             self._moved(effect)
         elif isinstance(effect, MemberChanged) and effect.group in self.names:
@@ -140,7 +141,7 @@ class ConsumerGroupJudge:
             self.bench.found(JUDGE, f"the epoch of group {move.group!r} went from {known} back to {move.generation}")
         self.epochs[move.group] = move.generation
         self.states[move.group] = move.after
-        if move.cause == "coordinator_loaded":  # what members owe, they owe from now on
+        if move.cause == "coordinator_loaded":  # The rebalance timeout of members that must give partitions up starts anew.
             for (group, _), member in self.members.items():
                 if group == move.group and member.owes_since is not None:
                     member.owes_since = self.bench.now
@@ -166,7 +167,7 @@ class ConsumerGroupJudge:
             member.epoch = member.before = member.owes_since = None
 
     def renewed(self, lease: Lease) -> None:
-        """A heartbeat was answered like the one before, without the core."""
+        """Check a heartbeat that the driver answered from a lease, without the core."""
         group, name = lease.group.group_id, lease.member.member_id
         member = self.members.get((group, name))
         if member is None or member.epoch != self.epochs.get(group) or member.has != member.given:
@@ -175,7 +176,7 @@ class ConsumerGroupJudge:
     # -- answers
 
     def answered(self, asked: Request, answer: Any) -> None:
-        """An answer is on its way."""
+        """Check an answer against the codes expected for its request."""
         expected = self._expected.pop(asked.ticket, None)
         message: Any = asked.message
         if asked.key == CONSUMER_GROUP_HEARTBEAT and message.group_id in self.names:
@@ -184,7 +185,7 @@ class ConsumerGroupJudge:
             elif not answer.error_code and message.member_epoch >= 0:
                 self._beaten(message, answer)
         elif asked.key == OFFSET_COMMIT and expected is not None:
-            # What a topic or partition is refused for by itself says nothing about the member.
+            # An error of a single topic or partition says nothing about the member.
             told = {each.error_code for topic in answer.topics for each in topic.partitions} & {0, STALE_MEMBER_EPOCH, UNKNOWN_MEMBER_ID}
             if told - expected:
                 self._wrong("OffsetCommit", message.member_id, message.group_id, told, expected)
@@ -219,12 +220,13 @@ class ConsumerGroupJudge:
         owes = member.has - member.given
         if not owes:
             member.owes_since = None
-        elif member.owes_since is None or not (owes & member.owes and owes <= member.owes):  # another debt, or a larger one
+        # the member has to give up other partitions, or more
+        elif member.owes_since is None or not (owes & member.owes and owes <= member.owes):
             member.owes_since = self.bench.now
         member.owes = owes
 
     def _patience(self, group: str, name: str, member: ToldMember) -> None:
-        """Nobody is served who was to give something up and did not within its rebalance timeout."""
+        """Check that no member is served that failed to give partitions up within its rebalance timeout."""
         late = 0 if member.owes_since is None else (self.bench.now - member.owes_since) // NS_PER_MS - member.rebalance_ms
         if late > 0 and self.cluster.environment.holds is NO_HOLDS:
             self.bench.found(JUDGE, f"{name!r} of group {group!r} gave nothing up {late} ms after its rebalance timeout, and is served")
@@ -254,10 +256,10 @@ class ConsumerGroupJudge:
     # -- after each step
 
     def look_at_all(self) -> None:
-        """A member that was served has a session, and nobody else has one."""
+        """Check that exactly the members of these groups have a session timer."""
         timers = self.cluster.environment.timers
         if not self.names or self.cluster.environment.holds is not NO_HOLDS:
-            return  # a timer may have fired and be kept
+            return  # a hold may keep back timers that have fired
         loaded = {name for name in self.names if self.states.get(name) not in (None, DEAD)}
         armed = {key[1:] for key in timers.armed("session") if key[1] in self.names}
         members = {at for at in self.members if at[0] in loaded}

@@ -1,4 +1,4 @@
-"""The findings, and what all judges may know of the run."""
+"""Record findings, and share the state that all judges need."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from groupmock_codec.units import NS_PER_MS
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """Something that did not hold. `judge`: who saw it, and what is compared when a plan is made small; `step`: place in the plan's steps,
-    or as many as there are for the end; `at_ms`: of the run."""
+    """A violation that a judge has found. `judge`: who saw it, and what is compared when a plan is made small; `step`: place in the
+    plan's steps, or as many as there are for the end; `at_ms`: of the run."""
 
     judge: str
     text: str
@@ -18,16 +18,16 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Findings:
-    """The first finding of a run ends it: what follows from a mistake is no second one. `now`: ns of the run, at the last entry."""
+    """Keeps the first finding only, because later ones may follow from the same mistake. `now`: ns of the run, at the last entry."""
 
     def __init__(self) -> None:
         self.finding: Finding | None = None
         self.step = 0
         self.now = 0
         self.strange: set[int] = set()
-        """Connections of strangers, who may say anything."""
+        """The connections of strangers, which may send anything."""
 
     def found(self, judge: str, text: str) -> None:
-        """Note that something is wrong."""
+        """Record a finding, unless there is one already."""
         if self.finding is None:
             self.finding = Finding(judge, text, self.step, self.now / NS_PER_MS)

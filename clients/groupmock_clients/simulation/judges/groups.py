@@ -1,4 +1,4 @@
-"""Do classic groups keep the protocol? States and generations as they are told, answers against the generation they belong to.
+"""Check that classic groups keep the protocol. States and generations as they are told, answers against the generation they belong to.
 
 The judge does not ask the fold of rows (`groupmock.rounds`). The fold takes every move of the coordinator as true, and here impossible
 moves are looked for; the fold keeps the newest generation, and an answer may belong to any generation in any life of its group.
@@ -36,17 +36,18 @@ MAY_FOLLOW: Final = {
     STABLE: {PREPARING_REBALANCE, DEAD},
     DEAD: set(),
 }
-"""State -> those that may come next; "": a group that was not there (docs/kafka/group-protocol.md#states)."""
+"""Maps each group state to the states that may follow. The empty string means that the group did not exist
+(docs/kafka/group-protocol.md#states)."""
 REFUSED_ALONE: Final = frozenset((-1, 3, 12, 14, 15, 16, 28, 100))
-"""Errors of a partition in a commit that do not depend on its group: its topic, its metadata, its size, a coordinator that goes."""
+"""Errors of a single partition in OffsetCommit that do not depend on its group, such as an unknown topic or too large metadata."""
 CHANGES: Final = frozenset((OFFSET_COMMIT, JOIN_GROUP, 13, SYNC_GROUP, 42, 47))
-"""APIs with which a stranger may spoil a group's history: a commit, a member, an assignment, a deletion."""
+"""The APIs by which a stranger may change a group's members, assignments or offsets."""
 
 Key = tuple[str, int, int]
 
 
 def _owed(group: Group, failed: bool) -> Iterator[tuple[str, ...]]:
-    """The timers without which the group would wait for ever. A join phase that `failed` waits for the next JoinGroup (P1-b5)."""
+    """Yield the timers without which the group would wait for ever. A join phase that `failed` waits for the next JoinGroup (P1-b5)."""
     name = group.group_id
     yield from (("session", name, each) for each in group.pending_joins)
     yield from (("session", name, each.member_id) for each in group.members.values() if each.join is None and each.sync is None)
@@ -57,8 +58,8 @@ def _owed(group: Group, failed: bool) -> Iterator[tuple[str, ...]]:
 
 
 class Told:
-    """The assignments that members of one generation were told. `given`: by the leader, member id -> assignment; None: not yet, or
-    before a load."""
+    """The answers that the members of one generation got. `given`: by the leader, member id -> assignment; None: not yet, or before a
+    load."""
 
     __slots__ = ("given", "joined", "owners", "protocol")
 
@@ -70,8 +71,9 @@ class Told:
 
 
 class GroupJudge:
-    """Told of every entry of the core. `spoilt`: groups that a stranger spoke to; what their members are promised does not hold.
-    `unsure`: groups in which a static member was replaced since somebody last asked; who has which partition may be told by nobody."""
+    """Checks classic groups after every event of the core. `spoilt`: groups that a stranger spoke to; what their members are promised
+    does not hold. `unsure`: groups in which a static member was replaced since somebody last asked; who has which partition may be told
+    by nobody."""
 
     cluster: Cluster
 
@@ -84,19 +86,19 @@ class GroupJudge:
         self.lives: dict[str, int] = {}
         self.told: dict[Key, Told] = {}
         self.elsewhere: frozenset[str] = frozenset()
-        """Groups that are judged as consumer groups."""
+        """The groups that ConsumerGroupJudge checks instead."""
         self.failed: set[str] = set()
-        """Groups whose join phase failed: somebody's subscription cannot be read."""
+        """The groups whose join phase failed, because the Subscription of a member cannot be read."""
         self.brought: Counter[tuple[str, int]] = Counter()
-        """(group, generation) -> assignments that were brought. Of two the first counts, and one that was held while its coordinator moved
-        may be of an earlier life of the group."""
+        """Counts for each (group, generation) how many SyncGroups brought assignments. Of two the first counts, and one that was held
+        while its coordinator moved may be of an earlier life of the group."""
         self.renewals = 0
-        self._expected: dict[int, int] = {}  # ticket -> code that the group owes
+        self._expected: dict[int, int] = {}  # ticket -> the error code with which the group must answer
 
     # -- before an entry
 
     def expects(self, event: Request) -> None:
-        """What does the protocol say is to be answered to this?"""
+        """Compute the error code with which the protocol answers this request."""
         message: Any = event.message
         if event.connection in self.bench.strange and event.key in CHANGES:
             self._spoil(message)
@@ -133,7 +135,7 @@ class GroupJudge:
     # -- after it
 
     def happened(self, effects: Effects) -> None:
-        """The groups moved; those that did are looked at."""
+        """Follow the effects of an event, and check the groups that changed."""
         touched: dict[str, None] = {}
         for effect in effects:
             if isinstance(effect, Moved):
@@ -151,15 +153,16 @@ class GroupJudge:
         self.look_at(touched)
 
     def _failed(self, fields: Mapping[str, Any]) -> None:
-        """An attempt to end the join phase failed; the generation grew all the same (P1-b5)."""
+        """Note a failed attempt to end the join phase, which has increased the generation nevertheless (P1-b5)."""
         self.failed.add(fields["group"])
         self.generations[fields["group"]] = fields["generation"]
 
     def look_at(self, names: Iterable[str]) -> None:
-        """The invariants of these groups."""
+        """Check the invariants of these groups."""
         for name in names:
             group = self.group(name)
-            if group is None or name in self.elsewhere:  # a first commit makes a classic group, which whoever joins makes another one of
+            # a group that was created by its first commit is classic, and becomes a consumer group when such a member joins
+            if group is None or name in self.elsewhere:
                 continue
             try:
                 group.invariants()
@@ -169,10 +172,10 @@ class GroupJudge:
                 self.bench.found(JUDGE, f"group {name!r} is {group.state}, and was told to be {self.states.get(name)}")
 
     def look_at_all(self) -> None:
-        """The invariants of every group, and its timers: what is to end it waits for, and nothing beyond."""
+        """Check the invariants and the timers of every group."""
         self.look_at([group.group_id for group in self.cluster.groups.all()])
         if self.cluster.environment.holds is not NO_HOLDS:
-            return  # a timer may have fired and be kept
+            return  # a hold may keep back timers that have fired
         timers = self.cluster.environment.timers
         for group in self.peopled():
             missing = [key for key in _owed(group, group.group_id in self.failed) if key not in timers]
@@ -186,11 +189,11 @@ class GroupJudge:
                 self.bench.found("timers", f"the session of {member!r} is armed, and group {name!r} has no such member")
 
     def peopled(self) -> list[Group]:
-        """Classic groups, for their members."""
+        """Return the classic groups, including empty ones."""
         return [group for group in self.cluster.groups.all() if isinstance(group, Group)]
 
     def group(self, name: str) -> Group | None:
-        """The classic group of that name."""
+        """Return the classic group of that name, or None."""
         found = self.cluster.groups.find(name)
         return found if isinstance(found, Group) else None
 
@@ -210,7 +213,7 @@ class GroupJudge:
     def _all_joined(self, name: str, generation: int) -> None:
         group = self.group(name)
         told = self.told.get((name, self.lives.get(name, 0), generation))
-        if group is None or told is None or str(group.state) != STABLE:  # it may have moved on in the same entry
+        if group is None or told is None or str(group.state) != STABLE:  # the group may have moved on within the same event
             return
         silent = [each.member_id for each in group.members.values() if each.group_instance_id is None and each.member_id not in told.joined]
         if silent:
@@ -229,7 +232,7 @@ class GroupJudge:
     # -- answers
 
     def answered(self, asked: Request, answer: Any) -> None:
-        """An answer is on its way."""
+        """Check a successful answer, or compare its error with the expected one."""
         expected = self._expected.pop(asked.ticket, None)
         if asked.key == HEARTBEAT:
             if expected is not None and answer.error_code != expected:
@@ -243,7 +246,7 @@ class GroupJudge:
             self._synced(asked, answer)
 
     def renewed(self, lease: Lease) -> None:
-        """A heartbeat was repeated without the core."""
+        """Check a heartbeat that the driver answered from a lease, without the core."""
         self.renewals += 1
         group = self.group(lease.group.group_id)
         if group is None or lease.member.member_id not in group.members or str(group.state) not in (STABLE, COMPLETING_REBALANCE):
@@ -306,6 +309,6 @@ class GroupJudge:
                 told.owners[topic.topic, index] = member
 
     def owner(self, name: str, generation: int, topic: str, partition: int) -> set[str]:
-        """Return the members that were told to own this partition in that generation, in whatever life of the group."""
+        """Return the members that got this partition in that generation, in every life of the group."""
         keys = ((name, life, generation) for life in range(self.lives.get(name, 0) + 1))
         return {told.owners.get((topic, partition), "") for key in keys if (told := self.told.get(key)) is not None}

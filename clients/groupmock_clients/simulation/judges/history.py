@@ -1,4 +1,4 @@
-"""The histories of offsets and records, as Elle reads those of a database: what was acknowledged has to be seen, in its order.
+"""Check the histories of offsets and records, as Elle does for databases: acknowledged writes must be read, and in their order.
 
 Committed offsets are registers, one for a group and a partition: a read gives what was written last (or a write that is under way), and
 nobody who began after a write was acknowledged brings it back to less. Records are lists: what is acknowledged at an offset is there,
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 JUDGE: Final = "history"
 TOPIC_CHANGES: Final = frozenset((19, 20, 21, 33, 37, 44))
-"""APIs with which a stranger may spoil all topics."""
+"""The APIs by which a stranger may change all topics."""
 
 Register = tuple[str, str, int]
 Place = tuple[str, int]
 
 
 class HistoryJudge:
-    """`acked`: what producers were promised; `delivered`: what applications were given."""
+    """Compares acknowledged commits and records with what was read and delivered."""
 
     cluster: Cluster
 
@@ -41,8 +41,8 @@ class HistoryJudge:
         self.bench = bench
         self.groups = groups
         self.committed: dict[Register, int] = {}
-        self.under_way: dict[int, dict[Register, int]] = {}  # ticket -> what it writes
-        self.uncertain: set[Register] = set()  # a write of it ended without an answer
+        self.under_way: dict[int, dict[Register, int]] = {}  # ticket -> the offsets that the request commits
+        self.uncertain: set[Register] = set()  # (group, topic, partition) whose last commit ended without a clear answer
         self.acked: dict[Place, dict[int, bytes]] = {}
         self.delivered: dict[tuple[str, str, int], dict[int, bytes]] = {}
         self.deleted: set[str] = set()
@@ -51,11 +51,11 @@ class HistoryJudge:
     # -- offsets, as the core hears of them
 
     def asks(self, event: Request) -> None:
-        """A commit is under way."""
+        """Note the offsets of a commit that is in progress."""
         if event.key in TOPIC_CHANGES and event.connection in self.bench.strange:
             self.topics_spoilt = True
         message: Any = event.message
-        if event.key == TXN_OFFSET_COMMIT:  # another judge knows what came of these (`transactions`)
+        if event.key == TXN_OFFSET_COMMIT:  # the judge `transactions` checks the outcome of transactional commits
             places = ((topic.name, each.partition_index) for topic in message.topics for each in topic.partitions)
             self.uncertain |= {(message.group_id, *place) for place in places}
         if event.key != OFFSET_COMMIT:
@@ -67,7 +67,7 @@ class HistoryJudge:
         }
 
     def answered(self, asked: Request, answer: Any) -> None:
-        """A commit was taken or not; a fetch of offsets has its answer."""
+        """Record which commits succeeded, and check the offsets that were fetched."""
         if asked.key == OFFSET_COMMIT:
             written = self.under_way.pop(asked.ticket, {})
             message: Any = asked.message
@@ -81,7 +81,7 @@ class HistoryJudge:
                         error_codes.COORDINATOR_NOT_AVAILABLE,
                         error_codes.NOT_COORDINATOR,
                     ):
-                        self.uncertain.add(at)  # it may stand in the log although the coordinator went
+                        self.uncertain.add(at)  # the commit may be in the log although the coordinator moved away
         elif asked.key == OFFSET_FETCH:
             for group, topic, partition, offset in _fetched(asked.message, answer):
                 self._read((group, topic, partition), offset)
@@ -96,7 +96,7 @@ class HistoryJudge:
             self.bench.found(JUDGE, text)
 
     def happened(self, effect: Any) -> None:
-        """Offsets end with their group, their topic, their time."""
+        """Forget offsets that were removed with their group or topic, or have expired."""
         if isinstance(effect, Moved) and effect.after == DEAD and effect.cause != "coordinator_left":
             self._forget(lambda at: at[0] == effect.group)
         elif isinstance(effect, Note) and effect.what in ("offset_expired", "offset_removed"):
@@ -114,11 +114,11 @@ class HistoryJudge:
     # -- offsets, as members know them
 
     def floor(self, group: str, offsets: dict[Place, int]) -> dict[Place, int]:
-        """Return what is acknowledged when a member begins to commit these offsets."""
+        """Return the offsets that are already committed when a member begins to commit these."""
         return {place: self.committed.get((group, *place), -1) for place in offsets}
 
     def went_back(self, group: str, offsets: dict[Place, int], floor: dict[Place, int]) -> None:
-        """The commit of these, begun above that floor, was acknowledged."""
+        """Check that an acknowledged commit has not moved offsets back below `floor`, the offsets committed before it began."""
         if group in self.groups.spoilt:
             return
         for place, offset in offsets.items():
@@ -129,14 +129,14 @@ class HistoryJudge:
     # -- records
 
     def produced(self, topic: str, partition: int, base: int, values: list[bytes]) -> None:
-        """A producer was promised that these stand from that offset on."""
+        """Record that a producer's records were acknowledged from this offset on."""
         log = self.acked.setdefault((topic, partition), {})
         for offset, value in enumerate(values, base):
             if log.setdefault(offset, value) != value:
                 self.bench.found(JUDGE, f"offset {offset} of {topic}-{partition} was promised to two records")
 
     def delivers(self, group: str, member: str, owners: set[str], place: Place, offset: int, value: bytes) -> None:
-        """An application is given a record of a partition that belongs to one of these `owners`."""
+        """Check a record that an application gets from a partition of one of these `owners`."""
         topic, partition = place
         promised = self.acked.get(place, {}).get(offset)
         if promised is not None and promised != value:
@@ -148,7 +148,7 @@ class HistoryJudge:
     # -- in the end
 
     def nothing_lost(self, groups: dict[str, list[str]]) -> None:
-        """Every acknowledged record is in its log, and was delivered to each of these groups (group -> topics)."""
+        """Check that every acknowledged record is in its log and was delivered to each of these groups (group -> topics)."""
         if self.topics_spoilt:
             return
         for place in [place for place in self.acked if place[0] in self.deleted]:
@@ -178,7 +178,7 @@ class HistoryJudge:
 
 
 def _fetched(message: Any, answer: Any) -> Iterator[tuple[str, str, int, int]]:
-    """Group, topic, partition, offset of what was read without an error."""
+    """Yield group, topic, partition and offset of each offset that was read without an error."""
     groups = [(each.group_id, each) for each in answer.groups] or [(message.group_id, answer)]
     for group, told in groups:
         if told.error_code == 0:

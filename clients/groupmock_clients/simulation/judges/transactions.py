@@ -1,4 +1,5 @@
-"""Are transactions atomic, isolated and fenced? Judged by rows, answers, and what one reader of committed records and offsets sees.
+"""Check that transactions are atomic, isolated and fenced. Judged by rows, answers, and what one reader of committed records and offsets
+sees.
 
 A transaction that its producer knows to be committed is read whole, once, each partition's records in order; one that was never asked to
 commit is never read; one whose producer does not know is read whole or not at all, and its offset with it. The last stable offset never
@@ -26,10 +27,11 @@ if TYPE_CHECKING:
 
 JUDGE: Final = "transactions"
 FENCED_SINCE: Final = 2
-"""The versions of requests to the coordinator from which on a fenced producer is told 90, and not 47 (TX-30)."""
+"""From this version on coordinators answer a fenced producer with PRODUCER_FENCED (90), and before with INVALID_PRODUCER_EPOCH (47)
+(TX-30)."""
 NEW_SINCE: Final = 5
 GRACE_MS: Final = 2_500
-"""How long after its timeout a transaction may be open: plans have them looked for every second."""
+"""How long a transaction may stay open beyond its timeout: plans let coordinators check for expired transactions every second."""
 GONE, EMPTY, ONGOING = "", "Empty", "Ongoing"
 PREPARED: Final = {"PrepareCommit": "CompleteCommit", "PrepareAbort": "CompleteAbort"}
 IDLE: Final = frozenset((EMPTY, *PREPARED.values()))
@@ -38,7 +40,7 @@ MAY_FOLLOW: Final[Mapping[str, frozenset[str]]] = {
     **{state: frozenset((done, GONE)) for state, done in PREPARED.items()},
     **{state: frozenset((ONGOING, EMPTY, "PrepareAbort", GONE)) for state in IDLE},
 }
-"""State of a transactional id -> those that may come next. One that was not there may be loaded in any."""
+"""Maps each state of a transactional id to the states that may follow. One that was not there may be loaded in any."""
 Place = tuple[str, int]
 Register = tuple[str, str, int]
 PREFIX: Final = "x/"
@@ -59,13 +61,13 @@ class PlayedTransaction:
 
     @property
     def whole(self) -> set[bytes]:
-        """Return the values of all its records."""
+        """Return the values of all records of the transaction."""
         return {value for values in self.values.values() for value in values}
 
 
 class TransactionJudge:
-    """`current`: producer id and epoch of each transactional id, as its last row tells; `timeouts` (ms): the longest that it may have;
-    `ongoing`: since when (ns) those are that have a transaction."""
+    """Checks what producers and readers of transactions are told. For each transactional id, `current` has the producer id and epoch of its
+    last row, `timeouts` its longest timeout in ms, and `ongoing` the time in ns at which its open transaction began."""
 
     cluster: Cluster
 
@@ -84,26 +86,26 @@ class TransactionJudge:
     # -- what producers tell
 
     def begins(self, transactional_id: str, places: Mapping[Place, int], register: Register | None) -> PlayedTransaction:
-        """A producer begins a transaction that is to have so many records in each partition."""
+        """Register a transaction that a producer begins, with its number of records in each partition."""
         self.transactions.append(PlayedTransaction(len(self.transactions) + 1, transactional_id, places, register))
         return self.transactions[-1]
 
     def wrote(self, transaction: PlayedTransaction, place: Place, base: int) -> None:
-        """Its records of that partition were acknowledged."""
+        """Record that the transaction's records of that partition were acknowledged."""
         transaction.written[place] = base
 
     def asks_end(self, transaction: PlayedTransaction, commit: bool) -> None:
-        """It is about to end."""
+        """Record that the producer is about to commit or abort the transaction."""
         transaction.open, transaction.asked_to_commit = False, commit
 
     def ends(self, transaction: PlayedTransaction, outcome: bool | None) -> None:
-        """Its producer knows that it committed, or that it did not, or cannot know."""
+        """Record the outcome of a transaction, which is None if its producer cannot know it."""
         transaction.open, transaction.outcome = False, outcome
 
     # -- who is served
 
     def asks(self, event: Request) -> None:
-        """Note a request of somebody who is not the producer that the id has."""
+        """Note a request with an outdated producer id or epoch, which must be refused."""
         holder = _holder(event)
         if holder is None or self.cluster.environment.holds is not NO_HOLDS:
             return
@@ -113,13 +115,13 @@ class TransactionJudge:
             return
         state = self.states.get(name, GONE)
         retries = event.key == END_TXN and event.version >= NEW_SINCE and current == (producer_id, epoch + 1)
-        # Until its marker is there a partition takes what the producer writes whose transaction is being ended.
+        # Until the marker is written, partitions accept records of the producer whose transaction is ending.
         lasts = event.key in (PRODUCE, TXN_OFFSET_COMMIT) and state in (*PREPARED, GONE)
         if not (retries or lasts or current[0] != producer_id):
             self._stale[event.ticket] = name
 
     def answered(self, asked: Request, answer: Any) -> None:
-        """A stale producer is told so, in the words of its version."""
+        """Check that an outdated producer gets the error code of its request's version."""
         name = self._stale.pop(asked.ticket, None)
         if name is None:
             return
@@ -133,7 +135,7 @@ class TransactionJudge:
     # -- rows
 
     def happened(self, effect: Any) -> None:
-        """Follow a row that tells how a transactional id moved."""
+        """Follow the rows about transactional ids, and check their states and epochs."""
         if not (isinstance(effect, Note) and effect.what == "transaction_moved"):
             return
         fields: dict[str, Any] = effect.fields
@@ -165,7 +167,7 @@ class TransactionJudge:
     # -- what is read
 
     def reads(self, place: Place, values: Iterable[bytes], stable: int, end: int) -> None:
-        """A reader of committed records is given these, and told the last stable offset and the high watermark."""
+        """Check records that a reader of committed records got, with the last stable offset and the high watermark."""
         where = f"{place[0]}-{place[1]}"
         before = self.stable.get(place, 0)
         if stable > end or stable < before:
@@ -194,7 +196,7 @@ class TransactionJudge:
         seen.append(value)
 
     def reads_offset(self, register: Register, offset: int) -> None:
-        """A reader of offsets is told this one."""
+        """Check a committed offset that the reader got."""
         last = self.offsets.get(register, -1)
         if offset < last:
             self.bench.found(JUDGE, f"group {register[0]!r} had offset {last} for {register[1]}-{register[2]} and reads {offset}")
@@ -207,7 +209,7 @@ class TransactionJudge:
     # -- in the end
 
     def all_or_nothing(self) -> None:
-        """In quiet each transaction was read as a whole, or nothing of it."""
+        """Check that each transaction was read as a whole or not at all, once the run has calmed down."""
         read = {value for values in self.seen.values() for value in values}
         last: dict[Register, int] = {}
         for each in self.transactions:
@@ -231,7 +233,7 @@ class TransactionJudge:
 
 
 def _holder(event: Request) -> tuple[str, int, int] | None:
-    """Return the transactional id that a request names, and who it says that it is."""
+    """Return the transactional id, producer id and epoch that a request carries."""
     message: Any = event.message
     if event.key in (END_TXN, ADD_OFFSETS_TO_TXN, TXN_OFFSET_COMMIT):
         return message.transactional_id, message.producer_id, message.producer_epoch

@@ -1,4 +1,5 @@
-"""Is everybody served in turn? How many requests are handled before the loop has its turn, and how many of one connection meanwhile.
+"""Check that all connections are served in turn. How many requests are handled before the loop has its turn, and how many of one connection
+meanwhile.
 
 The driver's slices are of time (`net.turns`), which a virtual clock does not have: here a request takes REQUEST_US, so that a slice is so
 many requests, the same ones for the same seed.
@@ -20,11 +21,11 @@ JUDGE: Final = "turns"
 SLICE_US, REQUEST_US = 2_000, 100
 IN_A_SLICE: Final = SLICE_US // REQUEST_US
 ALONE: Final = 4
-"""Beyond a slice: requests that came alone, and the one with which a slice ends."""
+"""The requests that are allowed beyond a slice: the one that ends it, and those that arrived singly."""
 
 
 class TurnJudge:
-    """Told of every call of the loop and of every request that is handled. `longest`: most requests in one turn."""
+    """Counts the requests handled between two calls of the event loop. `longest`: most requests in one turn."""
 
     def __init__(self, bench: Findings) -> None:
         self.bench = bench
@@ -37,11 +38,11 @@ class TurnJudge:
         self._one = 0
 
     def turned(self) -> None:
-        """The loop calls something else."""
+        """Note that the event loop calls the next callback."""
         self._in_turn = self._of_one = 0
 
     def handled(self, connection: int) -> None:
-        """One request of that connection is handled."""
+        """Count a handled request of that connection."""
         self.worked_ns += REQUEST_US * 1_000
         self._in_turn += 1
         self._of_one = self._of_one + 1 if connection == self._one else 1
@@ -55,18 +56,18 @@ class TurnJudge:
 
 
 class LoopClock(VirtualClock):
-    """Virtual time as the one loop of a run: each appointment is a call of its own."""
+    """A virtual clock that acts as the event loop, and whose callbacks each begin a new turn."""
 
     def __init__(self, judge: TurnJudge) -> None:
         super().__init__()
         self._turned = judge.turned
 
     def soon(self, callback: Callback) -> Handle:
-        """In the loop's next turn, behind what has arrived by now."""
+        """Call back in the loop's next turn, after the data that has arrived by now."""
         return self.call_at(self.now(), callback)
 
     def call_at(self, when: int, callback: Callback) -> Handle:
-        """Count the turn, and call back as VirtualClock does."""
+        """Call back as VirtualClock does, and note that a new turn begins."""
 
         def turn() -> None:
             self._turned()

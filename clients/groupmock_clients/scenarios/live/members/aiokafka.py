@@ -1,4 +1,4 @@
-"""A member that is stock aiokafka: with its own assignors, with ours, or as a CooperativeConsumer."""
+"""A member that runs stock aiokafka: with its own assignors, with groupmock's, or as a CooperativeConsumer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OURS: Final = {COOPERATIVE: CooperativeAssignor, DUAL: RangeOrCooperative}
 
 
 class AiokafkaListener(Listener, ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka ships no types
-    """aiokafka requires its own base class."""
+    """A listener with the base class that aiokafka requires."""
 
 
 def run(spec: MemberSpec, channel: Channel) -> None:
@@ -47,9 +47,9 @@ async def consume(spec: MemberSpec, channel: Channel) -> None:
 
 
 def _consumer(spec: MemberSpec) -> tuple[Any, CooperativeAssignor | None]:
-    """Return the consumer, and our assignor if it has one."""
+    """Return the consumer, and its CooperativeAssignor or None."""
     options = spec.python_options()
-    (name,) = spec.assignors  # more than one would cost aiokafka a JoinGroup each
+    (name,) = spec.assignors  # one assignor only, because aiokafka sends a JoinGroup for each
     if name not in OURS:
         # A class per consumer, because the shipped sticky assignor keeps a member's partitions in class attributes, which all consumers of
         # a process share.

@@ -45,19 +45,19 @@ class Channel:
     ended = False
 
     def opened(self, library: str, consumer: Any, assignor: Any) -> None:
-        """The consumer runs and has subscribed. `library` is name and version, `assignor` is ours if it has one."""
+        """Report that the consumer runs and has subscribed. `library` is name and version, `assignor` is ours if it has one."""
 
     def callback(self, event: str, partitions: Iterable[TopicPartition]) -> None:
-        """The consumer's listener was called: `assigned`, `revoked` or `lost`."""
+        """Report a call of the consumer's listener: `assigned`, `revoked` or `lost`."""
 
     def polled(self, consumer: Any) -> None:
-        """A poll returned, whose records follow."""
+        """Report that a poll returned, whose records follow."""
 
     def consumed(self, topic: str, partition: int, records: Sequence[tuple[int, bytes | None]]) -> None:
-        """The application received (offset, value) of records of one partition."""
+        """Report (offset, value) of the records of one partition that the application received."""
 
     def error(self, error: Exception) -> None:
-        """librdkafka returned an error in place of a record. Applications are to poll on unless the error is fatal."""
+        """Report an error that librdkafka returned in place of a record. Applications are to poll on unless the error is fatal."""
 
     def topics(self) -> list[str] | None:
         """Return the next ordered subscription, or None."""

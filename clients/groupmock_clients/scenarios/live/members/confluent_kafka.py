@@ -1,4 +1,4 @@
-"""A member that is stock confluent-kafka (librdkafka) with its own assignors."""
+"""A member that runs stock confluent-kafka (librdkafka) with its own assignors."""
 
 from __future__ import annotations
 

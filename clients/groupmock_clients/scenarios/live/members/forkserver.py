@@ -41,7 +41,7 @@ def main(library: str, descriptor: int) -> int:
             try:
                 orders.sendall(answer)
             except BrokenPipeError:
-                return 0  # the stage is gone, as at the end of the socket
+                return 0  # the stage is gone, which counts like the end of the socket
 
 
 def _next(orders: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
@@ -83,7 +83,8 @@ def _become(spec: MemberSpec, descriptors: list[int], orders: socket.socket, run
             os.close(each)
         random.seed()
         status = live(spec, run)
-    except BaseException:  # the traceback goes to the member's log; no code of the fork server may run in the child
+    # The traceback goes to the member's log, and nothing may escape, because no code of the fork server may run in the child.
+    except BaseException:
         import traceback
 
         traceback.print_exc()

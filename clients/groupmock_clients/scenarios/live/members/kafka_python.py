@@ -1,4 +1,5 @@
-"""A member that is stock kafka-python: with its own assignors, with ours (beside range during a migration), or as a CooperativeConsumer."""
+"""A member that runs stock kafka-python: with its own assignors, with groupmock's (beside range during a migration), or as a
+CooperativeConsumer."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ STOCK: Final = {
 
 
 class KafkaPythonListener(Listener, ConsumerRebalanceListener):  # type: ignore[misc]  # kafka-python ships no types
-    """kafka-python requires its own base class."""
+    """A listener with the base class that kafka-python requires."""
 
 
 def run(spec: MemberSpec, channel: Channel) -> None:
@@ -41,13 +42,13 @@ def run(spec: MemberSpec, channel: Channel) -> None:
             if topics is not None:
                 consumer.subscribe(topics, listener=listener)
     except Exception:
-        consumer.close(autocommit=False)  # because a failing last commit would hide the error
+        consumer.close(autocommit=False)  # no last commit, because its failure would hide the error
         raise
     consumer.close()
 
 
 def _consumer(spec: MemberSpec) -> tuple[Any, CooperativeAssignor | None]:
-    """Return the consumer, and our assignor if it has one."""
+    """Return the consumer, and its CooperativeAssignor or None."""
     options = {**spec.python_options(), "metrics_enabled": False}
     assignor = CooperativeAssignor(**spec.settings) if COOPERATIVE in spec.assignors else None
     if spec.twin:
