@@ -1,4 +1,4 @@
-"""The dispatch of journal rows by their class, for everything that reads rows one by one.
+"""Readers of journal rows dispatch each row by its class to the method that takes such rows.
 
 A reader marks the methods that take rows. The annotation of the parameter `row` says which rows a method takes, as it does for
 `functools.singledispatch`:
@@ -31,8 +31,8 @@ def takes(method: F) -> F:
 
 
 class RowReader:
-    """`handlers`: class of rows -> the function that takes its rows, self first. `kinds`: the kinds of these rows, as a sink says which it
-    wants."""
+    """A reader that gets journal rows one by one. `handlers` maps each class of rows to its method, `kinds` names the kinds of rows that
+    a sink must ask for."""
 
     handlers: ClassVar[dict[type, Callable[..., Any]]] = {}
     kinds: ClassVar[frozenset[str]] = frozenset()
@@ -44,6 +44,6 @@ class RowReader:
         cls.kinds = frozenset(kind_of(taken) for taken in cls.handlers if taken is not UnknownRow)
 
     def feed(self, row: Row | UnknownRow) -> Any:
-        """Hand over one more row. Returns what its method returns; None if no method takes such rows."""
+        """Pass one row to its method. Returns the method's result, or None if no method takes such rows."""
         take = self.handlers.get(row.__class__)
         return None if take is None else take(self, row)

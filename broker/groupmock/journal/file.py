@@ -1,4 +1,4 @@
-"""The sink that writes a journal file: JSON Lines in printable ASCII, with every frame, flushed every quarter of a second and at the end.
+"""This sink writes a journal file as JSON Lines in printable ASCII, with every frame. It flushes every quarter of a second and at the end.
 
 A journal is never silently incomplete. The first write that fails is reported once to `failed`, which ends the server with exit code 3.
 Nothing is written after it, and the missing last row (`note`, "end") shows it in the file too.
@@ -28,24 +28,24 @@ from .rows import LEFT_OUT, Header, NoteRow, ReplyRow, RequestRow, Row
 _one_id: Final = Struct(">i").unpack_from
 FLUSH_BYTES: Final = 128 * 1024
 LAST_BYTES: Final = 512
-"""The room for the two notes about what is left out, whose numbers have at most 19 digits."""
+"""The room for the two notes about left-out rows, whose numbers have at most 19 digits."""
 IN_USE: Final = "another groupmock writes it now: give each its own file, or a folder (a path that ends in a slash)"
 NO_TAGS: Final = b',"unknown_tags":{}'
 ONLY_NO_TAGS: Final = b'"unknown_tags":{}'
 
-# These numbers stand for what differs between repeated heartbeats while their template is made. No real row has them.
+# These numbers mark the values that differ between repeated heartbeats while their template is made. No real row has such numbers.
 SEQUENCE, REPLY_SEQUENCE, TICKET, NOW, CORRELATION, THEN, WAITED = (-9_111_111_111_111_111_110 - place for place in range(7))
 FRAME: Final = "\0frame\0"
 ORDER: Final = [str(mark) for mark in (SEQUENCE, NOW, TICKET, CORRELATION, NOW, NOW, FRAME, REPLY_SEQUENCE, NOW, TICKET, CORRELATION)]
-"""The varying values in the order of the fields of both rows."""
+"""The marks of the varying values in the order of the fields of the request row and the reply row."""
 LATER: Final = [*ORDER[:8], str(THEN), *ORDER[9:], str(WAITED)]
-"""The varying values where the answer came later than its heartbeat."""
+"""The marks of the varying values if the answer came later than its heartbeat."""
 VARYING: Final = re.compile("|".join(sorted({*ORDER, *LATER})))
 
 
 class Template(NamedTuple):
-    """The constant texts between the varying values of two rows, and the frame's bytes before and after the correlation id. `later` is a
-    format string for an answer that comes later than its heartbeat."""
+    """The constant texts between the varying values of a request row and its reply row, and the frame's bytes before and after the
+    correlation id. `later` is a format string for an answer that comes later than its heartbeat."""
 
     pieces: list[str]
     before: bytes
@@ -55,7 +55,7 @@ class Template(NamedTuple):
 
 
 Unfilled = tuple[Template, bytes, int, int, int, int]
-"""Template, correlation ids, time, number of the first row, first ticket, time until the answer."""
+"""A template with its values: correlation ids, time, number of the first row, first ticket, time until the answer."""
 
 
 class Place(msgspec.Struct):
@@ -69,8 +69,8 @@ _place: Final = msgspec.json.Decoder(Place).decode
 
 
 class FileSink(Sink):
-    """A sink that writes every row to the new file `path`, at most `max_bytes` (None: no limit). `full` is called with the number of the
-    first row without room. Raises OSError if the file cannot be opened."""
+    """A sink that writes every row to the new file `path`, with at most `max_bytes` (None: no limit). `full` is called with the number
+    of the first row without room. Raises OSError if the file cannot be opened."""
 
     routine = True
     heartbeats = True
@@ -82,13 +82,13 @@ class FileSink(Sink):
         self.path = path
         self.max_bytes = max_bytes
         self.left_out = 0
-        """The number of rows that found no room."""
+        """The number of rows for which there was no room."""
         self.failure: OSError | None = None
         self.written = 0
         self._failed = failed
         self._full = full
-        self._first = 0  # the number of the first row that is left out
-        self._end: Place | None = None  # the place of the last row; None while there is room
+        self._first = 0  # The number of the first row that is left out.
+        self._end: Place | None = None  # Number and time of the last row, or None while there is room.
         self._file = _opened_alone(path)
         self._lines: list[bytes | Unfilled] = []
         self._waiting = 0
@@ -109,9 +109,10 @@ class FileSink(Sink):
         self._add(without_empty_tags(self._encode(row)) + b"\n")
 
     def take_repeated(self, repeated: Repeated) -> None:
-        """Write the rows of repeated heartbeats. Their two rows are a template with a few numbers, filled in when they are flushed."""
+        """Write the rows of repeated heartbeats. The request row and the reply row are a template with a few numbers, which are filled
+        in at the next flush."""
         if self._end is not None:
-            rows = len(repeated.identifiers) >> 1  # a request and a reply for four bytes
+            rows = len(repeated.identifiers) >> 1  # Each correlation id of four bytes makes a request row and a reply row.
             self._skip(rows, repeated.first + rows - 1, repeated.now)
             return
         template = repeated.template
@@ -119,7 +120,7 @@ class FileSink(Sink):
             template = repeated.template = self._template(repeated)
         identifiers = repeated.identifiers
         self._lines.append((template, identifiers, repeated.now, repeated.first, repeated.first_ticket, repeated.waited))
-        # Divided by four: each heartbeat has four bytes in `identifiers` and `length` characters of text.
+        # The division by four is needed because each heartbeat has four bytes in `identifiers` and `length` characters of text.
         self._waiting += template.length * len(identifiers) >> 2
         if self._waiting >= FLUSH_BYTES:
             self.flush()
@@ -134,14 +135,14 @@ class FileSink(Sink):
         self._write_on(data)
 
     def close(self) -> None:
-        """Write the waiting rows and close the file. Raises OSError if the file is not complete. It may be called twice."""
+        """Write the waiting rows and close the file. Raises OSError if the file is not complete. A second call does nothing more."""
         if self._file < 0:
             return
         self.flush()
         if self._end is not None:
-            # Written to the file alone: as a row of the journal the note would count as a missing row.
+            # The note is written to the file alone, because as a row of the journal it would count as a missing row.
             self._write_on(self._last_note(Place(self._end.seq + 1, self._end.t), self._first, rows=self.left_out))
-        # Unlocked explicitly, because closing keeps the lock while a forked process has the file open.
+        # The file is unlocked explicitly, because closing keeps the lock while a forked process has the file open.
         fcntl.flock(self._file, fcntl.LOCK_UN)
         os.close(self._file)
         self._file = -1
@@ -149,7 +150,7 @@ class FileSink(Sink):
             raise self.failure
 
     def _whole_rows(self, data: bytes, room: int) -> bytes:
-        """Return the rows that fit and the note about the missing ones. From now on no row is kept."""
+        """Return the rows that fit, followed by the note about the missing rows. No row is kept after this call."""
         fitting = data.rfind(b"\n", 0, max(room, 0)) + 1
         lines = data[fitting:].splitlines()
         if not lines:
@@ -168,7 +169,7 @@ class FileSink(Sink):
         return self._encode(NoteRow(seq=place.seq, t=place.t, what=LEFT_OUT, fields=fields)) + b"\n"
 
     def _write_on(self, data: bytes) -> None:
-        # Nothing follows a failed write, because rows after a gap would look like a complete journal.
+        # Nothing is written after a failed write, because rows after a gap would look like a complete journal.
         if data and self.failure is None:
             try:
                 self._write(data)
@@ -179,7 +180,7 @@ class FileSink(Sink):
     def _write(self, data: bytes) -> None:
         rest = memoryview(data)
         while rest:
-            # One write may take less than it was given, as on a disk that fills up; the next one then says why.
+            # One write may write only a part, as on a disk that fills up; the next write then raises the reason.
             done = os.write(self._file, rest)
             self.written += done
             rest = rest[done:]
@@ -191,14 +192,14 @@ class FileSink(Sink):
             self.flush()
 
     def _template(self, repeated: Repeated) -> Template:
-        """Make the template from real rows with unmistakable numbers, so that a row is described in one place only."""
+        """Make the template from real rows with recognizable numbers, so that the format of a row is defined in one place only."""
         request, reply = repeated.sample()
         raw = request.raw or b""
         encoded = base64(raw)
         mark_all(request, SEQUENCE)
         mark_all(reply, REPLY_SEQUENCE)
         lines = b"".join(without_empty_tags(self._encode(row)) + b"\n" for row in (request, reply))
-        # base64 encodes three bytes at a time: the correlation id is bytes 4 to 7, so bytes 3 to 8, characters 4 to 11, differ.
+        # base64 encodes three bytes at a time. The correlation id is bytes 4 to 7, so bytes 3 to 8 differ, which are characters 4 to 11.
         text = ascii_json(lines).decode().replace(encoded, encoded[:4] + FRAME + encoded[12:])
         assert VARYING.findall(text) == (LATER if reply.waited else ORDER), "the fields of rows changed: ORDER and filled_in must follow"
         pieces = VARYING.split(text)
@@ -206,10 +207,10 @@ class FileSink(Sink):
 
 
 def _opened_alone(path: str) -> int:
-    """Open the file for writing, emptied and locked, because two writers would overwrite each other. Raises OSError."""
+    """Open the file for writing, emptied and locked, because two writers would overwrite each other's rows. Raises OSError."""
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        if stat.S_ISREG(os.fstat(file).st_mode):  # a pipe and a device have nothing to overwrite
+        if stat.S_ISREG(os.fstat(file).st_mode):  # A pipe or a device has nothing that could be overwritten.
             _lock(file)
             os.ftruncate(file, 0)
     except OSError:
@@ -226,7 +227,7 @@ def _lock(file: int) -> None:
 
 
 def filled_in(template: Template, identifiers: bytes, now: int, sequence: int, ticket: int, waited: int) -> bytes:
-    """Return request and reply rows of repeated heartbeats. Joining texts takes half the time of formatting numbers."""
+    """Return the request and reply rows of repeated heartbeats as text. Joining texts takes half the time of formatting numbers."""
     pieces, before, after, _, later = template
     if waited:
         number, frame = _one_id(identifiers)[0], base64(before + identifiers + after)
@@ -253,12 +254,12 @@ def _pair(pieces: list[str], t: str, sequence: int, ticket: str, correlation: st
 
 
 def base64(data: bytes) -> str:
-    """Return base64 without a line end. Six bytes give eight characters, whatever is around them."""
+    """Return the base64 form without a line end. Six bytes give eight characters, whatever is around them."""
     return b2a_base64(data, newline=False).decode()
 
 
 def mark_all(row: RequestRow | ReplyRow, sequence: int) -> None:
-    """Put the template's numbers where two such heartbeats differ."""
+    """Put the template's marks into a row wherever two repeated heartbeats differ."""
     row.seq, row.t, row.ticket, row.correlation_id = sequence, NOW, TICKET, CORRELATION
     if isinstance(row, ReplyRow) and row.waited:
         row.t, row.waited = THEN, WAITED
@@ -267,5 +268,5 @@ def mark_all(row: RequestRow | ReplyRow, sequence: int) -> None:
 
 
 def without_empty_tags(line: bytes) -> bytes:
-    """Remove `"unknown_tags":{}`, in which nearly every message ends. Within a JSON string these quotes would be escaped."""
+    """Remove `"unknown_tags":{}`, with which nearly every message ends. Within a JSON string these quotes would be escaped."""
     return line.replace(NO_TAGS, b"").replace(ONLY_NO_TAGS, b"")

@@ -1,4 +1,4 @@
-"""The reader of a journal file that is still being written. It keeps an incomplete last line for later."""
+"""A follower reads a journal file that is still being written. It keeps an incomplete last line for later."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _decoded: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class Follower:
-    """A reader that returns each row once: those since the last call, perhaps none. It never waits. Raises OSError, NotAJournal."""
+    """A reader that returns the rows written since the last call, perhaps none. It never waits. Raises OSError, NotAJournal."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("rb")
@@ -26,24 +26,23 @@ class Follower:
 
     @property
     def left_out(self) -> LeftOut | None:
-        """The rows that a size limit kept out of the file, as far as the returned rows say so."""
+        """The rows that a size limit kept out of the file, according to the rows returned so far."""
         return self._reader.left_out if self._reader is not None else None
 
     def rows(self) -> Iterator[Row | UnknownRow]:
-        """Return the new rows; lines that are no rows are left out."""
+        """Return the new rows. Lines that are not rows are skipped."""
         lines = self._lines()
         if not lines:
             return iter(())
-        # The header is put before every batch, because the reader takes whole journals only.
+        # The header is put before every batch, because the reader takes only whole journals.
         self._reader = JournalReader(io.BytesIO(self._header + b"".join(lines)))
         return iter(self._reader)
 
     def json_rows(self) -> list[dict[str, Any]]:
-        """Return the new rows as their JSON has them."""
+        """Return the new rows as dicts of their JSON."""
         return [_decoded(line) for line in self._lines()]
 
     def close(self) -> None:
-        """Close the file and stop following."""
         self._file.close()
 
     def _lines(self) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""The journal, which numbers rows and passes them to sinks. A sink says which kinds it wants, and only those are built
+"""The journal numbers rows and passes them to sinks. A sink says which kinds of rows it wants, and only those are built
 (docs/reference/architecture.md#rule-2)."""
 
 from __future__ import annotations
@@ -12,60 +12,60 @@ from .rows import KINDS, ROWS, Header, ReplyRow, RequestRow, Row
 
 LATE: Final = "the run had begun before this journal"
 ALWAYS: Final = -1
-"""The answer of `Sink.silence` if every heartbeat is wanted."""
+"""`Sink.silence` returns this if every heartbeat is wanted."""
 NEVER: Final = 1 << 62
-"""The answer of `Sink.silence` if no heartbeat is wanted."""
+"""`Sink.silence` returns this if no heartbeat is wanted."""
 BARE: Final = "frames are not kept"
 
 
 class Repeated(Protocol):
-    """Heartbeats on one connection that repeat the last one, except for correlation id, ticket and time.
+    """Heartbeats on one connection that repeat the last heartbeat except for correlation id, ticket and time.
 
     A sink may write their rows without making them: each pair is `sample()` with other numbers, and bytes 4 to 8 of the frame are the
     correlation id."""
 
-    first: int  # the number of the first row, set by `append_repeated`
+    first: int  # The number of the first row, which `append_repeated` sets.
     first_ticket: int
-    identifiers: bytes  # correlation ids, four bytes each
+    identifiers: bytes  # Correlation ids of four bytes each.
     now: int
-    waited: int  # ns until the answers; above 0 there is only one heartbeat
-    template: object  # for a sink to keep: the same object for every repetition of this heartbeat
+    waited: int  # Nanoseconds until the answers; above 0 there is only one heartbeat.
+    template: object  # For a sink to keep: the same object for every repetition of this heartbeat.
 
     def sample(self) -> tuple[RequestRow, ReplyRow]:
-        """Return the first pair of rows."""
+        """Return the request row and the reply row of the first heartbeat."""
 
     def rows(self) -> Iterable[Row]:
-        """Return request and reply rows in turn, numbered."""
+        """Return numbered request and reply rows alternately."""
 
 
 class Sink:
     """A receiver of the journal's rows. A subclass says what it wants and overrides `take`; the other methods do nothing here."""
 
     kinds: frozenset[str] = frozenset(KINDS)
-    """The kinds of rows that it takes, fixed while it is attached."""
+    """The kinds of rows that this sink takes, which do not change while it is attached."""
     routine: bool = False
-    """True to get requests without a note and answers without an error, too (with request and reply in `kinds`)."""
+    """True to get also requests without a note and answers without an error (with request and reply in `kinds`)."""
     apis: frozenset[int] = frozenset()
-    """API keys whose requests and answers it wants as well if it is not `routine`."""
+    """API keys whose requests and answers this sink gets even if it is not `routine`."""
     heartbeats: bool = False
-    """True to get heartbeats that changed nothing, too (with `routine`)."""
+    """True to get also heartbeats that changed nothing (with `routine`)."""
     pulse: bool = False
-    """True to get some of the heartbeats that changed nothing (with `routine`, without `heartbeats`): the first of a run of equal ones on
-    a connection with nothing between them, and each that comes after the time that `silence` returns."""
+    """True to get some of the heartbeats that changed nothing (with `routine`, without `heartbeats`): the first of a series of equal
+    heartbeats on a connection, and each that comes after the time that `silence` returns."""
     details: bool = False
-    """True if it wants what is expensive: embedded copies, payload digests, raw frames."""
+    """True to get the expensive parts of rows: decoded copies of embedded bytes, payload digests, raw frames."""
     behind: bool = False
-    """True to get rows after all other sinks. A sink that appends rows of its own needs it, because the others then get the rows in order.
-    """
+    """True to get rows after all other sinks. A sink that appends rows of its own needs it, because the others then get the rows in
+    order."""
 
     def load(self) -> None:
-        """Import what the first rows would import. It may be called on another thread while rows come."""
+        """Import the modules that the first rows would import. It may be called on another thread while rows arrive."""
 
     def put_off(self) -> None:
-        """Keep rows until `loaded` if they would import something, because `load` will be called on another thread."""
+        """Keep rows that would import a module until `loaded`, because `load` will be called on another thread."""
 
     def loaded(self) -> Iterator[None]:
-        """Take the rows that were kept, in steps."""
+        """Take the kept rows, in steps."""
         return iter(())
 
     def begin(self, header: Header) -> None:
@@ -75,18 +75,19 @@ class Sink:
         """Receive one row with its number."""
 
     def take_repeated(self, repeated: Repeated) -> None:
-        """Receive heartbeats that changed nothing: with `heartbeats`, or with `pulse` and if the first of them has to be reported."""
+        """Receive heartbeats that changed nothing. With `heartbeats` a sink gets all of them; with `pulse` only if the first of them has
+        to be reported."""
 
     def silence(self, connection: int) -> int:
-        """Return the time (ns of the run) until which heartbeats equal to the last one on this connection need not be reported (with
+        """Return the time (ns of the run) until which heartbeats that equal the last one on this connection need not be reported (with
         `pulse`)."""
         return ALWAYS
 
     def flush(self) -> None:
-        """Write what waits in memory."""
+        """Write the rows that wait in memory."""
 
     def end(self, now: int) -> None:
-        """Append own rows now, because the last row comes next."""
+        """Append this sink's own rows now, because the journal's last row comes next."""
 
     def close(self) -> None:
         """Release resources, because the run is over."""
@@ -105,7 +106,8 @@ class Alarm(Protocol):
 
 
 class Journal:
-    """The journal numbers rows and passes each to the sinks that want it. Its flags say what is worth building at all."""
+    """The journal numbers rows and passes each to the sinks that want it. Its flags tell the driver which rows and parts of rows have to
+    be built."""
 
     def __init__(self, header: Header, sinks: Sequence[Sink] = ()) -> None:
         self.header = header
@@ -113,19 +115,19 @@ class Journal:
         self._sinks: list[Sink] = []
         self._begun = False
         self._takers: dict[type[Row], list[Sink]] = {}
-        self.wanted: frozenset[str] = frozenset()  # the kinds that some sink takes
-        self.routine = False  # True if a sink wants requests and answers without anything special
-        self.apis: frozenset[int] = frozenset()  # the APIs of which some sink wants those, if `routine` is false
-        self.heartbeats = False  # True if a sink wants heartbeats that changed nothing
-        self.pulse = False  # True if a sink wants some of these heartbeats
-        self.rearranged: Callable[[], None] = lambda: None  # called when one of the flags has changed
+        self.wanted: frozenset[str] = frozenset()  # The kinds of rows that some sink takes.
+        self.routine = False  # True if a sink wants requests and answers without anything special.
+        self.apis: frozenset[int] = frozenset()  # The APIs whose requests and answers some sink wants even if `routine` is false.
+        self.heartbeats = False  # True if a sink wants heartbeats that changed nothing.
+        self.pulse = False  # True if a sink wants some of the heartbeats that changed nothing.
+        self.rearranged: Callable[[], None] = lambda: None  # Called after one of the flags has changed.
         self.details = False
         self._arrange()
         for sink in sinks:
             self.add(sink)
 
     def add(self, sink: Sink) -> None:
-        """Attach a sink, which gets rows from now on. A sink that is attached late cannot have a complete journal."""
+        """Attach a sink, which gets the rows from now on. A sink that is attached late cannot have a complete journal."""
         self._sinks.append(sink)
         if self._begun:
             sink.begin(structs.replace(self.header, complete=False, incomplete_because=LATE))
@@ -137,7 +139,7 @@ class Journal:
         self._arrange()
 
     def load(self) -> None:
-        """Let every sink import what its first rows would import; on any thread."""
+        """Let every sink import the modules that its first rows would import. This may run on any thread."""
         for sink in list(self._sinks):
             sink.load()
 
@@ -152,7 +154,7 @@ class Journal:
             yield from sink.loaded()
 
     def begin(self, cluster: dict[str, Any] | None = None) -> None:
-        """Write the journal's header once. `cluster` describes the core; a replay needs it and whole frames."""
+        """Write the journal's header once. `cluster` describes the core, which a replay needs besides whole frames."""
         self._begun = True
         if cluster is not None:
             self.header = structs.replace(
@@ -169,7 +171,8 @@ class Journal:
             sink.take(row)
 
     def append_quiet(self, row: Row, told: bool = False) -> None:
-        """Append a row of a heartbeat that changed nothing, for sinks that want these. `told`: it does not merely repeat the last one."""
+        """Append a row of a heartbeat that changed nothing, for sinks that want such rows. `told`: it does not merely repeat the last
+        one."""
         self.sequence += 1
         row.seq = self.sequence
         for sink in self._takers[row.__class__]:
@@ -178,7 +181,7 @@ class Journal:
 
     def append_repeated(self, repeated: Repeated, rows: int) -> None:
         """Number `rows` rows, a request and a reply for each repeated heartbeat, and pass them to the sinks that want heartbeats."""
-        # Numbered even if no sink takes them, so that a row has the same number in every sink.
+        # The rows are numbered even if no sink takes them, so that a row has the same number in every sink.
         repeated.first = self.sequence + 1
         self.sequence += rows
         for sink in self._sinks:
@@ -186,8 +189,8 @@ class Journal:
                 sink.take_repeated(repeated)
 
     def tell_repeated(self, repeated: Repeated) -> None:
-        """Report that the first of these heartbeats does not merely repeat the last one. They have numbers already if a sink wants
-        heartbeats."""
+        """Report that the first of these heartbeats does not merely repeat the last heartbeat. The rows have numbers already if a sink
+        wants heartbeats."""
         if not self.heartbeats:
             repeated.first = self.sequence + 1
             self.sequence += 2
@@ -200,7 +203,7 @@ class Journal:
         return min((sink.silence(connection) for sink in self._sinks if sink.pulse), default=NEVER)
 
     def flush(self) -> None:
-        """Let every sink write what waits in memory."""
+        """Let every sink write the rows that wait in memory."""
         for sink in self._sinks:
             sink.flush()
 

@@ -1,4 +1,4 @@
-"""The path of a journal's file: its folder is made, each run gets a file of its own in a folder, and an existing file is renamed."""
+"""Chooses the path of a journal file: makes its folder, gives each run a file of its own in a folder, and renames an existing file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NOT_IN_A_NAME: Final = re.compile(r"[^A-Za-z0-9._+=-]+|^\.+")
 
 
 def names_by_run(path: str) -> bool:
-    """True if the path means a folder with a file for each run: it ends in a slash or is a folder."""
+    """True if the path names a folder with one file for each run, because it ends in a slash or is a folder."""
     return path.endswith(os.sep) or os.path.isdir(path)
 
 
@@ -38,8 +38,8 @@ def _made(name: str) -> bool:
 
 
 def make_way(path: str) -> None:
-    """Rename the closed journal to PATH.1 or the next unused name, because the next journal has the same path. A folder has a file for
-    each run, and a device cannot be renamed."""
+    """Rename the closed journal to PATH.1 or the next unused name, because the next journal gets the same path. In a folder nothing is
+    renamed, because each run has its own file; a device cannot be renamed."""
     if names_by_run(path) or not os.path.isfile(path):
         return
     number = next(number for number in count(1) if not os.path.exists(f"{path}.{number}"))
@@ -47,7 +47,7 @@ def make_way(path: str) -> None:
 
 
 def make_folder(folder: str) -> None:
-    """Make the folder with all its parents, if it is missing. Raises OSError, which says that it is about the folder."""
+    """Make the folder and its missing parents. Raises OSError, which says that it is about the folder."""
     if not folder:
         return
     try:

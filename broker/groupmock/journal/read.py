@@ -1,5 +1,5 @@
-"""The reader of journals: the header, then rows as their classes, line by line. A cut last line is reported and the rest is read; rows of
-unknown kinds are kept."""
+"""Journals are read line by line: first the header, then the rows as objects of their classes. An incomplete last line is reported and
+the rest is read. Rows of unknown kinds are kept."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ besides."""
 
 
 NOT_A_ROW: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""The exceptions of msgspec for a line that is not the expected JSON. The last two are for bytes that are not UTF-8 and for deep nesting.
-"""
+"""The exceptions that msgspec raises for a line that is not the expected JSON. The last two are for bytes that are not UTF-8 and for
+deep nesting."""
 
 
 def reason_of(refusal: Exception) -> str:
@@ -35,11 +35,11 @@ def reason_of(refusal: Exception) -> str:
 
 
 class NotAJournal(ValueError):
-    """The file is no journal, or one of an unknown format. The text says why."""
+    """Raised if a file is not a journal, or is a journal of an unknown version. The text says why."""
 
 
 class UnknownRow(msgspec.Struct):
-    """A row of a kind that this version does not know, with all its fields; or a row that was skipped, without fields."""
+    """A row of a kind that this version of groupmock does not know, with all its fields, or a skipped row, without its fields."""
 
     kind: str
     seq: int
@@ -48,15 +48,15 @@ class UnknownRow(msgspec.Struct):
 
 
 def line_of(row: Row | UnknownRow) -> bytes:
-    """Return a row as it is in a file, without the line end."""
+    """Return a row in its file format, without the line end."""
     if isinstance(row, UnknownRow):
         return ascii_json(msgspec.json.encode({"kind": row.kind, "seq": row.seq, "t": row.t, **row.fields}))
     return ascii_json(without_empty_tags(msgspec.json.encode(row)))
 
 
 def row_of(line: bytes | msgspec.Raw) -> Row | None:
-    """Parse one row of a file or of an answer of the control API. Returns None for a row of an unknown kind and for a line that is no row.
-    """
+    """Parse one row from a file or from an answer of the control API. Returns None for a row of an unknown kind and for a line that is
+    no row."""
     try:
         row: Row = _row.decode(line)
     except NOT_A_ROW:
@@ -65,7 +65,7 @@ def row_of(line: bytes | msgspec.Raw) -> Row | None:
 
 
 class BrokenRow(msgspec.Struct):
-    """A line in the middle of a journal that is no row."""
+    """A line in the middle of a journal that is not a row."""
 
     line: int
     reason: str
@@ -83,11 +83,11 @@ _PLACE: Final = re.compile(
     rb'\{"kind":"(?P<kind>request|reply)","seq":(?P<seq>\d+),"t":(?P<t>\d+),(?:"node":\d+,)?"connection":\d+,"ticket":\d+,'
     rb'"correlation_id":-?\d+,"api_key":(?P<api>\d+),'
 )
-"""The beginning of such a row as we write it. A row written otherwise is parsed."""
+"""The beginning of a request or reply row in the form that groupmock writes. A row in another form is parsed in full."""
 
 
 class LeftOut(msgspec.Struct, frozen=True):
-    """The rows that a size limit kept out of a journal: from number `first` on. `rows` is their number, None if the run did not end."""
+    """The rows, from number `first` on, that a size limit kept out of a journal. `rows` is their number, None if the run did not end."""
 
     first: int
     max_bytes: int
@@ -99,9 +99,9 @@ class LeftOut(msgspec.Struct, frozen=True):
 
 
 class JournalReader:
-    """An iterator of a journal's rows. `only`: the APIs whose requests and answers are parsed; others are skipped. After the iteration it
-    has `cut` (the text of an incomplete last line), `damage` (of packed data, which cannot be read further), `ended` (closed properly and
-    complete), `left_out` (by a size limit), `broken`, `count` and `last` (number of the last row). Notes about left-out rows are not
+    """An iterator of a journal's rows. `only`: the APIs whose requests and answers are parsed; others are skipped. After the iteration
+    it has `cut` (the text of an incomplete last line), `damage` (of packed data, which cannot be read further), `ended` (closed properly
+    and complete), `left_out` (by a size limit), `broken`, `count` and `last` (number of the last row). Notes about left-out rows are not
     returned. Raises NotAJournal, OSError."""
 
     def __init__(self, source: IO[bytes]) -> None:
@@ -117,7 +117,7 @@ class JournalReader:
 
     def __iter__(self) -> Iterator[Row | UnknownRow]:
         decode = _row.decode
-        # Numbered from 2, because the header is line 1 and was read before.
+        # Lines are counted from 2, because the header is line 1 and was read before.
         for number, line in enumerate(iter(partial(self._source.readline, LONGEST_LINE), b""), 2):
             if not line.endswith(b"\n"):
                 if len(line) < LONGEST_LINE or self._skip_line():
@@ -127,7 +127,7 @@ class JournalReader:
                 continue
             try:
                 row: Row | UnknownRow | None = (self._unread(line) if self.only is not None else None) or decode(line)
-                # Set for each row, because a run that went on after END was not closed by it.
+                # Reset for each row, because a note `END` followed by more rows did not close the run.
                 self.ended = False
                 if row.__class__ is NoteRow:
                     row = self._noted(row)
@@ -141,12 +141,13 @@ class JournalReader:
 
     @property
     def damage(self) -> DamagedFile | None:
-        """The damage of the packed data, as far as they were read."""
+        """The damage of the packed data, as far as the data were read."""
         return self._source.damage if isinstance(self._source, Unpacked) else None
 
     @property
     def unfinished(self) -> str | None:
-        """The reason why rows may be missing after the last one, as a sentence without a full stop; None if the journal has its end."""
+        """The reason why rows may be missing at the end of the journal, as a sentence without a full stop, or None if the journal has
+        its end."""
         if self.left_out is not None:
             return str(self.left_out)
         if self.damage is not None:
@@ -156,21 +157,21 @@ class JournalReader:
         return None if self.ended else f"it has no end after row {self.last}: the run goes on, or was killed"
 
     def _unread(self, line: bytes) -> UnknownRow | None:
-        """Return the place of a row that is skipped, or None for a row to parse."""
+        """Return a row that is skipped, with its number and time only, or None for a row to parse."""
         match = _PLACE.match(line)
         if match is None or self.only is None or int(match["api"]) in self.only or not line.endswith(b"}\n"):
             return None
         return UnknownRow(match["kind"].decode(), int(match["seq"]), int(match["t"]), {})
 
     def _skip_line(self) -> bool:
-        """Skip the rest of a line that is too long. Returns True if the line has no end."""
+        """Skip the rest of a line that is too long. Returns True if the file ends within the line."""
         while rest := self._source.readline(LONGEST_LINE):
             if rest.endswith(b"\n"):
                 return False
         return True
 
     def _noted(self, note: Any) -> NoteRow | None:
-        """Read a note, which may be about the journal itself. Raises DecodeError."""
+        """Parse a note, which may be about the journal itself. Raises DecodeError."""
         if note.what == LEFT_OUT:
             self.left_out = msgspec.convert(note.fields, LeftOut)
             return None
@@ -180,7 +181,7 @@ class JournalReader:
     def _unknown(self, number: int, line: bytes, reason: str) -> UnknownRow | None:
         try:
             fields = _any.decode(line)
-            # A later version may have more kinds of rows, which are kept (docs/reference/journal.md).
+            # A later version may have more kinds of rows, which are kept unread (docs/reference/journal.md).
             if fields.get("kind") not in ROWS:
                 return UnknownRow(str(fields.pop("kind")), int(fields.pop("seq")), int(fields.pop("t")), fields)
         except NOT_A_ROW as refusal:
@@ -207,7 +208,7 @@ def _read_header(source: IO[bytes]) -> Header:
         damage = source.damage if isinstance(source, Unpacked) else None
         raise NotAJournal("it is empty" if damage is None else f"its data are {damage}, before the first line ends")
     try:
-        # The version first, because the header of another version may have any other fields.
+        # The version is decoded first, because the header of another version may have different fields.
         version = _format.decode(line).v
         if version != VERSION:
             raise NotAJournal(f"journal format {version}: this version reads {VERSION}")

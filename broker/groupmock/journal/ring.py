@@ -1,4 +1,4 @@
-"""The sink that keeps the last rows in memory, for stories and queries: limited in rows and bytes, without heartbeats that changed
+"""This sink keeps the last rows in memory for stories and queries, with a limit of rows and bytes and without heartbeats that changed
 nothing.
 
 Bytes are those in memory (`journal.weight`), not those of frames. A row that alone would take an eighth of the room, such as a leader's
@@ -19,15 +19,15 @@ from .weight import NUMBER, WEIGHERS, held, learn, slim
 from .whose import group_of
 
 ENTRY: Final = NUMBER + 2 * 8
-"""The size of the row's cost as a number, and of an entry in both queues."""
+"""The memory of an entry in both queues, and of the number that holds the row's cost."""
 LARGEST: Final = 8
-"""The share of the room that one row may have is one in this number."""
+"""One row may use up to 1/LARGEST of the room."""
 KEPT_BYTES: Final = 1024
 """The number of bytes that are kept of a field that is too large."""
 BATCH: Final = 16
-"""The number of rows that are weighed together, which takes half the time of weighing each alone."""
+"""This many rows are weighed together, which takes half the time of weighing each row alone."""
 MODEST: Final[frozenset[type[Row]]] = frozenset((OpenRow, CloseRow, AbandonedRow, MovedRow, MemberRow, TimerRow))
-"""Kinds of rows with a few strings of the protocol, of at most 32 kB. They wait until their batch is full."""
+"""Kinds of rows that have only a few short strings, 32 kB at most, and may therefore wait until their batch is full."""
 MODEST_FRAME: Final = 4096
 
 
@@ -40,14 +40,15 @@ class Ring(Sink):
         self.max_bytes = max_bytes
         self.max_rows = max_rows
         self.rows: deque[Row] = deque()
-        self._costs: deque[int] = deque()  # kept apart, because reading an old row again would fetch it from distant memory
+        # The costs have a queue of their own, because reading an old row again would fetch it from distant memory.
+        self._costs: deque[int] = deque()
         self._batch = min(BATCH, max(1, max_rows // BATCH))
-        self._fresh: list[Row] = []  # the last rows, not weighed yet
+        self._fresh: list[Row] = []  # The last rows, which were not weighed yet.
         self.bytes = 0
         self.dropped = 0
 
     def take(self, row: Row) -> None:
-        """Keep a row and drop the oldest ones if there are too many."""
+        """Keep a row, and drop the oldest rows if there are too many."""
         self.rows.append(row)
         self._fresh.append(row)
         if len(self._fresh) >= self._batch or (row.__class__ not in MODEST and getattr(row, "size", MODEST_FRAME) >= MODEST_FRAME):
@@ -55,12 +56,11 @@ class Ring(Sink):
 
     @property
     def taken(self) -> int:
-        """The number of rows so far, including those that are no longer kept."""
+        """The number of rows so far, including dropped rows."""
         return self.dropped + len(self.rows)
 
     def after(self, taken: int, most: int | None = None) -> list[Row]:
-        """Return the rows that came after the first `taken` ones, at most the oldest `most` of them (None: all), as far as they are kept.
-        """
+        """Return the kept rows that came after the first `taken` rows, at most the oldest `most` of them (None: all)."""
         behind = min(self.taken - taken, len(self.rows))
         newer = list(islice(reversed(self.rows), behind))
         newer.reverse()
@@ -77,7 +77,7 @@ class Ring(Sink):
         self._fresh.clear()
         self._costs.extend(costs)
         self.bytes += sum(costs) + ENTRY * len(costs)
-        # Room is left for the rest of a batch, which is not weighed until it is full.
+        # Room is left for the rest of a batch, which is weighed only when it is full.
         most = self.max_rows - self._batch + 1
         while self.bytes > self.max_bytes or len(rows) > most:
             rows.popleft()
@@ -85,7 +85,7 @@ class Ring(Sink):
             self.dropped += 1
 
     def of_group(self, group: str) -> list[Row]:
-        """Return the rows of one group: its state changes, members and timers, requests that name it, and the answers to these."""
+        """Return the rows of one group: its state changes, members and timers, the requests that name it, and their answers."""
         tickets: set[int] = set()
         rows_of_group = []
         for row in self.rows:

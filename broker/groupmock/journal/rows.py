@@ -1,4 +1,4 @@
-"""THE schema of every journal row (docs/reference/architecture.md#journal-version-1). JSON, docs and Spark's schema are made from these
+"""The schema of every journal row (docs/reference/architecture.md#journal-version-1). JSON, docs and Spark's schema are made from these
 classes.
 
 Times are ns since the header's `epoch_ns`; `seq` counts from 1 without gaps. A row is written without the fields that are at their
@@ -14,23 +14,23 @@ from msgspec import Meta
 
 VERSION: Final = 1
 MOST_ERRORS: Final = 100
-"""The number of an answer's errors that its row has by their paths."""
+"""A row lists at most this many errors of an answer by their paths."""
 END: Final = "end"
-"""The `what` of the last row's note in a journal that was closed properly."""
+"""The `what` of the note that is the last row of a properly closed journal."""
 NOT_READING: Final = "the peer does not read its answers: it is not served until it does"
 CANNOT_ACCEPT: Final = "cannot accept connections"
 DISCONNECTED: Final = "disconnected"
-"""The `what` of a note, in complete journals, that the core learned now of the end of a connection that we closed."""
+"""The `what` of a note, in complete journals, that the core now learned of the end of a connection that the server closed."""
 PAUSES: Final = "work pauses"
-"""The `what` of a note, in complete journals, that a slice of time ended before all started or due work was done. `slice` is its number in
-the run, `steps` how many steps it had."""
+"""The `what` of a note, in complete journals, that a time slice ended before all work in it was done. `slice` is its number in the run,
+`steps` how many steps it had."""
 GOES_ON: Final = "work goes on"
-"""The `what` of a note, in complete journals, with which a later slice of such work begins. The rows after it are of that work."""
+"""The `what` of a note, in complete journals, with which a later slice continues such work. The rows after it are of that work."""
 LEFT_OUT: Final = "the journal is full: rows are left out"
-"""The `what` of the note with which a journal file of limited size ends. `first` is the number of the first missing row, and `rows`, once
-the run is over, is how many are missing. The note's own number is that of the row it replaces."""
+"""The `what` of the last note in a journal file that reached its size limit. `first` is the number of the first missing row, and `rows`,
+once the run is over, is how many are missing. The note's own number is that of the row it replaces."""
 NOT_SERVED: Final = "{api} version {version} is not served: {lowest} to {highest} are"
-"""The `reason` of a close row for an API version that is not advertised. Kafka closes the connection, and so do we."""
+"""The `reason` of a close row for an API version that is not advertised. Kafka closes the connection, and so does groupmock."""
 TLS_HELLO: Final = "a TLS hello instead of a request: this port speaks plain Kafka, set security.protocol=PLAINTEXT in the client"
 HTTP_REQUEST: Final = "an HTTP request instead of Kafka's: this is the port of a broker; the control API has one of its own"
 """The `reason` of a close row for a peer that speaks another protocol."""
@@ -48,16 +48,16 @@ UNSERVED: Final[dict[int, str]] = {
 }  # fmt: skip
 """The `reason` of a close row for each API key that is not served."""
 ASKED_TO_STOP: Final = "asked to stop"
-"""The `what` of a client row: the process of client id `client` is asked to end in good order, which the wire cannot tell from a crash."""
+"""The `what` of a client row: the process of client id `client` was asked to end in good order, which the wire cannot tell from a crash."""
 NODE_STALLED: Final = "node_stalled"
 NODE_RESUMED: Final = "node_resumed"
-"""The `what` of notes about a stalled node of ours: between them it handles nothing and sends no answer."""
+"""The `what` of notes about a stalled node: after `node_stalled` it handles nothing and sends no answer until `node_resumed`."""
 SURROUNDINGS: Final = (END, NOT_READING, CANNOT_ACCEPT)
 """Notes about the environment, which a replay copies as they are."""
 
 
 def about(text: str) -> Meta:
-    """Return the documentation of a field, one sentence."""
+    """Return the documentation of a field, which is one sentence."""
     return Meta(description=text)
 
 
@@ -77,7 +77,7 @@ class Header(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class Row(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False, tag_field="kind"):
-    """Every row has these fields; `kind` says which class it is."""
+    """All rows have these fields; `kind` says which class a row is."""
 
     seq: Annotated[int, about("number of the row, from 1")] = 0
     t: Annotated[int, about("when, ns since epoch_ns")]
@@ -93,7 +93,7 @@ class OpenRow(Row, tag="open", kw_only=True):
 
 
 class CloseRow(Row, tag="close", kw_only=True):
-    """A connection came to its end. One row, with the reason, whoever closed it."""
+    """A connection was closed by the client or the server. One row, with the reason, whoever closed it."""
 
     connection: Annotated[int, about("number of the connection")]
     by: Annotated[str, about("client or server")]
@@ -103,7 +103,7 @@ class CloseRow(Row, tag="close", kw_only=True):
 
 
 class FramePlace(Row, kw_only=True):
-    """Request, reply and abandoned rows share these fields."""
+    """The fields that request, reply and abandoned rows share."""
 
     connection: Annotated[int, about("number of the connection")]
     ticket: Annotated[int, about("number of the request in this run; its reply has the same")]
@@ -114,7 +114,7 @@ class FramePlace(Row, kw_only=True):
 
 
 class Payload(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """Record bytes above 1 KiB, left out of `message`."""
+    """Record bytes above 1 KiB that were left out of `message`."""
 
     path: Annotated[str, about("where they were: topic_data[0].partition_data[1].records")]
     length: Annotated[int, about("how many bytes")]
@@ -122,7 +122,7 @@ class Payload(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class ErrorAt(msgspec.Struct, kw_only=True):
-    """One error of an answer."""
+    """One error in an answer with its path."""
 
     path: Annotated[str, about("where it stands: topics[0].partitions[1].error_code")]
     error: Annotated[str, about("Kafka's name of it")]
@@ -144,8 +144,6 @@ class RequestRow(FramePlace, tag="request", kw_only=True):
 
 
 class ReplyRow(FramePlace, tag="reply", kw_only=True):
-    """A response was made and sent."""
-
     waited: Annotated[int, about("ns between handling the request and this")] = 0
     size: Annotated[int, about("bytes of the frame without its length")]
     delivered: Annotated[bool, about("false: the connection was gone, or a fault rule took the answer")] = True
@@ -160,7 +158,7 @@ class ReplyRow(FramePlace, tag="reply", kw_only=True):
 
 
 class AbandonedRow(FramePlace, tag="abandoned", kw_only=True):
-    """A request will never be answered and its connection stays mute, as Kafka's does."""
+    """A request will never be answered, and its connection stays mute, as in Kafka."""
 
     reason: Annotated[str, about("why, in a sentence")]
 
@@ -181,7 +179,7 @@ class MovedRow(Row, tag="moved", kw_only=True):
 
 
 class MemberRow(Row, tag="member", kw_only=True):
-    """Something happened to one member."""
+    """Something happened to one member of a group."""
 
     group: Annotated[str, about("group id")]
     member_id: Annotated[str, about("member id")]
@@ -203,7 +201,7 @@ class TimerRow(Row, tag="timer", kw_only=True):
 
 
 class FaultRow(Row, tag="fault", kw_only=True):
-    """A fault rule did something, or what it made wait went on."""
+    """A fault rule did something, or a request that it delayed continued."""
 
     rule: Annotated[str, about("name of the rule")]
     stage: Annotated[str, about("connect, request or reply")]
@@ -221,7 +219,7 @@ class CommandRow(Row, tag="command", kw_only=True):
 
 
 class ClientRow(Row, tag="client", kw_only=True):
-    """Something that a client says about itself: who takes part in a scenario, or a test by `client_says`."""
+    """Something that a client says about itself, either as part of a scenario or by a test's call of `client_says`."""
 
     client: Annotated[str, about("which client")]
     what: Annotated[str, about("what happened")]
@@ -229,14 +227,15 @@ class ClientRow(Row, tag="client", kw_only=True):
 
 
 class NoteRow(Row, tag="note", kw_only=True):
-    """Worth a row and no protocol event. See `END`."""
+    """An event that is not part of the protocol but deserves a row. See `END`."""
 
     what: Annotated[str, about("what happened, in a word or a sentence")]
     fields: Annotated[dict[str, Any], about("details")] = {}
 
 
 class FindingRow(Row, tag="finding", kw_only=True):
-    """A client broke a rule, says the audit that ran beside (`serve --audit`). Made from other rows; a replay takes it as it is."""
+    """A client broke a rule, according to the audit that runs beside the server (`serve --audit`). The audit derives this row from other
+    rows; a replay copies it."""
 
     rule: Annotated[str, about("code of the rule: `groupmock explain CODE`")]
     severity: Annotated[str, about("error or warning")]
@@ -262,7 +261,7 @@ KINDS: Final = tuple(ROWS)
 
 
 def kind_of(row: Row | type[Row]) -> str:
-    """Return the kind of a row or of a class of rows: request, moved, ..."""
+    """Return the kind of a row or of a class of rows, such as request or moved."""
     return str(row.__struct_config__.tag)
 
 

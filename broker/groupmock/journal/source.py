@@ -1,5 +1,4 @@
-"""The journals that an argument of the command line names, and the way to open them: files, patterns, folders, standard input; plain or
-packed."""
+"""Finds and opens the journals that a command-line argument names: files, patterns, folders or standard input, plain or packed."""
 
 from __future__ import annotations
 
@@ -14,11 +13,11 @@ from .unpack import GZIP, ZSTD, Unpacked
 
 STANDARD: Final = "-"
 ENDINGS: Final = (".jsonl", ".jsonl.gz", ".jsonl.zst")
-"""The endings of a journal's name. Other files of a folder are ignored."""
+"""The endings of a journal's name. Other files in a folder are ignored."""
 
 
 class NoSuchJournal(ValueError):
-    """No journal has that name. The text says what was looked for."""
+    """Raised if no journal matches an argument. The text says what was looked for."""
 
 
 def journals(words: Iterable[str]) -> list[str]:
@@ -28,7 +27,7 @@ def journals(words: Iterable[str]) -> list[str]:
 
 
 def called(name: str) -> str:
-    """Return a journal's name for texts."""
+    """Return a journal's name for messages."""
     return "standard input" if name == STANDARD else name
 
 
@@ -40,7 +39,7 @@ def opened(path: str | Path) -> Iterator[IO[bytes]]:
         yield Unpacked(sys.stdin.buffer)
         return
     with open(path, "rb") as file:
-        # A pipe may not have its first bytes yet.
+        # The first bytes of a pipe may not have arrived yet, so only a seekable file is checked here.
         plain = file.seekable() and not file.peek(len(ZSTD)).startswith((GZIP, ZSTD))
         yield file if plain else Unpacked(file)
 

@@ -1,4 +1,4 @@
-"""The bytes of a journal file in pieces, unpacked from gzip or zstd if its first bytes say so, in bounded memory.
+"""Yields the bytes of a journal file in pieces, unpacked if its first bytes are those of gzip or zstd, in bounded memory.
 
 gzip is Python's own. zstd is Python's own from 3.14 on and before that the package zstandard, which is imported when a file needs it.
 """
@@ -11,27 +11,28 @@ from collections.abc import Callable, Iterator
 from typing import IO, Any, Final, NamedTuple
 
 PIECE: Final = 1 << 20
-"""The number of bytes of plain text, or the most of unpacked gzip, at a time."""
+"""The number of bytes of plain text, or the most of unpacked gzip, that are handled at a time."""
 PACKED: Final = 1 << 10
-"""The number of bytes of zstd data at a time. zstd cannot be told to stop: one piece unpacks to 32 MiB at worst, to 20 KiB in a journal."""
+"""The number of bytes of zstd data that are unpacked at a time. zstd cannot be told to stop: one piece unpacks to 32 MiB at worst, to 20
+KiB in a journal."""
 GZIP: Final = b"\x1f\x8b"
 ZSTD: Final = b"\x28\xb5\x2f\xfd"
 WITH_HEADER: Final = 16 + zlib.MAX_WBITS
 
 Unpack = Callable[[bytes], Iterator[bytes]]
-"""A function from packed to unpacked bytes. Called without bytes (the end), it raises EOFError if a stream is incomplete."""
+"""A function from packed bytes to unpacked bytes. Called without bytes (the end), it raises EOFError if a stream is incomplete."""
 
 
 class DamagedFile(ValueError):
-    """The packed data end too early or are damaged. The bytes before were returned. The text says where."""
+    """Raised if packed data end too early or are damaged. The bytes before were returned. The text says where the damage is."""
 
 
 class CannotUnpack(ValueError):
-    """No library here can unpack such a file. The text says what is missing."""
+    """Raised if no installed library can unpack a file. The text says what is missing."""
 
 
 class _Form(NamedTuple):
-    """A form of compression: `make` begins a file, `damage` is the class of its errors."""
+    """A form of compression. `make` begins to unpack a file, `damage` is the class of its errors."""
 
     name: str
     make: Callable[[], Unpack]
@@ -39,7 +40,7 @@ class _Form(NamedTuple):
 
 
 class Unpacked(io.BufferedReader):
-    """The unpacked bytes of an open file, as a stream to read lines from. It just ends where the data are cut or damaged."""
+    """The unpacked bytes of an open file, as a stream from which lines are read. It just ends where the data are cut or damaged."""
 
     def __init__(self, source: IO[bytes]) -> None:
         self._pieces = _Pieces(source)
@@ -47,7 +48,7 @@ class Unpacked(io.BufferedReader):
 
     @property
     def damage(self) -> DamagedFile | None:
-        """The reason why the stream ended too early, after it has."""
+        """The reason why the stream ended too early, or None; it is known after the end."""
         return self._pieces.damage
 
 
@@ -97,22 +98,22 @@ def _unpacked(source: IO[bytes], begin: bytes, form: _Form) -> Iterator[bytes]:
     unpack, packed, done = form.make(), begin, 0
     try:
         while packed:
-            yield from list(unpack(packed))  # all of a piece or nothing: what comes before damage is yielded below
+            # The whole piece is unpacked before any of it is yielded, so that the bytes before a damage are yielded once, below.
+            yield from list(unpack(packed))
             done += len(packed)
             packed = source.read(PACKED)
         yield from unpack(b"")
     except EOFError:
         raise DamagedFile(f"cut: the {form.name} data ends too early, after {done} bytes") from None
     except form.damage as error:
-        if not source.seekable():  # standard input cannot be read again, so the bytes before the damage in that piece are lost
+        if not source.seekable():  # Standard input cannot be read again, so the bytes before the damage in that piece are lost.
             raise DamagedFile(f"damaged {form.name} data behind byte {done}: {_reason(error)}") from None
         source.seek(0)
         yield from _until_damage(source, form, done)
 
 
 def _until_damage(source: IO[bytes], form: _Form, done: int) -> Iterator[bytes]:
-    """Read the file once more up to the damage: a damaged piece gave nothing, but byte by byte it gives all that comes before the damage.
-    """
+    """Read the file again up to the damage. A damaged piece gave nothing, but byte by byte it gives everything before the damage."""
     unpack = form.make()
     for size in [4, *[PACKED] * ((done - 4) // PACKED)] if done else []:
         for _ in unpack(source.read(size)):
@@ -130,7 +131,7 @@ def _reason(error: Exception) -> str:
 
 
 def _gunzip() -> Unpack:
-    """Unpack gzip members one after the other as one file, as gzip(1) does."""
+    """Unpack gzip members one after another as one file, as gzip(1) does."""
     stream = zlib.decompressobj(WITH_HEADER)
     begun = True
 
@@ -139,7 +140,7 @@ def _gunzip() -> Unpack:
         if not packed and begun:
             yield stream.flush()
             raise EOFError
-        while packed := packed if begun else packed.lstrip(b"\0"):  # tapes and disks pad with zeros between members
+        while packed := packed if begun else packed.lstrip(b"\0"):  # Tapes and disks pad with zeros between members.
             if stream.eof:
                 stream, begun = zlib.decompressobj(WITH_HEADER), True
             piece = stream.decompress(packed, PIECE)
@@ -168,7 +169,7 @@ def _zstd() -> _Form:
 
 
 def _unzstd(begin: Callable[[], Any]) -> Unpack:
-    """Unpack zstd frames one after the other as one file, as zstd(1) does. `begin` begins one frame in either library."""
+    """Unpack zstd frames one after another as one file, as zstd(1) does. `begin` begins one frame in either library."""
     begun = False
     stream = begin()
 

@@ -1,4 +1,4 @@
-"""The memory of a row in bytes, messages included, for sinks that keep rows.
+"""Computes the memory of a row in bytes, messages included, for sinks that keep rows.
 
 The size of a frame says little: a protocol of three bytes on the wire is a struct, its fields and a slot in a list. A class of rows or
 messages is inspected once, by `msgspec.inspect`, and becomes flat code that adds up sizes. Strings that all rows share (names of APIs and
@@ -18,39 +18,39 @@ from .rows import ReplyRow, RequestRow
 
 Weigher = Callable[[Any, int], int]
 Text = Callable[[str, bool], str]
-"""A function from the expression of a string, and whether it may be null, to the expression of its size."""
+"""A function that takes the expression of a string and whether it may be null, and returns the expression of its size."""
 
 NUMBER: Final = 32
 HEADER: Final = getsizeof("")
 LIST: Final = getsizeof([])
 SLOT: Final = 9
-"""The bytes of a list's slot. A list keeps some spare slots."""
+"""The bytes of a list's slot, including a share of the list's spare slots."""
 SMALL: Final = 256
-"""The bytes of a frame up to which its strings are not inspected but counted twice. A string with one wide character takes four times as
+"""In frames up to this many bytes, strings are not inspected but counted twice. A string with one wide character takes four times as
 much, so the whole row takes at most a third more than is counted."""
 SHARED: Final = frozenset((
     "node", "api_key", "api_version", "error_code", "throttle_time_ms", "trailing_bytes",
     "api_name", "error", "before", "after", "cause", "timer", "client_host",
 ))  # fmt: skip
-"""Fields whose values are small integers, of which CPython has one each, or words that are ours."""
+"""Fields that cost no memory, because their values are small integers, of which CPython has one each, or constant words of groupmock."""
 
 
 def held(value: Any, enough: int) -> int:
-    """Return the bytes that a value keeps alive. Above `enough` the count ends early."""
+    """Return the bytes that a value keeps alive. The count stops once it exceeds `enough`."""
     kind = value.__class__
     return (WEIGHERS.get(kind) or learn(kind))(value, enough)
 
 
 def learn(kind: type) -> Weigher:
-    """Return the weigher of a class, and keep it in `WEIGHERS`."""
+    """Return the weigher of a class and keep it in `WEIGHERS`."""
     weigher = _of_frame(kind) if kind in (RequestRow, ReplyRow) else _of_struct(kind) if issubclass(kind, msgspec.Struct) else _own_size
     WEIGHERS[kind] = weigher
     return weigher
 
 
 def _of_frame(kind: type) -> Weigher:
-    """Return the weigher of a row with a frame. For a small frame, its size stands for that of its strings."""
-    whole, fixed = _of_struct(kind), kind.__basicsize__ + 7 * NUMBER + 2 * HEADER  # times, numbers, client id, frame
+    """Return the weigher of a row with a frame. The size of a small frame is taken for the size of its strings."""
+    whole, fixed = _of_struct(kind), kind.__basicsize__ + 7 * NUMBER + 2 * HEADER  # The fixed part has times, numbers, client id and frame.
 
     def weigh(row: RequestRow | ReplyRow, enough: int) -> int:
         size, message = row.size, row.message
@@ -96,7 +96,7 @@ def _of_dict(value: dict[Any, Any], enough: int) -> int:
 WEIGHERS: Final[dict[type, Weigher]] = {
     type(None): _nothing, bool: _nothing, list: _of_items, tuple: _of_items, set: _of_items, frozenset: _of_items, dict: _of_dict,
 }  # fmt: skip
-"""The weigher of each class. That of a struct is added when its first value comes."""
+"""The weigher of each class. A struct's weigher is added when its first value comes."""
 
 
 def _of_struct(kind: type) -> Weigher:
@@ -116,13 +116,14 @@ def _made(kind: type, text: Text) -> Weigher:
     body = [f"total = {' + '.join([str(fixed), *parts])}", *more, "return total"]
     lines = [f"    {line}" for each in body for line in each.splitlines()]
     names: dict[str, Any] = {"held": held}
-    exec("\n".join(["def weigh(x, enough):", *lines]), names)  # made of our declarations only
+    # The source text consists of groupmock's own declarations, so `exec` is safe here.
+    exec("\n".join(["def weigh(x, enough):", *lines]), names)
     weigher: Weigher = names["weigh"]
     return weigher
 
 
 def _fields(described: inspect.StructType, x: str, text: Text) -> tuple[int, list[str], list[str]]:
-    """Return the bytes of every struct, expressions for its strings, and statements for its nested values."""
+    """Return the fixed size of a struct, expressions for the sizes of its strings, and statements that add its nested values."""
     fixed, parts, more = described.cls.__basicsize__, [], []
     for field in described.fields:
         value, (wire, null) = f"{x}.{field.name}", _bare(field.type)
@@ -133,7 +134,7 @@ def _fields(described: inspect.StructType, x: str, text: Text) -> tuple[int, lis
         elif isinstance(wire, inspect.StrType | inspect.BytesType):
             parts.append(text(value, null))
         elif isinstance(wire, inspect.ListType | inspect.VarTupleType) and (flat := _flat(wire.item_type, text)) is not None:
-            # The fixed part of all elements first, so that a million empty elements are not visited.
+            # The fixed part of all elements is added first, so that a million empty elements are not visited.
             each, strings = flat
             more.append(f"several = {value}\nif several:\n    total += {LIST} + {SLOT + each} * len(several)")
             if strings:
@@ -144,8 +145,8 @@ def _fields(described: inspect.StructType, x: str, text: Text) -> tuple[int, lis
 
 
 def _flat(wire: inspect.Type, text: Text) -> tuple[int, str] | None:
-    """Return the size of an element without nested values, and a statement that adds the strings of `y`. Returns None if elements nest
-    values."""
+    """Return the fixed size of an element without nested values, and a statement that adds the strings of `y`. Returns None if elements
+    nest values."""
     element, null = _bare(wire)
     if isinstance(element, inspect.IntType):
         return NUMBER, ""
@@ -164,9 +165,9 @@ def _flat(wire: inspect.Type, text: Text) -> tuple[int, str] | None:
 
 
 SMALL_ONES: Final[dict[type, Weigher]] = {}
-"""The weighers of messages in small frames."""
+"""The weighers of messages whose frame is small."""
 TAGS: Final = "unknown_tags"
-"""A dict in every struct of a message, nearly always empty and shared."""
+"""A field of every struct in a message, whose dict is nearly always empty and shared."""
 
 
 def _bare(wire: inspect.Type) -> tuple[inspect.Type, bool]:
@@ -183,8 +184,8 @@ MOST_FIELDS: Final = 64
 
 
 def slim(value: Any, most: int) -> Any:
-    """Shorten a value for a sink that cannot keep it whole. A value of at most `most` bytes stays; a text is cut to so many characters; of
-    structs and dicts the small values stay in a dict; anything else becomes None."""
+    """Shorten a value for a sink that cannot keep all of it. A value of at most `most` bytes stays; a text is cut to so many characters;
+    of structs and dicts the small values stay in a dict; anything else becomes None."""
     if held(value, most) <= most:
         return value
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""The group of a row, a field of a message in either form, and the refusal that is no error."""
+"""Reads the group of a row and the fields of a message, which may be the codec's object or a dict."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ UNKNOWN_VERSION = "UNSUPPORTED_VERSION"
 
 
 def asks_again(row: ReplyRow) -> bool:
-    """True for the answer to ApiVersions in a version that the broker lacks: the client asks again in one that the broker has (KIP-511)."""
+    """True for an answer to ApiVersions in a version that the broker lacks. This is not an error, because the client then asks in a
+    version that the broker has (KIP-511)."""
     return row.api_key == API_VERSIONS and row.error == UNKNOWN_VERSION
 
 
 def field(message: Any, name: str) -> Any:
-    """Return a field of a message, which is the codec's or a dict read back; None if it has none."""
+    """Return a field of a message, which is the codec's object or a dict, or None if the message has no such field."""
     return message.get(name) if isinstance(message, dict) else getattr(message, name, None)
 
 
 def json_of(message: Any) -> Mapping[str, Any]:
-    """A message with its fields as JSON has them: a row in memory holds the codec's message, a row that was read a dict."""
+    """Return a message as a dict of its JSON. A row in memory holds the codec's message, a row read from a file a dict."""
     if message is None:
         return {}
     found: Mapping[str, Any] = message if message.__class__ is dict else msgspec.to_builtins(message)
@@ -40,12 +41,12 @@ def json_of(message: Any) -> Mapping[str, Any]:
 
 
 def bytes_of(value: str | bytes | None) -> bytes:
-    """Bytes of a message: as the codec has them, or in base64 as JSON has them. None is no bytes."""
+    """Return the bytes of a message field, which the codec has as bytes and JSON as base64. None counts as no bytes."""
     return b64decode(value) if isinstance(value, str) else value or b""
 
 
 def group_of(row: Row) -> str | None:
-    """Return the group that a row names. A reply names none: it belongs to the group of its request's ticket."""
+    """Return the group that a row names. A reply names no group: it belongs to the group of its request, which has the same ticket."""
     if isinstance(row, MovedRow | MemberRow | FindingRow):
         return row.group
     if isinstance(row, RequestRow) and row.api_name in GROUP_APIS:
@@ -56,7 +57,7 @@ def group_of(row: Row) -> str | None:
 
 
 def _asked_of(message: Any) -> str | None:
-    """Return the group of a request. OffsetFetch names a list of groups from version 8 on (KIP-709), of which the first counts, because
+    """Return the group of a request. OffsetFetch names a list of groups from version 8 on (KIP-709); the first of them counts, because
     consumers ask for one."""
     groups = field(message, "groups")
     group = field(groups[0], "group_id") if groups else field(message, "group_id")
