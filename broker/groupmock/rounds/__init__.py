@@ -1,4 +1,5 @@
-"""Journal rows to rebalances: who joined, what the leader told whom, who heard it, what nobody owned meanwhile, and who was late.
+"""Turns journal rows into rebalances: who joined, which assignment the leader gave each member, who received it, which partitions had no
+owner meanwhile, and who was late.
 
     for rebalance in rebalances(JournalReader(file)):
         print(rebalance.group, rebalance.number, rebalance.reason, rebalance.shares())

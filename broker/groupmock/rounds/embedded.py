@@ -1,5 +1,5 @@
-"""Claims and assignments of members in one round, decoded from the bytes in JoinGroup and SyncGroup, whatever the assignor's protocol
-is."""
+"""Decodes the claims and assignments of a generation's members from the bytes in JoinGroup and SyncGroup, for every known assignor
+protocol."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from groupmock_codec.errors import DecodeError
 Partition = tuple[str, int]
 Partitions = frozenset[Partition]
 REMEMBERED: Final = 1024
-"""Bounds the cache of decoded bytes: they are read when a member joins, when the leader is told and when it assigns."""
+"""The size of the cache of decoded bytes. The same bytes are decoded when a member joins, when the leader gets them and when the leader
+assigns."""
 EAGER: Final = frozenset({"range", "roundrobin", "sticky"})
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The Subscription of a member: its topics, and the partitions that it claims (an eager member: none)."""
+    """The Subscription of a member: its topics, and the partitions that it claims to own (none for an eager member)."""
 
     topics: frozenset[str]
     owned: Partitions
@@ -30,7 +31,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """The Assignment of a member: all that it holds from now on, what it must give up, and when to join again (ms, 0: not)."""
+    """The Assignment of a member: all that it owns from now on, what it must give up, and when it has to join again (ms, 0: not at all)."""
 
     assigned: Partitions
     revoked: Partitions
@@ -42,7 +43,8 @@ NOTHING: Final = Instruction(frozenset(), frozenset(), 0)
 
 @lru_cache(REMEMBERED)
 def claim_of(protocol_type: str, protocol: str, data: bytes) -> Claim:
-    """Decode the metadata of a member. Connect's "partitions" are (connector, task), -1 for the connector itself; it has no topics."""
+    """Decode the metadata of a member. Connect's "partitions" are (connector, task), with task -1 for the connector itself; Connect has
+    no topics."""
     if protocol_type == "connect":
         return Claim(frozenset(), _claimed_tasks(data))
     stock = consumer.read_subscription(data)
@@ -57,8 +59,8 @@ def claim_of(protocol_type: str, protocol: str, data: bytes) -> Claim:
 
 @lru_cache(REMEMBERED)
 def told_of(protocol_type: str, protocol: str, data: bytes, claim: Claim) -> Instruction:
-    """Decode the Assignment of a member. If the protocol does not say what is given up (KIP-429), it is what was claimed and not
-    assigned."""
+    """Decode the Assignment of a member. If the protocol does not name the partitions to give up (KIP-429), they are those that were
+    claimed and not assigned."""
     if protocol_type == "connect":
         return _connect(data, claim)
     if protocol in designs.LITERAL:
@@ -73,7 +75,7 @@ def told_of(protocol_type: str, protocol: str, data: bytes, claim: Claim) -> Ins
 
 
 def flat(found: Iterable[TopicPartitions] | None) -> Partitions:
-    """Return pairs; null is an empty list."""
+    """Return (topic, partition) pairs; null counts as an empty list."""
     return frozenset((each.topic, number) for each in found or () for number in each.partitions)
 
 
@@ -84,16 +86,17 @@ def _told(design: designs.DesignAssignment, assigned: Partitions) -> Instruction
 def _connect(data: bytes, claim: Claim) -> Instruction:
     try:
         found = connect.decode_assignment(data)
-    except DecodeError:  # Nothing at all, or nothing that a worker could read
+    except DecodeError:  # The bytes are empty, or a Connect worker could not read them.
         return Instruction(frozenset(), claim.owned, 0)
     new, revoked = _tasks(found.assigned), _tasks(found.revoked)
-    # Version 0 is complete, from 1 on `assigned` holds only what is new (KIP-415, docs/kafka/embedded-protocols.md#kafka-connect).
+    # Version 0 lists all tasks; from version 1 on `assigned` lists only new ones (KIP-415, docs/kafka/embedded-protocols.md#kafka-connect).
     return Instruction((claim.owned - revoked) | new if found.version else new, revoked, found.delay)
 
 
 def _claimed_tasks(data: bytes) -> Partitions:
     try:
-        # A worker reports a whole Assignment, its version included; null if it has none (docs/kafka/embedded-protocols.md#kafka-connect).
+        # A Connect worker reports its whole Assignment with its version, or null if it has none
+        # (docs/kafka/embedded-protocols.md#kafka-connect).
         allocation = connect.decode_metadata(data).allocation
         return _tasks(connect.decode_assignment(allocation).assigned) if allocation else frozenset()
     except DecodeError:

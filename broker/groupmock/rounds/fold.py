@@ -1,4 +1,4 @@
-"""Journal rows to rebalances: the one fold that stories, scenarios and the judges of the pipeline read.
+"""The one fold from journal rows to rebalances, which stories, scenarios and the pipeline's judges use.
 
 A rebalance begins and ends with the coordinator's `moved` rows. In between, the leader's answer to JoinGroup shows every member's claims,
 its SyncGroup says what each is told, and the answers to SyncGroup show who heard it; in a consumer group the answers to heartbeats say to
@@ -30,14 +30,14 @@ from .rebalance_model import Rebalance
 
 ASKED: Final = (JOIN_GROUP, SYNC_GROUP, CONSUMER_GROUP_HEARTBEAT)
 CREATED, GROWN, DELETED = "topic_created", "topic_grown", "topic_deleted"
-"""Notes about topics, by whatever means they were created, grown or deleted: a command, CreateTopics, a Metadata request. The first one
+"""Notes about topics that were created, grown or deleted, whether by a command, CreateTopics or a Metadata request. A note of creation
 has the topic's id."""
 OF_TOPICS: Final = (CREATED, GROWN, DELETED)
 
 
 def rebalances(rows: Iterable[Json | Row | UnknownRow], group: str | None = None) -> Iterator[Rebalance]:
-    """Yield the rebalances of a journal, each as it ends; those that never end are yielded when the rows end. `group`: of this one
-    alone."""
+    """Yield the rebalances of a journal, each when it ends. Rebalances that never end are yielded after the last row. With `group`, only
+    the rebalances of that group are yielded."""
     fold = Rebalances(group)
     for row in rows:
         over = fold.feed(row)
@@ -47,7 +47,8 @@ def rebalances(rows: Iterable[Json | Row | UnknownRow], group: str | None = None
 
 
 class Rebalances(RowReader):
-    """`feed` it rows. `groups`: name -> GroupFold; `counts`: topic -> partitions, `created`: partition -> when (ns), of topics made.
+    """Folds rows, passed to `feed`, into rebalances. `groups` maps names to GroupFolds, `counts` maps topics to their number of partitions,
+    and `created` maps the partitions of created topics to the time of creation (ns).
 
     `group`: the only one that is looked at; it is there from the start. `watched`: called with the name of each group, returns who is to be
     told of its changes of ownership. A group is in `groups` once there is such a group; `of` gives it to who wants to keep it.
@@ -60,14 +61,14 @@ class Rebalances(RowReader):
         self.created: dict[Partition, int] = {}
         self._all = group is None
         self._now = 0
-        self._strangers: dict[str, GroupFold] = {}  # Groups that requests name, without rows that say that they exist
-        self._names: dict[str, str] = {}  # Topic id -> name
-        self._ids: dict[str, str] = {}  # Name -> topic id
-        self._asked: dict[int, Json] = {}  # Ticket -> the JoinGroup, SyncGroup or heartbeat without an answer
+        self._strangers: dict[str, GroupFold] = {}  # Groups that requests name, but no row of the coordinator.
+        self._names: dict[str, str] = {}  # Maps topic ids to names.
+        self._ids: dict[str, str] = {}  # Maps topic names to ids.
+        self._asked: dict[int, Json] = {}  # Maps tickets to requests without an answer: JoinGroup, SyncGroup or a heartbeat.
         self._connections = Connections()
 
     def feed(self, row: Json | Row | UnknownRow) -> Rebalance | None:
-        """Take one more row, in the journal's order, as it is or as its JSON has it. Returns the rebalance that ended with it."""
+        """Fold the next row, which is a row object or a dict of its JSON. Returns the rebalance that ended with this row."""
         take = self.handlers.get(row.__class__)
         if take is not None:
             self._now = max(self._now, row.t)  # type: ignore[union-attr]  # only rows have a handler
@@ -79,19 +80,19 @@ class Rebalances(RowReader):
         return None
 
     def forget(self, name: str) -> None:
-        """Forget a group that is gone. Its number of rebalances begins anew if it comes back."""
+        """Forget a group that no longer exists. If it is created again, its rebalances are counted from 1."""
         self.groups.pop(name, None)
         self._strangers.pop(name, None)
         self._connections.forget(name)
 
     def of(self, name: str) -> GroupFold:
-        """Return that group, the same object for as long as the rows go on, whether or not they tell of it."""
+        """Return the fold of the group with this name, always the same object, even before any row mentions the group."""
         if name not in self.groups:
             self.groups[name] = self._strangers.pop(name) if name in self._strangers else self._fold(name)
         return self.groups[name]
 
     def close(self) -> list[Rebalance]:
-        """Return the rebalances that are under way, because there are no more rows. Their last phase is as long as the journal shows it."""
+        """Return the rebalances that have not ended when the rows end. Their last phase lasts until the last row."""
         left = [each for each in self.groups.values() if each.rebalance is not None]
         for group in left:
             group.spend(self._now)
@@ -102,7 +103,6 @@ class Rebalances(RowReader):
         return self.of(name) if self._all else self.groups.get(name)
 
     def _named(self, name: str) -> GroupFold | None:
-        """Return the group that a request names."""
         found = self.groups.get(name) or self._strangers.get(name)
         if found is None and self._all:
             found = self._strangers[name] = self._fold(name)
@@ -139,7 +139,8 @@ class Rebalances(RowReader):
             if message["member_epoch"] == 0 and message["member_id"]:
                 self._connections.joins(group.name, message["member_id"], row.connection)
                 group.begins_anew(message["member_id"], row.t)
-        # Without an id no member has joined yet: the answer reserves one (79, KIP-394) or brings it with success.
+        # A JoinGroup without a member id is not counted as joining: its answer reserves an id (MEMBER_ID_REQUIRED (79), KIP-394) or
+        # succeeds with an id.
         elif message["member_id"]:
             self._connections.joins(group.name, message["member_id"], row.connection)
             group.joins(message, message["member_id"], row.t)
@@ -155,9 +156,9 @@ class Rebalances(RowReader):
             return
         if not accepted:
             self._turned_away(group, asked["member_id"])
-        elif name in self._strangers:  # Rows that say so are missing, as in a journal that begins later
+        elif name in self._strangers:  # The coordinator's rows about this group are missing, as in a journal that begins later.
             self.of(name)
-        # A member whose answer was lost goes on with what it had.
+        # A member whose answer was lost keeps the partitions that it had.
         arrived = accepted and row.delivered
         if row.api_key == CONSUMER_GROUP_HEARTBEAT:
             if arrived:
@@ -166,21 +167,22 @@ class Rebalances(RowReader):
             if arrived:
                 group.hears(asked, message, row.t)
         elif accepted:
-            # Static members and JoinGroup v0-3 get their id with success, never by 79 (SERVER-02, SERVER-03).
+            # Static members and JoinGroup v0-3 get their id in a successful answer, never with MEMBER_ID_REQUIRED (SERVER-02, SERVER-03).
             if not asked["member_id"]:
                 self._connections.joins(group.name, message["member_id"], row.connection)
             if message.get("members"):
                 group.begun(message, asked, row.t, self.counts)
 
     def _turned_away(self, group: GroupFold, member: str) -> None:
-        """Note that a request of the group was refused. Its sender is no member by that, and the group need not exist."""
+        """Note that a request of the group was refused. The sender of a refused request need not be a member, and the group need not
+        exist."""
         group.turned_away(member)
         if member not in group.members:
             self._connections.leaves(group.name, member)
         self._strangers.pop(group.name, None)
 
     def _beaten(self, group: GroupFold, message: Json, at: int) -> None:
-        """Note an answer to a heartbeat, which tells what its member may have, if that changed."""
+        """Note the answer to a heartbeat of a consumer group, which has the member's assignment if that changed."""
         told, member = message.get("assignment"), message.get("member_id")
         if told is not None and member:
             topics = [(self._names.get(each["topic_id"], each["topic_id"]), each["partitions"]) for each in told["topic_partitions"]]
@@ -191,7 +193,7 @@ class Rebalances(RowReader):
         what = row.what
         if what not in OF_TOPICS:
             return
-        fields = msgspec.to_builtins(row.fields)  # A topic's id is bytes in memory and text in messages and files
+        fields = msgspec.to_builtins(row.fields)  # A topic id is bytes in memory and text in messages and files.
         topic = str(fields["topic"])
         if what == CREATED:
             self._names[fields["topic_id"]] = topic
@@ -220,22 +222,22 @@ class Rebalances(RowReader):
 
 
 class Connections:
-    """The connection by which each member of a group joined last. A member that joins again by another one lives on when the old one
-    ends."""
+    """The last connection by which each member of a group has joined. A member that has joined again by a new connection survives the
+    end of the old connection."""
 
     def __init__(self) -> None:
-        self._of: dict[str, dict[str, int]] = {}  # Group -> member -> connection
-        self._joined: dict[int, dict[tuple[str, str], None]] = {}  # Connection -> the members that joined by it, in order
+        self._of: dict[str, dict[str, int]] = {}  # Maps a group and a member to the member's connection.
+        # Maps a connection to the (group, member) pairs that joined by it, in order.
+        self._joined: dict[int, dict[tuple[str, str], None]] = {}
 
     def joins(self, group: str, member: str, connection: int) -> None:
-        """Note that the member joined by this connection."""
         if self._of.get(group, {}).get(member) != connection:
             self.leaves(group, member)
         self._of.setdefault(group, {})[member] = connection
         self._joined.setdefault(connection, {})[group, member] = None
 
     def leaves(self, group: str, member: str) -> None:
-        """Note that it is no member, or is one by no connection."""
+        """Note that the member has left, or is no longer tied to a connection."""
         connection = self._of.get(group, {}).pop(member, None)
         if connection is None:
             return
@@ -249,12 +251,12 @@ class Connections:
         return len(self._of) + len(self._joined)
 
     def forget(self, group: str) -> None:
-        """Forget the members of a group that is gone."""
+        """Forget the members of a group that no longer exists."""
         for member in list(self._of.get(group, ())):
             self.leaves(group, member)
 
     def closed(self, connection: int) -> list[tuple[str, str]]:
-        """Return group and member of those that joined last by an ended connection, in the order of their joining."""
+        """Return the (group, member) pairs whose last connection has ended, in the order of their joining."""
         found = list(self._joined.get(connection, ()))
         for group, member in found:
             self.leaves(group, member)

@@ -1,4 +1,4 @@
-"""One group out of its journal rows: its rebalance under way, its generations, who owns what.
+"""Folds the rows of one group: its current rebalance, its generations, and the owners of its partitions.
 
 A group is at rest (Empty, Stable, Dead) or under way, and a rebalance is the time between: the first `moved` row into a state that is
 under way begins it, the next one into rest ends it. What happens meanwhile differs by type. In a classic group members join, the phase
@@ -24,33 +24,33 @@ from .owners import Changed, Ownership
 from .rebalance_model import AT_REST, OF_CLASSIC, UNDER_WAY, Arrival, Gap, Generation, Holder, Move, Phase, Rebalance, name_of
 
 Json = Mapping[str, Any]
-"""A row or a message as its JSON has it."""
+"""A row or message as a dict of its JSON."""
 BEHIND_THEIR_BACKS: Final = "generation_set"
-"""The cause of a move that begins nothing: a command set the generation."""
+"""The cause of a `moved` row that begins no rebalance, because a command set the generation."""
 LEFT, LOADED = "coordinator_left", "coordinator_loaded"
-"""Causes of moves to Dead and back when the group's partition of __consumer_offsets changes its leader. The log keeps the group."""
+"""Causes of moves to Dead and back when the group's partition of __consumer_offsets gets another leader. The log keeps the group."""
 UPGRADED, DOWNGRADED = "group_upgraded", "group_downgraded"
 """Causes of moves to Dead and back when a group with members changes its type (KIP-848)."""
 LIVES_ON: Final = (LEFT, LOADED, UPGRADED, DOWNGRADED)
 """Causes of a move to Dead after which the group has the same members and generation."""
 RESERVATION_ENDS: Final = ("reservation_left", "reservation_expired")
-"""Causes of `removed` for an id that was reserved and belonged to no member (KIP-394)."""
+"""Causes of a `removed` row for an id that was only reserved and belonged to no member (KIP-394)."""
 GONE: Final = ("removed", "replaced", "fenced", "away")
-"""The `member` rows after which a member has nothing."""
+"""The kinds of `member` rows after which a member owns nothing."""
 REMEMBERED: Final = 1_000
-"""The most gone members whose client id is known, and the most partitions without an owner whose last owner is known."""
+"""The most former members whose client id is kept, and the most partitions without an owner whose last owner is kept."""
 NO_CLAIM: Final = Claim(frozenset(), frozenset())
 
 
 def replaced_by(member: str, reason: str) -> str:
-    """The id whose place the member took, as the reason of a `replaced` row says it (KIP-345). The new member takes the place of the old
-    one, or the old one gets its place back because the new one could not be stored."""
+    """Return the member id that `member` replaced, according to the reason of a `replaced` row (KIP-345). Usually the new id replaces
+    the old id. If the new member could not be stored, the old id replaces the new id again."""
     _, mark, before = reason.rpartition(f"{member} replaces ")
     return before if mark else reason.removeprefix("undone: ").removesuffix(" could not be stored")
 
 
 class GroupFold:
-    """One group as of the last row.
+    """The state of one group after the last row.
 
     `state` and `since` when (ns); `members`: ids of those that were seen; `size`: how many there are, None: no row has said so yet.
     `leader`: member id; `epoch`: the generation of its last move, `protocol`: the last that was voted for. `moved_because`: the cause of
@@ -71,7 +71,7 @@ class GroupFold:
         self.state = ""
         self.since = 0
         self.size: int | None = None
-        self._size_before: int | None = None  # By its last move
+        self._size_before: int | None = None  # The number of members at the group's last move.
         self.epoch: int | None = None
         self.members: set[str] = set()
         self.leader: str | None = None
@@ -82,35 +82,33 @@ class GroupFold:
         self.lost: list[Gap] = []
         self.arrived: dict[str, int] = {}
         self.given: dict[str, Partitions] = {}
-        self._called: dict[str, str] = {}  # Member id -> client id
-        self._called_before: dict[str, str] = {}  # The same of the last members that are gone
+        self._called: dict[str, str] = {}  # Maps member ids to client ids.
+        self._called_before: dict[str, str] = {}  # The client ids of the last former members.
         self._changed = changed
-        self._ownership: Ownership | None = None  # None until a member owns something
+        self._ownership: Ownership | None = None  # None until a member owns something.
         self._number = 0
         self.protocol = ""
-        self._joined: dict[str, int] = {}  # Of the rebalance under way, or of this moment, which may begin one
-        self._assigned: dict[str, Partitions] | None = None  # By the last plan; None if these rows do not have it
-        self._stored: tuple[str, ...] = ()  # Members of the classic group's last record in the log
+        self._joined: dict[str, int] = {}  # Members that joined in the current rebalance, or at this moment, which may begin a rebalance.
+        self._assigned: dict[str, Partitions] | None = None  # Assignments by the last plan, or None if the rows do not show them.
+        self._stored: tuple[str, ...] = ()  # The members in the classic group's last record in the log.
         self._holders: dict[Partition, Holder] = {}
 
     @property
     def ownership(self) -> Ownership:
-        """Return the owners of the group's partitions."""
+        """Return the ownership of the group's partitions, created on first use."""
         if self._ownership is None:
             self._ownership = Ownership(self._changed)
         return self._ownership
 
-    # Rows of the coordinator
-
     def moved(self, row: MovedRow) -> Rebalance | None:
-        """Note that the group changed its state. Returns the rebalance that ended with it."""
+        """Note that the group changed its state. Returns the rebalance that ended with this row."""
         at, before, after, cause = row.t, row.before, row.after, row.cause or ""
         self.spend(at)
-        if cause not in LIVES_ON and (not before or after == DEAD):  # The group begins anew: generation 1 is another one
+        if cause not in LIVES_ON and (not before or after == DEAD):  # The group begins anew, and its next generation 1 is a different one.
             self.generation = None
             self.members.clear()
         newest = self.generation
-        # The log has no generation whose plan was not accepted: its number is given again after the load.
+        # The log does not have a generation whose plan was not accepted, so its number is given again after the load.
         if cause == LOADED and newest is not None and (newest.planned is None or newest.number != row.generation):
             self.generation = None
         self._remembered(row, cause)
@@ -125,7 +123,7 @@ class GroupFold:
         self.protocol = row.protocol_name or self.protocol
         newest = self.generation
         if after == STABLE and before != STABLE and newest is not None and row.generation == newest.number:
-            newest.planned = at  # The leader's assignment was accepted
+            newest.planned = at  # The coordinator has accepted the leader's assignment.
         if self.rebalance is None:
             return None
         self.rebalance.generation_after, self.rebalance.members_after = row.generation, size
@@ -134,25 +132,26 @@ class GroupFold:
         return None if after in UNDER_WAY else self._over(self.rebalance, at, after)
 
     def _remembered(self, row: MovedRow, cause: str) -> None:
-        """Note the assignments of the last plan, if the move alone tells them, and which members the log has."""
+        """Note which assignments follow from the move alone, and which members the log has."""
         before, after = row.before, row.after
         if cause == LOADED and len(self._stored) == row.members:
             self.members = set(self._stored)
-        if cause == UPGRADED:  # The coordinator assigns from now on, and no row has all of that
+        if cause == UPGRADED:  # The coordinator assigns from now on, and no row shows its complete assignment.
             self._assigned = None
         elif before in ("", EMPTY) and cause not in LIVES_ON:
             self._assigned = {}
-        # A consumer group is written with each change, a classic one when it comes to rest (core.groups.classic.storage).
+        # A consumer group is written to the log with each change, a classic group when it becomes stable or empty
+        # (core.groups.classic.storage).
         if after in AT_REST or (cause == LEFT and before in (ASSIGNING, RECONCILING)):
             self._stored = tuple(self.members)
 
     def spend(self, at: int) -> None:
-        """Extend the phase under way until now."""
+        """Extend the duration of the current phase to time `at`."""
         if self.rebalance is not None and self.rebalance.phases:
             self.rebalance.phases[-1].spent = max(0, at - self.since)
 
     def _at_once(self, row: MovedRow) -> bool:
-        """Return whether a consumer group went from rest to rest by a new epoch."""
+        """Return whether a consumer group got a new epoch and needed no phase, because a single heartbeat did everything."""
         rests = row.before in AT_REST and row.after in AT_REST and row.cause != BEHIND_THEIR_BACKS
         return rests and self.epoch is not None and row.generation > self.epoch
 
@@ -167,7 +166,7 @@ class GroupFold:
 
     def _begun(self, row: MovedRow) -> Rebalance:
         self._number += 1
-        # The JoinGroup that began it is before this row in the journal, with the same time; older ones belong to nothing.
+        # The JoinGroup that began the rebalance precedes this row and has the same time; older JoinGroups do not belong to the rebalance.
         self._joined = {member: at for member, at in self._joined.items() if at == row.t}
         lost, self.lost = self.lost, []
         return Rebalance(
@@ -194,7 +193,8 @@ class GroupFold:
             self._assigned = {member: told.assigned for member, told in now.plan.told.items()}
         elif state == STABLE:
             self._assigned = None
-        # It ended without members, or the group is gone: the plan before is void. If its coordinator left, the log has the plan.
+        # The rebalance ended without members or the group was deleted, so the previous plan is void. If only the coordinator changed, the
+        # log has the plan.
         elif self.moved_because not in LIVES_ON:
             self._assigned = {}
         if not now.classic:
@@ -206,7 +206,7 @@ class GroupFold:
         return now
 
     def _forget_partitions(self) -> None:
-        """Forget old partitions, because topics come and go, and no row of the group says which partitions are gone."""
+        """Forget old partitions if there are many, because no row of the group says which partitions were deleted."""
         if self._ownership is None:
             return
         self._ownership.forget(REMEMBERED)
@@ -226,7 +226,7 @@ class GroupFold:
         self._holders |= new
 
     def member(self, row: MemberRow) -> None:
-        """Note that a member came or went."""
+        """Note that a member joined, left or changed."""
         member, what = row.member_id, row.what
         if what in ("added", "replaced"):
             self._comes(row, replaced_by(member, row.reason) if what == "replaced" else None)
@@ -242,7 +242,7 @@ class GroupFold:
             self.gone(member, row.t)
 
     def _comes(self, row: MemberRow, before: str | None) -> None:
-        """Add a new member, or one with a new id in the place of `before`, whose part of the plan and lead it takes over."""
+        """Add a new member, or a member whose new id replaces `before` and inherits the old id's assignment and leadership."""
         member = row.member_id
         self._called[member] = row.client_id or member
         self._arrived(member, row.t)
@@ -258,7 +258,7 @@ class GroupFold:
         self.members.add(member)
 
     def _goes(self, member: str, what: str, cause: str) -> None:
-        """Remove a member that is gone, or an id that was only reserved."""
+        """Remove a member that left, or an id that was only reserved."""
         unseen = member not in self.members
         self.members.discard(member)
         self._remember_client(member)
@@ -268,7 +268,7 @@ class GroupFold:
         self.leader = None if self.leader == member else self.leader
 
     def _remember_client(self, member: str) -> None:
-        """Remember the client of a gone member, which may still be named as the last owner of a partition."""
+        """Remember the client id of a former member, which a row may still name as the last owner of a partition."""
         client = self._called.pop(member, None)
         if client is not None:
             self._called_before[member] = client
@@ -276,10 +276,10 @@ class GroupFold:
                 del self._called_before[next(iter(self._called_before))]
 
     def _on_the_way(self, member: str, what: str, at: int) -> None:
-        """Note that a member of a consumer group follows the target."""
+        """Note that a member of a consumer group has reached the target epoch or was told to revoke partitions."""
         if what not in ("reconciled", "revoking"):
             return
-        self.arrived.pop(member, None)  # Removed first, as in `_arrived`
+        self.arrived.pop(member, None)  # Removed first, so that the member becomes the last in the dict, as in `_arrived`.
         if what == "reconciled":
             self.arrived[member] = at
         if self.rebalance is not None:
@@ -290,14 +290,13 @@ class GroupFold:
                 arrival.gave_up = at
 
     def process_of(self, member: str) -> str:
-        """Return the process of a member: its id tells the client id (KIP-394), and in a consumer group a row does."""
+        """Return the process of a member: its client id, which is a part of a member id (KIP-394) or, in a consumer group, is named by a
+        row."""
         name = name_of(member)
         return name if name != member else self._called.get(member) or self._called_before.get(member, member)
 
-    # Requests and answers of members
-
     def joins(self, message: Json, member: str, at: int) -> None:
-        """Note a JoinGroup of a member with an id. It keeps what it claims, by the protocol that the group had so far."""
+        """Note the JoinGroup of a member that has an id. The member keeps the partitions that it claims, by the group's last protocol."""
         self._arrived(member, at)
         owned = self.ownership.of(member)
         listed = {each["name"]: each["metadata"] for each in message.get("protocols", ())} if owned else {}
@@ -309,19 +308,19 @@ class GroupFold:
     def _arrived(self, member: str, at: int) -> None:
         if self.rebalance is None and self._joined and next(reversed(self._joined.values())) != at:
             self._joined = {}
-        # Removed first: a dict keeps the place of a key, and a member that joins again must be last.
+        # Removed first, because a dict keeps the position of a key, and a member that joins again must be last.
         self._joined.pop(member, None)
         self._joined[member] = at
 
     def turned_away(self, member: str) -> None:
-        """Note that its JoinGroup was refused."""
+        """Note that the member's JoinGroup was refused."""
         self._joined.pop(member, None)
 
     def begun(self, message: Json, asked: Json, at: int, counts: Mapping[str, int]) -> None:
-        """Note the leader's answer to JoinGroup. If it repeats a generation's answer (the leader joined again unchanged), it tells
-        nothing new."""
+        """Note the leader's answer to JoinGroup, which begins a generation. A repeated answer, because the leader joined again
+        unchanged, shows nothing new."""
         kind = str(asked["protocol_type"])
-        # SERVER-20: the answer has the list and the generation of before.
+        # The repeated answer has the same members and generation (SERVER-20).
         if self.generation is not None and self.generation.number == message["generation_id"]:
             return
         protocol = str(message["protocol_name"])
@@ -333,20 +332,22 @@ class GroupFold:
             self.rebalance.generations.append(self.generation)
 
     def syncs(self, message: Json) -> None:
-        """Note a SyncGroup of a member. The members are told what its leader brings a generation whose plan was not accepted yet."""
+        """Note a member's SyncGroup. If it comes from the leader of a generation without an accepted plan, it has the assignments of all
+        members."""
         now = self.generation
-        # In Stable a SyncGroup is answered with the stored assignment, whatever it brings (SERVER-38).
+        # In Stable a SyncGroup is answered with the stored assignment, whatever assignments it has (SERVER-38).
         if now is None or now.planned is not None or (message["member_id"], message["generation_id"]) != (now.leader, now.number):
             return
-        if "assignments" not in message:  # A row in memory that was made small: its assignments are unknown
+        if "assignments" not in message:  # The row was shortened in memory, so its assignments are unknown.
             return
         brought = {each["member_id"]: bytes_of(each["assignment"]) for each in message["assignments"]}
         for member, claim in now.claims.items():
-            # A member that the leader leaves out is answered an empty assignment (docs/kafka/group-protocol.md#s-leader-missing).
+            # The coordinator answers a member that the leader left out with an empty assignment
+            # (docs/kafka/group-protocol.md#s-leader-missing).
             now.told[member] = told_of(now.protocol_type, now.protocol, brought.get(member, b""), claim)
 
     def hears(self, asked: Json, message: Json, at: int) -> None:
-        """Note an answer to SyncGroup that arrived: it has all that the member owns from now on."""
+        """Note an answer to SyncGroup that the member received: from now on the member owns exactly what is assigned there."""
         now, member = self.generation, asked["member_id"]
         if now is None or now.number != asked["generation_id"] or "assignment" not in message:
             return
@@ -355,14 +356,14 @@ class GroupFold:
         self._loses(member, told.assigned, at, self.last)
 
     def begins_anew(self, member: str, at: int) -> None:
-        """Note a heartbeat at epoch 0: the member has given up whatever it had."""
+        """Note a heartbeat at epoch 0, with which the member gives up all its partitions."""
         self._arrived(member, at)
         self.given.pop(member, None)
         self._loses(member, frozenset(), at, self.rebalance)
 
     def may_have(self, member: str, partitions: Partitions, at: int) -> None:
-        """Note an answer to a heartbeat that arrived: it has all that the member owns from now on. An answer that ends a rebalance comes
-        after its end."""
+        """Note an answer to a heartbeat that the member received: from now on the member owns exactly what is assigned there. An answer
+        that ends a rebalance comes after its end."""
         had, now = self.given.get(member, frozenset()), self.rebalance or self.last
         self.given[member] = partitions
         if now is not None:
@@ -375,7 +376,8 @@ class GroupFold:
         self._loses(member, partitions, at, now)
 
     def _taken(self, member: str, partitions: Partitions) -> Iterator[Move]:
-        """Yield the moves of partitions. A member's id stands for its process, because clients draw it anew when they start."""
+        """Yield a move for each partition that had another owner. The member id is taken for the process, because clients of consumer
+        groups draw a new id when they start."""
         holder = Holder(member, member)
         for partition in sorted(partitions):
             before = self._holders.get(partition, holder)
@@ -384,11 +386,12 @@ class GroupFold:
             self._holders[partition] = holder
 
     def gone(self, member: str, at: int) -> None:
-        """Note that it was removed or replaced, or that its connection ended."""
+        """Note that the member was removed or replaced, or that its connection ended."""
         self._loses(member, frozenset(), at, self.rebalance)
 
     def _loses(self, member: str, keeps: Partitions, at: int, counted: Rebalance | None) -> None:
-        """Take from the member what it does not keep. `counted` is the rebalance in which that counts; None: the next one, if any comes."""
+        """Take from the member all partitions but `keeps`. Gaps that begin are counted in the rebalance `counted`, or in the next one if
+        it is None."""
         if not keeps and self._ownership is None:
             return
         gaps = self.ownership.owns(member, keeps, at)

@@ -1,4 +1,4 @@
-"""The owners of one group's partitions over time, as the wire shows them.
+"""Follows the owners of one group's partitions over time, as the wire shows them.
 
 A member owns what an answer to SyncGroup gave it, until an answer gives it less, it joins and does not claim it (an eager member claims
 nothing), it is removed or replaced, or the connection by which it joined last ends. What a client knows better is on no wire.
@@ -13,12 +13,13 @@ from .rebalance_model import Gap
 
 NOTHING: Partitions = frozenset()
 Changed = Callable[[str, Partitions, Partitions, int, Sequence[Gap]], None]
-"""A listener for every change: member, partitions before and after, when (ns), and the gaps that begin."""
+"""A listener that gets every change of ownership: member, partitions before and after, time (ns), and the gaps that begin."""
 
 
 class Ownership:
-    """`first`: partition -> when somebody had it for the first time, ns. Grows with members and partitions, not with time, as long as
-    somebody calls `forget`. `changed`: who wants to hear of each change, for whom that is history."""
+    """Which member owns which partitions of a group. `first` maps each partition to the time when it was first owned (ns). Memory grows
+    with members and partitions, not with time, if `forget` is called now and then. `changed` is called after each change of ownership,
+    for a caller that keeps the history."""
 
     __slots__ = ("_open", "_owned", "_owners", "changed", "first")
 
@@ -30,11 +31,11 @@ class Ownership:
         self._open: dict[Partition, Gap] = {}
 
     def of(self, member: str) -> Partitions:
-        """Return the partitions that it owns."""
+        """Return the partitions that the member owns."""
         return self._owned.get(member, NOTHING)
 
     def owns(self, member: str, partitions: Partitions, at: int) -> list[Gap]:
-        """Make these the member's only partitions. Gaps that end are closed, and those that begin are returned."""
+        """Make these the member's only partitions. Gaps that end are closed, and the gaps that begin are returned."""
         before = self._owned.pop(member, NOTHING)
         if partitions:
             self._owned[member] = partitions
@@ -43,7 +44,7 @@ class Ownership:
             self.first.setdefault(partition, at)
             gap = self._open.pop(partition, None)
             if gap is not None:
-                # Rows come in the journal's order, which is not always that of their times.
+                # Rows come in the journal's order, which is not always the order of their times.
                 gap.until = max(at, gap.since)
         gaps = [self._lost(partition, at) for partition in sorted(before - partitions) if self._let_go(partition, member)]
         if self.changed is not None and before != partitions:
@@ -57,14 +58,14 @@ class Ownership:
         return partition in self._owners
 
     def forget(self, most: int) -> None:
-        """Forget partitions without an owner if there are many more of them than of others: `most`, and as many as are owned."""
+        """Forget partitions without an owner if there are more than `most` plus the number of owned partitions."""
         if len(self.first) > most + 2 * len(self._owners):
             self.first = {partition: at for partition, at in self.first.items() if partition in self._owners}
         if len(self._open) > most + len(self._owners):
             self._open.clear()
 
     def _let_go(self, partition: Partition, member: str) -> bool:
-        """Return whether it was the last owner."""
+        """Remove the member from the partition's owners. Return whether the partition has no owner left."""
         owners = self._owners[partition]
         owners.discard(member)
         if not owners:

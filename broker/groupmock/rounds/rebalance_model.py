@@ -1,4 +1,4 @@
-"""The model of a rebalance, as an observer of the wire sees it.
+"""The model of a rebalance as an observer of the wire sees it.
 
 All times are those of journal rows: ns since the header's `epoch_ns`. Members are their ids. The states are Kafka's. A rebalance of a
 classic group goes from the first PreparingRebalance to the next rest, which is Stable, Empty or Dead. One of a consumer group (KIP-848)
@@ -25,14 +25,14 @@ _UUID: Final = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 
 def name_of(member_id: str) -> str:
-    """Return the process behind a member: its id without the UUID that the coordinator appends to a client id or an instance id
-    (KIP-394)."""
+    """Return the name of the process behind a member: the member id without the UUID that the coordinator appends to a client id or an
+    instance id (KIP-394)."""
     return _UUID.sub("", member_id)
 
 
 def short_name(member_id: str, called: str | None = None) -> str:
-    """Return a short name for people: the member's name and four characters of what the coordinator appended to it, `anna#d7e8`.
-    `called` is its instance id or client id if known, else its id tells the name. The result may be unprintable."""
+    """Return a short name for texts, such as `anna#d7e8`: the member's name and the first four characters that the coordinator appended
+    to it. `called` is the instance id or client id if known; otherwise the name is taken from the id. The result may be unprintable."""
     called = called if called is not None else name_of(member_id) if name_of(member_id) != member_id else ""
     rest = member_id.removeprefix(called).lstrip("-") if called else member_id
     return f"{called}#{rest[:4]}" if called else member_id[:12]
@@ -40,7 +40,7 @@ def short_name(member_id: str, called: str | None = None) -> str:
 
 @dataclass(slots=True)
 class Generation:
-    """Members that joined together, what they claimed, what the leader told them, and who heard it.
+    """A generation has the members that joined together, the partitions that each claimed, the leader's assignments, and who received them.
 
     `began`: the leader's answer to JoinGroup, which shows every member's claims. `planned`: when what the leader brought was taken, which
     is when it counts; None: it never was. `told`: what it brought, nothing for those it left out, as the coordinator answers them. `heard`:
@@ -67,12 +67,13 @@ class Generation:
         return None if self.planned is None else self.planned / NS_PER_MS
 
     def holders(self) -> dict[Partition, str]:
-        """Return by partition the member that was told to hold it."""
+        """Return for each assigned partition the member to which the leader assigned it."""
         return {partition: member for member, told in self.told.items() for partition in told.assigned}
 
     @property
     def settled(self) -> bool:
-        """Return whether every partition has an owner, no member must give something up or wait, and all of them were told so."""
+        """Return whether every partition has an owner, no member must give something up or wait, and all members received their
+        assignments."""
         told = self.told.values()
         return (
             self.planned is not None
@@ -84,9 +85,9 @@ class Generation:
 
 @dataclass(slots=True)
 class Phase:
-    """One stay in a state that is under way: in PreparingRebalance members join, in CompletingRebalance the leader's plan is awaited; in
-    Assigning somebody's heartbeat, which has the target computed, and in Reconciling the members that are not at the target. One that
-    begins a further epoch is another stay.
+    """A phase is one stay of the group in a state between rest and rest. In PreparingRebalance members join, and in CompletingRebalance the
+    group waits for the leader's plan. In Assigning a consumer group waits for a heartbeat, which has the target computed, and in
+    Reconciling for the members that are not at the target. One that begins a further epoch is another stay.
 
     `reason`: the coordinator's sentence; `cause`: its code, "" in journals that have none. `spent`: ns in it, never negative though a clock
     goes back; 0 while it lasts.
@@ -100,14 +101,15 @@ class Phase:
 
 
 class Holder(NamedTuple):
-    """The holder of a partition. `process` is the member's name, or its id if several members of the generation have that name."""
+    """The owner of a partition by the last plan. `process` is the member's name, or its id if several members of the generation have
+    that name."""
 
     member: str
     process: str
 
 
 class Move(NamedTuple):
-    """A partition that another member than before was told to hold."""
+    """A partition that was assigned to another member than before."""
 
     partition: Partition
     before: Holder
@@ -116,7 +118,8 @@ class Move(NamedTuple):
 
 @dataclass(slots=True)
 class Gap:
-    """A partition without an owner, from the loss by its last owner until another member was told that it has it; None: not yet."""
+    """A period without an owner of a partition, from the loss by its last owner until another member received it; `until` is None while
+    it lasts."""
 
     partition: Partition
     since: int
@@ -125,9 +128,9 @@ class Gap:
 
 @dataclass(slots=True)
 class Arrival:
-    """How a member of a consumer group came to the target. `told`: when it was first told to give something up, ns (None: it was not),
-    `gave_up`: when it said that it had. `revoked`: all that it was told to give up, `given`: what it got. `arrived`: when it was at an
-    epoch of the rebalance last."""
+    """The way of one member of a consumer group to the target assignment. `told`: when it was first told to give something up, ns (None:
+    it was not), `gave_up`: when it said that it had. `revoked`: all that it was told to give up, `given`: what it got. `arrived`: when
+    it was at an epoch of the rebalance last."""
 
     told: int | None = None
     gave_up: int | None = None
@@ -137,25 +140,25 @@ class Arrival:
 
 
 class Share(NamedTuple):
-    """The partitions that one member had by the plan before, those it has now, and the difference."""
+    """A member's partitions by the previous plan and by this one."""
 
     had: Partitions
     has: Partitions
 
     @property
     def got(self) -> Partitions:
-        """Return the partitions that came."""
+        """Return the partitions that the member gained."""
         return self.has - self.had
 
     @property
     def lost(self) -> Partitions:
-        """Return the partitions that went."""
+        """Return the partitions that the member lost."""
         return self.had - self.has
 
 
 @dataclass(slots=True)
 class Rebalance:
-    """From the first PreparingRebalance, or the new epoch, of a group to its next rest.
+    """A rebalance begins with a group's first PreparingRebalance, or its new epoch, and ends at its next rest.
 
     `number`: of this group in this journal, from 1. `ended_in`: Stable, Empty or Dead; None, as `ended`: still under way.
     `generation_before` and `generation_after`; `members_before` (None: the journal began in the middle) and `members_after`: how many.
@@ -197,25 +200,26 @@ class Rebalance:
 
     @property
     def classic(self) -> bool:
-        """Return whether it had a phase in which members joined, or a leader assigned."""
+        """Return whether the rebalance had a phase in which members joined or a leader assigned."""
         return any(phase.state in OF_CLASSIC for phase in self.phases)
 
     @property
     def plan(self) -> Generation | None:
-        """Return the generation that ended it, if it ended Stable and the leader's assignment was seen."""
+        """Return the generation with which the rebalance ended, or None unless it ended Stable and the leader's assignment was seen."""
         last = self.generations[-1] if self.generations else None
         return last if self.ended_in == STABLE and last is not None and last.told else None
 
     def spent(self, *states: str) -> int:
-        """Return the ns in these states, all phases of each."""
+        """Return the time in ns that the rebalance spent in these states."""
         return sum(each.spent for each in self.phases if each.state in states)
 
     def times(self, state: str) -> int:
-        """Return how many phases of that state it had: more than one PreparingRebalance if a leader's plan did not come."""
+        """Return how many phases in that state the rebalance had. More than one PreparingRebalance means that a leader's plan did not
+        come."""
         return sum(each.state == state for each in self.phases)
 
     def shares(self) -> dict[str, Share]:
-        """Return what each member had and has, gone members included; {} without a plan."""
+        """Return each member's partitions before and after the rebalance, former members included. Empty without a plan."""
         plan = self.plan
         if plan is None:
             return {}
