@@ -93,7 +93,7 @@ class OpenRow(Row, tag="open", kw_only=True):
 
 
 class CloseRow(Row, tag="close", kw_only=True):
-    """A connection was closed by the client or the server. One row, with the reason, whoever closed it."""
+    """A connection was closed by the client or the server; it has one such row, with the reason."""
 
     connection: Annotated[int, about("number of the connection")]
     by: Annotated[str, about("client or server")]
@@ -144,6 +144,8 @@ class RequestRow(FramePlace, tag="request", kw_only=True):
 
 
 class ReplyRow(FramePlace, tag="reply", kw_only=True):
+    """A request was answered, or a fault rule kept its answer back."""
+
     waited: Annotated[int, about("ns between handling the request and this")] = 0
     size: Annotated[int, about("bytes of the frame without its length")]
     delivered: Annotated[bool, about("false: the connection was gone, or a fault rule took the answer")] = True

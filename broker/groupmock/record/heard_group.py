@@ -200,7 +200,8 @@ class HeardGroup:
         return min(found, key=lambda each: each.asked + each.session_timeout_ms * NS_PER_MS, default=None)
 
     def prepare(self, out: Effects, why: Reason, now: int, ticket: int | None = None) -> None:
-        """Begin a join phase. `ticket` is the request that is assumed to have caused it. The phase ends at once if no member is left."""
+        """Begin a join phase of the group, which ends at once if no member is left. `ticket` is the request that is assumed to have
+        caused it."""
         self.initial, self.last, self.begun_by = self.state == EMPTY, None, ticket
         self.move(out, PREPARING_REBALANCE, why, now)
         self.empty(out, causes.NOBODY_AWAITED, now)

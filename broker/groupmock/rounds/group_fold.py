@@ -332,8 +332,8 @@ class GroupFold:
             self.rebalance.generations.append(self.generation)
 
     def syncs(self, message: Json) -> None:
-        """Note a member's SyncGroup. If it comes from the leader of a generation without an accepted plan, it has the assignments of all
-        members."""
+        """Note the SyncGroup of a member. That of the leader has the assignments of all members, as long as the generation has no
+        accepted plan."""
         now = self.generation
         # In Stable a SyncGroup is answered with the stored assignment, whatever assignments it has (SERVER-38).
         if now is None or now.planned is not None or (message["member_id"], message["generation_id"]) != (now.leader, now.number):
