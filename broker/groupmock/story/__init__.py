@@ -1,1 +1,1 @@
-"""A story tells a person what journal rows say: `teller.tell` tells of groups, `sentences.sentence` of one row."""
+"""A story describes for a person what journal rows show: `teller.tell` describes groups, `sentences.sentence` a single row."""

@@ -1,4 +1,4 @@
-"""A request whose answer is not in the rows yet, and its group's state when the request was handled.
+"""A request whose answer is not in the rows yet, with the state of its group when the request was handled.
 
 An answer may be written much later than its request was handled: a Fetch waits for records, a fault rule delays answers. A line about such
 a request says what was true when it was handled.
@@ -18,11 +18,11 @@ from .exchanged import ASKED, TopicNames, said
 from .people import People
 
 PARKED: Final = ("JoinGroup", "SyncGroup", "Fetch")
-"""Requests that are answered when the group or a log has changed, so that their answers tell of that moment."""
+"""Requests that are answered when the group or a log has changed, so that their answers show that later moment."""
 ERROR: Final = "error"
 """The fault kind that puts an error into an answer."""
 KEEPS: Final = frozenset(("delay", "hold", "drop", "swallow"))
-"""Faults by which a request, or its answer, arrives late or never."""
+"""Faults that make a request or its answer arrive late or never."""
 COMMITS: Final = ("OffsetCommit", "TxnOffsetCommit")
 
 
@@ -46,9 +46,9 @@ class GroupNow(Protocol):
 
 
 class Asked:
-    """`at`, `order`: when it was handled (ns) and as which row. `generation`, `state`, `since`: the group's then; `committed`, `owners`: of
-    the partitions that it commits. `rule`: the fault rule that made an error of its answer or of a part of that, `made`: which error,
-    `applied`: after it was handled; `kept_by`: the rule that keeps it or its answer."""
+    """An unanswered request, with the time (`at`, ns) and row (`order`) at which it was handled. `generation`, `state`, `since`: the
+    group's then; `committed`, `owners`: of the partitions that it commits. `rule`: the fault rule that made an error of its answer or of
+    a part of that, `made`: which error, `applied`: after it was handled; `kept_by`: the rule that keeps it or its answer."""
 
     __slots__ = (
         "api", "applied", "at", "client_id", "committed", "connection", "generation", "kept_by", "made", "message", "order", "owners",
@@ -68,11 +68,11 @@ class Asked:
         self.kept_by: str | None = None
 
     def told_at(self, row: FramePlace) -> int:
-        """Return the time of which the answer tells."""
+        """Return the time at which the content of the answer was true."""
         return row.t if self.api in PARKED else self.at
 
     def struck(self, row: FaultRow) -> None:
-        """Note that a fault rule applied to the request, or that its effect is over."""
+        """Note that a fault rule was applied to the request, or that the fault's effect is over."""
         if row.action == ERROR:
             code = row.fields.get("code")
             self.rule, self.made = row.rule, error_name(code) if isinstance(code, int) else code
@@ -80,7 +80,7 @@ class Asked:
         self.applied = row.stage == "reply"
 
     def handled(self, group: GroupNow, at: int, order: int) -> None:
-        """Note that the request is handled now, perhaps after a fault rule has kept it."""
+        """Note that the request is handled now, perhaps after a fault rule has delayed it."""
         self.at, self.order = at, order
         self.generation, self.state, self.since = group.generation, group.state, group.since
         if self.api in COMMITS:

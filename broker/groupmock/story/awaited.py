@@ -1,4 +1,4 @@
-"""This module says whom a group waits for, for which request, and for how long still.
+"""Describes which members a group waits for, for which request, and for how much longer.
 
 A join phase waits for a JoinGroup of each member and of each id that was reserved (KIP-394), until the rebalance timeout is over. A member
 whose session ends earlier is awaited no longer. A sync phase waits for the leader's SyncGroup. A consumer group (KIP-848) waits for
@@ -22,7 +22,7 @@ from .words import MOST, count, listed, member_text, partitions_text, seconds, t
 
 
 class Known(NamedTuple):
-    """The caller of `awaited` knows this beside the group's own rows. `sessions`: member id -> the deadline of its session (ns);
+    """Facts that the caller of `awaited` knows besides the group's own rows. `sessions`: member id -> the deadline of its session (ns);
     `requests`: the open requests of a member's client, JoinGroup, SyncGroup and Fetch only if a rule keeps them; `held`: the state in
     which a command holds the group."""
 
@@ -35,7 +35,7 @@ NOTHING_ELSE: Final = Known()
 
 
 class SyncPhases:
-    """This counts the sync phases of one group that end without assignments, because the leader does not bring them."""
+    """Counts the sync phases of one group that end without assignments, because the leader does not send them."""
 
     def __init__(self) -> None:
         self._began: MovedRow | None = None
@@ -43,8 +43,9 @@ class SyncPhases:
         self._last = ""
 
     def moved(self, row: MovedRow, name: Callable[[str], str]) -> str | None:
-        """Take a move of the group. Returns whom a sync phase awaited that ends with it; None if none ended without assignments."""
-        if row.before == row.after:  # A command set the generation
+        """Count a sync phase that ends with this move without assignments. Returns which members the phase waited for, or None if no
+        such phase ended."""
+        if row.before == row.after:  # A command set the generation, so no phase has ended.
             return None
         began, self._began = self._began, row if row.after == COMPLETING_REBALANCE else None
         if row.after == STABLE:
@@ -59,13 +60,14 @@ class SyncPhases:
 
     @property
     def failed(self) -> str | None:
-        """The text says how often in a row sync phases ended so, and whom the last one awaited; None if the last one had assignments."""
+        """The text says how many sync phases in a row ended without assignments and whom the last one waited for; None if the last phase
+        had assignments."""
         many = count(self._in_a_row, "sync phase")
         return f"{many} in a row ended without assignments, the last at {self._last}" if self._in_a_row else None
 
 
 def awaited(fold: GroupFold, people: People, reserved: Iterable[MemberRow], now: int, known: Known = NOTHING_ELSE) -> list[str]:
-    """Return a text for each thing that the group waits for; [] if it waits for nothing. `now`: ns of the run."""
+    """Return a text for each thing that the group waits for, which is [] if it waits for nothing. `now` is in ns of the run."""
     held = [f"its release from {text(fold.state)} (hold_group)"] if known.held is not None and known.held == fold.state else []
     return [*_awaited(fold, people, reserved, now, known), *held]
 
@@ -86,7 +88,7 @@ def _awaited(fold: GroupFold, people: People, reserved: Iterable[MemberRow], now
 
 
 def waiting_for(fold: GroupFold, people: People, reserved: Iterable[MemberRow], now: int, known: Known = NOTHING_ELSE) -> str | None:
-    """Return `awaited` as one sentence; None if the group waits for nothing."""
+    """Return the texts of `awaited` as one sentence, or None if the group waits for nothing."""
     things = awaited(fold, people, reserved, now, known)
     if fold.rebalance is None:
         return f"awaited: {listed_apart(things)}" if things else None
@@ -96,7 +98,7 @@ def waiting_for(fold: GroupFold, people: People, reserved: Iterable[MemberRow], 
 
 
 def listed_apart(things: list[str]) -> str:
-    """Join texts that have commas of their own."""
+    """Join texts that may contain commas."""
     more = [f"{len(things) - MOST} more"] if len(things) > MOST else []
     return "; ".join([*things[:MOST], *more])
 
@@ -107,7 +109,7 @@ def _joins(fold: GroupFold, rebalance: Rebalance, people: People, reserved: Iter
         return
     began = rebalance.phases[-1].began
     joined = [member for member, at in rebalance.joined.items() if at >= began and member in fold.members]
-    # The row of a request comes before the fault that keeps it from the coordinator.
+    # The row of a request precedes the fault that keeps the request from the coordinator, so such members have not joined yet.
     joined = [member for member in joined if not _keeps_join(people.here.get(member), known)]
     missing = sorted(fold.members.difference(joined), key=people.name)
     for member in missing:
@@ -127,27 +129,28 @@ def _keeps_join(person: Person | None, known: Known) -> bool:
 
 
 def _earlier(person: Person, joined: Iterable[str], people: People, began: int) -> str:
-    """Say that the client came with a new id, because its old id is awaited in vain then. `began`: when the rebalance did."""
+    """Say that the client has joined with a new id, because the group then waits in vain for the old id. `began` is the start of the
+    rebalance."""
     came = [people.here[each] for each in joined if each in people.here and people.here[each].came >= began]
     same = [each.name for each in came if each.client_id and each.client_id == person.client_id and each.came > person.came]
     return f", an earlier member of the same client id as {listed(same)}" if same and person.instance is None else ""
 
 
 def _how_long(person: Person, people: People, began: int, now: int, known: Known) -> str:
-    """Return the last sign of life and what ends the waiting for it, in brackets."""
+    """Return, in brackets, the member's last sign of life and what will end the wait for the member."""
     if person.closed is not None:
         sign = _connection_ended(person.closed)
     elif person.heard is not None and person.heard >= began:
         sign = f"last heard of at {seconds(person.heard)}"
     else:
         sign = "nothing was heard of it in this phase"
-    # A heartbeat in a join phase is answered REBALANCE_IN_PROGRESS, and every sink gets errors, so none is missing here.
+    # In a join phase a heartbeat is answered REBALANCE_IN_PROGRESS, and errors are always rows, so no heartbeat is missing here.
     last = max(person.heard or 0, began if person.closed is None else min(began, person.closed))
     return _brackets([sign, *_waits_itself(person, known), *_ends(person, last, people, began, now, known)])
 
 
 def _ends(person: Person, last: int, people: People, began: int, now: int, known: Known) -> Iterator[str]:
-    """Say when the session and the rebalance timeout are over. `last`: the latest time at which a sign of life can have come."""
+    """Say when the member's session and the rebalance timeout end. `last` is the latest possible time of a sign of life."""
     exact, timeout = known.sessions.get(person.member_id), _rebalance_timeout(people, began)
     over = began + timeout * NS_PER_MS if timeout is not None else None
     end = exact if exact is not None else last + person.session_ms * NS_PER_MS if person.session_ms else None
@@ -155,13 +158,13 @@ def _ends(person: Person, last: int, people: People, began: int, now: int, known
         most = "" if exact is not None else "at most "
         again = "" if person.closed is not None else " unless it is heard of again"
         yield f"its session{_of_ms(person.session_ms)} ends in {most}{_s(end - now)}{again}"
-    # A phase that only silent static members are left in begins anew without a row: its end is not known then.
+    # A phase with only silent static members begins anew without a row, so its end is unknown afterwards.
     if over is not None and over >= now and (end is None or over <= end or person.closed is None):
         yield f"the rebalance timeout of {timeout} ms is over in {_s(over - now)}"
 
 
 def _rebalance_timeout(people: People, began: int) -> int | None:
-    """Return the largest timeout of those that were members when the phase began, as the coordinator does; None if one is not known."""
+    """Return the largest rebalance timeout of the members at the start of the phase, as the coordinator does, or None if one is unknown."""
     found = [person.rebalance_ms for person in people.here.values() if person.came <= began]
     known = [each for each in found if each is not None]
     return max(known) if known and len(known) == len(found) else None
@@ -187,7 +190,6 @@ def _waits_itself(person: Person, known: Known) -> Iterator[str]:
 
 
 def _given_up(fold: GroupFold, rebalance: Rebalance, people: People, now: int) -> Iterator[str]:
-    """Name the members of a consumer group that are not at the newest epoch."""
     began = rebalance.phases[-1].began
     for member in sorted((each for each in fold.members if fold.arrived.get(each, -1) < began), key=people.name):
         person, arrival = people.here.get(member), rebalance.arrivals.get(member)
@@ -204,7 +206,7 @@ def _given_up(fold: GroupFold, rebalance: Rebalance, people: People, now: int) -
 
 
 def _unsynced(fold: GroupFold, people: People, now: int) -> Iterator[str]:
-    """Name the members that have not asked for their assignment although it is there (KAFKA-12890)."""
+    """Name the members that have not asked for their assignment although it is ready (KAFKA-12890)."""
     newest, last = fold.generation, fold.last
     if fold.state != STABLE or newest is None or newest.planned is None or last is None or not last.classic or newest.number != fold.epoch:
         return

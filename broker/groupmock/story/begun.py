@@ -1,4 +1,4 @@
-"""Members that begin to read: a member begins once, when it asks for a partition that it was given."""
+"""Recognizes when a member begins to read: it begins once, with the first fetch of an assigned partition."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ NOTHING: Partitions = frozenset()
 
 
 class Begun:
-    """The beginnings of one group's members. A partition that a member gave up, or claimed no more when it joined again, begins anew."""
+    """Which partitions the members of one group have begun to read. A partition that a member gave up, or no longer claimed when it
+    joined again, begins anew."""
 
     def __init__(self, fold: GroupFold, people: People) -> None:
         self._fold, self._people = fold, people
@@ -20,10 +21,10 @@ class Begun:
         fold.ownership.changed = self._owns
 
     def _owns(self, member: str, before: Partitions, after: Partitions, *_: object) -> None:
-        """Note what a member may read since long ago: what it claims to have had, and what a member has whose beginning is not in the
-        rows."""
+        """Note the partitions that a member has been reading since before: those that it claimed to own, and those of a member whose
+        start is not in the rows."""
         if not after and self._fold.given.get(member):
-            return  # The member's connection ended, and the coordinator still gives it the same, so it reads on
+            return  # The member's connection ended, and the coordinator still assigns it the same partitions, so it reads on.
         newest = self._fold.generation
         if newest is not None and member in newest.claims:
             had = newest.claims[member].owned
@@ -34,8 +35,8 @@ class Begun:
             self._read[member] = read
 
     def asks(self, client_id: str | None, wanted: Mapping[Partition, int]) -> dict[str, dict[Partition, int]]:
-        """Return by member id what it begins to read with that Fetch of its client, and from where. A Fetch names no member: of several
-        with one client id it is the one that owns the partition."""
+        """Return the partitions that members begin to read with this Fetch of their client, by member id, with the offsets. A Fetch
+        names no member; among members with one client id it belongs to the partition's owner."""
         found: dict[str, dict[Partition, int]] = {}
         for member in self._people.ids_of(client_id):
             mine = self._fold.ownership.of(member)

@@ -1,4 +1,4 @@
-"""Sections of a story beside groups: transactional ids, and clients that were never served."""
+"""Sections of a story that are not about groups: transactional ids, and clients that were never served."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from .transactional import Transactions
 
 NOBODY_CAME: Final = "no client has connected"
 SHOWN: Final = 20
-"""The most lines about clients that were not served."""
 
 
 def besides(transactions: Transactions, not_served: NotServed, now: int, since: int, after_groups: bool, whole: bool) -> Iterator[str]:
-    """Yield sections, with a blank line between two. `now`, `since` are ns of the run; `after_groups`: groups come before them; `whole`:
-    these are all rows of the run."""
+    """Yield the sections that are not about groups, with a blank line between two. `now`, `since` are ns of the run; `after_groups`:
+    groups come before them; `whole`: these are all rows of the run."""
     parts = list(transactions.sections(now))
     if transactions.others:
         parts.append(["(more transactional ids are not told)"])

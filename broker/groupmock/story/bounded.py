@@ -1,4 +1,4 @@
-"""A story keeps all of its lines while they are few, else the first and the last ones."""
+"""A story keeps all lines while they are few, otherwise the first and the last lines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator, MutableSequence
 
 Entry = tuple[int, str]
-"""The time (ns) and the line."""
+"""A line of a story with its time (ns)."""
 
 
 class FirstAndLast:
@@ -20,7 +20,7 @@ class FirstAndLast:
         self._last: deque[Entry] = deque(maxlen=max(1, most - self._most_first))
 
     def add(self, line: str, at: int) -> None:
-        """Add a line in its place: some lines are made later than their time."""
+        """Insert a line by its time, because some lines are made later than that."""
         self.count += 1
         entry = (at, line)
         if len(self._first) < self._most_first:
@@ -37,7 +37,7 @@ class FirstAndLast:
         _insert(self._last, entry)
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines in order, with a line in place of those that were left out."""
+        """Yield the lines in order, with a line that counts those that were left out."""
         yield from (line for _, line in self._first)
         if self._left_out:
             yield f"{'...':>9}  {self._left_out} lines are left out here"
@@ -45,7 +45,7 @@ class FirstAndLast:
 
 
 def _insert(lines: MutableSequence[Entry], entry: Entry) -> None:
-    """Insert the line behind all that are not later."""
+    """Insert the line after all lines that are not later."""
     place = len(lines)
     while place and lines[place - 1][0] > entry[0]:
         place -= 1

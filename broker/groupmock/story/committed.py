@@ -1,4 +1,4 @@
-"""The committed offsets of one group, as far as rows say them.
+"""Follows the committed offsets of one group, as far as rows show them.
 
 A plain commit counts at once. The offsets of a transaction count when it is committed, unless something was committed later there
 (docs/kafka/transactions.md#tx-70). Some changes leave no complete row: then the offsets are unknown.
@@ -17,28 +17,28 @@ from ..rounds import Partition
 from ..rounds.group_fold import LIVES_ON
 
 REMEMBERED: Final = 100_000
-"""The most partitions of one group that are remembered."""
+"""At most this many partitions of one group are remembered."""
 PRODUCER: Final = re.compile(r"the transaction of producer (-?\d+) ")
 COMMIT, RESET = "commit_offsets", "reset_offsets"
 EXPIRED, REMOVED, OF_TRANSACTION = "offset_expired", "offset_removed", "offsets_of_transaction"
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 STAYS: Final = "its offsets stay"
-"""The end of the reason of a move to Dead that the log does not know of (core.groups.causes.MISLAID)."""
+"""The reason of a move to Dead ends with this text if the log does not know of the move (core.groups.causes.MISLAID)."""
 
 
 class Committed:
-    """The committed `offsets` by partition. `known`: these are all of them. `waiting` maps producer ids to the offsets of their open
-    transactions."""
+    """The committed `offsets` of a group by partition. `known` is true if no others can exist. `waiting` maps producer ids to the
+    offsets of their open transactions."""
 
     def __init__(self) -> None:
         self.offsets: dict[Partition, int] = {}
         self.known = True
         self.waiting: dict[int, dict[Partition, int]] = {}
-        self._orders: dict[Partition, int] = {}  # The orders of the rows that brought the offsets
+        self._orders: dict[Partition, int] = {}  # The order of the row that brought each partition's offset.
         self._waiting_orders: dict[tuple[int, Partition], int] = {}
 
     def store(self, offsets: Mapping[Partition, int], order: int) -> None:
-        """Store a plain commit that was handled as that row."""
+        """Store a plain commit that was handled as row `order`."""
         for partition, offset in offsets.items():
             if order < self._orders.get(partition, 0):
                 continue
@@ -48,15 +48,14 @@ class Committed:
             self.offsets[partition], self._orders[partition] = offset, order
 
     def found(self, offsets: Mapping[Partition, int], order: int) -> None:
-        """Store offsets of an answer to OffsetFetch. Offsets that no row brought were committed before the rows begin, or are not in
-        them."""
+        """Store the offsets of an answer to OffsetFetch. Unknown offsets were committed before the rows begin, or are not in the rows."""
         new = {partition: offset for partition, offset in offsets.items() if partition not in self.offsets}
         if new:
             self.known = False
             self.store(new, order)
 
     def wait(self, producer: int, offsets: Mapping[Partition, int], order: int) -> None:
-        """Note offsets that a transaction commits, which count when it is committed."""
+        """Remember offsets in an open transaction, which count when the transaction is committed."""
         if len(self._waiting_orders) + len(offsets) > REMEMBERED:
             self.known = False
             return
@@ -64,7 +63,7 @@ class Committed:
         self._waiting_orders.update({(producer, partition): order for partition in offsets})
 
     def end(self, row: NoteRow) -> dict[Partition, int]:
-        """Return the offsets that count now, because a transaction has ended."""
+        """Return the offsets that count from now on, because a transaction has ended."""
         found = PRODUCER.match(str(row.fields.get("reason", "")))
         producer = int(found[1]) if found is not None else -1
         mine = self.waiting.pop(producer, {})
@@ -79,7 +78,6 @@ class Committed:
         return won
 
     def forget(self, partitions: Iterable[Partition]) -> None:
-        """Forget offsets that were deleted."""
         for partition in partitions:
             self.offsets.pop(partition, None)
             for producer, mine in self.waiting.items():
@@ -87,14 +85,14 @@ class Committed:
                     del self._waiting_orders[producer, partition]
 
     def forget_topic(self, topic: str) -> None:
-        """Forget a deleted topic and what was committed for it."""
+        """Forget a deleted topic and its committed offsets."""
         if topic == OFFSETS_TOPIC:
             self.known = False
         waiting = {partition for mine in self.waiting.values() for partition in mine}
         self.forget([each for each in (*self.offsets, *waiting) if each[0] == topic])
 
     def moved(self, row: MovedRow) -> None:
-        """Forget everything if the group is gone, unless it comes back as another type or from the log."""
+        """Forget all offsets if the group is gone, unless it comes back as another type or from the log."""
         if row.after == DEAD and row.cause not in (*LIVES_ON, "group_created") and not row.reason.endswith(STAYS):
             self.forget(list(self.offsets))
             self.waiting.clear()
@@ -102,7 +100,7 @@ class Committed:
             self._orders.clear()
 
     def ordered(self, row: CommandRow) -> None:
-        """Note that a command commits, or resets; only the logs say where to."""
+        """Note that a command commits or resets offsets, so that the offsets are unknown."""
         if row.name == COMMIT:
             self.store({_place(each): int(each["offset"]) for each in row.arguments["offsets"]}, row.seq)
         elif row.name == RESET:

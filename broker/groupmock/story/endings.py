@@ -1,4 +1,5 @@
-"""Ends of members' connections: a client may be back by another connection soon, as some open one for each generation."""
+"""The end of a member's connection is reported late, because the client may be back on another connection, as some clients open a
+connection for each generation."""
 
 from __future__ import annotations
 
@@ -11,12 +12,12 @@ from .people import Person
 from .words import shortened
 
 SOON: Final = 1_000_000_000
-"""A client that changes its connection is back within this time (ns)."""
+"""A client that only changes its connection is back within this time (ns)."""
 
 
 class Ended(NamedTuple):
-    """An ended connection: `at` (ns), the `text` of what happened, what the group does about it (`waits`), and whether the client ended
-    it (`by_client`)."""
+    """An ended connection: when it ended (`at`, ns), what happened (`text`), what the group does about it (`waits`), and whether the
+    client ended it (`by_client`)."""
 
     at: int
     text: str
@@ -34,30 +35,30 @@ class Endings:
         return bool(self._open)
 
     def add(self, person: Person, row: CloseRow) -> None:
-        """Note that the member's last connection ended."""
         how = "by the client" if row.by == "client" else f"by the server: {shortened(row.reason)}"
         session = f" ({person.session_ms} ms)" if person.session_ms else ""
         waits = f"the group keeps its partitions until its session expires{session}"
         self._open[person.member_id] = Ended(row.t, f"{person.name}'s connection ends ({how})", waits, row.by == "client")
 
     def back(self, member_id: str) -> Iterator[Line]:
-        """Note that the member sent something on another connection. If the server ended the first one, that is told all the same."""
+        """Note that the member sent a request on another connection. The end of its old connection is still reported if the server
+        caused it."""
         ended = self._open.pop(member_id, None)
         if ended is not None and not ended.by_client:
             yield Line(ended.at, ended.text, (member_id,))
 
     def gone(self, member_id: str) -> Iterator[Line]:
-        """Tell of the end, because it is a member no more."""
+        """Report the end of the member's connection, because the member was removed."""
         if member_id in self._open:
             yield self._told(member_id)
 
     def overdue(self, now: int) -> Iterator[Line]:
-        """Tell of the members that were not back soon; `now` in ns of the run."""
+        """Report the connections whose members were not back soon. `now` is in ns of the run."""
         for member_id in [member_id for member_id, ended in self._open.items() if now > ended.at + SOON]:
             yield self._told(member_id)
 
     def rest(self, kept: bool = True) -> Iterator[Line]:
-        """Tell of all of them. `kept`: the group waits for them."""
+        """Report all connections that have ended. `kept` says that the group still waits for their members."""
         for member_id in list(self._open):
             yield self._told(member_id, kept)
 

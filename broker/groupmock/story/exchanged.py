@@ -1,4 +1,4 @@
-"""Partitions in requests and answers, read from their messages, which are the codec's or were read from a file.
+"""Reads the partitions in requests and answers, whose messages are the codec's objects or dicts read from a file.
 
 A message without the fields of its API (a row in memory that was made small, a journal of another program) says nothing.
 """
@@ -16,11 +16,11 @@ from ..journal.whose import field
 from ..rounds import Partition
 
 EARLIEST, LATEST = -2, -1
-"""The timestamps with which ListOffsets asks for the log's beginning and end."""
+"""The timestamps with which ListOffsets asks for the beginning and the end of a log."""
 
 
 class Shape(NamedTuple):
-    """Names of the fields that hold a message's partitions. `value` and `more` are read beside the error."""
+    """The names of the fields that hold a message's partitions. The fields `value` and `more` are read besides the error."""
 
     topics: str = "topics"
     partitions: str = "partitions"
@@ -48,7 +48,8 @@ ANSWERED: Final = {
 
 
 class Said(NamedTuple):
-    """The content for one partition: its error by Kafka's name, None without one; `value` and `more` as its `Shape` says, -1 if missing."""
+    """The content of a message for one partition: Kafka's name of the error or None, and the values of the fields `value` and `more` of
+    its `Shape`, -1 if missing."""
 
     partition: Partition
     error: str | None
@@ -57,7 +58,7 @@ class Said(NamedTuple):
 
 
 def said(message: Any, shape: Shape, names: TopicNames) -> Iterator[Said]:
-    """Yield every partition of a message whose topic is known by name."""
+    """Yield the content for each partition of a message whose topic has a known name."""
     for topic in items(message, shape.topics):
         name = names.of(topic, shape.topic)
         for each in items(topic, shape.partitions) if name is not None else ():
@@ -66,14 +67,14 @@ def said(message: Any, shape: Shape, names: TopicNames) -> Iterator[Said]:
 
 
 def offsets_said(message: Any, group: str, names: TopicNames) -> Iterator[Said]:
-    """Yield the partitions of that group in an answer to OffsetFetch: from version 8 on it may be about several groups (KIP-709)."""
+    """Yield the partitions of that group in an answer to OffsetFetch, which may be about several groups from version 8 on (KIP-709)."""
     for part in items(message, "groups") or [message]:
         if field(part, "group_id") in (None, group):
             yield from said(part, ANSWERED["OffsetFetch"], names)
 
 
 def items(message: Any, name: str) -> list[Any]:
-    """Return an array of a message, or [] if it has none."""
+    """Return an array of a message, or [] if the message has no such field."""
     found = field(message, name)
     return found if isinstance(found, list) else []
 
@@ -84,12 +85,12 @@ def named(code: Any) -> str | None:
 
 
 def errors_of(row: ReplyRow) -> list[str]:
-    """Return every different error of an answer, in order."""
+    """Return the different errors of an answer in order."""
     return list(dict.fromkeys(each.error for each in row.errors)) if row.errors else [row.error] if row.error else []
 
 
 class TopicNames:
-    """Topic ids to names, as answers to Metadata and the notes about new topics tell them (KIP-516). Bounded by `MOST`."""
+    """Maps topic ids to names, as answers to Metadata and notes about new topics give them (KIP-516). At most `MOST` are kept."""
 
     MOST: Final = 100_000
 
@@ -101,13 +102,13 @@ class TopicNames:
             self._names[known] = name
 
     def of(self, topic: Any, called: str = "name") -> str | None:
-        """Return the name of a message's topic: its own, else by its id."""
+        """Return the name of a topic in a message, which is in the message or found by the topic id."""
         name = field(topic, called)
         return name if isinstance(name, str) and name else self._names.get(_id_text(field(topic, "topic_id")) or "")
 
 
 def number(message: Any, name: str) -> int:
-    """Return a field that is a number, or -1 if it is missing, as in Kafka."""
+    """Return a number from a message, or -1 if the field is missing, as in Kafka."""
     value = field(message, name) if name else None
     return value if isinstance(value, int) else -1
 

@@ -1,4 +1,5 @@
-"""Lines of a story, and how repeats become one: a line with a key is held back until something else happens; equal ones are added to it."""
+"""Folds repeated lines of a story into one line: a line with a key is held back until something else happens, and equal lines are added
+to it."""
 
 from __future__ import annotations
 
@@ -9,14 +10,14 @@ from ..rounds import Partition
 from .words import count, listed, offsets_text, partitions_text, seconds
 
 HELD: Final = 64
-"""The most lines that wait for their repetition; then the oldest is told."""
+"""At most this many lines are held back for a repetition; then the oldest is written."""
 PARTITIONS: Final = 10_000
-"""The most partitions of which one line keeps the last offset."""
+"""One line keeps the last offset of at most this many partitions."""
 
 
 class Line:
-    """A line of a story. `who` has ids of the members that it is about; none means the whole group. `key` is what it repeats; a line
-    without a key is told at once, and before it whatever is held back."""
+    """A line of a story. `who` has the ids of the members that the line is about; without ids it is about the whole group. `key` is
+    equal for lines that repeat each other; a line without a key is written at once, after all lines that were held back."""
 
     def __init__(self, at: int, text: str, who: Iterable[str] = (), key: Hashable | None = None) -> None:
         self.at = self.until = at
@@ -26,7 +27,6 @@ class Line:
         self.times = 1
 
     def takes(self, other: Line) -> bool:
-        """Return whether a line with the same key may be added."""
         return True
 
     def add(self, other: Line) -> None:
@@ -49,7 +49,7 @@ class Line:
 
 
 class Commits(Line):
-    """Offsets that one member committed, one after the other."""
+    """Offsets that one member has committed, one after another."""
 
     def __init__(self, at: int, name: str, offsets: dict[Partition, int], who: Iterable[str]) -> None:
         super().__init__(at, "", who, ("commits", name))
@@ -68,7 +68,7 @@ class Commits(Line):
 
 
 class Together(Line):
-    """Several members do the same: "anna, ben hear of it"."""
+    """Several members that do the same thing, such as "anna, ben hear of it"."""
 
     def __init__(self, at: int, name: str, one: str, many: str, who: Iterable[str], key: Hashable) -> None:
         super().__init__(at, "", who, key)
@@ -86,7 +86,7 @@ class Together(Line):
 
 
 class Offsets(Line):
-    """Partitions and where a member begins there, collected over several requests for different partitions."""
+    """Partitions with the offsets at which a member begins, collected over several requests."""
 
     def __init__(self, at: int, name: str, what: str, offsets: dict[Partition, int], none: Iterable[Partition], who: Iterable[str]) -> None:
         super().__init__(at, "", who, (what, name))
@@ -119,7 +119,7 @@ class Folded:
         self._held: dict[Hashable, Line] = {}
 
     def feed(self, line: Line) -> Iterator[Line]:
-        """Take a line and yield those that are to be told now."""
+        """Take a line, and yield the lines that are to be written now."""
         if line.key is None:
             yield from self.rest()
             yield line

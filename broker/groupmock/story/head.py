@@ -1,4 +1,4 @@
-"""The first line of a group's story: the group as it is now."""
+"""Makes the first line of a group's story, which describes the group as it is now."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 class ServerView(NamedTuple):
-    """A group as its server has it. `leader` is a member id; `members` a number; `lag` is None if unknown; `only_markers`: all of that
-    lag is transaction markers."""
+    """A group as its server knows it. `leader` is a member id, `members` a number, and `lag` is None if unknown. `only_markers` is true
+    if all of that lag is transaction markers."""
 
     state: str
     generation: int
@@ -29,8 +29,8 @@ class ServerView(NamedTuple):
 
 
 def head(tale: Tale, view: ServerView | None, whole: bool) -> str:
-    """Return the first line of the story. `view` is the server's group, if known, else the rows tell it. `whole`: these are all rows of
-    the run."""
+    """Return the first line of the story. `view` is the server's group if known; otherwise the rows describe the group. `whole` says
+    that these are all rows of the run."""
     known = view if view is not None else _of_rows(tale)
     if not known.state and not whole:
         return f"{text(tale.fold.name)}: its state is not in these rows"

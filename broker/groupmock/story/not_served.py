@@ -1,4 +1,4 @@
-"""This module tells of clients that were never served: they spoke TLS, asked for SASL, or only looked brokers and coordinators up.
+"""Describes clients that were never served, because they spoke TLS, asked for SASL, or only looked up brokers and coordinators.
 
 Such a client reaches no group, so no group's story has a line of it. Each kind of failure is one line with its remedy: how often, from when
 until when. A client that asked anything else was served, and is left out, unless it asked for what groupmock has not.
@@ -17,16 +17,16 @@ from .folding import Line
 from .words import MOST, count, listed, seconds, shortened, text
 
 KEPT: Final = 1000
-"""The most clients, reasons and open connections that are remembered, of each kind."""
+"""At most this many clients, reasons and open connections are remembered, each."""
 LOOKUPS: Final = frozenset(("ApiVersions", "Metadata", "FindCoordinator", "DescribeCluster"))
 SASL: Final = frozenset(("SaslHandshake", "SaslAuthenticate"))
 AGAIN: Final = 3
-"""The least number of lookups of a client that has a line, if any client was served: fewer may be all that a client wanted."""
+"""The least number of lookups for which a client gets a line if any client was served. Fewer lookups may be all that a client wanted."""
 ADVERTISE: Final = "if it cannot reach that address, advertise another one (`Broker(advertise=...)`, `groupmock serve --advertise`)"
 
 
 class Repeated:
-    """This counts how often something happened, from when until when (ns)."""
+    """Counts how often something happened, and from when until when (ns)."""
 
     def __init__(self, at: int) -> None:
         self.first = self.last = at
@@ -38,13 +38,13 @@ class Repeated:
 
     @property
     def until(self) -> str:
-        """Return the end of a line that has the first time already."""
+        """Return the end of a line whose first time is written already."""
         return f", until {seconds(self.last)}" if self.times > 1 else ""
 
 
 class Client:
-    """This client id has asked for nothing but lookups. `sasl`: mechanisms; `lookups`: what it looked up -> how often; `coordinators`:
-    did it look up any; `addresses`: those that answers named; `errors`: those of answers to its lookups."""
+    """A client id that has sent nothing but lookups. `sasl`: mechanisms; `lookups`: what it looked up -> how often; `coordinators`: did
+    it look up any; `addresses`: those that answers named; `errors`: those of answers to its lookups."""
 
     def __init__(self, at: int) -> None:
         self.seen = Repeated(at)
@@ -56,22 +56,22 @@ class Client:
 
 
 class NotServed(RowReader):
-    """Give rows to `feed`; `lines` says at the end what came of them."""
+    """Collects clients that were never served from rows passed to `feed`; `lines` describes them at the end."""
 
     def __init__(self) -> None:
-        self._hosts: dict[int, str] = {}  # Open connections -> their hosts
-        self._answered: set[int] = set()  # Those of them that have an answer
-        self._closed: dict[tuple[str, str], Repeated] = {}  # By the server's reason and the host
-        self._refused: dict[tuple[str, str], Repeated] = {}  # By API and remedy
+        self._hosts: dict[int, str] = {}  # Maps open connections to their hosts.
+        self._answered: set[int] = set()  # Open connections that got an answer.
+        self._closed: dict[tuple[str, str], Repeated] = {}  # By the server's reason for the close, and the host.
+        self._refused: dict[tuple[str, str], Repeated] = {}  # By API name with its error, and the remedy.
         self._clients: dict[str, Client] = {}
         self._served: dict[str, None] = {}
-        self._asked: dict[int, Client] = {}  # Ticket -> the client whose lookup it is
+        self._asked: dict[int, Client] = {}  # Maps tickets of lookups to their clients.
         self.connected = False
         """True once any client connected."""
 
     def lines(self, whole: bool) -> list[Line]:
-        """Return a line for each kind of failure, in the order in which they began. `whole`: are these all rows of the run? Else what a
-        client asked before is not known, and nothing is said of its lookups."""
+        """Return a line for each kind of failure, in the order in which the failures began. `whole`: are these all rows of the run? Else
+        what a client asked before is not known, and nothing is said of its lookups."""
         found = [Line(seen.first, f"{told}{seen.until} REFUSED: {remedy}") for (told, remedy), seen in self._refused.items()]
         found += [self._of_closed(reason, host, seen) for (reason, host), seen in self._closed.items()]
         found += [line for name, client in self._clients.items() for line in self._of_client(name, client, whole)]
@@ -89,7 +89,8 @@ class NotServed(RowReader):
     def _ended(self, row: CloseRow) -> None:
         host, answered = self._hosts.pop(row.connection, None), row.connection in self._answered
         self._answered.discard(row.connection)
-        if host is None or row.by != "server" or row.reason.startswith("the server"):  # The run is over
+        # The server closes its connections with this reason when the run is over.
+        if host is None or row.by != "server" or row.reason.startswith("the server"):
             return
         if not answered or row.reason in UNSERVED.values():
             _count(self._closed, (row.reason, host), row.t)

@@ -1,4 +1,4 @@
-"""Lines about committed offsets: what members commit, what transactions make of theirs, what is deleted or too old."""
+"""Makes the lines about committed offsets: commits of members, offsets in transactions, and offsets that were deleted or expired."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TRANSACTIONS: Final = "transactions"
 
 
 def committed(tale: Tale, row: ReplyRow, asked: Asked) -> Iterator[Line]:
-    """Tell of an OffsetCommit or TxnOffsetCommit, partition by partition."""
+    """Describe the result of an OffsetCommit or TxnOffsetCommit for each partition."""
     wanted = {each.partition: each.value for each in said(asked.message, ASKED[asked.api], tale.names)}
     taken: dict[Partition, int] = {}
     refused: dict[str, dict[Partition, int]] = {}
@@ -29,7 +29,7 @@ def committed(tale: Tale, row: ReplyRow, asked: Asked) -> Iterator[Line]:
             (taken if each.error is None else refused.setdefault(each.error, {}))[each.partition] = wanted[each.partition]
     if not taken and not refused:
         yield from tale.refused_whole(row, asked)
-    # Version 0 is kept in ZooKeeper by old releases. If a rule refuses it after it was handled, no row says whether it counts.
+    # Old releases keep offsets of version 0 in ZooKeeper. If a rule refuses a commit after it was handled, no row says whether it counts.
     if asked.version == 0 or (asked.made in refused and asked.applied):
         tale.committed.known = False
     for error, offsets in refused.items():
@@ -46,7 +46,7 @@ def _in_transaction(tale: Tale, asked: Asked, taken: dict[Partition, int]) -> It
 
 
 def transaction_ended(tale: Tale, row: NoteRow) -> Line:
-    """Tell that a transaction ended that commits offsets of the group."""
+    """Describe the end of a transaction that commits offsets of the group."""
     won = tale.committed.end(row)
     tale.tally.commits(TRANSACTIONS, won) if won else None
     told = text(row.fields["reason"], SENTENCE)
@@ -56,7 +56,7 @@ def transaction_ended(tale: Tale, row: NoteRow) -> Line:
 
 
 def offset_gone(tale: Tale, row: NoteRow) -> Iterator[Line]:
-    """Tell of an offset that was too old, or belonged to a deleted topic."""
+    """Describe an offset that expired or belonged to a deleted topic."""
     gone = [(str(row.fields["topic"]), int(row.fields["partition"]))]
     tale.committed.forget(gone)
     why_gone = f": {text(row.fields['reason'])}" if "reason" in row.fields else ", it is too old (offsets.retention.minutes)"
@@ -84,7 +84,7 @@ def _stored(tale: Tale, asked: Asked, taken: dict[Partition, int]) -> Iterator[L
 
 
 def deleted(tale: Tale, row: ReplyRow, asked: Asked) -> Iterator[Line]:
-    """Tell of an OffsetDelete, partition by partition."""
+    """Describe the result of an OffsetDelete for each partition."""
     gone = [each.partition for each in said(row.message, ANSWERED["OffsetDelete"], tale.names) if each.error is None]
     tale.committed.forget(gone)
     if gone:

@@ -1,4 +1,4 @@
-"""Members of a group as a story knows them: their names, what each wanted, and what became of those that are gone."""
+"""The members of a group as its story knows them: their names and settings, and why former members left."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from .exchanged import items
 from .words import listed, member_text, text
 
 GONE: Final = 1000
-"""The most gone members that are remembered."""
+"""At most this many former members are remembered."""
 NOBODY: Final = "a client that is no member"
 NO_TOPICS: Final[frozenset[str]] = frozenset()
 """One object for all members without known topics, because Python makes an object for each `frozenset()`."""
 
 
 class Person:
-    """One member. `topics`: what it subscribes to, `regex`: and by which regular expression (KIP-848); `offers`: its assignors;
-    `connection`: by which it spoke last, `closed`: when that ended (ns); `came`: when it became a member (ns); `heard`: when its last
-    request came (ns); `synced`: the generation of its last SyncGroup."""
+    """A member of a group as the story knows it. `topics`: what it subscribes to, `regex`: and by which regular expression (KIP-848);
+    `offers`: its assignors; `connection`: by which it spoke last, `closed`: when that ended (ns); `came`: when it became a member (ns);
+    `heard`: when its last request came (ns); `synced`: the generation of its last SyncGroup."""
 
     __slots__ = (
         "came", "client_id", "closed", "connection", "heard", "instance", "member_id", "name", "offers", "rebalance_ms", "regex",
@@ -45,7 +45,7 @@ class Person:
         self.synced: int | None = None
 
     def wants(self, join: Any, connection: int) -> None:
-        """Note the wishes of its JoinGroup, or of its heartbeat in a consumer group."""
+        """Note the settings in the member's JoinGroup, or in its heartbeat in a consumer group."""
         self.connection = connection
         if field(join, "member_epoch") is not None:
             self._wants_by_heartbeat(join)
@@ -54,14 +54,14 @@ class Person:
         self.closed = None
         self.session_ms = field(join, "session_timeout_ms")
         rebalance_ms = field(join, "rebalance_timeout_ms")
-        # JoinGroup version 0 has no rebalance timeout: the session timeout is used (KIP-62).
+        # JoinGroup version 0 has no rebalance timeout, so the session timeout is used (KIP-62).
         self.rebalance_ms = rebalance_ms if isinstance(rebalance_ms, int) and rebalance_ms >= 0 else self.session_ms
         kind, first = field(join, "protocol_type"), next(iter(items(join, "protocols")), None)
         if first is not None:
             self.topics = claim_of(str(kind), self.offers[0], bytes_of(field(first, "metadata"))).topics
 
     def _wants_by_heartbeat(self, beat: Any) -> None:
-        """Note the wishes of a heartbeat. A field that is null says that nothing changed (KIP-848)."""
+        """Note the settings in a heartbeat of a consumer group. A field that is null has not changed (KIP-848)."""
         self.closed = None
         topics, regex, timeout = (
             field(beat, name) for name in ("subscribed_topic_names", "subscribed_topic_regex", "rebalance_timeout_ms")
@@ -72,33 +72,33 @@ class Person:
 
     @property
     def subscription(self) -> str:
-        """Return the subscription in words; "" if unknown or empty."""
+        """Return a description of the member's subscription, or "" if it is unknown or empty."""
         parts = [listed(sorted(map(text, self.topics)))] if self.topics else []
         parts += [f"topics that match {text(self.regex)}"] if self.regex else []
         return " and ".join(parts)
 
     @property
     def wishes(self) -> str:
-        """Return what the line says in which it joins."""
+        """Return a description of the settings with which the member joins."""
         static = f" (static id, client {text(self.client_id or 'without a name')})" if self.instance is not None else ""
         return f"{static}, subscribes to {self.subscription}" if self.subscription else static
 
 
 class People:
-    """The members by member id. `gone` maps member ids to when and how they went. Members are indexed by client ids on first use: a log
-    of many groups never needs it."""
+    """The members of a group by member id. `gone` maps member ids to when and how they went. Members are indexed by client ids on first
+    use: a log of many groups never needs it."""
 
     __slots__ = ("_by_client", "_by_connection", "_wished", "gone", "here")
 
     def __init__(self) -> None:
         self.here: dict[str, Person] = {}
         self.gone: dict[str, tuple[int, str, str]] = {}
-        self._wished: dict[str, tuple[Any, int]] = {}  # JoinGroups of ids that are no members yet, and their connections
+        self._wished: dict[str, tuple[Any, int]] = {}  # JoinGroups of ids that do not belong to a member yet, with their connections.
         self._by_client: dict[str | None, set[str]] | None = None
         self._by_connection: dict[int, set[str]] = {}
 
     def name(self, member_id: str, client_id: str | None = None) -> str:
-        """Return the name of a member id, whether or not it is a member."""
+        """Return the name for a member id, which need not belong to a member."""
         if member_id in self.here:
             return self.here[member_id].name
         if member_id in self.gone:
@@ -108,7 +108,7 @@ class People:
         return f"{text(client_id)} (no member)" if client_id else NOBODY
 
     def joins(self, member_id: str, join: Any, connection: int) -> None:
-        """Note a JoinGroup by that id, or a heartbeat in a consumer group."""
+        """Note a JoinGroup with that member id, or a heartbeat with it in a consumer group."""
         person = self.here.get(member_id)
         if person is not None:
             self._wants(person, join, connection)
@@ -116,7 +116,7 @@ class People:
             self._wished[member_id] = (join, connection)
 
     def asks(self, member_id: str, row: RequestRow) -> None:
-        """Note a request of the group by that id."""
+        """Note a request to the group with that member id."""
         person = self.here.get(member_id)
         if person is None:
             return
@@ -129,7 +129,7 @@ class People:
             person.synced = field(row.message, "generation_id")
 
     def beats(self, member_id: str, beat: Any, connection: int) -> str | None:
-        """Note a heartbeat in a consumer group, and return in words how it changes the member's subscription, or None."""
+        """Note a heartbeat in a consumer group. Return a description of how it changes the member's subscription, or None."""
         person = self.here.get(member_id)
         before = person.subscription if person is not None else ""
         if person is not None or field(beat, "member_epoch") == 0:
@@ -139,7 +139,8 @@ class People:
         return f"{person.name} subscribes to {person.subscription or 'nothing'}" + (f", before: {before}" if before else "")
 
     def comes(self, row: MemberRow, first: tuple[Any, int] | None, client_id: str | None) -> Person:
-        """Add the member to the group. `first` is the open JoinGroup of a member that had no id; `client_id` is its client."""
+        """Add the member of an `added` or `replaced` row. `first` is the open JoinGroup of a member that had no id; `client_id` is its
+        client."""
         person = self.here[row.member_id] = Person(row.member_id, client_id, row.group_instance_id)
         person.came = row.t
         wish = self._wished.pop(row.member_id, None) or first
@@ -150,7 +151,7 @@ class People:
         return person
 
     def goes(self, member_id: str, at: int, how: str) -> None:
-        """Note that it is a member no more."""
+        """Note that the member has left the group or was removed."""
         name = self.name(member_id)
         person = self.here.pop(member_id, None)
         if person is not None:
@@ -165,14 +166,14 @@ class People:
             del self.gone[next(iter(self.gone))]
 
     def returns(self, member_id: str) -> None:
-        """Make a gone member one again, because the log has it."""
+        """Add a former member again, because the log has it."""
         _, _, name = self.gone.pop(member_id, (0, "", ""))
         person = self.here[member_id] = Person(member_id, None, None)
         person.name = name or person.name
         self._comes_to_client(person)
 
     def of_client(self, client_id: str | None) -> Person | None:
-        """Return the one member with that client id, or None if there are several, or none."""
+        """Return the member with that client id, or None if no member or several have it."""
         found = self._of_clients().get(client_id, ())
         return self.here[next(iter(found))] if len(found) == 1 else None
 
@@ -181,17 +182,18 @@ class People:
         return sorted(self._of_clients().get(client_id, ()))
 
     def of_connection(self, connection: int) -> list[Person]:
-        """Return the members that joined by the connection."""
+        """Return the members whose last request came on that connection."""
         return [self.here[member_id] for member_id in sorted(self._by_connection.get(connection, ()))]
 
     def matching(self, wanted: str) -> frozenset[str]:
-        """Return ids of the members, present or gone, that a person means: by id, client id, instance id, name, or a part before the #."""
+        """Return the ids of present and former members that a user's text means: an id, client id, instance id, name, or the part of a
+        name before the #."""
         here = (each.member_id for each in self.here.values() if wanted in (each.member_id, each.client_id, each.instance, each.name))
         gone = (each for each, (_, _, name) in self.gone.items() if wanted in (each, name, name.partition("#")[0]))
         return frozenset((*here, *gone))
 
     def offered(self, but: str) -> Iterable[str]:
-        """Return assignors that all members but this one have."""
+        """Return the assignors that all members except `but` support."""
         sets = [set(person.offers) for person in self.here.values() if person.member_id != but and person.offers]
         return sorted(set.intersection(*sets)) if sets else ()
 
@@ -212,7 +214,7 @@ class People:
         self._by_connection.setdefault(connection, set()).add(person.member_id)
 
     def _leaves(self, person: Person) -> None:
-        """Remove the member from its connection."""
+        """Remove the member from the index of its connection."""
         if person.connection is not None and (there := self._by_connection.get(person.connection)) is not None:
             there.discard(person.member_id)
             if not there:

@@ -1,4 +1,4 @@
-"""This module tells what holds a reader up without an error: auto.offset.reset skips records, a transaction is open, the log diverges."""
+"""Finds out what keeps a reader back without an error: auto.offset.reset skips records, a transaction is open, or the log has diverged."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .words import count, listed, partitions_text, text
 
 READ_COMMITTED: Final = 1
 REMEMBERED: Final = 100_000
-"""The most positions and lookups that are kept."""
+"""At most this many positions and lookups are kept."""
 Reader = tuple[str | None, Partition]
 """A client id and a partition."""
 
 
 class Skipped(Line):
-    """A reader skips the records before its first position, because nothing was committed and auto.offset.reset is latest."""
+    """A reader skips the records before its first position, because it had no committed offset and auto.offset.reset is latest."""
 
     def __init__(self, at: int, name: str, partition: Partition, records: int | None, who: Iterable[str]) -> None:
         super().__init__(at, "", who, ("skipped", name))
@@ -34,13 +34,13 @@ class Skipped(Line):
 
     def told(self) -> str:
         known = [each for each in self._records.values() if each is not None]
-        # Transaction markers have offsets too, and compaction leaves holes.
+        # Only "up to", because transaction markers have offsets too, and compaction leaves holes.
         many = f"up to {count(sum(known), 'record')}" if len(known) == len(self._records) else "an unknown number of records"
         return f"{self._name} skips {many} of {partitions_text(self._records)} (nothing committed, auto.offset.reset latest)"
 
 
 class Answered(NamedTuple):
-    """This is one partition of an answer to Fetch; -1 stands for what it does not say."""
+    """One partition of an answer to Fetch. A missing number is -1."""
 
     partition: Partition
     start: int
@@ -50,7 +50,7 @@ class Answered(NamedTuple):
 
     @classmethod
     def of(cls, row: ReplyRow, names: TopicNames) -> Iterator[Answered]:
-        """Read the partitions of an answer that have no error."""
+        """Read the partitions of a Fetch answer that have no error."""
         for topic in items(row.message, "responses"):
             name = names.of(topic, "topic")
             for each in items(topic, "partitions") if name is not None else ():
@@ -65,7 +65,7 @@ class Answered(NamedTuple):
 
 
 class Reading:
-    """This follows the readers of one group. `open_on`: the transactions that are open in a partition, in words."""
+    """Follows the readers of one group. `open_on` returns descriptions of the transactions that are open in a partition."""
 
     def __init__(self, names: TopicNames, open_on: Callable[[Partition], list[str]]) -> None:
         self._names, self._open_on = names, open_on
@@ -76,22 +76,23 @@ class Reading:
 
     @property
     def held_up(self) -> list[str]:
-        """The texts name the readers that wait behind open transactions, as of the last row."""
+        """The readers that wait behind open transactions, as of the last row."""
         return list(self._held_up.values())
 
     def found_committed(self, client_id: str | None, found: Iterable[Partition], nothing: Iterable[Partition]) -> None:
-        """Take an answer to OffsetFetch: where something is committed, and where nothing is."""
+        """Note in an answer to OffsetFetch which partitions have a committed offset and which have none."""
         self._uncommitted.difference_update((client_id, each) for each in found)
         if len(self._uncommitted) < REMEMBERED:
             self._uncommitted.update((client_id, each) for each in nothing)
 
     def looked_up_end(self, client_id: str | None, offsets: dict[Partition, int]) -> None:
-        """Take an answer to ListOffsets that tells where logs end."""
+        """Note in an answer to ListOffsets where logs end."""
         if len(self._latest) < REMEMBERED:
             self._latest |= {(client_id, each): offset for each, offset in offsets.items()}
 
     def fetched(self, row: ReplyRow, asked: Any, client_id: str | None, who: str, ids: tuple[str, ...]) -> Iterator[Line]:
-        """Take an answer to Fetch. `asked`: the request's message, which within a session names only what changed (KIP-227)."""
+        """Note an answer to Fetch and yield its lines. `asked` is the request's message, which within a session names only changed
+        partitions (KIP-227)."""
         wanted = {(client_id, each.partition): each.value for each in said(asked, ASKED["Fetch"], self._names)}
         before = {reader: self._positions.get(reader, 0) for reader in wanted}
         if len(self._positions) < REMEMBERED:
@@ -107,10 +108,10 @@ class Reading:
                 yield from self._waits(row.t, reader, position, each, who, ids)
 
     def _skips(self, t: int, reader: Reader, position: int, before: int, each: Answered, who: str, ids: tuple[str, ...]) -> Iterator[Line]:
-        """`before`: the position that the same client had reached earlier."""
+        """Yield a line if the reader skipped records at its first position. `before` is a position that the same client reached earlier."""
         if reader not in self._uncommitted:
             return
-        # Only the first position is where auto.offset.reset began: later ones equal the end because everything was read.
+        # Only the first position was chosen by auto.offset.reset. Later positions equal the end because everything was read.
         self._uncommitted.discard(reader)
         begins = max(each.start, before)
         if self._latest.pop(reader, None) == position and (each.start < 0 or position > begins):
@@ -135,6 +136,6 @@ class Reading:
 
 
 def _diverging(found: Any) -> tuple[int, int] | None:
-    """Return the epoch and its end. A field that is not sent has -1 for both."""
+    """Return the diverging epoch and its end offset, or None. Both are -1 in a field that was not sent."""
     epoch, end = number(found, "epoch"), number(found, "end_offset")
     return (epoch, end) if epoch >= 0 or end >= 0 else None

@@ -1,4 +1,4 @@
-"""Words about one rebalance: the story uses several lines, the log one. `name` maps a member id to its name."""
+"""Describes one rebalance, in several lines for a story and in one for the log. `name` maps a member id to its name."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from .words import MOST, count, partitions_text, shortened
 Name = Callable[[str], str]
 
 AS_EVER: Final = ("all members joined", "nobody else is awaited")
-"""The usual ends of a join phase, which need no words."""
+"""The usual reasons for the end of a join phase, which need no mention."""
 AT_REST: Final = {EMPTY: "the group is empty", DEAD: "the group is gone"}
 NEW_TYPE: Final = ("group_created", UPGRADED, DOWNGRADED)
-"""Causes of a move to Dead that makes room for the same group as one of another type (KIP-848)."""
+"""Causes of a move to Dead after which the same group exists with another type (KIP-848)."""
 UNSEEN_BEFORE: Final = "; what they had before is not in these rows"
 UNSEEN_PLAN: Final = "who got which partitions is not in these rows"
 
 
 def at_rest(state: str, cause: str | None) -> str:
-    """Return words for a group without members, one that is gone, or one without a coordinator."""
+    """Return a description of a group that has no members, is deleted, or has no coordinator."""
     if state == DEAD and cause == LEFT:
         return "the group has no coordinator any more"
     return "the group changes its type" if state == DEAD and cause in NEW_TYPE else AT_REST[state]
 
 
 def how_it_ended(over: Rebalance) -> str:
-    """Return after how long the rebalance ended, and why its join phase did if not as usual."""
+    """Return how long the rebalance took, and why its join phase ended if the reason is unusual."""
     completing = next((phase for phase in reversed(over.phases) if phase.state == COMPLETING_REBALANCE), None)
     because = "" if completing is None or completing.reason.startswith(AS_EVER) else f", {shortened(completing.reason)}"
     took = (over.began if over.ended is None else over.ended) - over.began
@@ -42,7 +42,8 @@ def how_it_ended(over: Rebalance) -> str:
 
 
 def arrivals_told(over: Rebalance, name: Name) -> str:
-    """Return how members reached the target of a consumer group: those that had to give something up, of at most MOST, and the last one."""
+    """Return how members of a consumer group reached the target: those that had to give something up, at most MOST of them, and the last
+    one."""
     told = [
         f"{name(member)} gave up what it was told to within {(each.gave_up - each.told) / NS_PER_MS:.0f} ms"
         for member, each in over.arrivals.items()
@@ -53,18 +54,18 @@ def arrivals_told(over: Rebalance, name: Name) -> str:
 
 
 def who_leads(over: Rebalance, name: Name) -> str:
-    """Return its leader in words."""
+    """Return a description of the group's leader."""
     return f"{name(over.leader)} leads" if over.leader else "nobody leads"
 
 
 def shares_told(over: Rebalance, name: Name) -> dict[str, str]:
-    """Return by member id what the rebalance gave that member, for at most MOST; {} without a plan."""
+    """Return by member id a description of what the rebalance assigned, for at most MOST members. Empty without a plan."""
     shares = list(over.shares().items())[:MOST]
     return {member: f"{name(member)} {share_text(share, over.had_known)}{_too_many(over, member, share)}" for member, share in shares}
 
 
 def _too_many(over: Rebalance, member: str, share: Share) -> str:
-    """Return why a member has nothing, if more members want its topics than these have partitions."""
+    """Return why a member has no partition, if more members subscribe to its topics than these have partitions."""
     claim = over.plan.claims.get(member) if over.plan is not None else None
     if share.has or claim is None or over.plan is None:
         return ""
@@ -74,7 +75,7 @@ def _too_many(over: Rebalance, member: str, share: Share) -> str:
 
 
 def share_text(share: Share, had_known: bool) -> str:
-    """Return what the rebalance gave one member."""
+    """Return a description of what the rebalance assigned to one member."""
     if not had_known:
         return f"has {partitions_text(share.has)}" if share.has else "has nothing"
     kept = share.had & share.has
@@ -85,7 +86,7 @@ def share_text(share: Share, had_known: bool) -> str:
 
 
 def beside_shares(over: Rebalance) -> str:
-    """Return words behind the shares, mostly "": that their partitions before are unknown, or that members want different topics."""
+    """Return a remark about the assignments, mostly "": the partitions before are unknown, or the members want different topics."""
     claims = over.plan.claims.values() if over.plan is not None else ()
     wishes = {claim.topics for claim in claims if claim.topics}
     unseen = "" if over.had_known else UNSEEN_BEFORE

@@ -1,4 +1,4 @@
-"""Words for what was wrong about a refused request: the error's name is Kafka's, the rest is the group's state at that moment."""
+"""Explains refused requests: the error has Kafka's name, and the rest is the state of the group at that moment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .words import listed, seconds, text
 
 
 def why(group: GroupNow, error: str, asked: Asked) -> str:
-    """Return the reason in brackets, "" if nothing more is known."""
+    """Return the reason of a refusal in brackets, or "" if no more is known than the error."""
     if asked.rule is not None and error == asked.made:
         return f" (fault rule {text(asked.rule)} made it)"
     tell = WHY.get(error)
@@ -27,7 +27,7 @@ def epoch_of(asked: Any) -> int | None:
 
 
 def member_of(asked: Any) -> str:
-    """Return the member id that a request names: its own, or that of its first member (LeaveGroup from version 3 on, KIP-345)."""
+    """Return the member id that a request names, in the request itself or in its first member (LeaveGroup from version 3 on, KIP-345)."""
     found = field(asked, "member_id")
     members = field(asked, "members")
     if not found and isinstance(members, list) and members:

@@ -1,4 +1,4 @@
-"""The story of one group as it grows."""
+"""The story of one group, which grows with each row."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .tale import Tale
 
 
 class Section:
-    """The `lines` of a group, bounded, in the order of time."""
+    """A group's `tale`, and its `lines` in the order of time, in bounded number."""
 
     def __init__(self, tale: Tale, most: int) -> None:
         self.tale = tale

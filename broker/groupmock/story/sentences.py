@@ -1,4 +1,4 @@
-"""A journal row as a plain sentence, for the log and for lists of rows, in the words of the story (`words`).
+"""Describes a journal row in one sentence, for the log and for lists of rows, in the words of the story (`words`).
 
 A sentence is one line, whatever peers put into their ids, names and reasons (`groupmock.text.printable`).
 """
@@ -35,12 +35,13 @@ NS_PER_MS: Final = NS_PER_S // 1000
 
 
 def at(row: Row) -> str:
-    """Return the time in seconds since the start of the run."""
+    """Return the time of a row in seconds since the start of the run."""
     return f"{seconds(row.t):>9} s"
 
 
 def sentence(row: Row) -> str:
-    """Return the row in words, without time and number. A kind without a sentence of its own is shown by its name and its fields."""
+    """Return a description of the row, without time and number. A kind without a sentence of its own is shown by its name and its
+    fields."""
     for kind, tell in TELL.items():
         if isinstance(row, kind):
             return str(tell(row))
@@ -72,7 +73,7 @@ def _answered(row: ReplyRow) -> str:
 
 
 def refusal(row: ReplyRow) -> str:
-    """Return an answer's errors, each once: where it stands first, and how often besides."""
+    """Return the different errors of an answer, each with its first path and the number of further occurrences."""
     places: dict[str, list[str]] = {}
     for each in row.errors or ():
         places.setdefault(each.error, []).append(each.path)
@@ -87,7 +88,7 @@ def _once(error: str, paths: list[str]) -> str:
 
 
 def _outcome(row: ReplyRow) -> str:
-    """Return its errors, with the place of an error that is not the whole answer's."""
+    """Return an answer's errors, with the path of an error that is not the error of the whole answer."""
     if not row.error:
         return "answered without error"
     if asks_again(row):
@@ -114,7 +115,7 @@ def _member(row: MemberRow) -> str:
 
 
 def member_did(row: MemberRow) -> str:
-    """Return what happened to the member, in words behind its name."""
+    """Return a description of what happened to the member, to be put after the member's name."""
     if row.what == "added":
         static = f" (static id, client {text(row.client_id or 'without a name')})" if row.group_instance_id is not None else ""
         return f"joins{static}"
@@ -127,7 +128,7 @@ def member_did(row: MemberRow) -> str:
 
 
 def how_gone(row: MemberRow) -> str:
-    """Return why a removed member is gone."""
+    """Return why a removed member was removed."""
     if row.cause == "session_expired":
         return "its session expired"
     if row.cause == "member_left":
@@ -139,7 +140,7 @@ def how_gone(row: MemberRow) -> str:
 
 
 TOWARDS_TARGET: Final = frozenset(("revoking", "reconciled", "away", "fenced"))
-"""Changes of members of consumer groups, whose reasons say who has what."""
+"""Kinds of member rows in consumer groups whose reasons name the partitions concerned."""
 DID: Final = {
     "reserved": "asked to join and is told to come back with this id",
     "updated": "joins again with another subscription or other protocols",
@@ -165,7 +166,7 @@ def _told(row: CommandRow) -> str:
 
 
 def plain(row: CommandRow | NoteRow) -> str:
-    """Return the row for the shortened log: no bytes, no topic ids, member ids made short."""
+    """Return a description of the row for the short log, without bytes and topic ids and with shortened member ids."""
     if isinstance(row, CommandRow):
         return f"command {text(row.name)} {facts(row.arguments)}".rstrip()
     if (told := of_transaction(row)) is not None:
@@ -175,7 +176,7 @@ def plain(row: CommandRow | NoteRow) -> str:
 
 
 def of_transaction(row: NoteRow) -> str | None:
-    """Return a note about a transactional id in words, or None for another note."""
+    """Return a description of a note about a transactional id, or None for another note."""
     if row.what not in OF_TRANSACTIONS:
         return None
     before, after = row.fields.get("before"), row.fields.get("after")
@@ -197,7 +198,7 @@ def _found(row: FindingRow) -> str:
 
 
 def _named(message: Any, facts: tuple[tuple[str, str], ...]) -> str:
-    # A message without generation, member or instance has -1 and "".
+    # A message without generation, member or instance has -1 or "" there, which is left out.
     told = ((label, field(message, name)) for label, name in facts)
     return "".join(f", {label} {printable(str(value))}" for label, value in told if value not in (None, "", -1))
 
@@ -208,7 +209,7 @@ def _facts(fields: dict[str, Any]) -> str:
 
 
 WHOLE: Final = "error_code"
-"""The path of an answer's own error."""
+"""The path of an error that concerns the whole answer."""
 REQUEST_FACTS: Final = (
     ("group", "group_id"),
     ("member", "member_id"),

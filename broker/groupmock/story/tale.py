@@ -1,4 +1,4 @@
-"""One group's story: each row makes lines of it. What the group is comes from `groupmock.rounds`, who its members are from `people`.
+"""Makes the lines of one group's story from its rows. The group's state comes from `groupmock.rounds`, its members from `people`.
 
 A line says what happened and what came of it. Heartbeats that were answered well are no lines; commits, fetched offsets and refusals that
 repeat are one (`folding`). A refusal says the error's name and what was wrong (`refusals`).
@@ -43,25 +43,25 @@ from .tally import Tally
 from .words import MOST, count, facts, listed, member_text, partitions_text, shortened, text
 
 RESERVED: Final = 100_000
-"""The most ids that were given to clients which have not come back with them."""
+"""At most this many reserved ids are remembered whose clients have not come back."""
 FEW: Final = 3
-"""The most members that are told in one line."""
+"""At most this many members are described in one line."""
 ORDERS: Final = ("expire_member", "jump_timer", "fence_instance", "fence_member", "force_rebalance", "complete_delay", "release_group")
-"""Commands that make happen what otherwise happens by itself."""
+"""Commands that cause something that otherwise happens on its own."""
 TAKEN_OVER: Final = "instance_taken_over"
-"""The cause of a replacement that a command made: no client has joined."""
+"""The cause of a replacement by a command, with which no client has joined."""
 SILENT: Final = re.compile(r" expired after (\d+) ms$")
 EXPECTED: Final = frozenset(("MEMBER_ID_REQUIRED",))
-"""An expected error: every first JoinGroup of a dynamic member meets it (KIP-394)."""
+"""Errors that are not mentioned, because every dynamic member meets them with its first JoinGroup (KIP-394)."""
 BEAT: Final = "ConsumerGroupHeartbeat"
 HEARS: Final = "REBALANCE_IN_PROGRESS"
 NEWS: Final = ("Heartbeat", "SyncGroup", "OffsetFetch", "ListOffsets", "Metadata")
-"""Requests that change nothing for the group, so an answer that does not arrive is no event."""
+"""Requests that change nothing for the group, so that an answer that does not arrive is not mentioned."""
 
 
 class Tale:
-    """`fold`: the group as of the last row; `owners`: partition -> member id, by the plan of its generation; `names`: of topics;
-    `open_on`: the transactions that are open in a partition, in words."""
+    """The story of one group. `fold` is the group as of the last row, and `owners` maps partitions to member ids by the plan of its
+    generation. `names` knows topics by id; `open_on` describes the transactions that are open in a partition."""
 
     def __init__(self, fold: GroupFold, names: TopicNames, open_on: Callable[[Partition], list[str]]) -> None:
         self.fold = fold
@@ -71,16 +71,17 @@ class Tale:
         self.names = names
         self.reading = Reading(names, open_on)
         self.owners: dict[Partition, str] = {}
-        # When and by what something was ordered, and for which members: {} means all
+        # The time of a command or fault rule that causes an event, its name, and the members concerned; an empty set means all.
         self._ordered: tuple[int, str, frozenset[str]] | None = None
-        self._struck: tuple[int, str] | None = None  # When a fault rule did what, which may be a command
-        self._joining: Asked | None = None  # The JoinGroup that was handed in last
+        # The time and action of the last fault rule that was applied. Its action may be a command, whose row then gets no line.
+        self._struck: tuple[int, str] | None = None
+        self._joining: Asked | None = None  # The JoinGroup that was handled last.
         self._begun = Begun(fold, self.people)
-        self._held: Line | None = None  # A member came or went: perhaps a rebalance follows
+        self._held: Line | None = None  # A line about a member that joined or left, which waits because a rebalance may follow.
         self._endings = Endings()
-        self._hold: str | None = None  # The state in which a command holds the group
+        self._hold: str | None = None  # The state in which a command holds the group.
         self.sync_phases = SyncPhases()
-        self._reserved: dict[str, MemberRow] = {}  # Ids that were given to clients, which have not come back with them
+        self._reserved: dict[str, MemberRow] = {}  # Reserved ids whose clients have not come back.
 
     @property
     def state(self) -> str:
@@ -93,31 +94,31 @@ class Tale:
 
     @property
     def since(self) -> int:
-        """Return when the group came into this state."""
+        """Return the time at which the group reached this state."""
         return self.fold.since
 
     @property
     def here(self) -> str:
-        """Return the names of its members."""
+        """Return the names of the group's members."""
         return listed([person.name for person in self.people.here.values()])
 
     def flush(self) -> Iterator[Line]:
-        """Yield what waits for the next row."""
+        """Yield the line that waits for the next row."""
         if self._held is not None:
             held, self._held = self._held, None
             yield held
 
     def overdue(self, now: int) -> Iterator[Line]:
-        """Yield what waited long enough; `now` in ns of the run."""
+        """Yield the lines that have waited long enough. `now` is in ns of the run."""
         yield from self._endings.overdue(now)
 
     @property
     def holds(self) -> bool:
-        """Return whether a line waits for what comes."""
+        """Return whether a line waits for later rows."""
         return self._held is not None or bool(self._endings)
 
     def end(self, now: int, known: Known) -> Iterator[Line]:
-        """Yield what is to be told when there are no more rows; `now` in ns of the run."""
+        """Yield the last lines, because there are no more rows. `now` is in ns of the run."""
         yield from self.flush()
         yield from self._endings.rest()
         for row in list(self._reserved.values())[:MOST]:
@@ -127,13 +128,13 @@ class Tale:
             yield Line(now, waiting)
 
     def waiting(self, now: int, known: Known) -> str | None:
-        """Return what the group waits for, or None."""
+        """Return a sentence that says what the group waits for, or None."""
         return waiting_for(self.fold, self.people, self._reserved.values(), now, known._replace(held=self._hold))
 
     # -- what the coordinator says
 
     def member(self, row: MemberRow) -> Iterator[Line]:
-        """Tell that a member came, went, or changed."""
+        """Describe that a member joined, left or changed."""
         if row.what == "reserved" and len(self._reserved) < RESERVED:
             self._reserved[row.member_id] = row
         if row.what in ("reserved", "led"):
@@ -169,7 +170,8 @@ class Tale:
         self.owners = {each: row.member_id if owner == old else owner for each, owner in self.owners.items()}
         how = f"static id {text(row.group_instance_id)} came back as another member"
         self.people.goes(old, row.t, how)
-        # The group's row has the client id of the member that was replaced, as Kafka keeps it.
+        # In the group's row a replaced static member keeps its old client id, as in Kafka, so the new client id is taken from the
+        # JoinGroup.
         joins = self._joining if row.cause != TAKEN_OVER else None
         by = joins.client_id if joins is not None else row.client_id if row.cause != TAKEN_OVER else None
         person = self.people.comes(row, self._first() if joins is not None else None, by)
@@ -188,12 +190,12 @@ class Tale:
         return f"{how_gone(row)}{ordered}"
 
     def _by_order(self, t: int, member_id: str) -> str:
-        """Return by whose order it happened, at that time and to that member, or ""."""
+        """Return the command or fault rule that caused an event of that time for that member, or ""."""
         at, by, to = self._ordered if self._ordered is not None else (-1, "", frozenset())
         return f", ordered by {by}" if at == t and (not to or member_id in to) else ""
 
     def moved(self, row: MovedRow, over: Rebalance | None) -> Iterator[Line]:
-        """Tell that the group changed its state; `over` is the rebalance that ended with it."""
+        """Describe a change of the group's state. `over` is the rebalance that ended with it."""
         self.committed.moved(row)
         if row.cause == LEFT:
             yield from self._endings.rest(kept=False)
@@ -222,14 +224,15 @@ class Tale:
             yield Line(row.t, f"the group has a coordinator again, {what}: {shortened(row.reason)}")
 
     def _back(self) -> None:
-        """Make the members those of the log's last record."""
+        """Update the members to those of the last record in the log, because the coordinator has loaded the group."""
         for member in [member for member in self.people.here if member not in self.fold.members]:
             self.people.goes(member, self.since, "the coordinator loaded the group without it")
         for member in self.fold.members.difference(self.people.here):
             self.people.returns(member)
 
     def _arrived(self, row: MovedRow, over: Rebalance) -> Iterator[Line]:
-        """Tell that a consumer group is at its newest epoch. If that took no time, its members' lines have said all."""
+        """Describe that a consumer group has reached its newest epoch. No line is needed if that took no time, because the lines about
+        the members say everything."""
         if over.ended != over.began:
             told = arrivals_told(over, self.people.name)
             yield Line(row.t, f"everybody is at epoch {row.generation} {how_it_ended(over)}{': ' if told else ''}{told}")
@@ -246,7 +249,7 @@ class Tale:
             yield Line(row.t, f"rebalance: {shortened(row.reason)}{self._by_order(row.t, '')}{new}{never_dealt}")
 
     def _dealt(self, row: MovedRow, over: Rebalance) -> Iterator[Line]:
-        """Tell which partitions each member has now: in the line of the generation, or each in a line of its own if they are many."""
+        """Describe which partitions each member has now, in the line about the generation, or in a line for each of many members."""
         head, leads = f"generation {row.generation} {how_it_ended(over)}", who_leads(over, self.people.name)
         plan = over.plan
         self.owners = plan.holders() if plan is not None else {}
@@ -267,7 +270,7 @@ class Tale:
     # -- what members ask and are answered
 
     def asked(self, row: RequestRow, asked: Asked) -> Iterator[Line]:
-        """Tell that a request of the group was handled."""
+        """Describe that a request to the group was handled."""
         member_id = member_of(row.message)
         self.people.asks(member_id, row)
         yield from self._endings.back(member_id)
@@ -279,19 +282,20 @@ class Tale:
             yield Line(row.t, told, (member_id,))
 
     def handled(self, asked: Asked, at: int, order: int) -> None:
-        """Note that it is handled now: at once, or when a fault rule lets it go on."""
+        """Note that the request is handled now, either at once or when a fault rule releases it."""
         asked.handled(self, at, order)
         if asked.api == "JoinGroup" or (asked.api == BEAT and field(asked.message, "member_epoch") == 0):
             self._joining = asked
 
     def reads(self, row: RequestRow) -> Iterator[Line]:
-        """Tell what a Fetch of a member's client begins to read. The answer may come when the partition is another member's."""
+        """Describe which partitions a Fetch of a member's client begins to read. The Fetch and not its answer is used, because the
+        answer may come when another member owns the partition."""
         wanted = {each.partition: each.value for each in said(row.message, ASKED["Fetch"], self.names)}
         for member, offsets in self._begun.asks(row.client_id, wanted).items():
             yield Offsets(row.t, self.people.name(member), "begins to read at", offsets, (), (member,))
 
     def answered(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
-        """Tell of its answer, or of that of a request that a member sent elsewhere."""
+        """Describe the answer to a request to the group, or to another request of one of its members."""
         tell = _TELL.get(asked.api)
         if row.delivered or asked.api not in NEWS:
             yield from tell(self, row, asked) if tell is not None else self.refused_whole(row, asked)
@@ -304,26 +308,27 @@ class Tale:
         return self.people.name(member_id, asked.client_id) if member_id or person is None else person.name
 
     def ids(self, asked: Asked) -> tuple[str, ...]:
-        """Return the id of the member whose request it is, if known."""
+        """Return the id of the member that sent the request, if known."""
         member_id, person = member_of(asked.message), self._speaker(asked)
         return (member_id,) if member_id else (person.member_id,) if person is not None else ()
 
     def _speaker(self, asked: Asked) -> Person | None:
-        """Return the sender of a request that names no member: by the client id, or by the connection where only the answer is known."""
+        """Return the sender of a request that names no member, by the client id, or by the connection if only the answer is known."""
         if asked.message is not None:
             return self.people.of_client(asked.client_id)
         found = self.people.of_connection(asked.connection)
         return found[0] if len(found) == 1 else None
 
     def refused(self, row: ReplyRow, asked: Asked, what: str, error: str) -> Line:
-        """Tell of a request that was refused. `what` leaves out what changes from one to the next, so that repeats become one line."""
+        """Describe a request that was refused. `what` leaves out the details that change with each repetition, so that repetitions become one
+        line."""
         who, at = self.who(asked), asked.told_at(row)
         self.tally.refused(who, asked.api, error, at)
         said_why = why(self, error, asked)
         return Line(at, f"{who}'s {what} REFUSED: {error}{said_why}", self.ids(asked), ("refused", who, what, error, said_why))
 
     def refused_whole(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
-        """Tell of each error of an answer in a line."""
+        """Describe each error of an answer in a line of its own."""
         for error in () if asks_again(row) else errors_of(row)[:MOST]:
             if error not in EXPECTED:
                 yield self.refused(row, asked, text(asked.api), error)
@@ -364,7 +369,7 @@ class Tale:
         yield from self.reading.fetched(row, asked.message, asked.client_id, self.who(asked), self.ids(asked))
 
     def _looked_up(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
-        """Tell of ListOffsets, by which a consumer begins that finds nothing committed (auto.offset.reset)."""
+        """Describe a ListOffsets, with which a consumer begins that has no committed offset (auto.offset.reset)."""
         wanted = {each.partition: each.value for each in said(asked.message, ASKED["ListOffsets"], self.names)}
         for stamp, what in ((EARLIEST, "asks where the log begins (auto.offset.reset earliest):"), (LATEST, "asks where the log ends:")):
             answers = said(row.message, ANSWERED["ListOffsets"], self.names)
@@ -376,7 +381,7 @@ class Tale:
         yield from self.refused_whole(row, asked)
 
     def _topics(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
-        """Tell of errors of Metadata, which are per topic."""
+        """Describe the errors of a Metadata answer, which are per topic."""
         for topic in items(row.message, "topics"):
             if (error := named(field(topic, "error_code"))) is not None:
                 yield self.refused(row, asked, f"question for topic {text(field(topic, 'name'))}", error)
@@ -384,7 +389,7 @@ class Tale:
     # -- what others did to it
 
     def ordered(self, row: CommandRow) -> Iterator[Line]:
-        """Tell of a command of the test, unless a fault rule ran it."""
+        """Describe a command of the test, unless a fault rule ran it."""
         if self._struck == (row.t, row.name):
             return
         if row.name in ("hold_group", "release_group"):
@@ -399,7 +404,7 @@ class Tale:
         yield Line(row.t, f"ordered by the test: {text(row.name)} {facts(told)}".rstrip(), ids)
 
     def struck(self, row: FaultRow, asked: Asked | None) -> Line:
-        """Tell that a fault rule applied. `asked` is the request; None: to a connection, or to a heartbeat without a row."""
+        """Describe that a fault rule was applied. `asked` is the request, or None for a connection or a heartbeat without a row."""
         self._struck = (row.t, row.action)
         if row.action in ORDERS:
             self._ordered = (row.t, f"fault rule {text(row.rule)}", frozenset())
@@ -411,19 +416,19 @@ class Tale:
     def _struck_by(self, row: FaultRow, asked: Asked | None) -> tuple[str, tuple[str, ...]]:
         if asked is not None:
             return f"{self.who(asked)}'s {text(asked.api)}", self.ids(asked)
-        # It was a heartbeat: requests of heartbeats that change nothing are not kept.
+        # The request was a heartbeat, because heartbeats that change nothing are not kept.
         people = self.people.of_connection(row.connection) if row.connection is not None else []
         names = " and ".join(each.name for each in people)
         what = f"{names}'s {'answer' if row.stage == 'reply' else 'request'}" if people else "a connection"
         return what, tuple(each.member_id for each in people)
 
     def abandoned(self, row: AbandonedRow, asked: Asked) -> Line:
-        """Tell that there will be no answer."""
+        """Describe that the request will never be answered."""
         told = f"{self.who(asked)}'s {text(asked.api)} will never be answered: {shortened(row.reason)}"
         return Line(row.t, told, self.ids(asked))
 
     def closed(self, row: CloseRow) -> Iterator[Line]:
-        """Tell that the connection ended which a member used last, without leaving."""
+        """Note that the last connection of a member ended although the member has not left."""
         for person in self.people.of_connection(row.connection):
             person.closed = row.t
             self._endings.add(person, row)
@@ -431,7 +436,6 @@ class Tale:
             yield from self._endings.rest(kept=False)
 
     def found(self, row: FindingRow) -> Line:
-        """Tell of a finding of the audit."""
         ids = (row.member_id,) if row.member_id else ()
         self.tally.odd.more(f"{text(row.rule)} broken")
         return Line(row.t, f"audit: {text(row.rule)} broken: {shortened(row.sentence)}; right: {shortened(row.instead)}", ids)

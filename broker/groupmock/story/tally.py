@@ -1,4 +1,4 @@
-"""The summary of a long story, in ten lines: counted while it is told."""
+"""Counts what happens in a long story, for a summary of at most ten lines."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from ..rounds import Partition
 from .words import count, listed, offsets_text, seconds
 
 KEYS: Final = 1000
-"""The most different things of one kind that are counted; the rest are "others"."""
+"""At most this many different things of one kind are counted separately; the rest are "others"."""
 PARTITIONS: Final = 10_000
 LINES: Final = 10
 
 
 class Bounded(Counter[str]):
-    """A bounded count of texts, because peers may make them up."""
+    """A count of texts, bounded because peers may make texts up."""
 
     def more(self, key: str) -> None:
         self[key if key in self or len(self) < KEYS else "others"] += 1
 
 
 class Tally:
-    """Counts by text for the summary. `first` is the time of the first refusal."""
+    """The counts of texts for the summary. `first` is the time of the first refusal."""
 
     def __init__(self) -> None:
         self.causes = Bounded()
@@ -46,7 +46,7 @@ class Tally:
             self._last |= offsets
 
     def lines(self, joined: bool) -> Iterator[str]:
-        """Yield at most LINES lines. `joined`: the group ever had members."""
+        """Yield the lines of the summary. `joined`: the group ever had members."""
         if self.causes:
             yield f"{count(self.causes.total(), 'rebalance')}: {_counted(self.causes)}"
         if self.refusals:

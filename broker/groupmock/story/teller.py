@@ -1,4 +1,4 @@
-"""THE teller: journal rows to what a person reads about a group, for failed tests, `group show`, files and the demo.
+"""Tells the stories of journal rows, as people read them in failed tests, `group show`, files and the demo.
 
 A story is a head line (state, generation, protocol, members, lag), a summary of at most ten lines where it is long, a line per thing that
 happened (`tale`), and a last line with seed and journal. Rows that name no group are told where they matter: what a member's client asked
@@ -53,32 +53,31 @@ from .transactional import Transactions
 from .words import count, facts, listed, text
 
 MOST: Final = 400
-"""The most lines of one group's story."""
 GROUPS: Final = 20
-"""The most groups that are told."""
+"""At most this many groups get a story."""
 LONG: Final = 40
-"""A story of more lines has a summary on top."""
+"""A story with more lines than this has a summary at the top."""
 OPEN: Final = 100_000
-"""The most requests without an answer that are remembered."""
+"""At most this many requests without an answer are remembered."""
 CLIENTS: Final = 1000
 EARLIER: Final = 20
-"""The most lines that are kept until it is known whose they are."""
+"""At most this many lines are kept until it is known to which group they belong."""
 SILENT: Final = frozenset(("create_topic", "append", "reseed", "seed_faults"))
-"""Commands that no story needs, because their effects are told."""
+"""Commands that are not mentioned, because the story shows their effects."""
 NOTES: Final = frozenset((NODE_STALLED, NODE_RESUMED, "internal error"))
 WHO_WRITES: Final = frozenset(
     ("producer_came", "producer_replaced", "timed_out", "epochs_ended", "fenced", "abort_ordered", "fence_ordered", "expiry_ordered",
      "markers_held")
 )  # fmt: skip
-"""Causes of notes about transactional ids that every story tells, because no row says whose producer it is. The ends of its transactions
-are told by the group whose offsets they commit."""
+"""Causes of notes about transactional ids that appear in every group's story, because no row says to which group a producer belongs. The
+ends of its transactions are told by the group whose offsets they commit."""
 
 Sessions = Mapping[str, Mapping[str, int]]
-"""Maps group and member id to the deadline of the session (ns)."""
+"""Maps a group and a member id to the deadline of the member's session (ns)."""
 
 
 class NotTold(LookupError):
-    """Nothing is told of this group or member; the text says which there are."""
+    """Raised if there is no story about this group or member. The text says which there are."""
 
 
 def tell(
@@ -95,7 +94,7 @@ def tell(
     sessions: Sessions | None = None,
     most: int = MOST,
 ) -> Iterator[str]:
-    """The story, line by line, each safe for a terminal. `rows` in the journal's order, a stream of any length.
+    """Yield the story line by line, each line safe for a terminal. `rows` in the journal's order, a stream of any length.
 
     `group`: this one alone, else each in a section; `member`: lines about it and about the whole group (client id, instance id, `anna#d7e8`
     or member id); `since`: ns of the run; `seed`, `journal`: for the last line; `dropped`: rows before these that are gone; `views`: group
@@ -114,7 +113,8 @@ def tell(
 
 
 def obstacles(rows: Iterable[Row], group: str, *, now: int, sessions: Sessions, dropped: int) -> list[str]:
-    """Say what keeps a group from going on: whom it awaits, and clients that were never served. For arguments see `tell`."""
+    """Say what keeps a group from making progress: the members it waits for, and clients that were never served. The arguments are those
+    of `tell`."""
     teller = StoryTeller(group)
     for row in rows:
         teller.feed(row)
@@ -126,8 +126,8 @@ def obstacles(rows: Iterable[Row], group: str, *, now: int, sessions: Sessions, 
 
 
 class StoryTeller(RowReader):
-    """Takes rows by `feed`; `sections` returns the stories. `told`, if given, is called with each line at once, with its group (a demo,
-    a log)."""
+    """Collects rows by `feed`; `sections` returns the stories. `told`, if given, is called with each line at once, with its group (a
+    demo, a log)."""
 
     def __init__(
         self,
@@ -142,20 +142,22 @@ class StoryTeller(RowReader):
         self._only, self._member, self._since, self._most, self._told = group, member, since, most, told
         self._sections: dict[str, Section] = {}
         self._others: set[str] = set()
-        self._asked: OrderedDict[int, tuple[str | None, Asked, Section | None]] = OrderedDict()  # Ticket -> its group, itself, its story
-        self._groups_of: dict[str, set[str]] = {}  # Client id -> groups that it joined
-        self._earlier: dict[str, deque[tuple[ReplyRow, Asked]]] = {}  # Client id -> refusals before it joined any
+        # Maps the ticket of a request to its group, the request, and its group's story.
+        self._asked: OrderedDict[int, tuple[str | None, Asked, Section | None]] = OrderedDict()
+        self._groups_of: dict[str, set[str]] = {}  # Maps client ids to the groups that they joined.
+        # Maps client ids to refusals that came before the client joined a group.
+        self._earlier: dict[str, deque[tuple[ReplyRow, Asked]]] = {}
         self._for_all: deque[Line] = deque(maxlen=EARLIER)
         self.not_served = NotServed()
         self._names = TopicNames()
         self._transactions = Transactions(names=self._names, most=LONG, since=since)
-        self._unseen: FaultRow | None = None  # A fault on a request without a row; its answer may come next
-        self._holding: dict[Section, None] = {}  # Stories with a line that waits for the next row
+        self._unseen: FaultRow | None = None  # A fault of a request without a row, whose answer may be the next row.
+        self._holding: dict[Section, None] = {}  # Stories with a line that waits for the next row.
         self._member_seen = member is None
         self._now = 0
-        self._begins: int | None = None  # Number of the first row: above 1 the run had begun before
+        self._begins: int | None = None  # Number of the first row; above 1 the rows begin in the middle of the run.
         self.untold = 0
-        """Counts rows whose messages are not what their API has."""
+        """Counts rows whose messages do not fit their API."""
 
     def feed(self, row: Row | UnknownRow) -> None:
         take = self.handlers.get(row.__class__)
@@ -174,11 +176,11 @@ class StoryTeller(RowReader):
             over = self._rebalances.feed(row)
             for section, line in take(self, row, over):
                 self._line(section, line)
-        except (AttributeError, KeyError, TypeError, ValueError, IndexError):  # A journal of another program: messages may be anything
+        except (AttributeError, KeyError, TypeError, ValueError, IndexError):  # In a journal of another program a message may be anything.
             self.untold += 1
 
     def flush(self) -> None:
-        """Tell what waits for its repetition."""
+        """Write the lines that wait for a repetition."""
         for section in self._sections.values():
             for line in section.tale.flush():
                 self._line(section, line)
@@ -186,7 +188,7 @@ class StoryTeller(RowReader):
                 self._keep(section, line)
 
     def close(self, now: int | None = None, sessions: Sessions | None = None) -> None:
-        """End the stories, because there are no more rows; for `now` and `sessions` see `tell`."""
+        """End the stories, because there are no more rows. `now` and `sessions` are those of `tell`."""
         self._struck_unseen(None)
         for name, section in self._sections.items():
             known = Known((sessions or {}).get(name, {}), requests=self._open_requests)
@@ -195,7 +197,7 @@ class StoryTeller(RowReader):
         self.flush()
 
     def awaited(self, group: str, now: int, sessions: Sessions) -> list[str]:
-        """Say what the group waits for."""
+        """Return descriptions of what the group waits for."""
         section = self._sections.get(group)
         if section is None:
             return []
@@ -204,14 +206,15 @@ class StoryTeller(RowReader):
         return [*(each for each in (waiting, tale.sync_phases.failed) if each is not None), *tale.reading.held_up[:SHOWN]]
 
     def _open_requests(self, person: Person) -> Iterator[Asked]:
-        """Return those of a member's client. JoinGroup, SyncGroup and Fetch wait by their nature: of these the ones that a rule keeps."""
+        """Yield the open requests of a member's client. A JoinGroup, SyncGroup or Fetch is included only if a rule keeps it, because
+        these requests always wait."""
         for _, asked, _ in self._asked.values():
             mine = asked.connection == person.connection or (asked.client_id is not None and asked.client_id == person.client_id)
             if mine and (asked.kept_by is not None or asked.api not in PARKED):
                 yield asked
 
     def tale(self, group: str) -> Tale | None:
-        """Return the group as of the last row, or None while nothing was told of it."""
+        """Return the story of a group as of the last row, or None without a story."""
         section = self._sections.get(group)
         return section.tale if section is not None else None
 
@@ -256,15 +259,15 @@ class StoryTeller(RowReader):
 
     def _others_add(self, group: str) -> None:
         if len(self._others) < CLIENTS:
-            self._others.add(text(group))  # As it is printed, because a group id may have 32,767 bytes
+            self._others.add(text(group))  # The id is shortened, because a group id may have 32,767 bytes.
 
     def _of_client(self, client_id: str | None) -> Section | None:
-        """Return the story of the one group that such a client joined."""
+        """Return the story of the only group that this client joined, or None if it joined several or none."""
         groups = self._groups_of.get(client_id or "", set())
         return self._sections.get(next(iter(groups))) if len(groups) == 1 else None
 
     def _let_go(self, now: int) -> None:
-        """Release held lines, because time went on and nothing followed."""
+        """Write lines that were held back, because time has passed and nothing followed."""
         holding, self._holding = self._holding, {}
         for section in holding:
             for line in (*section.tale.flush(), *section.tale.overdue(now)):
@@ -285,12 +288,13 @@ class StoryTeller(RowReader):
             return
         yield from ((section, line) for line in section.tale.member(row))
         self._holding[section] = None
-        # A static member that is replaced keeps the client id in the group's row, as in Kafka; the new member has another one.
+        # In the group's row a replaced static member keeps the old client id, as in Kafka, so the new member's client id is taken from its
+        # JoinGroup.
         came = section.tale.people.here.get(row.member_id)
         client_id = came.client_id if came is not None else row.client_id
         if client_id is not None and len(self._groups_of) < CLIENTS:
             groups = self._groups_of.setdefault(client_id, set())
-            if len(groups) < 2:  # Only one alone matters
+            if len(groups) < 2:  # A second group is enough to know that the client is not in one group only.
                 groups.add(row.group)
             for reply, asked in self._earlier.pop(client_id, ()):
                 yield from ((section, line) for line in section.tale.answered(reply, asked))
@@ -320,7 +324,7 @@ class StoryTeller(RowReader):
             self._earlier.setdefault(asked.client_id, deque(maxlen=EARLIER)).append((row, asked))
 
     def _learn(self, row: ReplyRow) -> None:
-        """Learn names of topics from answers."""
+        """Learn the names of topics from answers to Metadata."""
         if row.api_name == "Metadata":
             for topic in items(row.message, "topics"):
                 self._names.learn(field(topic, "topic_id"), field(topic, "name"))
@@ -337,7 +341,8 @@ class StoryTeller(RowReader):
 
     @takes
     def _closed(self, row: CloseRow, _: Any) -> Iterator[tuple[Section, Line]]:
-        if row.by == "server" and row.reason.startswith("the server"):  # The run is over
+        # The server closes its connections with this reason when the run is over.
+        if row.by == "server" and row.reason.startswith("the server"):
             return
         for section in self._sections.values():
             yield from ((section, line) for line in section.tale.closed(row))
@@ -358,7 +363,7 @@ class StoryTeller(RowReader):
     @takes
     def _fault(self, row: FaultRow, _: Any) -> Iterator[tuple[Section, Line]]:
         if row.ticket is not None and row.ticket not in self._asked:
-            self._unseen = row  # A heartbeat that changed nothing: rows in memory leave it out
+            self._unseen = row  # The request was a heartbeat that changed nothing, which rows in memory leave out.
             return
         group, asked, section = self._asked[row.ticket] if row.ticket is not None else (None, None, None)
         if asked is not None:
@@ -371,14 +376,14 @@ class StoryTeller(RowReader):
             yield from ((each, each.tale.struck(row, asked)) for each in self._speaking(row.connection))
 
     def _speaking(self, connection: int | None) -> list[Section]:
-        """Return the stories of those who speak by the connection, or all of them if none is known to."""
+        """Return the stories of the members that use this connection, or all stories if no member is known to use it."""
         sections = list(self._sections.values())
         mine = [each for each in sections if connection is not None and each.tale.people.of_connection(connection)]
         return mine or sections
 
     def _struck_unseen(self, row: Row | UnknownRow | None) -> None:
-        """Tell of a fault on an unseen request: the answer says what was asked; else only the connection is known. `row` is the next
-        one, or None."""
+        """Describe a fault of a request without a row. If the next `row` is its answer, that names the API; otherwise only the
+        connection is known."""
         fault, self._unseen = self._unseen, None
         if fault is None:
             return

@@ -1,4 +1,5 @@
-"""This module tells of transactional ids: what became of their transactions and why, what was refused, what the test ordered."""
+"""Tells the stories of transactional ids: how their transactions ended and why, which requests were refused, and what the test
+commanded."""
 
 from __future__ import annotations
 
@@ -19,20 +20,20 @@ from .words import MOST as FEW
 from .words import SENTENCE, facts, seconds, text
 
 MOST: Final = 400
-"""The most lines of one id's story."""
+"""At most this many lines are kept of one id's story."""
 MOST_IDS: Final = 20
-"""The most ids whose stories are kept."""
+"""At most this many transactional ids get a story."""
 OPEN_REQUESTS: Final = 10_000
 OPEN_TRANSACTIONS: Final = 1000
 ONGOING: Final = "Ongoing"
 APIS: Final = frozenset(("InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "EndTxn", "TxnOffsetCommit", "Produce"))
-"""These requests name a transactional id."""
+"""Requests that name a transactional id."""
 WRITES: Final = frozenset(("AddPartitionsToTxn", "Produce"))
 ENDED: Final = {"CompleteCommit": "committed", "CompleteAbort": "aborted"}
 
 
 class OneId:
-    """This is one transactional id as of the last row. `epoch`: the newest; `since`: older lines are left out (ns)."""
+    """A transactional id as of the last row. `epoch` is its newest epoch; lines before `since` (ns) are left out."""
 
     def __init__(self, name: str, most: int, since: int) -> None:
         self.name = name
@@ -49,7 +50,6 @@ class OneId:
         self._add(self._folded.feed(line))
 
     def lines(self) -> list[str]:
-        """Return all lines in order."""
         self._add(self._folded.rest())
         return list(self._lines.lines())
 
@@ -59,7 +59,7 @@ class OneId:
                 self._lines.add(each.text, each.at)
 
     def moves(self, row: NoteRow) -> None:
-        """Take a note that says what the id is now."""
+        """Note a row that gives the new state of the transactional id."""
         self._producer = row.fields.get("producer_id")
         self.epoch = row.fields.get("producer_epoch")
         self._state, self._since = str(row.fields.get("after")), row.t
@@ -68,11 +68,11 @@ class OneId:
 
     @property
     def state(self) -> str:
-        """Name the id with its state, for a reader that waits for the end of its transaction."""
+        """Name the id with its state, for a reader that waits for the end of the id's transaction."""
         return f"{text(self.name)} ({text(self._state)} since {seconds(self._since)})"
 
     def head(self, now: int) -> str:
-        """Return the first line of the story. `now`: ns of the run."""
+        """Return the first line of the story. `now` is in ns of the run."""
         parts = [text(self._state or "state unknown")]
         parts += [f"producer {self._producer}, epoch {self.epoch}"] if self.epoch is not None else []
         parts += [f"{times} {what}" for what, times in self._ended.items() if times]
@@ -81,8 +81,8 @@ class OneId:
 
 
 class Transactions(RowReader):
-    """The stories of transactional ids, fed by `feed`. `only`: the one id that is looked at; `names`: of topics; `most`: lines of each;
-    `since`: older lines are left out (ns)."""
+    """The stories of transactional ids, made from the rows passed to `feed`. `only`: the one id that is looked at; `names`: of topics;
+    `most`: lines of each; `since`: older lines are left out (ns)."""
 
     def __init__(self, only: str | None = None, *, names: TopicNames | None = None, most: int = MOST, since: int = 0) -> None:
         self.ids: dict[str, OneId] = {}
@@ -90,17 +90,17 @@ class Transactions(RowReader):
         """Counts rows about ids for which there was no room."""
         self._only, self._most, self._since = only, most, since
         self._names = names or TopicNames()
-        self._open: dict[str, set[Partition]] = {}  # Id with an open transaction -> its partitions
-        self._asked: OrderedDict[int, tuple[str, RequestRow]] = OrderedDict()  # Ticket -> its id, and the request
+        self._open: dict[str, set[Partition]] = {}  # Maps ids to the partitions of their open transactions.
+        self._asked: OrderedDict[int, tuple[str, RequestRow]] = OrderedDict()  # Maps tickets to the transactional id and the request.
 
     def sections(self, now: int) -> Iterator[list[str]]:
-        """Return the story of each id that has one: its first line and the others."""
+        """Yield the lines of each id that has a story."""
         for each in self.ids.values():
             if lines := each.lines():
                 yield [each.head(now), *lines]
 
     def open_on(self, partition: Partition) -> list[str]:
-        """Name the ids whose transactions are open in a partition."""
+        """Name the ids that have an open transaction in a partition."""
         ids = [each for each, partitions in self._open.items() if partition in partitions]
         return [self.ids[each].state if each in self.ids else text(each) for each in ids]
 
@@ -154,7 +154,8 @@ class Transactions(RowReader):
             known.keep(Line(row.t, told, (), ("refused", told)))
 
     def _opens(self, name: str, asked: RequestRow, row: ReplyRow) -> None:
-        """Take an answer to AddPartitionsToTxn, or to a Produce that adds its partition itself (KIP-890)."""
+        """Note partitions that an answer adds to a transaction: an answer to AddPartitionsToTxn, or to a Produce that adds its partition
+        itself (KIP-890)."""
         if row.error is None and asked.api_name in WRITES and name in self._open:
             self._open[name].update(self._partitions(asked))
 
@@ -170,7 +171,7 @@ class Transactions(RowReader):
 
 
 def tell_id(rows: Iterable[Row | UnknownRow], transactional_id: str) -> list[str]:
-    """Return the lines of one id, in order."""
+    """Return the lines of one transactional id, in order."""
     found = Transactions(transactional_id)
     for row in rows:
         found.feed(row)
@@ -178,7 +179,7 @@ def tell_id(rows: Iterable[Row | UnknownRow], transactional_id: str) -> list[str
 
 
 def _id_of(message: Any) -> str | None:
-    """Return the transactional id of a request. AddPartitionsToTxn has a list of them from version 4 on, in which clients send one."""
+    """Return the transactional id of a request. AddPartitionsToTxn has a list of ids from version 4 on, but clients send only one."""
     listed = items(message, "transactions")
     named = field(listed[0], "transactional_id") if listed else field(message, "transactional_id")
     found = named or field(message, "v3_and_below_transactional_id")
@@ -192,7 +193,7 @@ def _what(asked: RequestRow) -> str:
 
 
 def _epochs(message: Any, current: int | None) -> str:
-    """Say which epoch a request named if that is not the current one."""
+    """Say which epoch a request named, if that is not the current epoch."""
     listed = items(message, "transactions")
     said = field(listed[0], "producer_epoch") if listed else field(message, "producer_epoch")
     said = field(message, "v3_and_below_producer_epoch") if said is None else said

@@ -1,4 +1,5 @@
-"""Words of the story: members, partitions, offsets, times. What peers named is only text, and no text is too long for a line."""
+"""Formats members, partitions, offsets and times for the lines of a story. Texts of peers are made printable and are shortened to fit a
+line."""
 
 from __future__ import annotations
 
@@ -13,25 +14,25 @@ from ..rounds import Partition, short_name
 from ..text.printable import printable
 
 LONGEST: Final = 60
-"""The most characters of a name that a peer made up."""
+"""A name that a peer made up is cut to this many characters."""
 SENTENCE: Final = 240
-"""The most characters of a sentence."""
+"""A sentence is cut to this many characters."""
 MOST: Final = 8
-"""The most things that are named one by one; the others are counted."""
+"""At most this many items are named one by one; the others are counted."""
 DIFFERENT: Final = 4
-"""The most offsets that are told one by one."""
-# The look-behind lets it begin only at the start of a word, because a long topic would be searched from each of its characters on
-# otherwise.
+"""At most this many offsets are listed one by one."""
+# The look-behind makes a match begin only at the start of a word, because otherwise a long topic name would be searched from each of its
+# characters.
 MEMBER_ID: Final = re.compile(r"(?<![^\s,:'\"])[^\s,:'\"]*-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def seconds(ns: int) -> str:
-    """Return the time since the run began, in seconds."""
+    """Return a time of the run in seconds since its start."""
     return f"{ns / NS_PER_S:.3f}"
 
 
 def text(value: Any, most: int = LONGEST) -> str:
-    """Return a peer's text, made fit for a line."""
+    """Return a peer's text, made printable and short enough for a line."""
     shown = value if isinstance(value, str) else str(value)
     return printable(shown if len(shown) <= most else f"{shown[:most]}...")
 
@@ -42,12 +43,12 @@ def member_text(member_id: str, called: str | None = None) -> str:
 
 
 def shortened(sentence: str) -> str:
-    """Return a reason of the journal with its member ids made short."""
+    """Return a reason of the journal with shortened member ids."""
     return text(MEMBER_ID.sub(lambda found: short_name(found[0]), sentence[: 4 * SENTENCE]), SENTENCE)
 
 
 def ids_shortened(line: str) -> str:
-    """Return a printable line with its member ids made short."""
+    """Return a printable line with shortened member ids."""
     return MEMBER_ID.sub(lambda found: short_name(found[0]), line)
 
 
@@ -63,7 +64,7 @@ def listed(things: Sequence[str], noun: str = "more") -> str:
 
 
 def partitions_text(partitions: Iterable[Partition]) -> str:
-    """Return partitions as "orders/0-3,7 bills/0"; "" for none."""
+    """Return partitions in the form "orders/0-3,7 bills/0", or "" for none."""
     spans = []
     for topic, each in groupby(sorted(partitions), key=lambda partition: partition[0]):
         ranges = list(_ranges([number for _, number in each]))
@@ -73,7 +74,7 @@ def partitions_text(partitions: Iterable[Partition]) -> str:
 
 
 def offsets_text(offsets: Mapping[Partition, int]) -> str:
-    """Return offsets as "orders/2 = 17, orders/0-1 = 5"; of many different ones the highest: "orders/0-11 up to 1200"."""
+    """Return offsets in the form "orders/2 = 17, orders/0-1 = 5", or for many different ones the highest: "orders/0-11 up to 1200"."""
     by_offset: dict[int, list[Partition]] = {}
     for partition, offset in offsets.items():
         by_offset.setdefault(offset, []).append(partition)
@@ -83,7 +84,7 @@ def offsets_text(offsets: Mapping[Partition, int]) -> str:
 
 
 def facts(fields: Mapping[str, Any]) -> str:
-    """Return fields as name=value for a command or a fault, with member ids made short, without bytes and tracebacks."""
+    """Return fields in the form name=value for a command or a fault, with shortened member ids and without bytes and tracebacks."""
     told = [(name, value) for name, value in fields.items() if name != "traceback" and not isinstance(value, bytes | dict)]
     return " ".join(f"{text(name)}={shortened(_plain(value))}" for name, value in told[:MOST] if value is not None)
 

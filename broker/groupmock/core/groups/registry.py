@@ -94,7 +94,6 @@ class GroupRegistry:
         if group is not None:
             group.end_leases()  # The configs change the heartbeat interval in answers and the session timeout.
 
-
     def reach(self, group_id: str, node: int) -> tuple[int, GroupType | None]:
         """Return the group, or None if it does not exist; the first value is an error if the node may not answer (14 while loading, 16
         if another node leads)."""
@@ -130,7 +129,6 @@ class GroupRegistry:
             parts.setdefault(self.hosting.partition_of(group_id), []).append(group_id)
         order = java_order(((OFFSETS_TOPIC, index) for index in parts), partition_hash)
         return [group_id for _, index in order for group_id in (java_order(parts[index], java_hash) if deleted else parts[index])]
-
 
     def claim(self, turn: Turn, group_id: str, kind: type[G], why: Why, recorded: bool = False) -> G | None:
         """Return the group with this id for a request that needs the given type: the existing group, or a new one. Return None if the id is
@@ -239,7 +237,6 @@ class GroupRegistry:
         assert leader != NO_LEADER, f"partition {partition} of {OFFSETS_TOPIC} has groups and nobody leads it"
         return leader
 
-
     def write_pending(self, turn: Turn, group: GroupType, prepared: Prepared, batch: Batch | None) -> list[int]:
         """Store the pending offsets of a transaction and return an error code per commit. `batch`, which holds them, is written to the
         log of the group's partition."""
@@ -286,7 +283,6 @@ class GroupRegistry:
     def in_transaction(self, producer_id: int) -> list[str]:
         """Return the ids of the groups in which the producer has pending offsets."""
         return sorted(group_id for (_, each), groups in self._in_transactions.items() if each == producer_id for group_id in groups)
-
 
     def topic_changed(self, turn: Turn, name: str) -> None:
         """Tell the groups that a topic was created, deleted, or given more partitions."""
@@ -350,7 +346,6 @@ class GroupRegistry:
         if idle and not on(self._environment.busy, group.group_id) and not self._environment.holds.keeps_group(group.group_id):
             self.delete(turn, group, causes.NOTHING_LEFT)
 
-
     def timer_handlers(self) -> dict[str, TimerHandler]:
         """Return the handler of each timer that groups set, by timer name."""
         of_groups = {name: self._of_group(name) for kind in TYPES for name in kind.timers}
@@ -398,7 +393,6 @@ class GroupRegistry:
         if ("retention",) not in turn.timers:
             interval = turn.settings.offsets_retention_check_interval_ms * NS_PER_MS
             turn.timers.set(("retention",), (turn.now // interval + 1) * interval)
-
 
     def led(self, partitions: Iterable[int], node: int) -> None:
         """From now on list the groups of these partitions as groups of the node."""

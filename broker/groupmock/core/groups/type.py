@@ -103,7 +103,6 @@ class GroupType:
         freeze that has to see the heartbeat. There is one epoch for the whole group, because changes are rare and heartbeats are not."""
         self.epoch += 1
 
-
     @abstractmethod
     def is_empty(self) -> bool:
         """True if the group has no members, and no joining client that keeps the group from being deleted or replaced."""
@@ -162,7 +161,6 @@ class GroupType:
     @abstractmethod
     def invariants(self) -> None:
         """Raise AssertionError, naming the broken invariant, unless all hold."""
-
 
     @abstractmethod
     def fire(self, turn: Turn, timer: str, subject: tuple[str, ...]) -> bool:

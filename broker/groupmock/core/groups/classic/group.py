@@ -182,7 +182,6 @@ class Group(GroupType):
         self.duplicates_count = duplicates_count
         self.scala = scala
 
-
     def ordered(self) -> list[Member]:
         """Return the members in the order of Kafka's hash map (P1-d1). The list must not be changed, because it is kept until members
         come or go."""
@@ -236,7 +235,6 @@ class Group(GroupType):
             return False
         topics = self.subscribed.topics
         return topics is None or topic in topics
-
 
     def move(self, state: State, now_ms: int) -> State:
         """Change the group's state and return the former state. A transition that does not exist raises AssertionError."""
@@ -348,7 +346,6 @@ class Group(GroupType):
             return (protocols[0][0],)
         names = [name for name, _ in protocols]
         return names if self.duplicates_count else dict.fromkeys(names)
-
 
     def invariants(self) -> None:
         """Raise AssertionError, naming the broken invariant, unless all hold."""

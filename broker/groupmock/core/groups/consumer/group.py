@@ -167,7 +167,6 @@ class Group(GroupType):
         """Return an empty group whose group epoch is 1."""
         return cls(home, group_id, partition)
 
-
     def ordered(self) -> list[Member]:
         """Return the members in the order of the coordinator's member table (CG-108)."""
         return [self.members[member_id] for member_id in self.table]
@@ -229,7 +228,6 @@ class Group(GroupType):
     def target_of(self, member: Member) -> list[Spot]:
         """Return the partitions of the member's target assignment."""
         return [(topic, index) for topic, indexes in self.targets.get(member.member_id, {}).items() for index in indexes]
-
 
     def move(self, state: str) -> str:
         """Change the group's state and return the former state. A transition that does not exist raises AssertionError."""
@@ -421,7 +419,6 @@ class Group(GroupType):
                 self.forgotten.append(resolved.topics)
                 self.recounted = None
                 self.spreads.clear()
-
 
     def invariants(self) -> None:
         """Raise AssertionError, naming the broken invariant, unless all hold."""
