@@ -320,8 +320,8 @@ class Tale:
         return found[0] if len(found) == 1 else None
 
     def refused(self, row: ReplyRow, asked: Asked, what: str, error: str) -> Line:
-        """Describe a request that was refused. `what` leaves out the details that change with each repetition, so that repetitions become one
-        line."""
+        """Describe a request that was refused. `what` leaves out the details that change with each repetition, so that repetitions become
+        one line."""
         who, at = self.who(asked), asked.told_at(row)
         self.tally.refused(who, asked.api, error, at)
         said_why = why(self, error, asked)
