@@ -1,4 +1,4 @@
-"""One Spark session for the folder, in one worker."""
+"""All tests of the folder share one Spark session in one pytest-xdist worker."""
 
 from __future__ import annotations
 

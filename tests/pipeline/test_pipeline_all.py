@@ -1,4 +1,4 @@
-"""`all`: the same tables as the jobs one by one, of what is new only, and the report where it is asked for."""
+"""The verb `all` computes the same tables as the single jobs, reads only new journals, and writes a report if asked."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def journals(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Rounds:
-    """In place of the time between two rounds of --follow: what happens then, one thing after the other, and at last Ctrl-C."""
+    """Replaces the pause between rounds of --follow: runs the next function each time and raises KeyboardInterrupt at the end."""
 
     def __init__(self, *between: Callable[[], object]) -> None:
         self._between = iter(between)

@@ -1,4 +1,4 @@
-"""The job `audit` against the audit of the same journals without Spark: recorded runs of stock clients, and wrong clients."""
+"""The job `audit` reports the same as the audit without Spark, for recorded runs of stock clients and for wrong clients."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Told = dict[tuple[str | None, str], tuple[int, int, list[tuple[Any, ...]]]]
 
 
 def journals() -> dict[str, Lines]:
-    """Name -> header and rows, as a file has them."""
+    """Return header and rows of each journal by name, as lines of a file."""
     found = {path.name.partition(".")[0]: gzip.decompress(path.read_bytes()).splitlines() for path in FOLDER.glob("*.jsonl.gz")}
     header = msgspec.json.encode(rig_header(VirtualClock()))
     for (code, each), which in product(registered().items(), ("kept", "broken")):
@@ -97,7 +97,7 @@ def test_verdicts_are_those_of_the_audit_of_the_file(table: dict[str, list[Row]]
 
 
 def worst(lines: list[Row]) -> dict[str, str]:
-    """The run's verdict of every rule."""
+    """Return the worst verdict of each rule in a run."""
     order = (BROKEN, UNKNOWN, "kept", NOT_EXERCISED)
     found: dict[str, str] = {}
     for line in (line for line in lines if line.rule is not None):
@@ -127,7 +127,7 @@ def test_the_page_of_audit_has_every_column() -> None:
 
 
 class Crashing(Rule):
-    """A rule that does not hold."""
+    """A rule that always raises an exception."""
 
     code, title, severity = "CRASHING", "crashes", "error"
 
@@ -140,7 +140,7 @@ class Crashing(Rule):
 def test_a_rule_that_crashes_is_unknown_and_the_others_go_on(
     monkeypatch: pytest.MonkeyPatch, written: dict[str, Lines], table: dict[str, list[Row]]
 ) -> None:
-    """Without Spark's processes: they would not know the rule."""
+    """The job runs in this process, because Spark's worker processes would not know the planted rule."""
     rules = {**registered(), "CRASHING": Crashing}
     monkeypatch.setattr("groupmock.audit.auditor.registered", lambda: rules)
     lines = [line for batch in audited()(iter([batch_of(written["aiokafka"])])) for line in batch.to_pylist()]
@@ -156,7 +156,7 @@ def test_a_rule_that_crashes_is_unknown_and_the_others_go_on(
 
 
 def batch_of(lines: Lines) -> Any:
-    """Rows as a worker gets them."""
+    """Return rows in the form in which a Spark worker receives them."""
     import pyarrow as pa
 
     from groupmock_pipeline.audited.lake_rows import COLUMNS
@@ -170,7 +170,7 @@ def batch_of(lines: Lines) -> Any:
 
 
 def test_findings_are_bounded(written: dict[str, Lines]) -> None:
-    """A client that does it again and again: the first ones are shown, all are counted."""
+    """If a client repeats a mistake, the table shows the first findings and counts all of them."""
     code = "CLIENT-05"
     lines = written[f"{code}-broken"]
     sync = next(place for place, line in enumerate(lines) if place and json.loads(line).get("api_key") == 14)

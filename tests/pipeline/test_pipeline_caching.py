@@ -1,4 +1,4 @@
-"""Cached tables while they are asked, in a session of this process and, by its name, on a Spark Connect server."""
+"""Tables are cached only while queries run, in a local session and on a Spark Connect server."""
 
 from __future__ import annotations
 

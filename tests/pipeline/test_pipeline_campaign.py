@@ -1,4 +1,4 @@
-"""The same plan gives the same lines however it is spread; what the lake has is not played again; a failed play is a line."""
+"""A campaign gives the same lines however Spark distributes it, skips plays that the lake already has, and records a failed play."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def lines(table: DataFrame) -> list[Line]:
 
 
 def by_hand(stretch: Stretch, seed: int) -> ScenarioResult:
-    """The scenarios' own way to play one, in this process."""
+    """Play one scenario in this process without Spark."""
     cell = stretch.cell
     (job,) = jobs("virtual", replace(cell.sizes, seed=seed), [cell.scenario.name], [str(cell.protocol)])
     return run_one(job)
@@ -92,7 +92,7 @@ def parsed(*words: str) -> Namespace:
 
 
 def files(lake: Path) -> dict[str, int]:
-    """Data files of the campaign with the time of their last change."""
+    """Return the campaign's data files with their modification times."""
     return {str(each.relative_to(lake)): each.stat().st_mtime_ns for each in lake.glob("campaign/_edition=0/*/_part=lines/part-*")}
 
 
@@ -116,7 +116,7 @@ def test_a_lake_grows_by_what_it_has_not(spark: SparkSession, tmp_path: Path) ->
 
 
 def test_a_play_that_fails_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The code of Spark's worker runs here: one seed raises, one misses its group, one succeeds."""
+    """The test runs the code of Spark's workers: one seed raises, one misses its group, one succeeds."""
 
     def run(job: Job) -> ScenarioResult:
         if job.sizes.seed == 2:
@@ -145,7 +145,7 @@ def test_columns_are_the_fields_of_the_scenarios_own_classes() -> None:
 
 
 def test_characteristics(spark: SparkSession) -> None:
-    """Against the standard library's quantiles."""
+    """The quantiles agree with those of Python's statistics module."""
     moved = [5, 1, 4, 2, 8, 3]
     same = {"product": "p", "scenario": "s", "protocol": "r", "client": "c", **dict.fromkeys(SIZES, 1), "rate": 1.0}
     well = [{**same, "seed": seed, "generations": 2, "moved": value, "broken": []} for seed, value in enumerate(moved, 1)]

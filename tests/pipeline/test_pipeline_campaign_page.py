@@ -1,4 +1,4 @@
-"""The pages of campaign and report say what the program and the data say."""
+"""The pages about campaign and report agree with the program and the recorded data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The content of a plan file, its result, and the answers to a wrong one."""
+"""A valid plan file is read, and a wrong one gets a clear error message."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ def test_a_sweep_is_every_combination(tmp_path: Path) -> None:
 def test_none_named_means_all_that_are_played() -> None:
     found = stretches(read_plan("-", {"seeds": "1"}), "-")
     upgrades = sum(bool(each.bounces) for each in VIRTUAL)
-    assert len(found) == (len(SCENARIOS) - 1) * len(VIRTUAL) + upgrades - 1  # nobody leads a consumer group, so no leader leaves it
+    # A consumer group has no leader, so the scenario about a leaving leader does not apply to consumer groups.
+    assert len(found) == (len(SCENARIOS) - 1) * len(VIRTUAL) + upgrades - 1
 
 
 def test_what_several_sweeps_want_is_played_once_and_blocks_are_numbered_through(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A lake in few files again: the same lines, readers that began before go on, and what is not counted yet is not left out."""
+"""Compacting a lake keeps its lines, does not disturb running readers, and waits for uncounted takes."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def read(spark: SparkSession, lake: Path, name: str) -> DataFrame:
 
 
 def files(lake: Path, table: str) -> dict[str, int]:
-    """Edition -> how many files with lines."""
+    """Return the number of data files of each edition."""
     editions = (path for path in (lake / table).glob("_edition=*"))
     return {path.name.partition("=")[2]: len(list(path.rglob("*.parquet"))) for path in editions}
 
 
 @pytest.fixture(scope="module")
 def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder `in` of journals, and a `lake` of two ingests, the second with a journal that grew, and a table that grew with them."""
+    """Return a folder with journals (`in`) and a `lake` with two ingests, where a journal and a derived table grew between the ingests."""
     folder = tmp_path_factory.mktemp("made")
     where = str(folder / "lake")
     for number, rows in enumerate((3, 4)):
@@ -69,7 +69,7 @@ def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def lake(made: Path) -> Iterator[Path]:
-    """The lake at the place where it was made, which the ledger has the journals of too; it is made as it was when a test has ended."""
+    """Yield the lake at its original path, because the ledger contains the journals' paths, and restore it after each test."""
     kept = made.with_name("kept")
     shutil.copytree(made, kept)
     yield made / "lake"
@@ -106,7 +106,7 @@ def test_the_same_lines_in_fewer_files_and_readers_go_on(spark: SparkSession, la
 
 
 def test_a_take_that_is_not_counted_is_counted_first(spark: SparkSession, lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its ingest was killed between its two commits."""
+    """The ingest was killed between its two commits."""
     before = lines(spark, lake)
     journal(lake.parent / "in" / "c.jsonl", 0, 6)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
@@ -123,7 +123,7 @@ def test_a_take_that_is_not_counted_is_counted_first(spark: SparkSession, lake: 
 
 
 def test_a_file_that_two_ingests_took_at_once_counts_once(spark: SparkSession, lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither had counted when both were killed."""
+    """Both ingests were killed before they counted the file."""
     journal(lake.parent / "in" / "c.jsonl", 0, 6)
     with monkeypatch.context() as patch:
         patch.setattr(taking, "_settle", killed)

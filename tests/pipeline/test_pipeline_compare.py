@@ -1,4 +1,4 @@
-"""The job `compare`: alignment by scenario, verdicts, scenarios that one side only has; figures against plain Python."""
+"""The job `compare` aligns runs by scenario, computes the same figures as plain Python, and lists scenarios of only one side."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def options(*words: str) -> Namespace:
 
 
 def lake(spark: SparkSession, folder: Path, seconds: dict[str, int]) -> str:
-    """Runs named by their file, each with one rebalance of so many seconds; `rounds` are left out."""
+    """Write runs named by their file, each with one rebalance of the given duration, and return the lake."""
     place = str(folder)
     runs, rows = runs_and_rows(spark, list(seconds), {})
     shape = "day string, run string, group string, libraries array<string>, started_at bigint, ended_at bigint, ended string"
@@ -147,7 +147,7 @@ def test_the_job_compares_two_lakes(spark: SparkSession, tmp_path: Path) -> None
     assert tuple(written.columns) == compare.COLUMNS
     told = {(row.scenario, row.measure): (row.verdict, row.runs_ours, row.median_theirs) for row in written.collect()}
     assert told["death", "rebalance_duration"] == ("agree", 1, 11e9)
-    assert told["death", "rebalances_per_run"] == ("agree", 1, 1.0)  # two libraries took part in it, and it is one rebalance
+    assert told["death", "rebalances_per_run"] == ("agree", 1, 1.0)  # Two libraries took part in this rebalance, but it must count once.
     assert told["bounce", "rebalance_duration"][0] == "only ours" and told["scale", "rebalance_duration"][0] == "only theirs"
     assert told["empty", None][0] == "only ours"
     assert told[None, "rebalance_phases"][0] == "not measured"

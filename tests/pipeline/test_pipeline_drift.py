@@ -1,4 +1,4 @@
-"""The job `drift`: its figures against plain Python, on planted shifts and on none; windows, missing columns, the job as a whole."""
+"""The job `drift` computes the same figures as plain Python and finds planted shifts; windows and missing columns work."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ Runs = dict[str, list[float]]
 
 
 def mann_whitney(before: list[float], after: list[float]) -> float:
-    """Two-sided p: normal approximation, ties and continuity corrected. U counted pair by pair."""
+    """Return the two-sided p-value of the Mann-Whitney test, by normal approximation with corrections for ties and continuity. U is
+    counted pair by pair."""
     n, m = len(before), len(after)
     u = sum((y > x) + 0.5 * (y == x) for x, y in product(before, after))
     whole = [*before, *after]
@@ -50,7 +51,7 @@ def cliff(before: list[float], after: list[float]) -> float:
 
 
 def interval(values: list[float]) -> tuple[float, float]:
-    """95 % of the median, by order statistics."""
+    """Return the 95 % confidence interval of the median, by order statistics."""
     ordered, n = sorted(values), len(values)
     half = 1.959963984540054 * math.sqrt(n) / 2
     return ordered[max(1, math.floor(n / 2 - half)) - 1], ordered[min(n, math.ceil(1 + n / 2 + half)) - 1]
@@ -69,7 +70,7 @@ def benjamini_hochberg(chances: dict[Any, float]) -> dict[Any, float]:
 
 
 def planted(dice: Random) -> dict[str, tuple[Runs, Runs]]:
-    """Library -> runs before and after, each with its samples of `pause`."""
+    """Return the runs before and after for each library, each run with its samples of `pause`."""
 
     def some(count: int, place: float, samples: int = 3, digits: int = 9) -> Runs:
         return {f"{dice.random():.12f}": [round(dice.gauss(place, 1), digits) for _ in range(samples)] for _ in range(count)}
@@ -102,7 +103,7 @@ def frame(spark: SparkSession, cases: dict[str, tuple[Runs, Runs]]) -> DataFrame
 
 
 def upgraded() -> list[tuple[Any, ...]]:
-    """A library of version 1 before, 2 after; one run is very long."""
+    """Return runs of a library with version 1 before and version 2 after; one run is very long."""
     rows: list[tuple[Any, ...]] = [(BEFORE, "long", "g", UPGRADED, "1", "hits", 1.0, at) for at in range(500)]
     rows += [(BEFORE, f"b{n}", "g", UPGRADED, "1", "hits", float(n), 1) for n in range(9)]
     return rows + [(AFTER, f"a{n}", "g", UPGRADED, "2", "hits", float(n), 1) for n in range(10)]
@@ -168,16 +169,17 @@ def test_verdicts(lines: dict[str, Row]) -> None:
 
 
 def test_planted_shifts_are_found_and_few_others(lines: dict[str, Row]) -> None:
-    """30 keys without a shift and 10 with one of two standard deviations of a sample (test_false_findings says how many to expect)."""
+    """The data has 30 keys without a shift and 10 with a shift of two standard deviations. The next test bounds the false findings."""
     verdicts = {library: line.verdict for library, line in lines.items()}
     assert all(verdicts[library] == "moved" for library in verdicts if library.startswith("moved"))
     nulls = [line for library, line in lines.items() if library.startswith("null")]
-    assert sum(line.p <= 0.05 for line in nulls) <= 6  # Binomial(30, 0.05): more than 6 is one seed in 1,000
+    # By the distribution Binomial(30, 0.05), only one seed in 1,000 has more than 6 of them.
+    assert sum(line.p <= 0.05 for line in nulls) <= 6
     assert [line.verdict for line in nulls].count("moved") <= 1
 
 
 def test_false_findings_are_bounded_as_promised() -> None:
-    """The verdict's rule over 40 seeds (the figures are Spark's, see above): of what is called moved, at most 5 % is not, on average."""
+    """Over 40 seeds, at most 5 % of the findings that the verdict's rule reports are false on average."""
     shares = []
     for seed in range(40):
         sides = {library: of_runs(each) for library, each in planted(Random(seed)).items() if library.startswith(("null", "moved"))}
@@ -210,7 +212,7 @@ def test_a_run_is_one_observation_however_long_it_is_and_versions_are_also_taken
     assert {version: (row.runs_before, row.samples_before, row.runs_after) for version, row in lines.items()} == {
         "1": (10, 509, 0), "2": (0, None, 10), "*": (10, 509, 10),
     }  # fmt: skip
-    assert lines["*"].median_before == 4.5  # of 0..8 and 500, the sum of the long run
+    assert lines["*"].median_before == 4.5  # The median is that of the values 0 to 8 and 500, where 500 is the sum of the long run.
     assert (lines["*"].verdict, lines["1"].verdict) == ("not", "too few runs")
 
 

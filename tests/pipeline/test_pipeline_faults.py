@@ -1,4 +1,4 @@
-"""The job `faults` against a count by hand: random faults on the virtual clock, and a recorded run of stock consumers in two groups."""
+"""The job `faults` agrees with a count in plain Python, for random faults on the virtual clock and a recorded run with two groups."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Rows = dict[str, list[dict[str, Any]]]
 
 
 def lines(path: Path, run: str) -> list[dict[str, Any]]:
-    """A journal's rows as the table has them, but with nested values as objects and every field of their kind."""
+    """Return a journal's rows in the columns of the table, with nested values as objects and all fields of their kind."""
     whole = [dict.fromkeys(fields_of(row["kind"])) | row for row in table_lines(run, read(path))]
     return [{name: json.loads(value) if name in TEXT and value is not None else value for name, value in row.items()} for row in whole]
 
@@ -44,7 +44,7 @@ def frame(spark: SparkSession, path: Path, rows: Rows) -> DataFrame:
 
 
 def scripted(folder: Path) -> Rows:
-    """Runs of scripted members under random faults and commands."""
+    """Return the journals of scripted members under random faults and commands."""
     print(f"seeds {SEEDS}")
     for seed in SEEDS:
         Run(seed, folder / f"{seed}.jsonl").play()
@@ -62,7 +62,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Rows:
 @pytest.fixture(scope="module")
 def table(spark: SparkSession, rows: Rows, tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], Row]:
     found = faults.faults(frame(spark, tmp_path_factory.mktemp("rows") / "rows.jsonl", rows))
-    assert found.dtypes == spark.createDataFrame([], faults.SCHEMA).dtypes  # a lake without faults has the same table
+    assert found.dtypes == spark.createDataFrame([], faults.SCHEMA).dtypes  # A lake without faults must get a table with the same columns.
     return {(line.run, line.seq): line for line in found.collect()}
 
 
@@ -86,7 +86,7 @@ def test_the_page_of_faults_has_every_column() -> None:
 def test_rows_are_shuffled_once_and_not_at_all_where_nothing_struck(
     spark: SparkSession, rows: Rows, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Once what is told of groups, once the Fetches, once the names of the runs that were struck."""
+    """Spark shuffles three times: the rows of groups, the Fetches, and the names of the runs with faults."""
     faults.faults(frame(spark, tmp_path / "struck.jsonl", {"live": rows["live"]})).explain()
     assert capsys.readouterr().out.count(" Exchange ") == 3
     faults.faults(frame(spark, tmp_path / "unbroken.jsonl", {"unbroken": rows["unbroken"]})).explain()
@@ -106,8 +106,10 @@ def test_what_followed_is_what_a_count_by_hand_finds(table: dict[tuple[str, int]
         assert (line.group, line.groups_disturbed, line.until_stable_ns) == (told.group, told.disturbed, told.until), key
         assert (line.errors, line.errors_elsewhere) == (dict(told.errors), told.elsewhere), key
         assert (line.never_because is None) == (told.until is not None), key
-        assert line.link in (told.links or {None}), key  # of several groups, that of the one that was disturbed first
-        assert line.records_again is None or key[0] == "live", key  # scripted members fetch nothing
+        # If a fault disturbs several groups, the line belongs to the group that was disturbed first.
+        assert line.link in (told.links or {None}), key
+        # Scripted members send no Fetch, so their lines have no count of records fetched again.
+        assert line.records_again is None or key[0] == "live", key
 
 
 def test_a_group_is_stable_again_where_the_fold_ends_a_rebalance_or_loads_it(table: dict[tuple[str, int], Row], rows: Rows) -> None:
@@ -130,7 +132,7 @@ def test_a_member_that_is_expelled_comes_back_and_the_other_group_hears_nothing(
 
 
 def test_only_what_somebody_had_got_before_is_fetched_again(spark: SparkSession) -> None:
-    """Reader a gets 0 to 29 and is followed by b, which begins at 20."""
+    """Reader a fetches offsets 0 to 29, and its successor b begins at 20."""
 
     def asked(seq: int, connection: int, api: int, **message: Any) -> tuple[Any, ...]:
         return "run", "request", api, connection, f"reader-{connection}", seq, json.dumps(message)
@@ -146,12 +148,13 @@ def test_only_what_somebody_had_got_before_is_fetched_again(spark: SparkSession)
 
 
 def test_windows_that_overlap_are_one(table: dict[tuple[str, int], Row]) -> None:
-    """Each window is opened by one strike, and has as many as say so."""
+    """Exactly one fault opens each window, and each line has the number of faults in its window."""
     by_run: dict[str, list[Row]] = {}
     for (run, _), line in sorted(table.items()):
         by_run.setdefault(run, []).append(line)
     for run, of_run in by_run.items():
         single = [line for line in of_run if line.group is not None and line.never_because != NO_GROUP]
-        if len(single) == len(of_run):  # else a strike without a group belongs to several windows
+        # The sum is checked only without faults that name no group, because such a fault belongs to several windows.
+        if len(single) == len(of_run):
             assert sum(line.opens_window for line in of_run) == round(sum(1 / line.faults_in_window for line in of_run), 9), run
     assert any(line.faults_in_window > 1 for line in table.values())

@@ -1,4 +1,4 @@
-"""`heartbeats`: a journal written by hand with figures worked out by hand, and a recorded one against a plain reading of it."""
+"""The job `heartbeats` gives the expected figures for a handwritten journal and agrees with plain Python for a recorded one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def _beat(pen: Pen, member: str, connection: int, generation: int = 1, error: st
 
 
 def _by_hand() -> list[Row]:
-    """anna: librdkafka by ApiVersions, session 10 s. ben: aiokafka by his client id; he rejoins with a session of 6 s and expires."""
+    """Return a journal of anna (librdkafka by ApiVersions, session of 10 s) and ben (aiokafka by client id), who rejoins with 6 s and
+    expires."""
     pen = Pen()
     software = {"client_software_name": "librdkafka", "client_software_version": "2.16.0"}
     ticket = pen.request((18, "ApiVersions"), 1, software, client_id="app")
@@ -38,13 +39,17 @@ def _by_hand() -> list[Row]:
     sync = pen.sync("kitchen", "anna", 1, 1)
     pen.at(200 * NS_PER_MS).synced(sync, [0])
     for t in (1200, 2200, 6200, 6200):
-        _beat(pen.at(t * NS_PER_MS), "anna", 1)  # gaps of 1000 (from the answer to SyncGroup), 1000, 4000 and 0 ms
-    _beat(pen.at(6300 * NS_PER_MS), "ben", 2, error="REBALANCE_IN_PROGRESS", client_id="aiokafka-0.14.0")  # nothing to count it from
+        _beat(pen.at(t * NS_PER_MS), "anna", 1)  # The gaps are 1000 (from the SyncGroup answer), 1000, 4000 and 0 ms.
+    # The first heartbeat of ben has no gap, because ben sent no SyncGroup.
+    _beat(pen.at(6300 * NS_PER_MS), "ben", 2, error="REBALANCE_IN_PROGRESS", client_id="aiokafka-0.14.0")
     rejoin = pen.join("kitchen", "ben", 2, client_id="aiokafka-0.14.0", session_timeout_ms=6000)
     pen.joined(rejoin, "ben", 2)
-    _beat(pen.at(7000 * NS_PER_MS), "ben", 2, generation=2, client_id="aiokafka-0.14.0")  # another generation: no gap
-    _beat(pen.at(13_500 * NS_PER_MS), "ben", 2, generation=2, client_id="aiokafka-0.14.0")  # 6500 of 6000 ms
-    pen.request((12, "Heartbeat"), 1, {"group_id": "kitchen", "member_id": "anna", "generation_id": 1}, client_id="app")  # 7300 of 10000 ms
+    # The generation is new, so this heartbeat has no gap.
+    _beat(pen.at(7000 * NS_PER_MS), "ben", 2, generation=2, client_id="aiokafka-0.14.0")
+    # The gap is 6500 ms, longer than the session timeout of 6000 ms.
+    _beat(pen.at(13_500 * NS_PER_MS), "ben", 2, generation=2, client_id="aiokafka-0.14.0")
+    # The gap is 7300 ms, within the session timeout of 10000 ms.
+    pen.request((12, "Heartbeat"), 1, {"group_id": "kitchen", "member_id": "anna", "generation_id": 1}, client_id="app")
     pen.at(20_000 * NS_PER_MS).row(
         "member", group="kitchen", member_id="ben", what="removed", reason="session of ben expired after 6000 ms"
     )
@@ -104,7 +109,8 @@ def test_rows_are_shuffled_once(spark: SparkSession, tmp_path: Path, capsys: pyt
 
 
 def test_a_real_run_is_as_a_plain_reading_has_it(journals: dict[str, list[Row]], table: dict[tuple[str, str], Row]) -> None:
-    for name in ("anna", "ben"):  # the libraries: aiokafka does not say its name, and was given another client id
+    # aiokafka does not send its name in ApiVersions, and these clients have other client ids, so the table has the member names.
+    for name in ("anna", "ben"):
         expected = _read(journals["aiokafka"], name)
         line = table["aiokafka", name]
         assert (line["heartbeats"], line["errors"], line["session_timeout_max_ms"]) == (expected["count"], expected["errors"], 6000)

@@ -1,4 +1,5 @@
-"""Journals into a lake, from real ones: taken, repeated, more of them; nothing lost, all counted. Killing is tests/live/pipeline_kill's."""
+"""Repeated ingests put real journals into a lake without losing or repeating a line, and count everything. The tests in
+tests/live/pipeline_kill kill ingests."""
 
 from __future__ import annotations
 
@@ -67,7 +68,7 @@ def write(path: Path, *lines: str) -> Path:
 
 
 def mixture(path: Path, dice: random.Random) -> Counter[str]:
-    """A journal of good, broken and blank lines; returns how many there are of each."""
+    """Write a journal of good, broken and blank lines and return the number of each."""
     kinds = dice.choices(["rows", "quarantined", "blank"], [6, 3, 1], k=dice.randrange(40))
     texts = {"rows": GOOD, "quarantined": BAD, "blank": ["", " ", "\r"]}
     lines = []
@@ -79,13 +80,14 @@ def mixture(path: Path, dice: random.Random) -> Counter[str]:
 
 
 def dated(path: Path, seconds: float) -> None:
-    """Written to so many seconds from now: -3600, and nothing will come; 86400, and it is still written, however slow this machine is."""
+    """Set the modification time so many seconds from now: with -3600 the journal counts as finished, and with 86400 as still being
+    written."""
     when = time.time() + seconds
     os.utime(path, (when, when))
 
 
 def snapshot(lake: Path) -> dict[str, tuple[int, int]]:
-    """Every file of the lake, with what would show that it was written again."""
+    """Return each file of the lake with the data that would change if the file were written again."""
     found = [path for path in lake.rglob("*") if path.is_file()]
     return {str(path.relative_to(lake)): (path.stat().st_mtime_ns, path.stat().st_ino) for path in found}
 
@@ -100,7 +102,7 @@ def runs(spark: SparkSession, lake: Path) -> dict[str, Row]:
 
 
 class Stage(NamedTuple):
-    """A lake after an ingest: the ledger by file name, how many rows each file has, and the quarantine."""
+    """A lake after an ingest: the ledger by file name, the number of rows per file, and the quarantine."""
 
     runs: dict[str, Row]
     rows: Counter[str]
@@ -108,7 +110,7 @@ class Stage(NamedTuple):
 
 
 class Story(NamedTuple):
-    """One lake, from its first ingest to what arrived later."""
+    """The history of one lake from its first ingest to journals that arrived later."""
 
     source: Path
     lake: Path
@@ -122,7 +124,7 @@ class Story(NamedTuple):
 
 
 def real_journals(folder: Path) -> None:
-    """A scenario played with groupmock, its copies packed and cut, and another run that has the very same header."""
+    """Write a scenario's journal, its compressed and truncated copies, and another run with the same header."""
     assert main(["scenario", "run", "death-in-time", "--protocol", "design-2", "--members", "2", "--journal", str(folder)]) == 0
     one, other = sorted(folder.glob("death-*.jsonl"))
     data = one.read_bytes()
@@ -160,7 +162,7 @@ def odd_journals(folder: Path) -> None:
 
 
 def limited_journal(path: Path) -> None:
-    """One whose size is limited, of 1,000 rows and its end."""
+    """Write a journal with a size limit, 1,000 rows and an end."""
 
     def failed(reason: str) -> None:
         raise AssertionError(reason)
@@ -180,7 +182,7 @@ def stage(spark: SparkSession, lake: Path) -> Stage:
 
 
 def contents(spark: SparkSession, lake: Path) -> list[set[str]]:
-    """All tables, but for the numbers of takes."""
+    """Return the content of all tables without the numbers of the takes."""
     found = (tables.read(spark, str(lake), name).drop(schema.TAKE) for name in ("rows", "runs", "quarantine"))
     return [set(map(repr, table.collect())) for table in found]
 
@@ -236,7 +238,7 @@ def test_counts_of_every_file_add_up(story: Story) -> None:
     for runs, rows, quarantine in (story.first, story.last):
         for name, row in runs.items():
             assert row.lines == row.header + row.rows + row.quarantined + row.duplicates + row.blank, name
-            if name != "backwards.jsonl":  # which two runs have
+            if name != "backwards.jsonl":  # Two runs have the journal name backwards.jsonl.
                 assert row.rows == rows[name], name
                 assert row.quarantined == sum(Path(each.file).name == name for each in quarantine), name
     for name, expected in story.counts.items():
@@ -245,7 +247,7 @@ def test_counts_of_every_file_add_up(story: Story) -> None:
 
 
 def test_of_a_limited_journal_is_taken_what_there_is(story: Story) -> None:
-    """Its rows and the two notes about those that it has not; it counts as one that did not end."""
+    """The lake gets the rows that exist and two notes about missing rows, and the journal counts as unfinished."""
     journal, rows = read_journal(story.source / "limited.jsonl")
     told, left_out = story.first.runs["limited.jsonl"], journal.left_out
     assert left_out is not None and left_out.rows == 1001 - len(rows) > 0
@@ -361,12 +363,12 @@ def ended(path: Path) -> None:
 def test_an_ingest_that_is_overtaken_before_its_take_is_counted_counts_it_all_the_same(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, other: str, names: set[str]
 ) -> None:
-    """The other ingest planned before the take was there and leaves a batch of nothing, or takes another journal and counts both.
-    `tools.pipeline_proof` saw two ingests of which each overtook the other, so that neither did its work."""
+    """The other ingest either leaves an empty batch or takes another journal and counts both. `tools.pipeline_proof` once saw two
+    ingests that overtook each other, so that neither did its work."""
     commit, beaten = sink.commit, list[int]()
 
     def beaten_once(due: sink.Due, lines: DataFrame, counted: Mapping[str, Column], told: Mapping[str, StructType]) -> sink.Counts:
-        if not counted and not beaten:  # the ledger is to be written
+        if not counted and not beaten:  # At this point the ingest is about to write the ledger.
             beaten.append(due.number)
             if other == "quicker":
                 ended(tmp_path / "other" / "two.jsonl")
@@ -390,8 +392,8 @@ def test_an_ingest_that_is_overtaken_before_its_take_is_counted_counts_it_all_th
 def test_a_batch_of_nothing_keeps_no_ingest_from_its_take(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, takes: list[str]
 ) -> None:
-    """Its last one: what cannot be read as a whole is a second take. `tools.pipeline_proof` saw two ingests 3 s apart that both ended
-    with 2: one left a batch of nothing in the place of the other's second take."""
+    """An unreadable journal is a second take after the readable ones. `tools.pipeline_proof` once saw two ingests, 3 s apart, that both
+    exited with 2, because one left an empty batch in place of the other's second take."""
     commit, begun = sink.commit, list[int]()
 
     def late_once(due: sink.Due, lines: DataFrame, counted: Mapping[str, Column], told: Mapping[str, StructType]) -> sink.Counts:
@@ -409,12 +411,13 @@ def test_a_batch_of_nothing_keeps_no_ingest_from_its_take(
     monkeypatch.setattr(sink, "commit", late_once)
     ingest(spark, tmp_path / "in", tmp_path / "lake", silence=0.0)
     number = len(takes) - 1
-    assert begun[number:] == [number, number + 2, number + 3]  # overtaken, which left another batch of nothing; again; and the ledger
+    # The ingest is overtaken by an empty batch, tries again, and then writes the ledger.
+    assert begun[number:] == [number, number + 2, number + 3]
     assert {name: row.problem is None for name, row in runs(spark, tmp_path / "lake").items()} == {name: name == takes[0] for name in takes}
 
 
 def test_of_what_an_ingest_asked_more_than_once_a_session_keeps_nothing(spark: SparkSession, tmp_path: Path) -> None:
-    """Each later query is compared with all that is kept: a session that followed died of it at the fourteenth copy."""
+    """Spark compares each later query with all cached plans, and a session with --follow failed at the fourteenth cached copy."""
     spark.catalog.clearCache()
     rows = [GOOD[0] % (number, number) for number in (1, 2)]
     for name in ("one", "twin"):

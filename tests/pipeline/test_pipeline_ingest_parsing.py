@@ -1,4 +1,4 @@
-"""Lines to rows and quarantine, by Spark's functions: every reason, nothing lost, and what groupmock's own reader says of them."""
+"""Spark parses journal lines into rows and quarantine with every reason, loses no line, and agrees with groupmock's own reader."""
 
 from __future__ import annotations
 
@@ -100,13 +100,13 @@ NEW = {
 }
 
 
-# What a field may not be, and what it is: whatever the type, some of these are wrong.
+# Values of every JSON type, so that some of them are wrong for any field.
 ANY = ["7", "1.5", "true", '"abcd"', "[]", "[7]", '["abcd"]', "[[]]", "{}", '{"a":1}']
 RIGHT = {"bigint": 7, "string": "abcd", "boolean": True}
 
 
 def odd_values() -> list[str]:
-    """Every field of every kind with each of `ANY`, in a row that is else a right one: written as others would, and as groupmock does."""
+    """Return rows that are valid except for one field with a value of `ANY`, for every field of every kind, formatted in two ways."""
     types = {field.name: field.dataType.simpleString() for field in schema.LINE.fields}
     found = []
     for kind in KINDS:
@@ -119,7 +119,7 @@ def odd_values() -> list[str]:
 
 
 def as_groupmock(row: dict[str, Any]) -> str:
-    """A line without a space, its fields in the order of its kind."""
+    """Return a line as groupmock writes it: without spaces, and with the fields in the order of their kind."""
     order = ("kind", *schema.fields_of(row["kind"]))
     return json.dumps({name: row[name] for name in order if name in row}, separators=(",", ":"))
 
@@ -143,7 +143,7 @@ def line(
 
 @pytest.fixture(scope="module")
 def found(spark: SparkSession) -> dict[int, Row]:
-    """All cases in one frame, by line number; cases from number 2 on, as line 1 is the header's."""
+    """Return the parsed cases by line number, starting at 2 because line 1 is the header."""
     given = [line(number, text) for number, text in enumerate(CASES, 2)]
     special = [
         line(9000, NOTE + " " * LIMIT), line(9001, NOTE, newer=True), line(9002, '{"kind":"no', 9002, False), line(9003, NOTE, 9003, False),
@@ -189,8 +189,7 @@ def test_what_groupmock_writes_is_known_again_and_looked_into_no_further(spark: 
 
 
 def test_groupmocks_own_reader_agrees(found: dict[int, Row]) -> None:
-    """On which lines are rows, but for what only the lake wants: a number for every row, times that fit into 64 bits, and columns of other
-    kinds that are what they should be."""
+    """The lake additionally needs a number in every row, times that fit into 64 bits, and the right types in columns of other kinds."""
     decoder = msgspec.json.Decoder(Union[tuple(ROWS.values())])  # noqa: UP007
     only_ours = ("9" * 9, "2233720368", 'client_host":3', 'connection":"3"', ":NaN}")
     for number, text in enumerate(CASES, 2):

@@ -1,4 +1,4 @@
-"""A Ctrl-C that Python drops is known."""
+"""The pipeline handles Ctrl-C even if Python drops the KeyboardInterrupt."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from groupmock_pipeline.command import _of_no_interrupt
 
 
 def test_first_interrupt_is_put_off_and_the_second_is_not() -> None:
-    """While Java starts, which would be left behind."""
+    """An interrupt during the start of Java would leave the Java process behind."""
     before, steps = signal.getsignal(signal.SIGINT), []
     with pytest.raises(KeyboardInterrupt), interrupts.delayed_sigint():
         signal.raise_signal(signal.SIGINT)
@@ -42,7 +42,7 @@ def test_interrupt_leaves_no_traceback_of_py4j_in_the_log() -> None:
 
 
 class Interrupted:
-    """Somebody types Ctrl-C while it is taken away."""
+    """An object whose destructor raises SIGINT."""
 
     def __del__(self) -> None:
         signal.raise_signal(signal.SIGINT)

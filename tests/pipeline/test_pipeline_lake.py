@@ -1,4 +1,5 @@
-"""One lake of journals, whole, cut, full of holes, limited and odd: what `audit` says of them, and what `export` gives back."""
+"""In a lake of complete, truncated, incomplete, limited and odd journals, `audit` judges each journal rightly and `export` returns the
+same lines."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ def options(job: Any, source: Path, target: Path, *words: str) -> Namespace:
 
 
 def damaged(whole: list[bytes]) -> dict[str, bytes]:
-    """The same journal, less whole."""
+    """Return the journal's lines with several kinds of damage."""
     return {
         "cut": b"\n".join(whole)[:-40],
         "hole": b"\n".join([*whole[:30], *whole[34:]]) + b"\n",
@@ -42,13 +43,13 @@ def damaged(whole: list[bytes]) -> dict[str, bytes]:
 
 
 def left_out(row: dict[str, Any]) -> bytes:
-    """The note in the place of that row."""
+    """Return the note that a journal has in place of a row that was left out."""
     fields = {"first": row["seq"], "max_bytes": 1000, "rows": 9}
     return json.dumps({"kind": "note", "seq": row["seq"], "t": row["t"], "what": LEFT_OUT, "fields": fields}).encode()
 
 
 def odd(whole: list[bytes]) -> bytes:
-    """A row has a field that nobody knows; nested values of every kind."""
+    """Return a journal with an unknown field and nested values of every kind."""
     header, *rows = map(json.loads, whole[:40])
     rows[3] |= {"later": {"a": [1]}}
     rows += [{"kind": "note", "seq": 40, "t": 9, "what": "odd", "fields": {"text": '"\\\u2028\x01', "deep": [None, {"x": 1.5}]}}]
@@ -61,7 +62,8 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for path in FOLDER.glob("*.jsonl.gz"):
         (folder / path.name.removesuffix(".gz")).write_bytes(gzip.decompress(path.read_bytes()))
     for number, (name, data) in enumerate(damaged((folder / "kafka-python.jsonl").read_bytes().splitlines()).items(), 1):
-        (folder / f"{name}.jsonl").write_bytes(data.replace(b'"seed":', b'"seed":%d' % number, 1))  # of one header they would be copies
+        # Journals with the same header would count as copies.
+        (folder / f"{name}.jsonl").write_bytes(data.replace(b'"seed":', b'"seed":%d' % number, 1))
     (folder / "odd.jsonl").write_bytes(odd((folder / "struck.jsonl").read_bytes().splitlines()))
     return folder
 
@@ -84,7 +86,7 @@ def files(spark: SparkSession, lake: Path) -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def judged(spark: SparkSession, lake: Path, files: dict[str, Path]) -> dict[str, list[Row]]:
-    """Journal -> its lines of the table."""
+    """Return the lines of the audit table for each journal."""
     audit.run(spark, options(audit, lake, lake))
     found: dict[str, list[Row]] = {file.stem: [] for file in files.values()}
     for line in tables.read(spark, str(lake), "audit").collect():

@@ -1,4 +1,4 @@
-"""Lines that are known beforehand."""
+"""A small DataFrame of known values is built without a Python worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A lake in which nothing was broken on purpose: an empty table with all its columns, and a report that says so."""
+"""A lake without injected faults gets an empty table with all columns and a report that says so."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def run(spark: SparkSession, job: str, *words: Path) -> None:
 def test_a_lake_without_faults_has_an_empty_table_and_a_report_that_says_so(spark: SparkSession, tmp_path: Path) -> None:
     lake, out = tmp_path / "lake", tmp_path / "out"
     run(spark, "ingest", write_journal(tmp_path / "run.jsonl"), lake)
-    for _ in range(2):  # the second time over the first
+    for _ in range(2):  # The second run overwrites the tables of the first.
         run(spark, "faults", lake, lake)
         table = tables.read(spark, str(lake), "faults")
         assert (sorted(table.columns), table.count()) == (sorted(COLUMNS), 0)

@@ -1,4 +1,4 @@
-"""Mistakes that are found before Spark starts: one sentence, its exit code, and no Java."""
+"""Mistakes in the arguments are reported in one sentence with the right exit code before Spark starts Java."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def no_spark(*_: object) -> NoReturn:
 
 @pytest.fixture
 def refusing() -> Iterator[int]:
-    """A port that is somebody's, who accepts nothing: a connection is refused there."""
+    """Yield a port that is bound but does not listen, so that connections are refused."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield taken.getsockname()[1]
@@ -142,6 +142,7 @@ def test_how_much_there_is_to_read_is_told_where_it_is_seen(tmp_path: Path) -> N
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root, as who the tests may run, may write everywhere
+    # Pretend that the path is not writable, because root, who may run the tests, can write everywhere.
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(BadInput, match=rf"nothing can be written to {tmp_path}"):
         check_places(Namespace(input="-", output=str(tmp_path / "lake"), master=None, remote=None), {}, {})

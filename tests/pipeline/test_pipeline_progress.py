@@ -1,4 +1,4 @@
-"""Messages of a long job about itself."""
+"""A long Spark job prints its progress."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_on_a_terminal_one_line_is_rewritten_and_leaves_nothing() -> None:
 
 
 class Heard(io.StringIO):
-    """Opens the gate, for which the job waits, once a line is there."""
+    """Collects output and opens the gate, for which the job waits, after the first line."""
 
     def __init__(self, gate: Path) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ def test_a_job_that_takes_long_is_told_while_it_runs(spark: SparkSession, tmp_pa
     place = str(gate)
 
     def waiting(batches: Iterator[Any]) -> Iterator[Any]:
-        with open(place):  # until somebody writes to it
+        with open(place):  # Opening the FIFO blocks until the test writes to it.
             yield from batches
 
     monkeypatch.setattr(watched, "EVERY_S", 0.01)

@@ -1,4 +1,5 @@
-"""`rebalances` against a second computation in plain Python and the figures of `groupmock scenario`: scenarios, corners, recorded runs."""
+"""The job `rebalances` agrees with a computation in plain Python and with `groupmock scenario`, for scenarios, corner cases and
+recordings."""
 
 from __future__ import annotations
 
@@ -33,8 +34,8 @@ VIRTUAL = [
 
 
 APART = {"shift": {"last_member_id"}}
-"""Recorded journal -> columns in which the table and the fold differ. The recorder writes that a static member was added when the answer to
-its JoinGroup tells the id: the fold takes the member for the last one that joined, and the table goes by the request."""
+"""Recorded journal -> columns in which the table and the Python computation differ. The recorder learns the id of a static member from
+the answer to JoinGroup: the computation takes that member for the last one that joined, while the table uses the request."""
 CONSUMER_GROUPS = {"handed over": handed_over, "in trouble": in_trouble}
 
 
@@ -118,7 +119,8 @@ def test_the_rows_are_shuffled_once_by_run_and_nothing_is_kept_or_read_again(
     plan = capsys.readouterr().out
     by_run = re.findall(r"\bExchange hashpartitioning\(run#\d+, 2\)", plan)
     kept = plan.count("InMemoryTableScan")
-    assert (len(by_run), plan.count("Exchange"), plan.count("Join"), kept) == (2, 2, 0, 0)  # rows, Fetches
+    # Spark shuffles the rows and the Fetches once each.
+    assert (len(by_run), plan.count("Exchange"), plan.count("Join"), kept) == (2, 2, 0, 0)
 
 
 def test_two_runs_with_the_same_group_do_not_meet(table: dict[str, list[Row]]) -> None:
@@ -173,7 +175,8 @@ def test_every_sentence_of_the_coordinator_has_its_class(spark: SparkSession) ->
     columns = "before string, after string, reason string, command string, wanted string"
     frame = spark.createDataFrame(sentences, columns).withColumn("cause", lit(None).cast("string"))
     assert [row for row in frame.selectExpr("*", f"{trigger()} as got").collect() if row.got != row.wanted] == []
-    of_consumer_groups = {"fenced", "revocation timeout", "static member away", "topics changed"}  # whose journals have always had words
+    # These triggers of consumer groups always come with a cause, so no sentence needs to be parsed.
+    of_consumer_groups = {"fenced", "revocation timeout", "static member away", "topics changed"}
     assert {sentence[-1] for sentence in sentences} == set(TRIGGERS) - of_consumer_groups
 
 

@@ -1,4 +1,4 @@
-"""The pages of `rebalances` and `heartbeats` have every column with the sentence that the job has."""
+"""The documentation pages of `rebalances` and `heartbeats` list every column with the description in the job."""
 
 from __future__ import annotations
 

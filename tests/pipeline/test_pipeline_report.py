@@ -1,4 +1,4 @@
-"""The report says what the tables say, escapes what they hold, and does without what they lack."""
+"""The report agrees with the tables, escapes their texts, and copes with missing tables and columns."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def arguments(lake: Path, folder: Path) -> Namespace:
 
 
 def test_one_page_out_of_a_lake(spark: SparkSession, tmp_path: Path) -> None:
-    """Rebalances as their job makes them but for a column that has another name and one that is not there; a table that fits nothing."""
+    """The rebalances table has a renamed and a missing column, and another table fits no section."""
     lake, folder = tmp_path / "lake", tmp_path / "a" / "report"
     ddl = "run string, group string, trigger string, protocol string, started_at long, ended_at long, moved long, last_member_id string"
     lines = [("r", EVIL, f"join {place}", "範囲\x00\ud7ff", 10**18, 10**18 + place * 10**9, place, EVIL) for place in (1, 2, 3)]
@@ -91,14 +91,14 @@ def test_one_page_out_of_a_lake(spark: SparkSession, tmp_path: Path) -> None:
     assert read.tags & {"script", "link", "img", "iframe", "object"} == set()
     assert len(read.ids) == len(set(read.ids))
     assert set(read.used) <= set(read.ids)
-    # The hash of the style is base64, which has strokes too.
+    # The base64 hash of the style may contain slashes, so remove it before searching for addresses.
     assert re.findall(r"(?:https?:)?//(?!www\.w3\.org)[\w.]+", re.sub(r"'sha256-[^']+'", "", text)) == []
     for section in SECTIONS:
         there = section.table in ("rebalances", "compare", "faults")
         how = f"<code>groupmock pipeline {tables.job_of(section.table)} IN LAKE</code>"
         assert (f"This lake has no table {section.table}: {how} makes it." in text) != there
-    assert ["join 3", "1", "3", "3", "3", "3"] in read.cells  # Duration by trigger
-    assert ["join 2", "2", "1"] in read.cells  # Partitions moved by trigger
+    assert ["join 3", "1", "3", "3", "3", "3"] in read.cells  # The row belongs to the section "Duration by trigger".
+    assert ["join 2", "2", "1"] in read.cells  # The row belongs to the section "Partitions moved by trigger".
     assert [each[:2] for each in read.cells if each and each[0] == "r"] == [["r", EVIL]] * 3
     assert "Not in this table: unowned" in text
     assert ["strange"] in read.cells and [EVIL] in read.cells
@@ -116,7 +116,7 @@ def test_a_lake_without_tables_and_a_folder_that_cannot_be(spark: SparkSession, 
 
 
 def test_shapes(spark: SparkSession) -> None:
-    """Figures by hand: 101 values 0..100 of one trigger, two of another, one that was not measured."""
+    """The expected figures were computed by hand for 101 values 0 to 100 of one trigger, two of another, and one missing value."""
     lines: list[tuple[Any, ...]] = [("many", "p", "g", value * 10**9, True, ["a", "b"]) for value in range(101)]
     lines += [("few", "p", "h", 7 * 10**9, False, None), ("few", "q", "h", 9 * 10**9, None, []), ("none", "q", "h", None, None, None)]
     table = spark.createDataFrame(lines, MEASURED).coalesce(1)
@@ -148,7 +148,7 @@ def test_shapes(spark: SparkSession) -> None:
 
 
 def test_every_expression_of_the_sections_is_sql(spark: SparkSession) -> None:
-    """A column that is not there is one thing, a word that Spark cannot read another."""
+    """Spark reports a missing column differently from invalid SQL."""
     said = [getattr(shape, name) for section in SECTIONS for shape in section.shapes for name in shape.__slots__]
     values = [value for each in said for value in (each if isinstance(each, tuple) else (each,)) if isinstance(value, Value)]
     written = [sql for value in values for sql in (value.sql, *value.other)]
@@ -160,7 +160,7 @@ def test_every_expression_of_the_sections_is_sql(spark: SparkSession) -> None:
 
 
 def made(spark: SparkSession) -> dict[str, DataFrame]:
-    """Every table as its job makes it, of nothing: Spark knows the columns without reading a line."""
+    """Return every table as its job computes it from no rows, because Spark knows the columns without reading data."""
 
     def of(columns: Any) -> DataFrame:
         return spark.createDataFrame([], columns)
@@ -254,7 +254,7 @@ def test_what_cannot_be_read_is_said_in_its_place() -> None:
 
 
 def luminance(colour: str) -> float:
-    """Return the relative luminance of WCAG 2."""
+    """Return the relative luminance as WCAG 2 defines it."""
     channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
     linear = [each / 12.92 if each <= 0.03928 else ((each + 0.055) / 1.055) ** 2.4 for each in channels]
     return sum(part * weight for part, weight in zip(linear, (0.2126, 0.7152, 0.0722), strict=True))
@@ -262,7 +262,7 @@ def luminance(colour: str) -> float:
 
 @pytest.mark.parametrize(("paper", "ink", "colours"), [("#fdfdfc", draw.INK, draw.COLOURS), ("#16181a", DARK_INK, DARK_COLOURS)])
 def test_contrast(paper: str, ink: tuple[str, ...], colours: tuple[str, ...]) -> None:
-    """WCAG 2.2: 4.5 for text, 3 for what a graphic needs."""
+    """WCAG 2.2 requires a contrast of 4.5 for text and of 3 for graphics."""
     ground = luminance(paper)
 
     def contrast(colour: str) -> float:

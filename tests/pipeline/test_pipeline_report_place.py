@@ -1,4 +1,4 @@
-"""A report in an object store: objects under their own names and types, by the settings that Spark has."""
+"""A report in an object store consists of objects with the right names and types, written with Spark's credentials."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from groupmock_pipeline.report.out_folder import out_folder
 
 
 class Bucket(BaseHTTPRequestHandler):
-    """Answers an upload in parts as S3 does, because that is how Arrow writes."""
+    """Answers multipart uploads like S3, because Arrow writes in parts."""
 
-    protocol_version = "HTTP/1.1"  # its clients ask whether to go on
+    protocol_version = "HTTP/1.1"  # Clients send "Expect: 100-continue", which http.server answers only for HTTP/1.1.
     uploads: dict[str, tuple[str, str]]
-    """Path -> type and credential."""
+    """Path -> content type and access key of the upload."""
     parts: dict[str, bytes]
 
-    def do_POST(self) -> None:  # http.server's name
+    def do_POST(self) -> None:
         path, _, query = self.path.partition("?")
         self.body()
         if query == "uploads":
@@ -32,12 +32,12 @@ class Bucket(BaseHTTPRequestHandler):
         else:
             self.answer(b"<CompleteMultipartUploadResult><ETag>e</ETag></CompleteMultipartUploadResult>")
 
-    def do_PUT(self) -> None:  # likewise
+    def do_PUT(self) -> None:
         self.parts[self.path.partition("?")[0]] = self.body()
         self.answer(b"")
 
     def body(self) -> bytes:
-        """Return the body, of a known length or in chunks (RFC 9112, 7.1)."""
+        """Return the request body, of a known length or in chunks (RFC 9112, section 7.1)."""
         if "chunked" not in self.headers.get("Transfer-Encoding", ""):
             return self.rfile.read(int(self.headers.get("Content-Length") or 0))
         found = b""
@@ -55,8 +55,7 @@ class Bucket(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, format: str, *args: Any) -> None:  # its names
-        ...
+    def log_message(self, format: str, *args: Any) -> None: ...
 
 
 @pytest.fixture
@@ -72,7 +71,7 @@ def bucket() -> Iterator[tuple[type[Bucket], str]]:
 
 
 def told(**settings: str) -> Any:
-    """Return a session that answers the questions that are asked of it."""
+    """Return an object with the part of a Spark session that reads these settings."""
     names = {f"spark.hadoop.fs.s3a.{name.replace('_', '.')}": value for name, value in settings.items()}
     return SimpleNamespace(conf=SimpleNamespace(get=names.get))
 

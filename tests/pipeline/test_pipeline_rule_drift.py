@@ -1,4 +1,4 @@
-"""`drift` over rules: which rule a library broke since, in which version, and that a lake with nothing but `audit` will do."""
+"""`drift` finds which audit rule a library breaks since which version, and needs no table but `audit`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def part(day: str, run: str, rule: str | None, library: str | None, version: str
 
 
 def parts() -> list[Part]:
-    """lib 1 keeps both rules; lib 2, which comes later, breaks one and mends another; `old` is there before alone."""
+    """Return results in which lib 1 keeps both rules, its successor lib 2 breaks one and mends another, and `old` appears only before."""
     found = [part(BEFORE, f"b{number}", rule, "lib", "1", 3, broken) for number in range(3) for rule, broken in (("R-1", 0), ("R-2", 1))]
     found += [
         part(AFTER, f"a{number}", rule, "lib", "2", 2, broken) for number in range(4) for rule, broken in (("R-1", number % 2), ("R-2", 0))

@@ -1,4 +1,4 @@
-"""Spark's schema is the journal's."""
+"""Spark's schema of the rows equals the journal's row types."""
 
 from __future__ import annotations
 

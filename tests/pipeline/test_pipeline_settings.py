@@ -1,4 +1,4 @@
-"""Settings by where Spark runs and how much there is to read; how much there is; the archive of Java's classes. No Java runs."""
+"""Spark settings depend on the master and the input size; also tests the size estimate and the Java class archive. No test starts Java."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_counting_ends_where_it_is_enough(tmp_path: Path, monkeypatch: pytest.Mo
 
 @pytest.fixture
 def java(tmp_path: Path) -> str:
-    """A Java that has what an archive stands on."""
+    """Return a path of a fake Java with the files that a class archive depends on."""
     for file in ("jdk/bin/java", "jdk/lib/server/classes.jsa", "jdk/release", "spark/jars/one.jar"):
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).touch()
@@ -113,7 +113,7 @@ def file_of(options: list[str]) -> tuple[str, Path]:
 def test_the_first_session_makes_the_archive_and_the_next_has_it(java: str, environment: dict[str, str]) -> None:
     made, making = file_of(class_archive.options(java, True, environment))
     assert made == "-XX:ArchiveClassesAtExit" and making.parent == Path(environment["XDG_CACHE_HOME"], "groupmock", "java")
-    making.write_bytes(bytes(4096))  # Java is at it, or was killed: the head is written last
+    making.write_bytes(bytes(4096))  # Java writes the file's head last, so a head of zeros means that Java is still writing or was killed.
     assert file_of(class_archive.options(java, True, environment))[0] == made
     making.write_bytes(b"\xa8" * 4096)
     used, archive = file_of(class_archive.options(java, True, environment))

@@ -1,4 +1,4 @@
-"""Files that are sent to Spark's Python workers, and the messages where they, or a client of Spark Connect, are missing."""
+"""Tests how files reach Spark's Python workers, and the messages if a worker or the Spark Connect client is missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Seeds of the simulation through Spark: the same lines as by hand, what hangs or dies is a line, what the lake has is not played again."""
+"""Simulation seeds played by Spark give the same lines as played directly; a hanging or crashing play is a line, and known plays are
+skipped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of a lake as one sink commits them: what readers see when writers collide, are killed, or compact; lakes that were moved."""
+"""Tests which rows readers of a lake's tables see when writers collide, are killed or compact, and after a lake was moved."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def commit(path: Path, at: sink.Head, lines: DataFrame) -> dict[str, int]:
 
 @pytest.fixture
 def lake(spark: SparkSession, tmp_path: Path) -> Path:
-    """With a table of two commits."""
+    """Return a lake with a table of two commits."""
     folder = tmp_path / "a lake, 100%"
     tables.replace(words(spark, "ant"), str(folder), NAME)
     tables.add(words(spark, "bee"), str(folder), NAME)
@@ -117,7 +117,7 @@ def test_who_planned_with_an_older_table_is_told_and_leaves_nothing(spark: Spark
 
 
 def test_of_two_that_write_a_batch_the_one_that_is_in_the_log_has_it(spark: SparkSession, lake: Path) -> None:
-    """The other one was killed between the sink's log and its own: the query plays its batch again, which the sink passes over."""
+    """The other writer was killed between the two logs, so Spark repeats its batch, which the sink skips."""
     path = lake / NAME
     old = sink.head(spark, str(path))
     commit(path, old, words(spark, "cat"))
@@ -181,7 +181,7 @@ def test_a_lake_that_was_moved_or_copied_reads_its_own_files(spark: SparkSession
 
 
 def runs(spark: SparkSession, lake: str, *found: tuple[str, int, int]) -> None:
-    """The lake's ledger says that of these runs (run, rows, take)."""
+    """Write a ledger with these runs: name, number of rows and take."""
     frame = spark.createDataFrame(found, "run string, row_count bigint, take bigint")
     path = tables.place(lake, "runs")
     head = sink.head(spark, path)

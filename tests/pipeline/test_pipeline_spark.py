@@ -1,4 +1,4 @@
-"""Spark that stays: a server of Spark Connect, and how it ends."""
+"""A Spark Connect server of the pipeline can be started, used and stopped."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def taken() -> Iterator[int]:
-    """A port that is somebody's."""
+    """Yield a port that another socket occupies."""
     with socket.create_server((staying.HOST, 0)) as server:
         yield server.getsockname()[1]
 

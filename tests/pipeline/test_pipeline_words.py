@@ -1,4 +1,4 @@
-"""The pipeline's output on stderr: names come from journals that others wrote, and stay names."""
+"""The pipeline escapes names on stderr, because the names come from journals that other programs wrote."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def test_a_complaint_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_is_loaded_while_java_starts_says_nothing_where_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It runs in a thread, whose stack would come before the sentence of who draws."""
+    """The modules load in a thread, so an exception there would print a traceback before the clear error message."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     everything.load(argparse.Namespace(report="out"))
     everything.load(argparse.Namespace(report=None))
 
 
 def test_what_plays_a_group_is_not_loaded_for_who_reads_what_was_played() -> None:
-    """Java starts when a job is loaded: a cluster and its simulation are a third of a second of everybody's first row."""
+    """Importing a cluster and its simulation would add a third of a second to the start of every job."""
     script = "import sys, groupmock_pipeline.jobs.all; print(*(name for name in sys.modules if name.startswith('groupmock.core.')))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []

@@ -1,4 +1,4 @@
-"""A Fetch answer read while it passes says what it says when it is read whole, in whatever pieces it comes."""
+"""A Fetch answer that is decoded while it passes the proxy has the same content as one decoded whole, however it is cut into pieces."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def passed(codec: WireCodec, frame: bytes, cuts: list[int]) -> Abridged:
 
 
 def answer(key: int, version: int, dice: random.Random) -> Any:
-    """A random one, some of whose records are big."""
+    """Return a random answer, possibly with large records."""
     api = APIS[key].response
     message: Any = sample(api.message, version, api.flexible(version), dice)
     for topic in message.responses:

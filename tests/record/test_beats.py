@@ -1,4 +1,4 @@
-"""A heartbeat that repeats the last one costs little and is recorded all the same: row by row as if each had been read."""
+"""A repeated heartbeat costs little and is recorded exactly as if the recorder had decoded it."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def answered(number: int, error: int = 0) -> bytes:
 SCRIPT: list[tuple[str, bytes]] = [
     *[each for number in range(1, 6) for each in (("asked", asked(number)), ("answered", answered(number)))],
     ("asked", asked(6)),
-    ("answered", answered(6, 27)),  # the same heartbeat, another answer
+    ("answered", answered(6, 27)),
     ("asked", asked(7)),
     ("answered", answered(7)),
     ("asked", asked(8)),
-    ("asked", asked(9)),  # one behind the other
+    ("asked", asked(9)),
     ("answered", answered(8)),
     ("answered", answered(9)),
     ("asked", asked(10)),
-    ("answered", answered(11)),  # to nobody's
+    ("answered", answered(11)),
     ("answered", answered(10)),
     ("asked", asked(12, HeartbeatRequest(group_id="g", generation_id=2, member_id="m-1"))),
     ("answered", answered(12)),

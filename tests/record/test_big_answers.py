@@ -1,4 +1,4 @@
-"""Fetched megabytes through the proxy: the client gets what the node sent, and addresses of ours where it named nodes."""
+"""The proxy passes megabytes of fetched records unchanged and replaces only the addresses of nodes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RECORDS = [bytes([place]) * 400_000 for place in range(3)]
 
 
 def answer() -> FetchResponse:
-    """Three partitions with records, and behind them one without."""
+    """Return a Fetch answer with three partitions that have records and an empty one after them."""
     partitions = [PartitionData(partition_index=place, records=data) for place, data in enumerate([*RECORDS, b""])]
     return FetchResponse(responses=[FetchableTopicResponse(topic_id=bytes(16), partitions=partitions)])
 
@@ -68,7 +68,8 @@ def test_a_node_that_it_names_has_our_address(tmp_path: Path) -> None:
 
 
 def test_one_that_cannot_be_read_passes_with_a_note(tmp_path: Path) -> None:
-    broken = WireCodec(FETCH, 17).answer(b"\0\0\0\0", answer())[8:-1] + b"\7"  # a tagged section that does not come
+    # The number at the end announces a tagged field that is missing.
+    broken = WireCodec(FETCH, 17).answer(b"\0\0\0\0", answer())[8:-1] + b"\7"
 
     def answers(link: socket.socket, frame: bytes) -> None:
         link.sendall((len(broken) + 4).to_bytes(4, "big") + frame[4:8] + broken)

@@ -1,4 +1,4 @@
-"""Frames in bytes that pass by: whatever the pieces, the same frames are noticed, kept back and handed on."""
+"""The proxy cuts a byte stream into the same frames, and hides or passes on the same ones, however the stream arrives in pieces."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_an_answer_of_a_length_that_none_has_ends_it_behind_the_good_ones() -> N
 
 @given(bodies, places, st.integers(0, 50))
 def test_a_recording_reads_the_same_frames_in_whatever_pieces(sent: list[bytes], cuts: list[int], most: int) -> None:
-    """A longer one than is read may be given as its head, with the size of all of it."""
+    """The recorder may report only the head and the size of a frame that is longer than its limit."""
     held = Held(10_000)
     frames, read = Frames(held, most), []
     for piece in cut(b"".join(map(framed, sent)), cuts):

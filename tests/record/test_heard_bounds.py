@@ -1,4 +1,4 @@
-"""A recording keeps nothing of groups and fetch sessions that were refused, and a bounded amount of the others."""
+"""A recording stores nothing about refused groups and fetch sessions, and a bounded amount about the others."""
 
 from __future__ import annotations
 

@@ -1,9 +1,6 @@
-"""The recorder's view of a coordinator, from the wire: every exchange of the suite is played on our own cluster, with an onlooker beside
-it. The rows of connections are then the same in all of them, and the rebalances in all but those named here, each for a thing that no wire
-shows.
-
-The exchanges are corner cases on purpose; an ordinary life of a group is in `test_own_journal.py`.
-"""
+"""The recorder must reconstruct a coordinator's journal from the wire: every exchange of the suite is played on a recorded groupmock
+cluster. The rows of connections must be the same in both journals, and so must the rebalances except in the exchanges listed here, each
+with a reason that no wire shows. The exchanges are corner cases on purpose; `test_own_journal.py` records the normal life of a group."""
 
 from __future__ import annotations
 
@@ -47,8 +44,8 @@ NOT_ON_THE_WIRE: dict[str, tuple[str, ...]] = {
     UNHEARD: ("P1-d7-reset", "P1-d7-alone"),
     NULL: ("SERVER-16-empty-name",),
 }  # fmt: skip
-"""Why -> the exchanges whose rebalances differ by it. Those of consumer groups are not asked: their states and epochs are not put together
-from what was heard (docs/how-to/record.md)."""
+"""Reason -> the exchanges whose recorded rebalances differ from the cluster's own. Exchanges of consumer groups are left out, because
+the recorder does not reconstruct their states and epochs (docs/how-to/record.md)."""
 CONSUMERS = frozenset({each.name for each in load_suite().exchanges if "kip848" in each.needs})
 ROWS_DIFFER = {
     "A-acls": "an ACL of no kind is no answer but the end of its connection",
@@ -58,20 +55,20 @@ ROWS_DIFFER = {
     "P1-d7-reset": UNHEARD,
     "P1-d7-sync": UNHEARD,
 }
-"""Exchange -> why a row of ours has no counterpart: our own journal has answers that were made for nobody."""
+"""Exchange -> the reason why the recording lacks a row of the cluster's own journal, for example an answer whose client was gone."""
 PLACE = ("open", "request", "reply", "close")
 JsonRow = dict[str, Any]
 
 
 def as_read(rows: list[Row]) -> list[JsonRow]:
-    """Return the rows as a file would have them read back."""
+    """Return the rows as they look after a journal file was written and read."""
     found: list[JsonRow] = msgspec.json.decode(msgspec.json.encode(rows))
     return found
 
 
 @cache
 def played() -> list[tuple[str, str, list[JsonRow], list[JsonRow]]]:
-    """(exchange, dialogue, own rows, recorded rows) of everything that can be played."""
+    """Return exchange, dialogue, own rows and recorded rows of everything that can be played."""
     found = []
     for exchange in load_suite().exchanges:
         if exchange.lacking or "core" not in exchange.stages or RELEASE not in exchange.releases:
@@ -84,7 +81,7 @@ def played() -> list[tuple[str, str, list[JsonRow], list[JsonRow]]]:
 
 
 def on_the_wire(message: Any, kind: type[Message], version: int) -> Any:
-    """Without the fields that this version has not."""
+    """Return the message without the fields that this version does not have."""
     if message is None:
         return None
     told = {}

@@ -1,4 +1,4 @@
-"""The journal of an exchange through the proxy is the upstream's own journal of it, but for numbers, ports and times."""
+"""The recorded journal of a dialogue through the proxy equals the cluster's own journal, except for numbers, ports and times."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NUMBERS = ("seq", "t", "connection", "ticket", "received", "handled", "waited", 
 
 
 class Member(ClassicMember):
-    """One member by hand, on a connection of its own to the node that it was told."""
+    """A classic member that the test drives by hand, with a connection to the coordinator."""
 
     def __init__(self, address: tuple[str, int], name: str) -> None:
         super().__init__(GROUP, topics=[TOPIC], session_ms=60_000, rebalance_ms=60_000)
@@ -71,7 +71,7 @@ def assigned(partitions: list[int]) -> Assignment:
 
 
 def coordinator(bootstrap: str) -> tuple[tuple[str, int], list[int]]:
-    """Asked as clients do: its address, which must be one of the bootstrap's, and the partitions that it leads, then those it does not."""
+    """Ask for the coordinator as clients do. Return its address, and first the partitions that this node leads, then the others."""
     with Client(*address_of(bootstrap), "asker", seconds=60) as asker:
         asker.ask(18, 3, ApiVersionsRequest(client_software_name="test", client_software_version="1"))
         metadata = asker.ask(3, 12, MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC)]))
@@ -85,7 +85,8 @@ def coordinator(bootstrap: str) -> tuple[tuple[str, int], list[int]]:
 
 
 def exchange(broker: Broker, bootstrap: str) -> None:
-    """Two members come, share, beat, commit, produce, one leaves, the other takes all, and leaves by closing."""
+    """Two members join, share the partitions, commit and produce. One sends LeaveGroup, and the other takes over and closes its
+    connection."""
     address, (mine, elsewhere) = coordinator(bootstrap)
     with Member(address, "first") as first, Member(address, "second") as second:
         play(broker, bootstrap, first, second, mine, elsewhere)
@@ -111,7 +112,7 @@ def play(broker: Broker, bootstrap: str, first: Member, second: Member, mine: in
 
     assert first.ask(0, 9, produce(mine, 1)).responses[0].partition_responses[0].error_code == 0
     first.wire.send(0, 9, produce(mine, 0))
-    refused = first.ask(0, 10, produce(elsewhere, 1))  # names where the leader is (KIP-951)
+    refused = first.ask(0, 10, produce(elsewhere, 1))  # A Produce to the wrong node names the leader in its answer (KIP-951).
     assert [f"{each.host}:{each.port}" for each in refused.node_endpoints] == [
         each for each in bootstrap.split(",") if not each.endswith(str(first.port))
     ]
@@ -125,7 +126,7 @@ def play(broker: Broker, bootstrap: str, first: Member, second: Member, mine: in
 
 @pytest.fixture(scope="module")
 def journals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[list[JsonRow], list[JsonRow], Path]]:
-    """Rows of the upstream, rows of the proxy, and the proxy's file."""
+    """Yield the rows of the upstream cluster, the rows of the proxy, and the proxy's file."""
     folder = tmp_path_factory.mktemp("journals")
     own, recorded = folder / "own.jsonl", folder / "recorded.jsonl"
     with Broker(topics={TOPIC: 2}, nodes=2, seed=5, journal=str(own), settings={"group.initial.rebalance.delay.ms": 0}) as broker:
@@ -137,13 +138,13 @@ def journals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[list[Js
 
 
 def of_clients(rows: list[JsonRow]) -> list[JsonRow]:
-    """Without what the proxy itself asked when it started."""
+    """Return the rows without the requests that the proxy itself sent at its start."""
     mine = {row["connection"] for row in rows if row.get("client_id") == "groupmock-record"}
     return [row for row in rows if row.get("connection") not in mine]
 
 
 def by_connection(rows: list[JsonRow]) -> list[list[JsonRow]]:
-    """The rows of each connection in its order, connections in the order in which they came: what a client can tell apart."""
+    """Return the rows of each connection in order, because the order between connections is not visible to a client."""
     found: dict[int, list[JsonRow]] = {}
     for row in of_kind(of_clients(rows), "open", "request", "reply", "close"):
         found.setdefault(row["connection"], []).append({name: value for name, value in row.items() if name not in NUMBERS})
@@ -151,7 +152,7 @@ def by_connection(rows: list[JsonRow]) -> list[list[JsonRow]]:
 
 
 def without_addresses(value: Any) -> Any:
-    """Hosts and ports are the proxy's own."""
+    """Remove hosts and ports, because the proxy has its own."""
     if isinstance(value, dict):
         return {name: without_addresses(each) for name, each in value.items() if name not in ("host", "port")}
     return [without_addresses(each) for each in value] if isinstance(value, list) else value
@@ -170,7 +171,7 @@ def test_the_group_is_the_same_but_for_what_no_wire_shows(journals: tuple[list[J
         return [{name: value for name, value in row.items() if name not in ("seq", "t")} for row in of_kind(rows, kind)]
 
     moved, own_moved = told(recorded, "moved"), told(own, "moved")
-    # That a group is new cannot be known: only that nothing was heard of it before
+    # The recorder cannot know that a group is new, only that the group's first JoinGroup of the recording has been seen.
     assert moved[0].pop("reason") == "as seen from the wire: the first JoinGroup of this recording, by client 'first'"
     assert (own_moved[0].pop("cause"), own_moved[0].pop("reason")) == ("group_created", "client 'first' sent the first JoinGroup")
     assert moved == own_moved
@@ -206,7 +207,7 @@ def test_what_only_a_server_knows_is_not_there(journals: tuple[list[JsonRow], li
 
 
 def test_fields_that_a_version_has_not_are_the_only_other_difference(tmp_path: Path) -> None:
-    """Our own row shows the answer as it was made, with what an older version cannot carry; a recording what was on the wire."""
+    """The cluster's own row has all fields of the answer, and a recording only those that the version on the wire can carry."""
     own = tmp_path / "own.jsonl"
     with (
         Broker(topics={TOPIC: 1}, journal=str(own)) as broker,

@@ -1,4 +1,4 @@
-"""The proxy with slow, gone, wrong, unknown and new peers."""
+"""The proxy copes with slow, disconnected, malformed, unknown and newer peers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def closes(proxy: Recording, count: int = 1) -> list[dict[str, Any]]:
 
 
 def ended(link: socket.socket) -> bool:
-    """Did the other side end it, by FIN or RST?"""
+    """Return whether the peer closed the connection by FIN or RST."""
     try:
         return link.recv(1) == b""
     except ConnectionResetError:
@@ -114,7 +114,8 @@ def test_tls_to_a_node_without_it_is_told(tmp_path: Path) -> None:
     class Plain(ScriptedUpstream):
         def _serve(self, link: socket.socket) -> None:
             link.recv(100)
-            link.shutdown(socket.SHUT_RDWR)  # as Kafka does with a frame of that length
+            # Kafka also closes the connection when a TLS ClientHello, read as a frame length, is too large.
+            link.shutdown(socket.SHUT_RDWR)
 
     node = Plain(silent)
     try:
@@ -168,7 +169,8 @@ def test_fixed_ports_and_an_advertised_name_count_on(tmp_path: Path) -> None:
 
 
 def _on_ports_in_a_row(upstream: str, journal: Path) -> tuple[int, Recording]:
-    """From a free port on. Somebody may have one of the two behind it: then the proxy does not start, or has no listener for that node."""
+    """Start a recording on three consecutive ports. Another process may occupy one, and then the proxy does not start or lacks a
+    listener."""
     for _ in range(20):
         with socket.create_server(("127.0.0.1", 0)) as free:
             port: int = free.getsockname()[1]
@@ -233,7 +235,7 @@ def test_raw_sasl_tokens_pass_and_are_counted_alone(tmp_path: Path) -> None:
         if frame == handshake:
             link.sendall(framed(frame[4:8] + bytes(2) + b"\0\0\0\1\0\5PLAIN"))
         elif frame == SECRET:
-            link.sendall(framed(b""))  # that is what success looks like (SEC-21)
+            link.sendall(framed(b""))  # An empty answer means that the SASL authentication succeeded (SEC-21).
         else:
             link.sendall(framed(frame[4:8] + b"\0" + bytes(7)))
 
@@ -259,7 +261,7 @@ def test_an_answer_that_cannot_be_read_passes_with_a_note(tmp_path: Path) -> Non
 
     with upstream(junk) as node, recording(node.address, tmp_path / "j") as proxy:
         with connect(proxy) as link:
-            link.sendall(request(10, 4))  # one whose answer would be changed
+            link.sendall(request(10, 4))  # The proxy would change the addresses in the answer to this request.
             assert link.recv(100) == framed((1).to_bytes(4, "big") + b"\0junk")
         rows = proxy.close()
     assert UNREAD_ANSWER in [row["what"] for row in of_kind(rows, "note")]
@@ -331,7 +333,7 @@ def test_an_answer_of_a_length_that_is_not_recorded_ends_its_connection(tmp_path
 
 
 def test_who_does_not_read_stops_its_node_and_nobody_else(tmp_path: Path) -> None:
-    """Nothing is kept beyond the two write buffers: a node that sends for ever to a client that never reads gets stuck itself."""
+    """The proxy buffers no more than the two write buffers, so a node that sends to a client that never reads is blocked."""
     piece, sent, go_on = b"x" * 65_536, [0], threading.Event()
     total = 64 * 1024 * 1024
 
@@ -361,7 +363,7 @@ def test_who_does_not_read_stops_its_node_and_nobody_else(tmp_path: Path) -> Non
 
 
 def test_a_recording_that_is_behind_stops_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "PAUSE_S", 3600)  # it does nothing by itself
+    monkeypatch.setattr(work, "PAUSE_S", 3600)  # The recorder must not catch up before the test lets it.
     with upstream(echoes) as node, recording(node.address, tmp_path / "j") as proxy, client(proxy) as asker:
         proxy.on_loop(lambda: setattr(proxy.proxy.work, "_most", 1000))
         for _ in range(3):

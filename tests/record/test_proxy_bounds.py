@@ -1,4 +1,4 @@
-"""The proxy beside peers that send much: everybody else is served, memory is bounded, and the end comes."""
+"""The proxy serves other clients, bounds its memory and can be stopped while some peers send much."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 HEARTBEAT = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
 MANY = 2000
 LONG = (12).to_bytes(2, "big") + (4).to_bytes(2, "big") + (7).to_bytes(4, "big") + b"\0\3app\0" + bytes(300_000)
-"""A Heartbeat that more than one read brings, with bytes behind its fields."""
+"""A Heartbeat frame that arrives in more than one read, with extra bytes after its fields."""
 RULES = {"plan": make_plan({"rule": [{"name": "another api", "do": {"kind": "observe"}, "when": {"api": "JoinGroup", "version": "1-"}}]})}
 """Settings of a recording whose relays pass frames through the gate of fault rules."""
 
@@ -57,7 +57,7 @@ def is_there(each: relay.Relay) -> bool:
 
 
 def breaks_off(link: socket.socket) -> None:
-    """RST, although a file of this socket may be open."""
+    """Close the socket with an RST even if a file object of it is still open."""
     link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
     os.close(link.detach())
 
@@ -70,7 +70,7 @@ def hears(link: socket.socket) -> bytes | str:
 
 
 class Gate:
-    """A node's answer to each request, given when the gate is open."""
+    """Delays a node's answer to each request until the test opens the gate."""
 
     def __init__(self) -> None:
         self.open = threading.Event()
@@ -131,7 +131,7 @@ def test_what_waits_behind_open_requests_is_dropped_with_its_connection(tmp_path
 
 
 def test_answers_with_addresses_are_handed_on_in_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An answer that costs more than a slice takes a turn of its own, and the others of the same read have the next ones."""
+    """An answer that costs more than a slice of time uses up its turn, and the other answers of the same read wait for later turns."""
     count, asked = relay.MOST_OPEN, []
 
     def together(link: socket.socket, frame: bytes) -> None:
@@ -153,13 +153,13 @@ def test_answers_with_addresses_are_handed_on_in_turns(tmp_path: Path, monkeypat
         monkeypatch.setattr(turns, "_soon", watched)
         asker.write(b"".join([request(10, 2, None, number) for number in range(count)]))
         assert [asker.receive()[:4] for _ in range(count)] == [number.to_bytes(4, "big") for number in range(count)]
-        turned = told[:]  # behind these are those of its end
+        turned = told[:]  # The entries that follow belong to the end of the connection.
     size = len(framed(asked[0]))
     assert turned and {before - after for before, after in pairwise(turned)} == {size}
 
 
 def test_ends_that_come_together_are_dealt_with_in_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of many clients that end in one turn of the loop takes a turn of its own when it costs more than a slice."""
+    """When many clients disconnect in one turn of the loop, a disconnect that costs more than a slice uses up a turn of its own."""
     count, serve = 20, relay.Relay.serve
     served: list[int] = []
     before: list[int] = []
@@ -194,7 +194,7 @@ def test_ends_that_come_together_are_dealt_with_in_turns(tmp_path: Path, monkeyp
 
 
 def test_a_node_that_sends_no_more_is_believed_behind_what_it_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its end comes while answers wait for their turn."""
+    """The node closes the connection while its answers still wait for a turn."""
     asked: list[bytes] = []
 
     def together(link: socket.socket, frame: bytes) -> None:
@@ -218,7 +218,8 @@ def test_a_node_that_sends_no_more_is_believed_behind_what_it_sent(tmp_path: Pat
 def test_what_a_node_sends_to_a_client_that_is_gone_is_not_looked_at(
     tmp_path: Path, rules: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The client's end waits for its turn when the rest of an answer comes whose beginning was dropped with the client."""
+    """The first half of an answer was dropped because its client had disconnected, and the second half arrives before the disconnect is
+    processed."""
     answer = framed(bytes(3) + b"\1" + b"\xff" * 200)
     came: list[bytes] = []
     with upstream(lambda link, frame: link.sendall(answer[:100])) as node, recording(node.address, tmp_path / "j", **rules) as proxy:
@@ -295,7 +296,7 @@ def test_it_ends_although_a_peer_goes_on(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_ends_far_behind_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "PAUSE_S", 3600)  # nothing is recorded by itself
+    monkeypatch.setattr(work, "PAUSE_S", 3600)  # The recorder must not write rows before the recording ends.
     monkeypatch.setattr(proxy_module, "FINISH_WITHIN_NS", -1)
     with upstream(echoes) as node, recording(node.address, tmp_path / "j") as proxy, client(proxy) as asker:
         asker.send(12, 4, HEARTBEAT)
@@ -319,7 +320,7 @@ def test_descriptors_are_given_back(tmp_path: Path) -> None:
         for each in askers:
             each.close()
         until("closed", lambda: not proxy.on_loop(lambda: len(proxy.proxy.relays)), lambda: proxy.on_loop(lambda: len(proxy.proxy.relays)))
-        assert open_ones() <= before + 50  # the scripted node's own, which it closes at its end
+        assert open_ones() <= before + 50  # The remaining 50 descriptors belong to the scripted node, which closes them at its end.
 
 
 # -- memory

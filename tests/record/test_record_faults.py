@@ -1,4 +1,4 @@
-"""Fault rules in a recording strike as they do at a server of ours: the client sees the same, the fault's rows are the same."""
+"""A fault rule in a recording has the same effect for the client and writes the same rows as in a groupmock cluster."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ STRIKES: dict[str, dict[str, Any]] = {
     "truncate": {"kind": "truncate", "at": 7},
     "wrong_correlation_id": {"kind": "wrong_correlation_id", "by": 100},
 }
-"""Kinds whose strike the client sees the end of, each once at a heartbeat."""
+"""Fault kinds whose effect on a Heartbeat the client can observe."""
 SILENT = {"drop", "hold"}
-"""The client sees nothing at all."""
+"""Fault kinds after which the client receives nothing."""
 
 
 def plan_of(do: dict[str, Any], stage: str | None = None, **when: Any) -> dict[str, Any]:
@@ -53,10 +53,10 @@ def plan_of(do: dict[str, Any], stage: str | None = None, **when: Any) -> dict[s
 
 
 def sees(bootstrap: str, count: int = 2) -> bytes | str:
-    """Return what a client gets that sends so many heartbeats at once, up to the answer of the second or the end."""
+    """Send `count` heartbeats at once and return the bytes up to the answer of the second or the end of the connection."""
     host, _, port = bootstrap.rpartition(":")
     got = b""
-    try:  # the reset may come while we still connect
+    try:  # The reset may arrive while the client is still connecting.
         with socket.create_connection((host, int(port)), 60) as link:
             link.sendall(b"".join(request(12, 4, HEARTBEAT, number) for number in range(1, count + 1)))
             while (2).to_bytes(4, "big") not in got:
@@ -87,7 +87,8 @@ def test_the_client_sees_what_it_would_see_at_a_server_of_ours(kind: str, stage:
     if stage not in all_kinds()[kind].STAGES:
         stage = "reply"
     plan = plan_of(STRIKES[kind], stage)
-    count = 1 if kind == "reset" else 2  # behind other requests a server of ours sends FIN before the RST
+    # A groupmock cluster sends a FIN before the RST if other requests precede, so a single request is used.
+    count = 1 if kind == "reset" else 2
     wanted, own = direct(plan, tmp_path / "own.jsonl", count)
     with (
         Broker(seed=SEED) as broker,
@@ -128,7 +129,7 @@ def test_a_refused_connection_is_reset(tmp_path: Path) -> None:
 
 
 def test_what_is_not_forwarded_did_nothing_to_the_group(tmp_path: Path) -> None:
-    """A JoinGroup that a rule answers never reaches the coordinator: no member is added by it."""
+    """A JoinGroup that a rule answers never reaches the coordinator, so it adds no member."""
     plan = plan_of({"kind": "error", "code": 15}, "request", api="JoinGroup")
     with Broker() as broker, recording(broker.bootstrap, tmp_path / "j", plan=make_plan(plan)) as proxy:
         host, _, port = proxy.bootstrap.rpartition(":")
@@ -140,7 +141,7 @@ def test_what_is_not_forwarded_did_nothing_to_the_group(tmp_path: Path) -> None:
 
 
 def commit() -> OffsetCommitRequest:
-    """Return a commit of three partitions by no member."""
+    """Return a commit of three partitions without a member id."""
     parts = [OffsetCommitRequestPartition(partition_index=each, committed_offset=7) for each in range(3)]
     return OffsetCommitRequest(group_id="g", topics=[OffsetCommitRequestTopic(name="orders", partitions=parts)])
 
@@ -148,7 +149,7 @@ def commit() -> OffsetCommitRequest:
 @pytest.mark.parametrize("kind", ["error", "leave_out"])
 @pytest.mark.parametrize("stage", ["request", "reply"])
 def test_one_entity_of_several_is_struck_as_at_a_server_of_ours(kind: str, stage: str, tmp_path: Path) -> None:
-    """The frame that the node gets names the others alone; what it wrote down is told by the node's own group."""
+    """At stage request the node receives a frame without the entity, and the group on the node shows which offsets it stored."""
     do = {"kind": "error", "code": 28} if kind == "error" else {"kind": kind}
     plan = plan_of(do, stage, api="OffsetCommit", topic="orders", partition=1)
     with (
@@ -161,7 +162,8 @@ def test_one_entity_of_several_is_struck_as_at_a_server_of_ours(kind: str, stage
                 (topic,) = client.ask(8, version, commit()).topics
                 told = {each.partition_index: each.error_code for each in topic.partitions}
                 struck = {} if kind == "leave_out" else {1: 28}
-                assert told == {0: 0, 2: 0} | (struck if version == 2 else {1: 0})  # it fires once
+                # The rule fires once, so only the commit of version 2 is affected.
+                assert told == {0: 0, 2: 0} | (struck if version == 2 else {1: 0})
                 kept = (0, 2) if (stage, version) == ("request", 2) else (0, 1, 2)
                 assert broker.groups["g"].offsets == {"orders": dict.fromkeys(kept, 7)}
         rows = proxy.close()
@@ -199,7 +201,8 @@ def test_a_rule_may_ask_for_the_groups_state_and_role(tmp_path: Path) -> None:
         with Client(host, int(port), seconds=60) as client:
             member = client.ask(11, 4, join(client.ask(11, 4, join()).member_id))
             beat = HeartbeatRequest(group_id="g", generation_id=member.generation_id, member_id=member.member_id)
-            assert client.ask(12, 4, beat).error_code == 0  # CompletingRebalance
+            # The state is CompletingRebalance, in which Heartbeat is answered without an error.
+            assert client.ask(12, 4, beat).error_code == 0
             sync = SyncGroupRequest(group_id="g", generation_id=member.generation_id, member_id=member.member_id)
             assert client.ask(14, 3, sync).error_code == 0
             assert [client.ask(12, 4, beat).error_code for _ in range(2)] == [25, 0]

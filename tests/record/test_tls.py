@@ -1,7 +1,5 @@
-"""TLS to the upstream: checked against the CA that was named, with a client certificate where one is wanted; clients come in plain text.
-
-`tests/data/record/node.pem`: key and certificate of 127.0.0.1, its own CA (`ca.pem`), good until 2126; made for these tests.
-"""
+"""The proxy uses TLS to the upstream, verifies the given CA, and presents a client certificate if the node wants one; clients use plain
+text. The tests use `tests/data/record/node.pem`, a key and certificate for 127.0.0.1 until 2126, and its CA `ca.pem`."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ CA, NODE = str(DATA / "ca.pem"), str(DATA / "node.pem")
 
 
 class TlsUpstream(ScriptedUpstream):
-    """The scripted upstream behind TLS. With `wants_certificate` its clients need a certificate signed by the same CA."""
+    """The scripted upstream node with TLS. With `wants_certificate` its clients need a certificate signed by the same CA."""
 
     wants_certificate = False
 
@@ -70,7 +68,7 @@ def test_what_clients_say_in_plain_text_goes_on_by_tls(node: type[TlsUpstream], 
 
 
 def test_a_node_that_ends_tls_ends_its_client(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """With TLS nobody can go on writing to a peer that sends no more."""
+    """TLS has no half-closed connections, so the proxy cannot go on writing to a node that has closed its side."""
     made = TlsUpstream(lambda link, frame: cast(ssl.SSLSocket, link).unwrap())
     try:
         with recording(made.address, tmp_path / "j", tls=context("--tls-ca", CA)) as proxy:
