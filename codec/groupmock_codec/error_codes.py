@@ -1,4 +1,5 @@
-"""Kafka's error codes, each by its name in Kafka 4.3. Earlier releases know a prefix of this table, Kafka 3.9 the codes up to 127."""
+"""Kafka's error codes, each by its name in Kafka 4.4. Earlier releases know a prefix of this table: Kafka 4.3 the codes up to 133,
+Kafka 3.9 those up to 127."""
 
 from __future__ import annotations
 
@@ -140,6 +141,9 @@ STREAMS_INVALID_TOPOLOGY: Final = 130
 STREAMS_INVALID_TOPOLOGY_EPOCH: Final = 131
 STREAMS_TOPOLOGY_FENCED: Final = 132
 SHARE_SESSION_LIMIT_REACHED: Final = 133
+GROUP_DELETION_FAILED: Final = 134
+STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED: Final = 135
+CONTROLLER_ID_NOT_REGISTERED: Final = 136
 
 NAMES: Final[Mapping[int, str]] = {code: name for name, code in globals().items() if isinstance(code, int)}
 """Every code of the table with its name, in the order of the codes."""

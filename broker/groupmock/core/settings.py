@@ -43,12 +43,12 @@ def declarations(declaring: type[msgspec.Struct]) -> Iterator[tuple[str, type, D
 
 class Quirks(msgspec.Struct, frozen=True):
     """Differences between Kafka releases, as one named flag per row of docs/kafka/releases.md. All false is groupmock's own profile:
-    Kafka 4.3.0 without the flags that 4.3.0 has (two of them make large or sloppy test groups hang, one leaves a client waiting). The
-    comment of a flag names the releases that have it."""
+    Kafka 4.4.0 without the flags that 4.4.0 has (one of them makes large test groups hang, one leaves a client waiting). The comment of
+    a flag names the releases that have it."""
 
     # 4.3 3.9: a malformed Subscription, or a protocol listed twice, keeps the join phase from ending
     malformed_subscription_hangs: bool = False
-    group_record_limit: bool = False  # 4.3 3.9: a group record (or commit) above message.max.bytes is refused
+    group_record_limit: bool = False  # 4.4 4.3 3.9: a group record (or commit) above message.max.bytes is refused
     failing_join_unanswered: bool = False  # 3.9: a join phase that failed once is never completed, and no member gets an answer
     # 3.9: only a group without any generation so far extends the initial rebalance delay for new members
     new_member_at_generation_zero: bool = False
@@ -103,10 +103,10 @@ class Quirks(msgspec.Struct, frozen=True):
     produce_by_name_only: bool = False  # 3.9: the rows of a Produce answer are ordered by topic name only, later by topic id as well
     metadata_rows_in_a_set: bool = False  # 3.9: Metadata lists the partitions of a topic in the order of a hash set of rows
     failed_fetch_without_records: bool = False  # 3.9: a Fetch that failed as a whole has rows with null records
-    min_insync_replicas_pinned: bool = False  # 4.3: eligible leader replicas make min.insync.replicas=1 a config of the cluster
+    min_insync_replicas_pinned: bool = False  # 4.4 4.3: eligible leader replicas make min.insync.replicas=1 a config of the cluster
     no_cordoned_log_dirs: bool = False  # 3.9: the error text for too large a replication factor mentions brokers only
     topic_configs_before_4: bool = False  # 3.9: topics have old configs such as message.format.version, and segments may be tiny
-    repeated_alteration_unanswered: bool = False  # 4.3: AlterConfigs with a resource listed twice is never answered
+    repeated_alteration_unanswered: bool = False  # 4.4 4.3: AlterConfigs with a resource listed twice is never answered
     # 3.9: UpdateFeatures refuses features one by one and with other texts, while later releases update all or none
     features_updated_one_by_one: bool = False
     # 3.9: TxnOffsetCommit with a generation to an unknown group gets UNKNOWN_MEMBER_ID (25), not ILLEGAL_GENERATION (22)
@@ -129,7 +129,7 @@ class Quirks(msgspec.Struct, frozen=True):
     refused_transactional_commit_makes_group: bool = False  # 3.9: a refused TxnOffsetCommit to an unknown group creates an Empty group
     # 3.9: AddPartitionsToTxn and AddOffsetsToTxn check producer id and epoch (errors 49, 90) before a pending end (51)
     producer_checked_before_busy: bool = False
-    old_produce_closes: bool = False  # 4.3: Produce v0 to v2 are advertised, because librdkafka looks for them, but close the connection
+    old_produce_closes: bool = False  # 4.4 4.3: Produce v0 to v2 are advertised (librdkafka looks for them) but close the connection
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

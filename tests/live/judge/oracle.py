@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from tools.oracle import ORACLE, SHARED
 
-RELEASES: Final = ("2.8.2", "3.9.1", "4.3.0")
+RELEASES: Final = ("2.8.2", "3.9.1", "4.3.0", "4.4.0")
 
 
 class NoOracle(RuntimeError):

@@ -113,8 +113,8 @@ def test_config_shows_the_cluster_to_copy(capsys: pytest.CaptureFixture[str]) ->
 def test_apis_prints_one_row_per_api(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = outcome(capsys, "apis")
     assert code == 0
-    assert "| 11 | JoinGroup | 0-9 | 0-9 | 0-9 | 6 |" in out
-    assert "| 47 | OffsetDelete | 0-0 | 0-0 | 0-0 | never |" in out
+    assert "| 11 | JoinGroup | 0-9 | 0-9 | 0-9 | 0-9 | 6 |" in out
+    assert "| 47 | OffsetDelete | 0-0 | 0-0 | 0-0 | 0-0 | never |" in out
 
 
 def test_apis_json_agrees_with_the_table(capsys: pytest.CaptureFixture[str]) -> None:

@@ -171,5 +171,5 @@ def test_profiles_have_the_quirks_that_their_comments_give_them() -> None:
     source = re.sub(r"^( +#.*)\n(.*)$", r"\2 \1", inspect.getsource(Quirks), flags=re.MULTILINE)
     said = dict(re.findall(r"^ +(\w+): bool = False +# ([\d. ]+):", source, re.MULTILINE))
     assert set(said) == set(Quirks.__struct_fields__)
-    for release in ("4.3", "3.9"):
+    for release in ("4.4", "4.3", "3.9"):
         assert profiles.load(f"kafka-{release}").quirks == {name for name, releases in said.items() if release in releases.split()}

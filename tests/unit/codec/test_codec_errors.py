@@ -13,8 +13,8 @@ from groupmock_codec.errors import CodecError, Place
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 
 
-def test_codes_are_complete_up_to_kafka_4_3() -> None:
-    assert list(NAMES) == list(range(-1, 134))
+def test_codes_are_complete_up_to_kafka_4_4() -> None:
+    assert list(NAMES) == list(range(-1, 137))
 
 
 @for_each(
@@ -43,6 +43,7 @@ def test_codes_are_complete_up_to_kafka_4_3() -> None:
         (113, "STALE_MEMBER_EPOCH", False),
         (120, "TRANSACTION_ABORTABLE", False),
         (133, "SHARE_SESSION_LIMIT_REACHED", True),
+        (134, "GROUP_DELETION_FAILED", False),
     ],
 )
 def test_codes_that_group_protocols_speak_of(code: int, name: str, retriable: bool) -> None:

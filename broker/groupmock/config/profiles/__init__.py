@@ -1,8 +1,8 @@
 """Profiles of Kafka releases: the versions that a release advertises, its defaults and its quirks, as data. Each file of this folder is a
 profile.
 
-`groupmock` (the default) has Kafka's newest semantics on the widest versions of Kafka 2.8 to 4.3, and starts quickly. The others are one
-release each, with rows copied from the ApiVersions responses of running brokers (4.3.0 and 3.9.1).
+`groupmock` (the default) has Kafka's newest semantics on the widest versions of Kafka 2.8 to 4.4, and starts quickly. The others are one
+release each, with rows copied from the ApiVersions responses of running brokers (4.4.0, 4.3.0 and 3.9.1).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""groupmock's own, widest profile: every version that any of Kafka 2.8 to 4.3 advertises, settings as `core.settings` declares them."""
+"""groupmock's own, widest profile: every version that any of Kafka 2.8 to 4.4 advertises, settings as `core.settings` declares them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from . import FeatureLevel, Profile
 
 PROFILE = Profile(
     name="groupmock",
-    about="Kafka 4.3 semantics on the widest versions of 2.8 to 4.3, quick to start.",
+    about="Kafka 4.4 semantics on the widest versions of 2.8 to 4.4, quick to start.",
     versions={
         0: (0, 13),  # Produce; without v3 librdkafka reads no records either (docs/kafka/clients.md#version-quirks, 4)
         1: (0, 18),  # Fetch
@@ -63,11 +63,10 @@ PROFILE = Profile(
         75: (0, 0),  # DescribeTopicPartitions
     },
     settings={},
-    # The quirks of 4.3 are left out as well: P1-b5 (a malformed subscription hangs) and the limit of a group's record make large or sloppy
-    # test groups hang.
+    # The quirks of 4.4 are left out as well: the limit of a group's record makes large test groups hang.
     quirks=frozenset(),
     features=(
-        FeatureLevel("metadata.version", 7, 30, 30),
+        FeatureLevel("metadata.version", 7, 33, 33),
         FeatureLevel("kraft.version", 0, 1, None),
         FeatureLevel("transaction.version", 0, 2, 2),
         FeatureLevel("group.version", 0, 1, 1),
