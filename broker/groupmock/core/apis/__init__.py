@@ -1,4 +1,4 @@
-"""One file per API key, same stem as its message file in the codec: `handle(cluster, request, turn)`.
+"""This package has one file per API key, named like the codec's message file, with a function `handle(cluster, request, turn)`.
 
 The listing is the registry: a file here makes its API a behaviour, advertised if the profile has it. Modules are loaded at the
 first request of their key, so that a server listens before it has read them all.
@@ -24,12 +24,13 @@ Behaviour = Callable[["Cluster", "Request", "Turn"], None]
 
 @cache
 def module_names() -> dict[int, str]:
-    """Return the module stems by API key, for instance 11 -> "k11_join_group"."""
+    """Return the names of the API modules by API key, for instance 11 -> "k11_join_group"."""
     return keyed(module.name for module in iter_modules(__path__))
 
 
 def keyed(names: Iterable[str]) -> dict[int, str]:
-    """Return the names that are stems of API files, by key in order. The codec reads the names of its message files in the same way."""
+    """Return the names that begin with an API key, by key in ascending order. The codec reads the names of its message files in the same
+    way."""
     return dict(sorted((int(found[2]), found[1]) for name in names if (found := FILE.fullmatch(name))))
 
 

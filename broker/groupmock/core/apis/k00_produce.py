@@ -1,6 +1,5 @@
-"""Produce (0): v0-v2 message sets, v3 record batches and transactional ids, v7 zstd, v8 record errors, v10 leader hints (KIP-951),
-v13 topic ids. Answers as observed on Kafka 4.3.0 (tests/unit/core/apis/test_produce.py).
-"""
+"""Produce (0) appends records: v0-v2 message sets, v3 record batches and transactional ids, v7 zstd, v8 record errors, v10 leader hints
+(KIP-951), v13 topic ids. Answers as observed on Kafka 4.3.0 (tests/unit/core/apis/test_produce.py)."""
 
 from __future__ import annotations
 
@@ -36,24 +35,25 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 IDS_SINCE: Final = 13
-ABORTABLE_SINCE: Final = 11  # KIP-890: 120 instead of 48
-NEW_TRANSACTIONS_SINCE: Final = 12  # KIP-890: a partition is added to its transaction by the first write
+ABORTABLE_SINCE: Final = 11  # Since this version the answer may be TRANSACTION_ABORTABLE (120) instead of INVALID_TXN_STATE (48) (KIP-890).
+NEW_TRANSACTIONS_SINCE: Final = 12  # Since this version the first write to a partition adds the partition to its transaction (KIP-890).
 LEADER_HINTS_SINCE: Final = 10
 NO_OFFSET: Final = -1
 SEVERAL: Final = "Transactional records contained more than one producer ID"
 NOT_ADDED: Final = "Partition was not added to the transaction"
-PARTITION_COST: Final = 9  # Units of work (core.budget); records have bounds of their own
+PARTITION_COST: Final = 9
 
 
 class NoAnswer(Exception):
-    """Kafka's handler fails on this request, and the client gets no answer."""
+    """Kafka's handler throws on this request, and the client gets no answer."""
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Append the records that are accepted. With acks=0 nothing is answered, and any error closes the connection, as Kafka does."""
+    """Append the accepted records and answer a row per partition. With acks=0 nothing is answered, and any error closes the connection,
+    as Kafka does."""
     asked = request.message
     assert isinstance(asked, ProduceRequest)
-    # 4.3 dropped v0 to v2 (KIP-896) but has to advertise them: librdkafka looks for them (Quirks.old_produce_closes).
+    # Kafka 4.3 dropped v0 to v2 (KIP-896), but has to advertise them because librdkafka looks for them (Quirks.old_produce_closes).
     if request.version < ONE_BATCH_SINCE and turn.quirks.old_produce_closes:
         turn.out.append(Close(request.ticket, f"Produce v{request.version} is not served"))
         return
@@ -66,7 +66,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     except NoAnswer as reason:
         turn.abandon(request.ticket, str(reason))
         return
-    # With acks=0 a client reads no answer: a closed connection is the only sign of an error that it can get
+    # With acks=0 a client reads no answer, so closing the connection is the only way to tell it of an error
     # (KafkaApis.handleProduceRequest).
     if asked.acks != 0:
         turn.reply(request.ticket, _response(cluster, rows, request.listener))
@@ -74,26 +74,26 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         codes = ", ".join(sorted({error_name(row.error_code) for row in rows.values() if row.error_code}))
         turn.out.append(Close(request.ticket, f"Produce with acks=0 failed: {codes}"))
     else:
-        # Not abandon(): that leaves the connection mute (P1-d6), and a producer with acks=0 goes on sending on it.
+        # abandon() would be wrong here: it stops reading the connection (P1-d6), but a producer with acks=0 continues to send on it.
         turn.out.append(Silent(request.ticket))
     cluster.topics.fetches.changed(turn, produce.grown)
 
 
 class Unverified(Refused):
-    """The coordinator has no such transaction, and the log was not asked (ReplicaManager.handleProduceAppend)."""
+    """The coordinator knows no such transaction, so the batch did not reach the log (ReplicaManager.handleProduceAppend)."""
 
     def __init__(self, code: int, reason: str) -> None:
         super().__init__(code, reason, NOT_ADDED if code == error_codes.INVALID_TXN_STATE else None, logged=False)
 
 
 class Produce:
-    """The handling of one Produce request. Its partitions that got records are in `grown`."""
+    """Handles one Produce request. Its partitions that got records are in `grown`."""
 
     def __init__(self, cluster: Cluster, request: Request, asked: ProduceRequest, turn: Turn) -> None:
         self._topics, self._request, self._asked, self._turn = cluster.topics, request, asked, turn
         self._transactions = cluster.transactions
         self._room = turn.settings.room()
-        # A version that adds partitions is always verified (ReplicaManager.maybeSendPartitionsToTransactionCoordinator)
+        # Versions that add partitions to a transaction are always verified (ReplicaManager.maybeSendPartitionsToTransactionCoordinator).
         self._verifies = turn.settings.transaction_partition_verification_enable or request.version >= NEW_TRANSACTIONS_SINCE
         self._by_table = False
         self._fenced: list[Place] = []
@@ -101,8 +101,7 @@ class Produce:
         self.grown: list[tuple[str, int]] = []
 
     def refused(self) -> dict[Place, PartitionProduceResponse]:
-        """Return rows if the request is refused as a whole: transactional without an id, or with a batch that cannot be one. Else return
-        none."""
+        """Return a row for every partition if the request is refused as a whole, else no rows."""
         asked = self._asked
         try:
             transactional = any(is_transactional(data.records or b"") for topic in asked.topic_data for data in topic.partition_data)
@@ -114,9 +113,10 @@ class Produce:
         return self._whole(code, message)
 
     def _whole(self, code: int, message: str | None) -> dict[Place, PartitionProduceResponse]:
-        """Return a refusal for every partition. Kafka cannot even answer a refusal if records are null."""
+        """Return rows that refuse every partition of the request with the same error. Kafka cannot even answer a refusal if records are
+        null."""
         asked = self._asked
-        # Kafka counts the sizes of all records to answer a refusal (ProduceRequest.partitionSizes) and fails on a null:
+        # To answer a refusal, Kafka adds up the sizes of all records (ProduceRequest.partitionSizes), which throws on null records:
         # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
         if any(data.records is None for topic in asked.topic_data for data in topic.partition_data):
             raise NoAnswer("a refused Produce with null records")
@@ -125,8 +125,8 @@ class Produce:
         return {place: _row(place, code, message) for place in java_computed_order(places, by)}
 
     def rows(self) -> dict[Place, PartitionProduceResponse]:
-        """Return a row per partition: those that reached a log first, each part in the order of Kafka's maps. If a partition is listed
-        twice, the last readable records are written, though the row is that of the unreadable ones."""
+        """Return the rows of all partitions in the order of Kafka's maps, beginning with the partitions that reached a log. If a
+        partition is listed twice, the last readable records are written, though the row is that of the unreadable ones."""
         readable: dict[Place, list[Batch] | TooShort | None] = {}
         absent: dict[Place, PartitionProduceResponse] = {}
         unreadable: dict[Place, PartitionProduceResponse] = {}
@@ -140,22 +140,23 @@ class Produce:
                 try:
                     readable[place] = self._read(data.records)
                 except TooShort as short:
-                    # It counts as readable: only the log finds it too short, so wrong acks and another leader are answered first.
+                    # Batches that are too short count as readable, because only the log refuses them, after wrong acks and a wrong leader.
                     readable[place] = short
                 except HandlerFails as error:
-                    # One bad batch refuses the other partitions too, also those read before it:
+                    # One such batch refuses all partitions, even those read before it:
                     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
                     return self._whole(error.error_code, None)
                 except RecordsError as error:
                     unreadable[place] = _refused(place, error, topic.partitions[place.partition])
-        # of all batches, whether or not they are verified (ReplicaManager.handleProduceAppend)
+        # The batches of all partitions must have the same producer, whether or not they are verified (ReplicaManager.handleProduceAppend).
         producers = {by for batches in readable.values() for by in _transactional(batches)}
         if len(producers) > 1:
             return self._whole(error_codes.INVALID_PRODUCER_ID_MAPPING, SEVERAL)
-        # No release since 3.9 answers null records.
+        # Null records are never answered by Kafka 3.9 and later.
         if None in readable.values():
             raise NoAnswer("Produce with null records")
-        # Verified and added before anything is written, by names alone (ReplicaManager.maybeSendPartitionsToTransactionCoordinator)
+        # Partitions are verified and added before anything is written, by topic name alone
+        # (ReplicaManager.maybeSendPartitionsToTransactionCoordinator).
         for place in scala_table_order(readable, self._hash_of_name) if producers and self._verifies else ():
             self._verify(place, readable[place])
         reached = {place: self._reach(place, readable[place] or []) for place in scala_table_order(readable, self._hash)}
@@ -165,14 +166,14 @@ class Produce:
             **{place: absent[place] for place in scala_table_order(absent, self._hash)},
             **{place: unreadable[place] for place in scala_table_order(unreadable, self._hash)},
         }
-        # Scala's small immutable maps keep up to four entries in order of insertion. Where a coordinator is asked, Kafka has a mutable map,
-        # which always goes by hash.
+        # Scala's small immutable maps keep up to four entries in order of insertion. If a coordinator is asked, Kafka uses a mutable map
+        # instead, which is always in hash order.
         in_table = bool(reached) and self._by_table
         return {place: rows[place] for place in (scala_table_order if in_table else scala_map_order)(rows, self._hash)}
 
     def _hash(self, place: Place) -> int:
-        """Return the hash of Kafka's key. Since 4.1 the key has a topic id, whatever the request's version: that of an existing topic,
-        else zeros."""
+        """Return the hash of the partition's key in Kafka's maps. Since 4.1 the key has a topic id, whatever the request's version: that
+        of an existing topic, else zeros."""
         if self._turn.quirks.produce_by_name_only:
             return by_name(place)
         topic = self._topic(place)
@@ -225,8 +226,8 @@ class Produce:
         )
 
     def _verify(self, place: Place, batches: list[Batch] | TooShort | None) -> None:
-        """Verify the first batch of a transaction in a partition: it is accepted if the coordinator knows of the partition, or adds it now
-        (KIP-890; TX-67 to TX-69)."""
+        """Verify the first batch of a transaction in a partition with the transaction's coordinator, which knows of the partition or
+        adds it now (KIP-890; TX-67 to TX-69)."""
         topic = self._topic(place)
         assert topic is not None
         partition, any_epoch = topic.partitions[place.partition], self._turn.quirks.any_epoch_is_amid_its_transaction
@@ -260,20 +261,20 @@ class Produce:
 
     def _elsewhere(self, place: Place, partition: Partition) -> PartitionProduceResponse:
         row = _row(place, error_codes.NOT_LEADER_OR_FOLLOWER)
-        # KIP-951: with the hint a client goes to the new leader without asking for Metadata first.
+        # With this hint a client goes to the new leader without a Metadata request (KIP-951).
         if self._request.version >= LEADER_HINTS_SINCE:
             row.current_leader = LeaderIdAndEpoch(leader_id=partition.leader, leader_epoch=partition.leader_epoch)
         return row
 
 
 def _is_checked(batch: Batch) -> bool:
-    """Return whether the batch is in a transaction. Without a producer id it is in none, whatever it says
-    (ReplicaManager.handleProduceAppend)."""
+    """True if the batch belongs to a transaction, so that it may have to be verified. Without a producer id it is in none, whatever it
+    says (ReplicaManager.handleProduceAppend)."""
     return batch.transactional and batch.producer_id >= 0
 
 
 def _transactional(batches: list[Batch] | TooShort | None) -> Iterator[Holder]:
-    """Yield the producers of transactional batches."""
+    """Yield the producer id and epoch of each transactional batch."""
     for batch in batches if isinstance(batches, list) else ():
         if _is_checked(batch):
             yield Holder(batch.producer_id, batch.producer_epoch)

@@ -1,6 +1,6 @@
-"""Fetch (1): v3 size limit of the whole answer, v4 record batches and isolation, v5 log start offset, v7 sessions (KIP-227), v9 leader
-epochs, v11 racks (KIP-392), v12 divergence, v13 topic ids, v15 replica state, v16 leader hints. The work is in log/fetches.py.
-"""
+"""Fetch (1) reads records: v3 size limit of the whole answer, v4 record batches and isolation, v5 log start offset, v7 sessions
+(KIP-227), v9 leader epochs, v11 racks (KIP-392), v12 divergence, v13 topic ids, v15 replica state, v16 leader hints. The work is in
+log/fetches.py."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 SIZE_LIMIT_SINCE: Final = 3
-PARTITION_COST: Final = 6  # Units of work (core.budget), in microseconds
+PARTITION_COST: Final = 6
 KEPT_COST: Final = 3
-FREE: Final = 100  # Nearly every fetch has fewer partitions, so nothing is counted
+FREE: Final = 100  # Most fetches have fewer partitions than this, so they skip the budget.
 REPLICA_STATE_SINCE: Final = 15
 INT_MAX: Final = 2**31 - 1
-# A session id outside of -268435454 .. 2147483639 belongs to no shard:
+# Session ids outside of -268435454 .. 2147483639 belong to no shard of Kafka's session cache:
 # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
 SHARDS: Final = 8
 SESSIONS_PER_SHARD: Final = INT_MAX // SHARDS
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Answer with what there is, or park the request until there is enough."""
+    """Answer with the available records, or park the fetch until there are enough."""
     asked = request.message
     assert isinstance(asked, FetchRequest)
     if _beyond_the_cache(cluster, asked):
@@ -40,7 +40,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         return
     topics = cluster.topics
     sessions = topics.fetches.sessions(request.node)
-    # Before the session is changed. Every request of a session reads all partitions of the session, even if it names none.
+    # The price is taken before the session is changed. It includes all partitions of the session, because a fetch reads them even if it
+    # names none.
     asked_for = within([topic.partitions for topic in asked.topics]) + len(asked.topics)
     if asked_for > FREE or sessions.size(asked.session_id) or asked.forgotten_topics_data:
         ration = Ration(turn.settings)
@@ -52,7 +53,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     except SessionRefused as refused:
         turn.reply(request.ticket, FetchResponse(error_code=refused.code))
         return
-    # Kafka meets a wrong level when it reads a log: without a partition that exists nothing reads, and the answer is as usual:
+    # Kafka notices a wrong isolation level only when it reads a log, so without an existing partition the answer is as usual:
     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     if asked.isolation_level not in (0, 1) and any(topics.find(slot.topic or "", slot.partition) for slot in context.slots.values()):
         turn.reply(request.ticket, failed(turn.quirks, asked, request.version, error_codes.UNKNOWN_SERVER_ERROR))
@@ -65,9 +66,9 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         asked=asked,
         node=request.node,
         version=request.version,
-        # v15 moved the replica id into a struct with the replica's epoch (KIP-903).
         replica=asked.replica_state.replica_id if request.version >= REPLICA_STATE_SINCE else asked.replica_id,
-        # More than the answer may hold never comes: the fetch would always wait for max_wait_ms (KafkaApis.handleFetchRequest).
+        # An answer never has more bytes than its limit, so a fetch with a larger minimum would always wait for max_wait_ms
+        # (KafkaApis.handleFetchRequest).
         min_bytes=min(asked.min_bytes, most),
         max_bytes=most,
         isolation_level=asked.isolation_level,
@@ -80,9 +81,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _beyond_the_cache(cluster: Cluster, asked: FetchRequest) -> bool:
-    """Return whether the session id lies outside of all shards, which is an exception in Kafka 3.9 and 4.3: they keep sessions in eight
-    shards by id."""
-    # Session 0 with epoch -1 or 0 is no session, or asks for a new one (KIP-227), so no id is looked up.
+    """True if the session id is outside of all shards of the session cache, which makes Kafka 3.9 and 4.3 throw."""
+    # Session id 0 with epoch -1 or 0 means no session or a new session (KIP-227), so the id is not looked up.
     if asked.session_id == 0 and asked.session_epoch in (-1, 0):
         return False
     return not -SESSIONS_PER_SHARD < asked.session_id < SHARDS * SESSIONS_PER_SHARD

@@ -1,6 +1,5 @@
-"""ListOffsets (2): v0 lists segment starts, v1 one offset and its timestamp, v4 leader epochs, v7 -3 max timestamp (KIP-734),
-v8 -4 earliest local (KIP-405), v9 -5 latest tiered (KIP-1005), v11 -6 earliest pending upload (KIP-1023).
-"""
+"""ListOffsets (2) finds offsets by timestamp: v0 lists segment starts, v1 one offset and its timestamp, v4 leader epochs, v7 -3 max
+timestamp (KIP-734), v8 -4 earliest local (KIP-405), v9 -5 latest tiered (KIP-1005), v11 -6 earliest pending upload (KIP-1023)."""
 
 from __future__ import annotations
 
@@ -33,10 +32,10 @@ if TYPE_CHECKING:
 
 Row = tuple[Place, ListOffsetsPartitionResponse]
 
-TOPIC_COST: Final = 8  # Units of work (core.budget)
+TOPIC_COST: Final = 8
 PARTITION_COST: Final = 7
 CONSUMER: Final = -1
-"""The replica id in requests of consumers."""
+"""The replica id that consumers send."""
 LATEST: Final = -1
 EARLIEST: Final = -2
 MAX_TIMESTAMP: Final = -3
@@ -48,7 +47,7 @@ SINCE: Final = {LATEST: 0, EARLIEST: 0, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LAT
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Answer every partition at once. Only the leader answers, also a replica."""
+    """Answer each partition that this node leads, and refuse the others. Even a replica is answered by the leader only."""
     asked = request.message
     assert isinstance(asked, ListOffsetsRequest)
     ration = Ration(turn.settings)
@@ -64,20 +63,20 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     for topic in asked.topics:
         for wanted in topic.partitions:
             place = Place(topic.name, b"", wanted.partition_index)
-            # v0 has a handler of its own, which looks for no duplicates (KafkaApis.handleListOffsetRequestV0).
+            # Kafka handles v0 separately, without looking for duplicates (KafkaApis.handleListOffsetRequestV0).
             refused = request.version > 0 and place in twice
             if refused:
                 rows.append((place, _refused(place.partition, error_codes.INVALID_REQUEST)))
             else:
                 rows.append((place, _answer(cluster, request, asked, topic.name, wanted, room)))
-    # 4.3 answers a partition once, 42 if it was listed twice; 3.9 row by row:
+    # Kafka 4.3 answers each partition once, with INVALID_REQUEST (42) if it was listed twice. Kafka 3.9 answers row by row:
     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     topics = _merged(rows) if merged else _in_order(asked, rows)
     turn.reply(request.ticket, ListOffsetsResponse(topics=topics))
 
 
 def _failed(asked: ListOffsetsRequest) -> ListOffsetsResponse:
-    """Answer a wrong isolation level, which is an exception in Kafka 4's handler."""
+    """Answer a wrong isolation level, at which Kafka 4's handler throws."""
     code = error_codes.UNKNOWN_SERVER_ERROR
     topics = [
         ListOffsetsTopicResponse(name=topic.name, partitions=[_refused(each.partition_index, code) for each in topic.partitions])
@@ -92,13 +91,13 @@ def _twice(asked: ListOffsetsRequest) -> set[Place]:
 
 
 def _in_order(asked: ListOffsetsRequest, rows: list[Row]) -> list[ListOffsetsTopicResponse]:
-    """Return the rows in the order of the request (Kafka 3.9, and every release in v0)."""
+    """Return the rows in the order of the request, as Kafka 3.9 does, and every release in v0."""
     left = iter(rows)
     return [ListOffsetsTopicResponse(name=topic.name, partitions=[next(left)[1] for _ in topic.partitions]) for topic in asked.topics]
 
 
 def _merged(rows: list[Row]) -> list[ListOffsetsTopicResponse]:
-    """Merge the rows: one per partition and topic, in the order of the maps in which Kafka 4 keeps them."""
+    """Merge the rows so that each topic and partition comes once, in the order of Kafka 4's maps."""
     by_place = dict(rows)
     topics: dict[str, list[Place]] = {}
     for place in scala_table_order(by_place, by_name):
@@ -121,12 +120,13 @@ def _answer(
     try:
         found = _look_up(partition, wanted.timestamp, _upper(cluster, asked, partition), room)
     except OverLimit:
-        # A client asks again for a partition without an answer, and asks for fewer then: docs/kafka/differences.md#budgets-of-one-request
+        # The client repeats its request for partitions that got no answer, with fewer partitions:
+        # docs/kafka/differences.md#budgets-of-one-request
         late = error_codes.OFFSET_NOT_AVAILABLE if request.version >= NOT_AVAILABLE_SINCE else error_codes.LEADER_NOT_AVAILABLE
         return _refused(wanted.partition_index, late)
     except RecordsError as broken:
         return _refused(wanted.partition_index, broken.error_code)
-    epoch = found.leader_epoch if request.version >= 4 else -1  # The schema has the field in every version from 4 on
+    epoch = found.leader_epoch if request.version >= 4 else -1
     return ListOffsetsPartitionResponse(
         partition_index=wanted.partition_index, timestamp=found.timestamp, offset=found.offset, leader_epoch=epoch
     )
@@ -150,8 +150,8 @@ def _gate(
 
 
 def _upper(cluster: Cluster, asked: ListOffsetsRequest, partition: Partition) -> int:
-    """Return where the log ends for the sender: at the last stable offset for a consumer with read_committed (TX-89). A request of a
-    replica has no isolation level (KafkaApis.handleListOffsetRequest; seen on 4.3.0, 3.9.1)."""
+    """Return the offset at which the log ends for the sender, which is the last stable offset for a consumer with read_committed
+    (TX-89). A request of a replica has no isolation level (KafkaApis.handleListOffsetRequest; seen on 4.3.0, 3.9.1)."""
     if asked.isolation_level != READ_COMMITTED or asked.replica_id != CONSUMER:
         return partition.end
     return partition.stable(cluster.environment.settings.quirks.stable_offset_within_log)
@@ -161,7 +161,7 @@ def _look_up(partition: Partition, timestamp: int, upper: int, room: Room) -> Ti
     if timestamp == LATEST:
         return TimestampAndOffset(-1, upper, partition.leader_epoch)
     found = _look_for(partition, timestamp, room)
-    # If the log was truncated in the middle of a transaction, its start is after the stable offset, and is answered nevertheless
+    # If DeleteRecords cut an open transaction, the log's start is after the last stable offset, but EARLIEST is answered nevertheless.
     return NOTHING if found.offset >= upper and timestamp not in (EARLIEST, EARLIEST_LOCAL) else found
 
 
@@ -172,12 +172,12 @@ def _look_for(partition: Partition, timestamp: int, room: Room) -> TimestampAndO
     if timestamp == MAX_TIMESTAMP:
         return partition.latest_timestamp(room)
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
-        return NOTHING  # Neither exists without tiered storage
+        return NOTHING  # Tiered and pending offsets do not exist without tiered storage.
     return partition.by_timestamp(timestamp, room)
 
 
 def _old_style(cluster: Cluster, partition: Partition, wanted: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
-    """Answer v0: starts of the segments that are older than `timestamp`, newest first; groupmock's logs are one segment each."""
+    """Answer v0 with the start offsets of segments that are older than `timestamp`, newest first. A log of groupmock has one segment."""
     starts = [partition.start] if wanted.timestamp != LATEST or partition.end == partition.start else [partition.end, partition.start]
     if wanted.timestamp not in (LATEST, EARLIEST):
         starts = _written_before(partition, wanted.timestamp)

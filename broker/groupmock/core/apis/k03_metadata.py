@@ -1,6 +1,5 @@
-"""Metadata (3): brokers, topics, leaders. v1 null asks for all; v4 may forbid auto-creation; v8 authorized operations; v10 topic ids;
-v12 look-up by id; v13 an error of the whole answer. Figures: tests/unit/core/apis/test_metadata_answers.py.
-"""
+"""Metadata (3) describes brokers, topics and leaders. v1 null asks for all; v4 may forbid auto-creation; v8 authorized operations; v10
+topic ids; v12 look-up by id; v13 an error of the whole answer. Figures: tests/unit/core/apis/test_metadata_answers.py."""
 
 from __future__ import annotations
 
@@ -39,18 +38,18 @@ IDS_IN_REQUEST_SINCE: Final = 10
 BY_ID_SINCE: Final = 12
 TOP_ERROR_SINCE: Final = 13
 OPERATIONS_SINCE: Final = 8
-TOPIC_COST: Final = 3  # Units of work (core.budget); all of groupmock.cluster.max.partitions can be answered
+TOPIC_COST: Final = 3
 NAME_COST: Final = 7
 PARTITION_COST: Final = 1
-# All operations, as a broker without an authorizer answers (bit n: AclOperation n).
+# A broker without an authorizer allows all operations; bit n stands for AclOperation n.
 TOPIC_OPERATIONS: Final = 3576
 CLUSTER_OPERATIONS: Final = 8096
 NOT_ASKED: Final = -(2**31)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Describe the topics of the request. Missing ones are created where client and broker allow it, many of them in steps, and still
-    answered as missing, as Kafka does."""
+    """Describe the topics of the request, and create missing topics if client and broker allow it. Many topics are created in steps. The
+    answer still calls them missing, as in Kafka."""
     asked = request.message
     assert isinstance(asked, MetadataRequest)
     created = _check_price(cluster, asked, request.version, turn)
@@ -63,7 +62,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 def _answered(cluster: Cluster, request: Request, asked: MetadataRequest, turn: Turn) -> Steps:
     rows = Rows(cluster, asked, turn)
-    # v0 cannot send null, so its empty list means all topics; from v1 on an empty list means none.
+    # An empty list means all topics in v0, which cannot send null, but no topics since v1.
     everything = asked.topics is None or (request.version == 0 and not asked.topics)
     found = rows.all() if everything else (yield from rows.some(request.version))
     operations = request.version >= OPERATIONS_SINCE and asked.include_cluster_authorized_operations
@@ -82,8 +81,8 @@ def _answered(cluster: Cluster, request: Request, asked: MetadataRequest, turn: 
 
 
 def _check_price(cluster: Cluster, asked: MetadataRequest, version: int, turn: Turn) -> int:
-    """Take the price of the topics, and return how many may be created. All of the cluster fits (groupmock.cluster.max.partitions); a topic
-    that may be created costs what a creation costs."""
+    """Take the price of the topics, and return how many topics may be created. All of the cluster fits
+    (groupmock.cluster.max.partitions); a topic that may be created costs what a creation costs."""
     topics, ration, created = cluster.topics, Ration(turn.settings), 0
     if asked.topics is None or (version == 0 and not asked.topics):
         ration.take(topics.count, TOPIC_COST)
@@ -105,8 +104,8 @@ def _check_price(cluster: Cluster, asked: MetadataRequest, version: int, turn: T
 
 
 def _ids_refused(topics: list[MetadataRequestTopic], version: int) -> MetadataResponse | None:
-    """Refuse topic ids: v10 and v11 carry ids but cannot ask by them (42); from v12 on a topic needs a name or an id (-1). Such an
-    answer has no brokers."""
+    """Refuse topic ids in v10 and v11 with INVALID_REQUEST (42), and topics without name and id since v12 with UNKNOWN_SERVER_ERROR
+    (-1). Such an answer has no brokers."""
     if version < IDS_IN_REQUEST_SINCE:
         return None
     if version < BY_ID_SINCE:
@@ -126,23 +125,23 @@ class Rows:
         self._topics, self._asked, self._turn = cluster.topics, asked, turn
 
     def all(self) -> list[MetadataResponseTopic]:
-        """Return the rows of all topics, in order of creation."""
+        """Return the rows of all topics in the order of their creation."""
         topics = self._topics
         return [self._row(topic) for name in topics.names() if (topic := topics.get(name)) is not None]
 
     def some(self, version: int) -> Generator[None, None, list[MetadataResponseTopic]]:
-        """Return the rows of the topics asked for, existing ones first, with a step for each one that is missing. A name that is listed
-        twice is answered once."""
+        """Return the rows of the requested topics, existing ones first, in steps. A name that is listed twice is answered once."""
         wanted = self._asked.topics or []
         by_id = version >= BY_ID_SINCE
         ids = [topic.topic_id for topic in wanted if by_id and topic.topic_id != ZERO_UUID]
-        # One id makes it a request by ids; names beside it are ignored (KafkaApis.handleTopicMetadataRequest).
+        # A single topic id makes it a request by ids, in which names are ignored (KafkaApis.handleTopicMetadataRequest).
         if ids:
             return self._by_id(ids)
         found: list[MetadataResponseTopic] = []
         absent: list[str] = []
         names_asked = dict.fromkeys(topic.name or "" for topic in wanted)
-        many = len(names_asked) > SMALL_MAP  # Kafka puts the names into a Scala set, and takes the existing ones out of it
+        # The order is that of Kafka, which puts the names into a Scala set and takes the existing topics out.
+        many = len(names_asked) > SMALL_MAP
         for name in scala_map_order(names_asked, java_hash):
             topic = self._topics.get(name)
             if topic is not None:
@@ -164,7 +163,7 @@ class Rows:
                 found.append(self._row(topic))
             else:
                 missing.append(MetadataResponseTopic(error_code=error_codes.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id))
-        # Unknown ids come first, unknown names last:
+        # Unknown topic ids come first, unknown names last:
         # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
         return missing + found
 
@@ -177,14 +176,16 @@ class Rows:
         )
 
     def _missing(self, name: str) -> int:
-        """Return the error of a missing topic. Creating it takes a moment in Kafka, so the client asks again."""
+        """Return the error code for a missing topic, which the broker creates if it may. Creating it takes a moment in Kafka, so the
+        client asks again."""
         settings = self._turn.settings
         if names.why_invalid(name) is not None:
             return error_codes.INVALID_TOPIC_EXCEPTION
         if not (self._asked.allow_auto_topic_creation and settings.auto_create_topics_enable):
             return error_codes.UNKNOWN_TOPIC_OR_PARTITION
         try:
-            # num.partitions does not apply: groups and transactional ids are placed by a hash over a number of their own (SERVER-64).
+            # num.partitions does not apply to internal topics, because groups and transactional ids are placed by a hash over another
+            # number (SERVER-64).
             if name in internal.MADE_BY_KAFKA:
                 internal.make(self._turn, self._topics, name)
             else:
@@ -215,7 +216,7 @@ class Rows:
         )
 
     def _in_order(self, partitions: list[Partition]) -> list[Partition]:
-        """Sort partitions by index; Kafka 3.9 puts the rows into a Scala set first."""
+        """Return the partitions sorted by index, except in Kafka 3.9, which puts the rows into a Scala set."""
         return scala_table_order(partitions, _row_hash) if self._turn.quirks.metadata_rows_in_a_set else partitions
 
     def _operations(self) -> int:
@@ -223,7 +224,7 @@ class Rows:
 
 
 def _row_hash(partition: Partition) -> int:
-    """Return the `hashCode()` of Kafka's MetadataResponsePartition: no error, these nodes, none offline."""
+    """Return the `hashCode()` of Kafka's MetadataResponsePartition for this partition."""
     nodes = 1
     for node in partition.replicas:
         nodes = 31 * nodes + node

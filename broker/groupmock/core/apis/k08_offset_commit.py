@@ -1,4 +1,4 @@
-"""OffsetCommit stores offsets of a group (docs/kafka/offsets.md#offsetcommit; order of the answer: P2-b2)."""
+"""OffsetCommit (8) stores offsets of a group (docs/kafka/offsets.md#offsetcommit; order of the answer: P2-b2)."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from ..turn import Turn
     from ..work import Steps
 
-TOPIC_COST: Final = 5  # Units of work (core.budget)
+TOPIC_COST: Final = 5
 PARTITION_COST: Final = 7
 
 
 class Line(NamedTuple):
-    """A partition of the request. `entry` numbers the topic elements; `error` is that of the topic gates
+    """One partition of an OffsetCommit request. `entry` numbers the topic elements; `error` is that of the topic gates
     (docs/kafka/apis.md#gates-in-front-of-the-coordinator, 3 and 4)."""
 
     entry: int
@@ -45,7 +45,7 @@ class Line(NamedTuple):
 
 
 class Head(NamedTuple):
-    """A topic element of the request."""
+    """A topic element of an OffsetCommit request."""
 
     entry: int
     name: str
@@ -53,8 +53,8 @@ class Head(NamedTuple):
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Check the topics, then the group, and commit the partitions that passed. The answer has no top-level error. Many partitions are
-    handled in steps."""
+    """Check the topics and then the group, and store the offsets of the partitions that passed. The answer has no top-level error. Many
+    partitions are handled in steps."""
     message = request.message
     assert isinstance(message, OffsetCommitRequest)
     ration = Ration(turn.settings)
@@ -68,12 +68,11 @@ def _answered(cluster: Cluster, request: Request, message: OffsetCommitRequest, 
     topics = cluster.topics
     while True:
         lines, deleted = _lines(cluster, request.version, message), topics.deleted
-        # Checked before anything is stored: if a partition is listed twice, 3.9 takes the last one, and nothing if that one's metadata is
-        # too large: docs/kafka/differences.md#groups
+        # The topics are checked before anything is stored. If a partition is listed twice, Kafka 3.9 only considers the last entry, even if
+        # its metadata is too large: docs/kafka/differences.md#groups
         refused = [line for line in lines if line.error]
         taken = _once(turn, [line for line in lines if not line.error] if refused else lines)
-        # 3.9 refuses v0 as a whole, 35 for unknown topics too (P2-c15):
-        # docs/kafka/differences.md#groups
+        # Kafka 3.9 refuses v0 as a whole with UNSUPPORTED_VERSION (35), even for unknown topics (P2-c15): docs/kafka/differences.md#groups
         if request.version == 0 and taken:
             answers = [(line, error_codes.UNSUPPORTED_VERSION) for line in lines]
             turn.reply(request.ticket, OffsetCommitResponse(topics=_grouped(answers, merge=False)))
@@ -82,8 +81,8 @@ def _answered(cluster: Cluster, request: Request, message: OffsetCommitRequest, 
         prepared = yield from commits.prepare(turn, message.group_id, (_wanted(request.version, message, line) for line in taken))
         yield from turn.others_first(message.group_id)
         if topics.deleted == deleted or _lines(cluster, request.version, message) == lines:
-            break  # Otherwise a topic of the request was deleted between two steps, and nothing was done yet
-    # If no partition passed, no coordinator is asked, so an error of the group stays invisible. docs/kafka/offsets.md#c-empty-topics
+            break  # If a topic of the request was deleted between two steps, the loop starts again, because nothing was stored yet.
+    # If no partition passed, the coordinator is not asked, so an error of the group does not show (docs/kafka/offsets.md#c-empty-topics).
     errors = _commit(cluster, turn, request, message, prepared) if taken else []
     yield
     answers = [(line, line.error) for line in refused]
@@ -92,7 +91,7 @@ def _answered(cluster: Cluster, request: Request, message: OffsetCommitRequest, 
 
 
 def _heads(cluster: Cluster, version: int, message: OffsetCommitRequest, lines: list[Line]) -> list[Head]:
-    """Return topic elements with a refused partition. An unknown topic counts even without partitions, because Kafka names it in the
+    """Return the topic elements with a refused partition. An unknown topic counts even without partitions, because Kafka names it in the
     answer."""
     spoilt = {line.entry for line in lines if line.error}
     heads: list[Head] = []
@@ -106,7 +105,7 @@ def _heads(cluster: Cluster, version: int, message: OffsetCommitRequest, lines: 
 
 
 def _lines(cluster: Cluster, version: int, message: OffsetCommitRequest) -> list[Line]:
-    """Return the partitions of each topic element with the error of the topic gates: 3, or 100 for an unknown topic id."""
+    """Return each partition of the request with its topic error: UNKNOWN_TOPIC_OR_PARTITION (3), UNKNOWN_TOPIC_ID (100) or none."""
     lines = []
     for entry, topic in enumerate(message.topics):
         name, topic_id, unknown = topic.name, topic.topic_id, error_codes.UNKNOWN_TOPIC_OR_PARTITION
@@ -123,10 +122,10 @@ def _lines(cluster: Cluster, version: int, message: OffsetCommitRequest) -> list
 
 
 def _once(turn: Turn, lines: list[Line]) -> list[Line]:
-    """Return each partition once, the last of several, in the order of the old coordinator's hash maps, which commits and answers so."""
+    """Return each partition once, because Kafka 3.9 commits and answers only the last entry, in the order of its hash maps."""
     if not turn.quirks.duplicates_answered_once:
         return lines
-    # The last value wins (P2-c13).
+    # The last entry of a partition wins (P2-c13).
     found = {_key(line): line for line in lines}
     return [found[key] for key in scala_map_order(scala_table_order(found, id_partition_hash), id_partition_hash)]
 
@@ -137,7 +136,7 @@ def _commit(cluster: Cluster, turn: Turn, request: Request, message: OffsetCommi
     error = error or commits.admit(turn, group, by, request.version, prepared.places)
     if error:
         return [error] * len(prepared.errors)
-    # A client that assigns partitions by hand never joins (CLIENT-21): its first commit makes the group (SERVER-51).
+    # The first commit creates the group, because a client that assigns partitions by hand never joins (CLIENT-21, SERVER-51).
     if group is None:
         group = cluster.groups.create_simple(turn, message.group_id, causes.first_commit(request.client_id))
     return commits.write(turn, group, prepared)
@@ -150,11 +149,11 @@ def _wanted(version: int, message: OffsetCommitRequest, line: Line) -> Commit:
         partition=partition.partition_index,
         offset=partition.committed_offset,
         leader_epoch=partition.committed_leader_epoch,
-        # Null is stored as "" and fetched as such: docs/kafka/offsets.md#c-null-metadata
+        # Null metadata is stored as "" and fetched as "" (docs/kafka/offsets.md#c-null-metadata).
         metadata=partition.committed_metadata or "",
-        # Only v1 has a timestamp, from which retention counts (P2-c15); -1 means now.
+        # Only v1 has a commit timestamp, from which the retention counts (P2-c15); -1 means now.
         timestamp_ms=partition.commit_timestamp if version == 1 and partition.commit_timestamp != -1 else None,
-        # v5 dropped the field (KIP-211): since then the group's state decides when an offset expires.
+        # v5 dropped this field (KIP-211): since then the group's state determines when an offset expires.
         retention_ms=message.retention_time_ms if 2 <= version <= 4 and message.retention_time_ms != -1 else None,
     )
 
@@ -163,9 +162,10 @@ Result = tuple[Line, int]
 
 
 def _answer(turn: Turn, heads: list[Head], answers: list[Result]) -> OffsetCommitResponse:
-    """Return the answer, with refused partitions first. The old coordinator answers the others once each, in the order of its hash maps."""
-    # 4.3: a partition that a gate refused changes the order and joins elements of one topic; else the answer is as asked. A 12 changes
-    # nothing (P2-b2).
+    """Return the OffsetCommit answer, with refused partitions first. The old coordinator answers the others once each, in the order of
+    its hash maps."""
+    # In Kafka 4.3 a refused partition changes the order and merges elements of the same topic, but OFFSET_METADATA_TOO_LARGE (12) does not
+    # (P2-b2).
     merge = turn.quirks.duplicates_answered_once or bool(heads)
     return OffsetCommitResponse(topics=_grouped(answers, merge, heads))
 
@@ -175,11 +175,12 @@ def _key(line: Line) -> tuple[str, int]:
 
 
 def _grouped(results: list[Result], merge: bool, heads: Iterable[Head] = ()) -> list[OffsetCommitResponseTopic]:
-    """Return `heads`, then topics in order of first appearance. `merge` joins the elements of one topic, as when something was refused."""
+    """Return the rows of `heads`, followed by the other topics in order of first appearance. `merge` joins the elements of one topic, as
+    when something was refused."""
     topics: dict[object, OffsetCommitResponseTopic] = {}
 
     def row(one: Head | Line) -> OffsetCommitResponseTopic:
-        # Unknown ids have no name: by "" all of them would become one topic.
+        # Unknown topic ids all have the name "", which would merge them into one topic.
         key: object = (one.name or one.topic_id) if merge else one.entry
         return topics.setdefault(key, OffsetCommitResponseTopic(name=one.name, topic_id=one.topic_id, partitions=[]))
 

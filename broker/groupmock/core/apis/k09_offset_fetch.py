@@ -1,5 +1,5 @@
-"""OffsetFetch (docs/kafka/offsets.md#offsetfetch) asks for one group up to v7, and from v8 on for several. Classic groups do not check
-membership; in a consumer group a member must send its id and epoch (KIP-848)."""
+"""OffsetFetch (9) returns committed offsets, of one group up to v7 and of several groups since v8 (docs/kafka/offsets.md#offsetfetch).
+Classic groups do not check membership; in a consumer group a member must send its id and epoch (KIP-848)."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-GROUP_COST: Final = 10  # Units of work (core.budget)
+GROUP_COST: Final = 10
 TOPIC_COST: Final = 4
 PARTITION_COST: Final = 3
 MEMBER_EPOCH_SINCE: Final = 9
-"""The first version in which a member of a consumer group names itself (KIP-848)."""
+"""The first version in which a member of a consumer group sends its member id and epoch (KIP-848)."""
 
 
 class FoundOffsets(NamedTuple):
-    """One partition of the answer."""
+    """The offset or the error of one partition in an OffsetFetch answer."""
 
     partition: int
     offset: Offset
@@ -51,7 +51,7 @@ Topic = tuple[str, list[FoundOffsets]]
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Read committed offsets; unknown groups and partitions answer -1 without an error."""
+    """Return committed offsets. Unknown groups and partitions have offset -1 and no error."""
     message = request.message
     assert isinstance(message, OffsetFetchRequest)
     ration = _price(cluster, turn, message)
@@ -60,17 +60,18 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         ration.take(0, size=sum([len(each.metadata or "") for topic in answer.topics for each in topic.partitions]))
         turn.reply(request.ticket, answer)
     elif not message.groups and turn.quirks.fetch_without_groups_hangs:
-        # Only 3.9 does so; its connection stays open without an answer (P2-c5).
+        # Kafka 3.9 never answers such a request, and its connection stays open (P2-c5).
         turn.abandon(request.ticket, "an OffsetFetch without groups is never answered by this release")
     else:
-        # A group id that is listed twice is answered twice: docs/kafka/offsets.md#offsetfetch
+        # A group id that is listed twice is answered twice (docs/kafka/offsets.md#offsetfetch).
         groups = [_group(cluster, turn, request, wanted, message.require_stable) for wanted in message.groups]
         ration.take(0, size=sum([len(each.metadata or "") for group in groups for topic in group.topics for each in topic.partitions]))
         turn.reply(request.ticket, OffsetFetchResponse(groups=groups))
 
 
 def _price(cluster: Cluster, turn: Turn, message: OffsetFetchRequest) -> Ration:
-    """Take the price of everything that is named, as often as it is named. What is left may be spent on metadata."""
+    """Take the price of all groups, topics and partitions that the request names, and return the rest of the budget, which metadata may
+    use."""
     ration = Ration(turn.settings)
     _take(ration, cluster, message.group_id, message.topics)
     for wanted in message.groups:
@@ -92,13 +93,13 @@ def _take(
 
 def _one_group(cluster: Cluster, turn: Turn, request: Request, message: OffsetFetchRequest) -> OffsetFetchResponse:
     wanted = None if message.topics is None else [(topic.name, topic.partition_indexes) for topic in message.topics]
-    # Before the gate, because v0 reads offsets that no coordinator has (P2-c22).
+    # v0 is answered before the coordinator is checked, because it reads offsets that are not stored in a coordinator (P2-c22).
     if request.version == 0:
         return _answer(_everywhere(_in_java_order(wanted or []), error_codes.UNSUPPORTED_VERSION))
     error = cluster.groups.gate(message.group_id, request.node)
     if not error:
         return _answer(_fetch(cluster, turn, message.group_id, wanted, message.require_stable))
-    # v1 has no error field: each partition has the code, and on 3.9 none has (P2-c4).
+    # v1 has no top-level error, so each partition has the error code, and in Kafka 3.9 the answer has no partitions (P2-c4).
     if request.version >= 2:
         return OffsetFetchResponse(error_code=error)
     return _answer([] if turn.quirks.fetch_v1_hides_group_errors else _everywhere(wanted or [], error))
@@ -121,7 +122,7 @@ def _old(found: FoundOffsets) -> OffsetFetchResponsePartition:
 
 
 def _in_java_order(wanted: Wanted) -> Wanted:
-    """Return each partition once, partitions and topics as Java's hash maps have them: Kafka answers an error of the whole request so."""
+    """Return each partition once in the order of Java's hash maps, because Kafka answers an error of the whole request in this order."""
     topics: dict[str, list[int]] = {}
     for name, index in java_order(((name, index) for name, indexes in wanted for index in indexes), partition_hash):
         topics.setdefault(name, []).append(index)
@@ -133,8 +134,8 @@ def _everywhere(wanted: Wanted, error: int) -> list[Topic]:
 
 
 def _fetch(cluster: Cluster, turn: Turn, group_id: str, wanted: Wanted | None, stable: bool) -> Iterable[Topic]:
-    """Return the offsets of the listed partitions, or of all that have one. `stable`: 88 where a commit is pending in a transaction
-    (KIP-447)."""
+    """Return the offsets of the listed partitions, or of all partitions with an offset. `stable`: 88 where a commit is pending in a
+    transaction (KIP-447)."""
     group = cluster.groups.find(group_id)
     offsets = CommittedOffsets() if group is None else group.offsets
     unstable = offsets.unstable if stable else frozenset()
@@ -153,16 +154,16 @@ def _found(offsets: CommittedOffsets, name: str, index: int, unstable: frozenset
 
 def _all(turn: Turn, offsets: CommittedOffsets, unstable: frozenset[At]) -> list[Topic]:
     topics: dict[str, list[FoundOffsets]] = {}
-    # 4.3 goes through its TimelineHashMap tables, 3.9 through Scala's maps: docs/kafka/differences.md#groups
+    # Kafka 4.3 iterates over its TimelineHashMap tables, and Kafka 3.9 over Scala's maps: docs/kafka/differences.md#groups
     for name, index in offsets.listed(turn.quirks.duplicates_answered_once):
         topics.setdefault(name, []).append(_found(offsets, name, index, unstable))
     return list(topics.items())
 
 
 def _once(wanted: Wanted) -> Wanted:
-    """Return each partition once, in the order of the old coordinator's map."""
+    """Return each partition once, in the order of Kafka 3.9's map."""
     topics: dict[str, list[int]] = {}
-    # P2-c13; 4.3 answers a partition as often as it was listed.
+    # Kafka 3.9 answers a partition once, but Kafka 4.3 as often as it was listed (P2-c13).
     for name, index in scala_map_order(((name, index) for name, indexes in wanted for index in indexes), partition_hash):
         topics.setdefault(name, []).append(index)
     return list(topics.items())
@@ -185,7 +186,7 @@ def _topics_by_name(cluster: Cluster, turn: Turn, wanted: OffsetFetchRequestGrou
 
 
 def _topics_by_id(cluster: Cluster, turn: Turn, wanted: OffsetFetchRequestGroup, stable: bool) -> Iterator[OffsetFetchResponseTopics]:
-    """Yield topics whose id is known first, in request order; then the unknown ones with 100 in each partition."""
+    """Yield the topics with known ids in request order, followed by those with unknown ids, whose partitions get UNKNOWN_TOPIC_ID (100)."""
     topics = cluster.topics
     listed: Wanted | None = None
     unknown = []

@@ -1,4 +1,5 @@
-"""FindCoordinator (docs/kafka/apis.md#findcoordinator; messages per version and key type: P2-b7, P2-d9)."""
+"""FindCoordinator (10) finds the node that coordinates a group or a transactional id (docs/kafka/apis.md#findcoordinator; messages per
+version and key type: P2-b7, P2-d9)."""
 
 from __future__ import annotations
 
@@ -16,13 +17,13 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-KEY_COST: Final = 4  # Units of work (core.budget)
+KEY_COST: Final = 4
 GROUP: Final = 0
 TRANSACTION: Final = 1
 SHARE: Final = 2
 _NOT_AUTHORIZED: Final = "Transactional Id authorization failed."
 _NOT_AVAILABLE: Final = "The coordinator is not available."
-# Kafka's default text of INVALID_REQUEST, word for word (P2-b7).
+# This is Kafka's default message of INVALID_REQUEST, word for word (P2-b7).
 _MALFORMED: Final = (
     "This most likely occurs because of a request being malformed by the client library or the message was sent to an incompatible broker. "
     "See the broker logs for more details."
@@ -30,13 +31,13 @@ _MALFORMED: Final = (
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Look up one key up to v3, and from v4 on a list with an answer each. The first look-up creates the topic of its coordinators.
-    (Kafka answers 15 until that is done, some 100 ms later.)"""
+    """Look up one key up to v3, and a list of keys since v4. The first look-up creates the topic of its coordinators. (Kafka answers 15
+    until that is done, some 100 ms later.)"""
     message = request.message
     assert isinstance(message, FindCoordinatorRequest)
     if request.version >= 4:
         Ration(turn.settings).take_names(message.coordinator_keys, KEY_COST)
-        # A key listed twice is answered twice (P2-d8).
+        # A key that is listed twice is answered twice (P2-d8).
         found = [_find(cluster, turn, request, message.key_type, key) for key in message.coordinator_keys]
         turn.reply(request.ticket, FindCoordinatorResponse(coordinators=found))
         return
@@ -57,9 +58,10 @@ def _find(cluster: Cluster, turn: Turn, request: Request, key_type: int, key: st
         turn.note("transactions_not_served", transactional_id=key)
         return _refused(key, TRANSACTIONAL_ID_AUTHORIZATION_FAILED, _NOT_AUTHORIZED if version < 4 else "")
     node = _node_of_group(cluster, turn, key) if key_type == GROUP else _node_of_transaction(cluster, turn, key)
-    # A partition keeps its leader while that node is down; 15 makes the client ask again: docs/kafka/apis.md#findcoordinator
+    # A partition keeps its leader while that node is down; COORDINATOR_NOT_AVAILABLE (15) makes the client ask again
+    # (docs/kafka/apis.md#findcoordinator).
     if node is None or node not in {each.node_id for each in turn.environment.up}:
-        # The answer has Kafka's text up to v3 (P2-b7), and a success has the literal NONE (SERVER-76).
+        # The answer has an error message up to v3 only (P2-b7); there even a success has the message NONE (SERVER-76).
         return _refused(key, error_codes.COORDINATOR_NOT_AVAILABLE, _NOT_AVAILABLE if version < 4 else "")
     at = turn.environment.endpoints[node][request.listener]
     return Coordinator(key=key, node_id=node, host=at.host, port=at.port, error_message="NONE" if version < 4 else "")
@@ -71,39 +73,41 @@ def _refused(key: str, error: int, text: str) -> Coordinator:
 
 def _node_of_group(cluster: Cluster, turn: Turn, group_id: str) -> int | None:
     hosting = cluster.groups.hosting
-    # The topic cannot be created beside one whose name collides with it, `__consumer.offsets`: 15, see
+    # The offsets topic cannot be created beside a topic whose name collides with it, such as `__consumer.offsets`:
     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     return hosting.node_of(group_id) if hosting.make_topic(turn) else None
 
 
 def _node_of_transaction(cluster: Cluster, turn: Turn, transactional_id: str) -> int | None:
-    """Return the coordinator of a transactional id. If the topic was created by hand with fewer partitions, ids of the missing ones have
-    none."""
+    """Return the node that coordinates a transactional id, or None. If the topic was created by hand with fewer partitions, ids of the
+    missing ones have none."""
     hosting = cluster.transactions.hosting
+    # As with groups, a colliding topic name prevents the creation of the transaction topic:
     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     return hosting.node_of(transactional_id) if hosting.make_topic(turn) else None
 
 
 def _share_coordinator(cluster: Cluster, version: int, key: str) -> Coordinator:
-    """Answer the look-up of a share coordinator. There are no share groups here: a well-formed key finds its topic missing (15). Below
-    v6 the type does not exist."""
+    """Answer the look-up of a share coordinator with COORDINATOR_NOT_AVAILABLE (15), because there are no share groups here. Below v6
+    the key type does not exist."""
     if version < 6:
         return _refused(key, error_codes.INVALID_REQUEST, _MALFORMED if version < 4 else "")
-    # 3.9 says 15 whatever the key (P2-c14).
+    # Kafka 3.9 answers COORDINATOR_NOT_AVAILABLE (15) whatever the key is (P2-c14).
     if not cluster.environment.settings.quirks.share_coordinator_unchecked and not _is_share_key(key):
         return _refused(key, error_codes.INVALID_REQUEST, "")
     return _refused(key, error_codes.COORDINATOR_NOT_AVAILABLE, "")
 
 
 def _is_share_key(key: str) -> bool:
-    """Return whether the key is `group:topic id:partition`. The group may contain colons, the topic id is a UUID as Kafka prints it (22
-    characters), and the partition any number that Integer.parseInt takes, -1 among them (P2-d9)."""
+    """True if the key has the form `group:topic id:partition`. The group may contain colons, the topic id is a UUID as Kafka prints it
+    (22 characters), and the partition any number that Integer.parseInt takes, -1 among them (P2-d9)."""
     group, _, rest = key.rpartition(":")
     group, _, topic_id = group.rpartition(":")
     return bool(group) and _is_uuid(topic_id) and whole_number(rest, 31) is not None
 
 
 def _is_uuid(text: str) -> bool:
-    """Return whether Kafka's Uuid.fromString reads the text: URL-safe base64 of 16 bytes, at most 24 characters, padding optional."""
+    """True if Kafka's Uuid.fromString can read the text, which is URL-safe base64 of 16 bytes, at most 24 characters, with optional
+    padding."""
     bare = text.rstrip("=")
     return len(text) <= 24 and len(bare) == 22 and all(c.isascii() and (c.isalnum() or c in "-_") for c in bare)

@@ -1,4 +1,5 @@
-"""JoinGroup (docs/kafka/group-protocol.md#joingroup: J4 to J8 give the order of the checks; which errors echo the member id: P1-d4)."""
+"""JoinGroup (11) adds a member to a group (docs/kafka/group-protocol.md#joingroup: J4 to J8 give the order of the checks; which errors
+echo the member id: P1-d4)."""
 
 from __future__ import annotations
 
@@ -27,18 +28,18 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 FREE_BYTES: Final = 65_536
-"""Metadata of a group below this size is not counted, so groupmock.group.max.bytes may not be smaller."""
+"""A JoinGroup is accepted unchecked if the group's metadata does not exceed this size, so groupmock.group.max.bytes may not be smaller."""
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Answer at once, reserve an id, or park the join until its phase ends."""
+    """Answer the JoinGroup at once, reserve a member id, or park the request until the join phase ends."""
     message = request.message
     assert isinstance(message, JoinGroupRequest)
     if _refused_unseen(turn, request, message):
         return
     error, group = cluster.groups.reach(message.group_id, request.node)
     if error:
-        # 14 and 16 carry "" since the new coordinator (P2-b1), and before it the request's id (P2-c3).
+        # Errors 14 and 16 (loading, not coordinator) have member id "" in Kafka 4 (P2-b1), but echo the request's id in Kafka 3.9 (P2-c3).
         _refuse(turn, request, error, message.member_id if turn.quirks.refused_join_echoes_id else "")
         return
     if isinstance(group, ClassicGroup):
@@ -54,7 +55,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         if group is None:
             return
     terms = _terms(request, message)
-    # 81 comes before 23 (P1-d3, J6 before J8).
+    # A full group (81) is checked before the protocols (23) (P1-d3, J6 before J8).
     if not _has_room(turn, group, message.member_id):
         _refuse_for_room(turn, group, request, message)
     elif not _fits(group, terms):
@@ -64,8 +65,9 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _join_consumers(cluster: Cluster, turn: Turn, request: Request, message: JoinGroupRequest, group: ConsumerGroup) -> None:
-    """Let a classic member join a consumer group. It is answered at once, because the coordinator assigns (KIP-848, online migration)."""
-    from ..groups.consumer import classic_members  # Imported here, because the usual client never needs it
+    """Let a member that uses the classic protocol join a consumer group. It is answered at once, because the coordinator assigns
+    (KIP-848, online migration)."""
+    from ..groups.consumer import classic_members  # This import is late, because most clusters never need it.
 
     _check_size(turn, group, message)
     client, settings = (request.client_id or "", request.client_host), cluster.groups.timing(group.group_id, request.node)
@@ -81,8 +83,8 @@ def _join_consumers(cluster: Cluster, turn: Turn, request: Request, message: Joi
 
 
 def _check_size(turn: Turn, group: GroupType | None, message: JoinGroupRequest) -> None:
-    """Refuse too many or too large protocols: the vote reads the lists of all members, and the leader gets the metadata of all in one
-    answer, so both are bounded as they come (core.budget)."""
+    """Refuse too many or too large protocols, because the vote reads the lists of all members and the leader gets all their metadata in
+    one answer (core.budget)."""
     settings, protocols = turn.settings, message.protocols
     if len(protocols) > settings.member_max_protocols:
         raise OverBudget(
@@ -99,7 +101,7 @@ def _check_size(turn: Turn, group: GroupType | None, message: JoinGroupRequest) 
 
 
 def _refused_unseen(turn: Turn, request: Request, message: JoinGroupRequest) -> bool:
-    """Refuse an empty group id and a session timeout out of range, before a group or its coordinator is looked up (SERVER-06,
+    """Refuse an empty group id or a session timeout out of range before the group or its coordinator is looked up (SERVER-06,
     SERVER-07)."""
     settings = turn.settings
     if not message.group_id:
@@ -112,20 +114,21 @@ def _refused_unseen(turn: Turn, request: Request, message: JoinGroupRequest) -> 
 
 
 def _claimed(cluster: Cluster, turn: Turn, request: Request, message: JoinGroupRequest, other: GroupType | None) -> ClassicGroup | None:
-    """Return a new group, perhaps in the place of an Empty one of another type. If that is refused, answer and return None: a client with
-    a member id cannot be in a new group (25), and members of another type use another protocol (23;
+    """Return a new classic group, which may replace an Empty group of another type, or refuse the JoinGroup and return None. It is
+    refused to a client with a member id, which cannot be in a new group (25), and to one whose group has members of another type (23;
     GroupMetadataManager.classicGroupJoin)."""
-    # 25 makes the client drop its id and join anew (CLIENT-03). An empty group of another type gives way to an id-less join only (P1-b8).
+    # UNKNOWN_MEMBER_ID (25) makes the client join again without its id (CLIENT-03). Only a JoinGroup without id may replace an Empty group
+    # of another type (P1-b8).
     if message.member_id and (other is None or other.is_empty()):
         if isinstance(other, ConsumerGroup):
             cluster.groups.mislay(turn, other, causes.MISLAID)
         _refuse(turn, request, error_codes.UNKNOWN_MEMBER_ID, message.member_id)
         return None
-    # 3.9 writes no record of a group that only has a 79 or a 23 (P1-c4).
+    # Kafka 3.9 writes no record of a group whose only JoinGroups were refused with 79 or 23 (P1-c4).
     why, recorded = causes.first_join(request.client_id), not turn.quirks.empty_group_not_recorded
     group = cluster.groups.claim(turn, message.group_id, ClassicGroup, why, recorded)
     if group is None:
-        # "" and not the request's id, other than the 23 of J8: J1.
+        # Unlike the INCONSISTENT_GROUP_PROTOCOL (23) of check J8, this error does not echo the member id: J1.
         _refuse(turn, request, error_codes.INCONSISTENT_GROUP_PROTOCOL, "")
     return group
 
@@ -135,10 +138,11 @@ def _refuse(turn: Turn, request: Request, error: int, member_id: str) -> None:
 
 
 def _terms(request: Request, message: JoinGroupRequest) -> JoinTerms:
-    """Return the terms of a JoinGroup. In v0 the session timeout is the rebalance timeout, too (KIP-62, SERVER-26)."""
+    """Return the fields of a JoinGroup in the same form for every version. In v0 the session timeout is the rebalance timeout, too
+    (KIP-62, SERVER-26)."""
     return JoinTerms(
         protocol_type=message.protocol_type,
-        # Names and bytes in the order of the list, because another order is a change and rebalances (SERVER-19).
+        # Names and metadata are compared in the order of the list, because another order is a change and causes a rebalance (SERVER-19).
         protocols=tuple([(protocol.name, protocol.metadata) for protocol in message.protocols]),
         session_timeout_ms=message.session_timeout_ms,
         rebalance_timeout_ms=message.rebalance_timeout_ms if request.version else message.session_timeout_ms,
@@ -147,52 +151,53 @@ def _terms(request: Request, message: JoinGroupRequest) -> JoinTerms:
 
 
 def _has_room(turn: Turn, group: Group, member_id: str) -> bool:
-    """True if group.max.size allows the member (docs/kafka/group-protocol.md#group-size-limit). In PreparingRebalance only members that
-    joined count."""
-    # Only the request's id counts: in a full group a static member that restarts with "" is refused, too.
-    # docs/kafka/group-protocol.md#group-size-limit
+    """True if group.max.size allows the member to join (docs/kafka/group-protocol.md#group-size-limit). In PreparingRebalance only
+    members that joined count."""
+    # Only the request's member id counts: a static member that restarts with "" is refused by a full group, too
+    # (docs/kafka/group-protocol.md#group-size-limit).
     limit = turn.settings.group_max_size
     member = group.members.get(member_id)
-    # Members that joined count, and not all members: after the limit was lowered those that rejoin last are refused (SERVER-32).
+    # Only members that joined count here, so that after the limit was lowered the last members to rejoin are refused (SERVER-32).
     if group.state is PREPARING:
         return group.awaiting < limit or (member is not None and member.join is not None)
-    # An Empty group hands out any number of 79s, as many as want to join (P1-d3).
+    # An Empty group reserves member ids without limit (P1-d3).
     return group.state is EMPTY or member is not None or len(group.members) < limit
 
 
 def _refuse_for_room(turn: Turn, group: Group, request: Request, message: JoinGroupRequest) -> None:
-    """Answer 81 and drop the id. Kafka 4.3 does not check whether that ends the join phase; the old coordinator does (P1-d3)."""
+    """Refuse a JoinGroup to a full group with GROUP_MAX_SIZE_REACHED (81), and drop its member id. Kafka 4.3 does not check whether that
+    ends the join phase; the old coordinator does (P1-d3)."""
     quirks, reserved = turn.quirks, message.member_id in group.pending_joins
     dropped = membership.refuse(turn, group, message.member_id, causes.group_full(turn.settings.group_max_size))
     error = error_codes.GROUP_MAX_SIZE_REACHED
-    # 3.9 looks for a member that was dropped (P1-c6) and for a reserved id as well (P1-c7).
+    # In Kafka 3.9 dropping a member (P1-c6) or a reserved id (P1-c7) may end the join phase.
     if dropped and (quirks.refused_reservation_ends_phase if reserved else quirks.refused_member_ends_phase):
         outcome = rebalance.maybe_complete(turn, group, causes.LAST_HAD_NO_ROOM)
         if outcome is FAILED and quirks.failing_phase_replaces_refusal:
             error = error_codes.UNKNOWN_SERVER_ERROR
-    # 81 and -1 carry "" (P1-d4).
+    # Neither error 81 nor error -1 echoes the member id (P1-d4).
     _refuse(turn, request, error, "")
 
 
 def _fits(group: Group, terms: JoinTerms) -> bool:
-    """Do check J8: an Empty group accepts any named type and non-empty list; other groups want their type and a name that all members
-    list."""
+    """Do check J8: the protocol type must be the group's, and at least one protocol must be listed by all members. An Empty
+    group accepts any type and protocols, but needs both."""
     if group.state is EMPTY:
         return bool(terms.protocol_type and terms.protocols)
-    # A name in common with each member is not enough: all members must list it. A lone member must share one with its own last list
-    # (P1-d10).
+    # One protocol must be listed by all members: it is not enough to share a different one with each. A lone member must share one with its
+    # own last list (P1-d10).
     return terms.protocol_type == group.protocol_type and any(group.supported_by_all(name) for name, _ in terms.protocols)
 
 
 def _decide(turn: Turn, group: Group, request: Request, message: JoinGroupRequest, terms: JoinTerms) -> None:
-    """Follow the tables 'member id empty' and 'member id given' of the documentation."""
+    """Handle a JoinGroup that has passed the first checks, by the tables 'member id empty' and 'member id given' of the documentation."""
     member_id, instance = message.member_id, message.group_instance_id
     outcome = FINE
     if not member_id:
         outcome = _decide_without_id(turn, group, request, terms, message.reason)
-    # Before validate(), where a reserved id, which is no member yet, would be 25.
+    # Reserved ids come before validate(), which would refuse them with UNKNOWN_MEMBER_ID (25) because they are no members yet.
     elif member_id in group.pending_joins:
-        # Ids are reserved only for clients without an instance id; Kafka fails inside, and echoes no id (P1-b4).
+        # Member ids are reserved only for clients without an instance id. Kafka throws on this request, and does not echo the id (P1-b4).
         if instance is not None:
             _refuse(turn, request, error_codes.UNKNOWN_SERVER_ERROR, "")
         else:
@@ -206,7 +211,7 @@ def _decide(turn: Turn, group: Group, request: Request, message: JoinGroupReques
 
 
 def _refuse_failed(turn: Turn, group: Group, request: Request) -> None:
-    """Refuse the join that would have ended a failing phase. Its member counts as joined all the same (P1-b5)."""
+    """Refuse the JoinGroup that ended a join phase which then failed. Its member counts as joined all the same (P1-b5)."""
     for member in group.members.values():
         if member.join is not None and member.join.ticket == request.ticket:
             member.join.answered = True
@@ -217,8 +222,8 @@ def _decide_without_id(turn: Turn, group: Group, request: Request, terms: JoinTe
     instance = terms.group_instance_id
     if instance is not None and instance in group.static_members:
         return _replace(turn, group, request, group.members[group.static_members[instance]], terms, reason)
-    # KIP-394: a client that never got its answer would leave a member behind at each retry. Before v4 clients do not know 79 (SERVER-02),
-    # and with an instance id they do not need it (SERVER-03).
+    # Without a reserved id, a client that never got its answer would leave behind a member at each retry (KIP-394). Clients below v4 do not
+    # know MEMBER_ID_REQUIRED (79) (SERVER-02), and static members do not need it (SERVER-03).
     if instance is None and request.version >= 4:
         answer = ANSWERS[group.state, JOIN_RESERVE]
         assert answer.do is RESERVE, f"{answer.do} is not for who has no id"
@@ -229,9 +234,9 @@ def _decide_without_id(turn: Turn, group: Group, request: Request, terms: JoinTe
 
 
 def _add(turn: Turn, group: Group, request: Request, member_id: str, terms: JoinTerms, reason: str | None) -> PhaseOutcome:
-    """Add the member, then begin a rebalance or see whether the phase is over."""
+    """Add a new member, and start a rebalance or end the join phase if the group's state requires it."""
     do = ANSWERS[group.state, JOIN_NEW].do
-    # 3.9 extends the delay of a group that never had a generation, 4.3 that of any emptied group (P1-c1, SERVER-09).
+    # Kafka 3.9 extends the delay of a group that never had a generation, Kafka 4.3 that of any group that was Empty (P1-c1, SERVER-09).
     initial = group.generation == 0 if turn.quirks.new_member_at_generation_zero else group.previous_state is EMPTY
     if group.state is PREPARING and initial:
         group.new_member_added = True
@@ -241,19 +246,20 @@ def _add(turn: Turn, group: Group, request: Request, member_id: str, terms: Join
 
 
 def _rejoin(turn: Turn, group: Group, request: Request, member: Member, terms: JoinTerms, reason: str | None) -> PhaseOutcome:
-    """Handle another JoinGroup of a member."""
-    # A leader that joins again wants a new assignment (CLIENT-47): the group rebalances even with the same list (SERVER-18), but not for a
-    # follower (SERVER-17).
+    """Handle a JoinGroup of a member that is already in the group."""
+    # A leader that rejoins wants a new assignment (CLIENT-47), so the group rebalances even if its list is unchanged (SERVER-18). A
+    # follower that rejoins unchanged does not cause a rebalance (SERVER-17).
     same = member.protocols == terms.protocols
     leads = group.is_leader(member)
     ask = Question.JOIN_CHANGED if not same else Question.JOIN_LEADER if leads else Question.JOIN_FOLLOWER
     do = ANSWERS[group.state, ask].do
     if do is Do.ANSWER:
-        # A follower gets no list, whatever answer it missed (SERVER-12, SERVER-20).
+        # A follower gets no member list, whatever answer it missed (SERVER-12, SERVER-20).
         members = answers.member_list(group)() if leads else []
         turn.reply(request.ticket, answers.joined(group).to(request.version, member.member_id, members))
         return FINE
-    # After the answer, because timeouts change only when the join is parked. docs/kafka/group-protocol.md#jg-timeouts
+    # The update comes after that answer, because timeouts change only when the JoinGroup is parked
+    # (docs/kafka/group-protocol.md#jg-timeouts).
     membership.update(turn, group, member, request, terms)
     if do is Do.COMPLETE:
         return rebalance.go_on(turn, group, do, causes.all_joined(member.member_id))
@@ -262,15 +268,15 @@ def _rejoin(turn: Turn, group: Group, request: Request, member: Member, terms: J
 
 
 def _replace(turn: Turn, group: Group, request: Request, old: Member, terms: JoinTerms, reason: str | None) -> PhaseOutcome:
-    """Replace a static member that came back without its id (SERVER-33 to SERVER-36)."""
+    """Replace a static member that joined again without its member id (SERVER-33 to SERVER-36)."""
     leader_before, do = group.leader_id, ANSWERS[group.state, Question.JOIN_REPLACE].do
     new = membership.replace(turn, group, old, request, terms)
     if do is Do.KEEP:
-        # 3.9 breaks ties in another hash order (P1-c9).
+        # Kafka 3.9 breaks ties of the vote in another hash order (P1-c9).
         voted = select_protocol(group, turn.quirks.scala_vote_order)
         if voted is None:
-            return FAILED  # Kafka's vote throws after the replacement
-        # KIP-345: a restart that does not change the vote must cost the others nothing, even with another subscription (P1-d16).
+            return FAILED  # Kafka's vote throws after the replacement is done.
+        # A restart that does not change the vote must not disturb the other members, even if the subscription changed (KIP-345; P1-d16).
         if voted == group.protocol_name:
             replacement.keep_generation(turn, group, request, old, new, leader_before)
             return FINE

@@ -1,5 +1,5 @@
-"""Heartbeat renews the session of a member of a classic group (docs/kafka/group-protocol.md#heartbeat). An answer without error comes
-with a lease: the driver may repeat it while the group's epoch stands."""
+"""Heartbeat (12) renews the session of a member of a classic group (docs/kafka/group-protocol.md#heartbeat). An answer without error
+comes with a lease: the driver may repeat it while the group's epoch stands."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Do the checks H1 to H8 of the documentation, in their order."""
+    """Do the checks H1 to H8 of the documentation, in this order."""
     message = request.message
     assert isinstance(message, HeartbeatRequest)
     error, lease = _beat(cluster, turn, request.node, message)
@@ -32,7 +32,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 def _beat_of_consumers(turn: Turn, group: GroupType | None, message: HeartbeatRequest) -> tuple[int, Lease | None]:
     if not isinstance(group, ConsumerGroup):
         return error_codes.UNKNOWN_MEMBER_ID, None
-    from ..groups.consumer import classic_members  # Imported here, because the usual client never needs it
+    from ..groups.consumer import classic_members  # This import is late, because most clusters never need it.
 
     return classic_members.beat(turn, group, message.member_id, message.group_instance_id, message.generation_id)
 
@@ -42,19 +42,21 @@ def _beat(cluster: Cluster, turn: Turn, node: int, message: HeartbeatRequest) ->
         return error_codes.INVALID_GROUP_ID, None
     error, group = cluster.groups.reach(message.group_id, node)
     if error:
-        # H8: Kafka checks nothing before the log is read. Without a lease, because the member is not known yet.
+        # A group that is still loading is answered without error, because Kafka checks no member before the log is read (H8). There is no
+        # lease, because the member is not known yet.
         return (error_codes.NONE if error == error_codes.COORDINATOR_LOAD_IN_PROGRESS else error), None
     if not isinstance(group, ClassicGroup):
         return _beat_of_consumers(turn, group, message)
-    # A reserved id is no member (H3), and an unknown one is 25 whatever its generation.
+    # A reserved id is no member (H3), and an unknown id gets UNKNOWN_MEMBER_ID (25) whatever its generation is.
     error = membership.validate(turn, group, message.member_id, message.group_instance_id)
     if error:
         return error, None
     if message.generation_id != group.generation:
         return error_codes.ILLEGAL_GENERATION, None
     member, answer = group.members[message.member_id], ANSWERS[group.state, HEARTBEAT]
-    # A 27 renews the session as well: a member that was told to rejoin must not expire before it does (SERVER-43).
+    # REBALANCE_IN_PROGRESS (27) renews the session as well, so that a member that was told to rejoin does not expire first (SERVER-43).
     if answer.renews:
         sessions.renew(turn, group, member)
-    # A repeated frame is recognized by its bytes and never decoded: 0.52 µs instead of 1.10 (docs/kafka/limits.md#heartbeats).
+    # With a lease, a repeated heartbeat is recognized by its bytes and not decoded, which takes 0.52 µs instead of 1.10
+    # (docs/kafka/limits.md#heartbeats).
     return answer.error, None if answer.error else Lease(group, member, group.epoch)

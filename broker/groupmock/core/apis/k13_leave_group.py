@@ -1,4 +1,4 @@
-"""LeaveGroup removes one member up to v2, whose error is the answer's, and from v3 on a list with an error each (KIP-345).
+"""LeaveGroup (13) removes one member up to v2, and since v3 a list of members with an error each (KIP-345).
 docs/kafka/group-protocol.md#leavegroup-and-expiry"""
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-ENTRY_COST: Final = 12  # Units of work (core.budget)
+ENTRY_COST: Final = 12
 FEW: Final = 10
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Remove the members in request order; ids are echoed as sent. The rebalance is decided once, after all of them (Kafka 4)."""
+    """Remove the members in request order. The rebalance is decided once, after all of them (Kafka 4)."""
     message = request.message
     assert isinstance(message, LeaveGroupRequest)
     entries = message.members if request.version >= 3 else [MemberIdentity(member_id=message.member_id)]
@@ -35,7 +35,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     error = _gate(cluster, turn, request, message)
     errors = [] if error else _leave(cluster, turn, message.group_id, entries)
     if errors is None:
-        # The join phase that the entries end fails as a whole.
+        # The entries ended a join phase, and its completion failed, which fails the request as a whole.
         error, errors = error_codes.UNKNOWN_SERVER_ERROR, []
     turn.reply(request.ticket, _answer(request.version, error, entries, errors))
 
@@ -49,7 +49,7 @@ def _gate(cluster: Cluster, turn: Turn, request: Request, message: LeaveGroupReq
 def _answer(version: int, error: int, entries: list[MemberIdentity], errors: list[int]) -> LeaveGroupResponse:
     if version < 3:
         return LeaveGroupResponse(error_code=error or (errors[0] if errors else error_codes.NONE))
-    # strict=False, because a request that failed as a whole has no codes, and its answer no members (P1-b1). Ids are echoed as sent
+    # strict=False allows a request that failed as a whole: it has no codes, and its answer no members (P1-b1). Ids are echoed as sent
     # (SERVER-45).
     told = [
         MemberResponse(member_id=entry.member_id, group_instance_id=entry.group_instance_id, error_code=code)
@@ -59,14 +59,14 @@ def _answer(version: int, error: int, entries: list[MemberIdentity], errors: lis
 
 
 def _leave(cluster: Cluster, turn: Turn, group_id: str, entries: list[MemberIdentity]) -> list[int] | None:
-    """Return a code per entry, or None if the request fails as a whole."""
+    """Return an error code per entry, or None if the request fails as a whole."""
     group = cluster.groups.find(group_id)
     if isinstance(group, ConsumerGroup):
         errors = membership.leave(turn, group, entries)
         cluster.groups.convert(turn, group)
         return errors
     if not isinstance(group, ClassicGroup):
-        # Each entry has the error, and the top level of v3 and later stays 0; an empty list is no error even then (SERVER-47, P2-d4).
+        # Each entry has the error, while the top-level error of v3 and later stays 0, even with an empty list (SERVER-47, P2-d4).
         return [error_codes.UNKNOWN_MEMBER_ID] * len(entries)
     if len(entries) <= FEW:
         return _each(turn, group, entries)
@@ -79,7 +79,7 @@ def _each(turn: Turn, group: ClassicGroup, entries: list[MemberIdentity]) -> lis
     for entry in entries:
         error, matters = leaving.leave(turn, group, entry.member_id, entry.group_instance_id, entry.reason)
         errors.append(error)
-        # 3.9: the first entry may end the join phase, which answers a second one that leaves in the same request:
+        # In Kafka 3.9 the first entry may end the join phase, which answers the parked JoinGroup of a member in a later entry:
         # docs/kafka/differences.md#groups
         if matters and turn.quirks.leaves_one_by_one:
             if leaving.after(turn, group, _why([entry])) is FAILED:

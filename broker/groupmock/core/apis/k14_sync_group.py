@@ -1,4 +1,4 @@
-"""SyncGroup (docs/kafka/group-protocol.md#syncgroup) does the checks S4 to S6 in their order, then follows the table of states."""
+"""SyncGroup (14) does the checks S4 to S6 in this order, and then follows the table of states (docs/kafka/group-protocol.md#syncgroup)."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from ..groups.type import GroupType
     from ..turn import Turn
 
-FREE: Final = 100  # Fewer assignments are not counted (core.budget): a unit each
+FREE: Final = 100  # Up to this number of assignments the work is not counted (core.budget).
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Answer at once or park until the leader's SyncGroup."""
+    """Answer the SyncGroup at once, or park it until the leader sends the assignments."""
     message = request.message
     assert isinstance(message, SyncGroupRequest)
     if len(message.assignments) > FREE:
         take(turn.settings, len(message.assignments))
     error, group = _gate(cluster, turn, request, message)
     if isinstance(group, ConsumerGroup):
-        from ..groups.consumer import classic_members  # Imported here, because the usual client never needs it
+        from ..groups.consumer import classic_members  # This import is late, because most clusters never need it.
 
         turn.reply(request.ticket, classic_members.sync(turn, group, message, request.version))
         return
     if not isinstance(group, ClassicGroup):
-        # S1. An error carries an empty assignment, not null (P1-d5).
+        # An error has an empty assignment, not null (S1, P1-d5).
         turn.reply(request.ticket, answers.sync_refused(error or error_codes.UNKNOWN_MEMBER_ID))
         return
     error = _checked(turn, group, request.version, message)
@@ -47,9 +47,9 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     if answer.do is COLLECT:
         rebalance.collect(turn, group, member, request, message)
     elif answer.do is Do.ASSIGNMENT:
-        # A member with its assignment owes no SyncGroup any longer; otherwise the sync timer would remove it (SERVER-41).
+        # A member that got its assignment need not send another SyncGroup; otherwise the sync timer would remove it (SERVER-41).
         rebalance.settle(turn, group, member)
-        # Only 3.9 takes a SyncGroup for a sign of life (P1-c3).
+        # In Kafka 3.9 a SyncGroup renews the session (P1-c3).
         if turn.quirks.sync_renews_session:
             sessions.renew(turn, group, member)
         turn.reply(request.ticket, answers.synced(group, request.version, member))
@@ -58,21 +58,22 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _gate(cluster: Cluster, turn: Turn, request: Request, message: SyncGroupRequest) -> tuple[int, GroupType | None]:
-    """Return the group after the checks that need no group. A null type or name (v5) is checked first (KIP-559, SERVER-39)."""
+    """Do the checks that need no group, and return an error or the group. A null type or name (v5) is checked first (KIP-559,
+    SERVER-39)."""
     if request.version >= 5 and (message.protocol_type is None or message.protocol_name is None):
         return error_codes.INCONSISTENT_GROUP_PROTOCOL, None
     if not message.group_id:
         return error_codes.INVALID_GROUP_ID, None
     error, group = cluster.groups.reach(message.group_id, request.node)
-    # 3.9: 27 makes the member rejoin (P2-c1). The 14 of 4.3 is fatal to the Java client:
-    # docs/kafka/clients.md#the-java-classic-client
+    # Kafka 3.9 answers REBALANCE_IN_PROGRESS (27), which makes the member rejoin (P2-c1). The 14 of Kafka 4.3 is fatal to the Java client
+    # (docs/kafka/clients.md#the-java-classic-client).
     if error == error_codes.COORDINATOR_LOAD_IN_PROGRESS and turn.quirks.sync_while_loading_rebalances:
         return error_codes.REBALANCE_IN_PROGRESS, None
     return error, group
 
 
 def _checked(turn: Turn, group: Group, version: int, message: SyncGroupRequest) -> int:
-    """Do the checks S4 to S6 of SyncGroup: member, generation, protocol."""
+    """Do the checks S4 to S6 of a SyncGroup: member, generation, and protocol."""
     error = membership.validate(turn, group, message.member_id, message.group_instance_id)
     if error:
         return error
@@ -82,12 +83,12 @@ def _checked(turn: Turn, group: Group, version: int, message: SyncGroupRequest) 
 
 
 def _names_fit(turn: Turn, group: Group, message: SyncGroupRequest) -> bool:
-    """Do check S6: protocol type and name agree with the group's. The old coordinator refuses every name in a group that never had a
-    generation."""
+    """Do check S6: the protocol type and name of the SyncGroup must be those of the group. The old coordinator refuses every name in a
+    group that never had a generation."""
     if message.protocol_type != group.protocol_type:
         return False
-    # 3.9: 23 instead of 27 in the initial delay (P1-c5).
+    # In the initial delay Kafka 3.9 answers INCONSISTENT_GROUP_PROTOCOL (23) instead of REBALANCE_IN_PROGRESS (27) (P1-c5).
     if group.protocol_name is None:
         return not turn.quirks.sync_before_first_generation_inconsistent
-    # Kafka takes null and "" for one name inside: docs/kafka/apis.md#gates-in-front-of-the-coordinator
+    # Kafka does not distinguish null and "" in a protocol name (docs/kafka/apis.md#gates-in-front-of-the-coordinator).
     return (message.protocol_name or "") == (group.protocol_name or "")

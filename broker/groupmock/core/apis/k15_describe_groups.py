@@ -1,4 +1,4 @@
-"""DescribeGroups (docs/kafka/admin.md#describegroups) answers one element per requested id, in request order."""
+"""DescribeGroups (15) answers one element per group id, in request order (docs/kafka/admin.md#describegroups)."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-GROUP_COST: Final = 9  # Units of work (core.budget)
+GROUP_COST: Final = 9
 MEMBER_COST: Final = 4
 NOT_ASKED: Final = -(2**31)
-ALL_OPERATIONS: Final = 3400  # READ 3, DELETE 6, DESCRIBE 8, DESCRIBE_CONFIGS 10, ALTER_CONFIGS 11 as bits
-# 3.9 has no configs of groups (P2-c14).
+ALL_OPERATIONS: Final = 3400  # The bits are those of READ (3), DELETE (6), DESCRIBE (8), DESCRIBE_CONFIGS (10) and ALTER_CONFIGS (11).
+# Kafka 3.9 has no group configs (P2-c14).
 ALL_OPERATIONS_WITHOUT_CONFIGS: Final = 328
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Describe each group; an unknown one is Dead, from v6 with error 69."""
+    """Describe each group. An unknown group has the state Dead, and since v6 the error GROUP_ID_NOT_FOUND (69)."""
     message = request.message
     assert isinstance(message, DescribeGroupsRequest)
     ration = _price(cluster, turn, message.groups)
     asked = message.include_authorized_operations and request.version >= 3
     operations = _operations(turn) if asked else NOT_ASKED
-    # 4.3 answers by offsets partitions, 3.9 as asked: docs/kafka/differences.md#groups
-    described: dict[str, DescribedGroup] = {}  # A group that is named often is described once
+    # Kafka 4.3 answers by offsets partition, and Kafka 3.9 in the order of the request: docs/kafka/differences.md#groups
+    described: dict[str, DescribedGroup] = {}  # The dict lets each group be described once, even if it is named often.
     sizes: dict[str, int] = {}
     groups = []
     for group_id in cluster.groups.in_order(turn, message.groups):
@@ -49,8 +49,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _price(cluster: Cluster, turn: Turn, group_ids: list[str]) -> Ration:
-    """Take the price of every member to describe, as often as its group is named. What is left may be spent on the bytes that members
-    have stored."""
+    """Take the price of describing every member, as often as its group is named, and return the rest of the budget. What is left may be
+    spent on the bytes that members have stored."""
     ration = Ration(turn.settings)
     ration.take_names(group_ids, GROUP_COST)
     for group_id, times in Counter(group_ids).items():
@@ -81,9 +81,9 @@ def _describe(cluster: Cluster, turn: Turn, request: Request, group_id: str, ope
 
 
 def _unknown(version: int, group_id: str, operations: int, why: str) -> DescribedGroup:
-    # Before KIP-1043 an unknown group is no error: clients read the state Dead (SERVER-59).
+    # Before KIP-1043 an unknown group is no error, and clients look at the state Dead (SERVER-59).
     if version < 6:
         return DescribedGroup(group_id=group_id, group_state=DEAD, authorized_operations=operations)
-    # Beside an error operations are not answered, even when asked for: docs/kafka/admin.md#describegroups
+    # An answer with an error has no authorized operations, even if the client asked for them (docs/kafka/admin.md#describegroups).
     text = fitting(f"Group {group_id} {why}." if why == "not found" else f"Group {group_id} is {why}.")
     return DescribedGroup(error_code=error_codes.GROUP_ID_NOT_FOUND, error_message=text, group_id=group_id, group_state=DEAD)

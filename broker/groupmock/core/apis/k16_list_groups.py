@@ -1,4 +1,4 @@
-"""ListGroups (docs/kafka/admin.md#listgroups) lists the groups that this node coordinates."""
+"""ListGroups (16) lists the groups that this node coordinates (docs/kafka/admin.md#listgroups)."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-FILTER_COST: Final = 1  # Units of work (core.budget)
+FILTER_COST: Final = 1
 GROUP_COST: Final = 4
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """List by state (v4+) and type (v5+), both filters together; a loading partition makes the whole answer 14."""
+    """List the groups that match both filters: states (since v4) and types (since v5). While a partition is loading, the whole answer is
+    COORDINATOR_LOAD_IN_PROGRESS (14)."""
     message = request.message
     assert isinstance(message, ListGroupsRequest)
     Ration(turn.settings).take_names([*message.states_filter, *message.types_filter], FILTER_COST)
     loading = cluster.groups.hosting.loading(request.node)
-    # 3.9 lists the groups known so far beside the 14 (P2-c2).
+    # Kafka 3.9 lists the groups loaded so far besides error 14 (P2-c2).
     hidden = loading and not turn.quirks.list_while_loading_shows_groups
     groups = [] if hidden else _listed(cluster, turn, request.node, message)
     error = error_codes.COORDINATOR_LOAD_IN_PROGRESS if loading else error_codes.NONE
@@ -33,19 +34,19 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _listed(cluster: Cluster, turn: Turn, node: int, message: ListGroupsRequest) -> list[ListedGroup]:
-    # Not ordered yet, because the order is what costs.
+    # The groups are sorted only after the price is taken, because sorting is the expensive part.
     ration = Ration(turn.settings)
     ids = [group.group_id for group in cluster.groups.all()]
     ration.take_names(ids, GROUP_COST)
     ration.take(0, size=sum(map(len, ids)))
     normal = _state_reader(turn)
     states = {normal(state) for state in message.states_filter}
-    # Types are not stripped, unlike states: " classic" selects nothing (P2-b9).
+    # Unlike states, types are not stripped, so that " classic" matches nothing (P2-b9).
     types = {kind.lower() for kind in message.types_filter}
     return [
         ListedGroup(
             group_id=group.group_id,
-            # Groups that only store offsets are listed too, without a type (SERVER-51).
+            # Groups that only store offsets are listed too, with an empty protocol type (SERVER-51).
             protocol_type=group.protocol_type or "",
             group_state=str(group.state),
             group_type=group.group_type,
@@ -56,6 +57,6 @@ def _listed(cluster: Cluster, turn: Turn, node: int, message: ListGroupsRequest)
 
 
 def _state_reader(turn: Turn) -> Callable[[str], str]:
-    """Return how a state's name is compared: without case and surrounding blanks, unless the release respects blanks."""
-    # 3.9 ignores case but not blanks (P2-c9).
+    """Return the function that normalizes state names before they are compared with the filter."""
+    # Kafka 3.9 ignores case but not surrounding blanks (P2-c9).
     return str.lower if turn.quirks.state_filter_keeps_blanks else lambda name: name.strip().lower()

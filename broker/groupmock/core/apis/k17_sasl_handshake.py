@@ -1,4 +1,5 @@
-"""SaslHandshake (17) on a listener without SASL: 34 and no mechanism, whatever is asked for; the connection goes on (SEC-08).
+"""SaslHandshake (17) on a listener without SASL is refused with ILLEGAL_SASL_STATE (34) and no mechanisms, but the connection stays open
+(SEC-08).
 
 The Java client ends with "Unexpected handshake request with client mechanism PLAIN, enabled mechanisms are []".
 """

@@ -1,4 +1,5 @@
-"""ApiVersions (18): what this broker speaks. v3 names the client's software (KIP-511) and answers features (KIP-584).
+"""ApiVersions (18) lists the API versions that this broker supports. v3 names the client's software (KIP-511) and answers features
+(KIP-584).
 
 An unsupported version never gets here: the driver answers it in the v0 layout (P2-d12).
 """
@@ -22,14 +23,15 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-# The pattern of KIP-511; "", "-x" and "x_y" do not match (P2-d12).
+# This is the pattern of KIP-511, which "", "-x" and "x_y" do not match (P2-d12).
 SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 SOFTWARE_SINCE: Final = 3
-ZERO_FEATURES_SINCE: Final = 4  # v3 hides features whose lowest level is 0 (KIP-1022)
+ZERO_FEATURES_SINCE: Final = 4  # Up to v3 the answer hides features whose lowest level is 0 (KIP-1022).
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Answer the profile's versions, or 42 without versions for a malformed software name or version."""
+    """Answer the API versions of the profile, or INVALID_REQUEST (42) without versions if the client's software name or version is
+    malformed."""
     asked = request.message
     assert isinstance(asked, ApiVersionsRequest)
     if request.version >= SOFTWARE_SINCE and not (

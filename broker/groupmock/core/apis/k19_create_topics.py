@@ -1,4 +1,5 @@
-"""CreateTopics (19): v1 validate_only and messages, v4 -1 for the broker's defaults, v5 the configs of what was made, v7 its id."""
+"""CreateTopics (19) creates topics: v1 validate_only and error messages, v4 -1 for the broker's defaults, v5 the configs and v7 the id
+of each new topic in the answer."""
 
 from __future__ import annotations
 
@@ -32,20 +33,20 @@ if TYPE_CHECKING:
     from ..work import Steps
 
 DEFAULT: Final = -1
-NAME_COST: Final = 3  # Units of work (core.budget)
+NAME_COST: Final = 3
 CONFIG_COST: Final = 3
-SHOWN_COST: Final = 40  # The configs of a created topic, in its row
+SHOWN_COST: Final = 40  # This is the cost of the configs in a created topic's row.
 
 
 class TopicPlan(NamedTuple):
-    """A checked topic: a replica list per partition and its configs."""
+    """A checked topic that may be created, with the replicas of each partition and its configs."""
 
     replicas: list[list[int]]
     settings: dict[str, str]
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Create each topic or refuse it, in steps if they are many. Names that are listed twice are refused after the others."""
+    """Create or refuse each topic. Names that are listed twice are refused after the others."""
     asked = request.message
     assert isinstance(asked, CreateTopicsRequest)
     seen = Counter(topic.name for topic in asked.topics)
@@ -72,20 +73,21 @@ def _answered(cluster: Cluster, request: Request, wanted: list[CreatableTopic], 
 
 
 def _whole_refused(cluster: Cluster, asked: CreateTopicsRequest, wanted: list[CreatableTopic], turn: Turn) -> TopicRefused | None:
-    """Return the refusal with which the controller looks at none of the topics, if any."""
-    # If every name is listed twice there is no 7, because errors that the request alone shows come first:
-    # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
+    """Return the error with which the controller refuses all topics of the request, or None."""
+    # If every name is listed twice the error is not REQUEST_TIMED_OUT (7), because the controller reports errors of the request itself
+    # first: docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     if wanted and asked.timeout_ms < 0:
         return TopicRefused(error_codes.REQUEST_TIMED_OUT, "")
-    # Kafka adds them up in an int, which overflows: two topics of 2^31-1 pass there (docs/kafka/differences.md#work-and-answers)
+    # Kafka adds the numbers in an int, which overflows, so that two topics with 2^31-1 partitions each would pass
+    # (docs/kafka/differences.md#work-and-answers).
     if partitions_of(cluster, wanted) > MOST_PARTITIONS:
         return TopicRefused(error_codes.POLICY_VIOLATION, "Excessively large number of partitions per request.")
     return _too_much(cluster, asked, wanted, turn)
 
 
 def partitions_of(cluster: Cluster, wanted: Iterable[CreatableTopic]) -> int:
-    """Return the number of partitions that these topics would have. An impossible number counts as 0, because it is refused for each
-    topic."""
+    """Return the number of partitions that these topics would have in total. An impossible number counts as 0, because it is refused for
+    each topic."""
     standard = cluster.environment.settings.num_partitions
     return sum(
         max(len(topic.assignments) or (standard if topic.num_partitions == DEFAULT else topic.num_partitions), 0) for topic in wanted
@@ -93,8 +95,8 @@ def partitions_of(cluster: Cluster, wanted: Iterable[CreatableTopic]) -> int:
 
 
 def _too_much(cluster: Cluster, asked: CreateTopicsRequest, wanted: list[CreatableTopic], turn: Turn) -> TopicRefused | None:
-    """Return the refusal (44 for each topic) if making or only validating these topics would cost more than the budget of one request.
-    Raises OverBudget for a request that is too much to be answered at all."""
+    """Return POLICY_VIOLATION (44) if creating or only validating these topics would cost more than the budget of one request, else
+    None. Raises OverBudget for a request that is too much to be answered at all."""
     ration = Ration(turn.settings)
     ration.take_names([topic.name for topic in asked.topics], NAME_COST)
     ration.take(within([topic.configs for topic in asked.topics]), CONFIG_COST)
@@ -113,18 +115,18 @@ def _too_much(cluster: Cluster, asked: CreateTopicsRequest, wanted: list[Creatab
 
 
 class Shown:
-    """Makes the configs of the topics in one answer. Topics with equal configs share a list, which is made and encoded once."""
+    """Builds the configs that the answer shows for each topic. Topics with equal configs share a list, which is made and encoded once."""
 
     def __init__(self, described: TopicConfigs) -> None:
         self._described = described
         self._lists: dict[tuple[tuple[str, str], ...], list[CreatableTopicConfigs]] = {}
 
     def of(self, settings: dict[str, str]) -> list[CreatableTopicConfigs]:
-        """Return the configs of a topic that sets these itself."""
+        """Return the configs of a topic that has these configs of its own."""
         key = tuple(settings.items())
         known = self._lists.get(key)
         if known is None:
-            # Kafka answers a config as it was written, and in DescribeConfigs as it was read:
+            # CreateTopics answers a config as the client wrote it, but DescribeConfigs as Kafka parsed it:
             # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
             known = self._lists[key] = [
                 CreatableTopicConfigs(
@@ -146,10 +148,10 @@ def _result(
     try:
         plan = yield from _plan(cluster, wanted)
         if validate_only:
-            topic_id = cluster.environment.dice.uuid_bytes()  # Kafka's controller draws an id here, too
+            topic_id = cluster.environment.dice.uuid_bytes()  # Kafka's controller draws an id even if the topic is only validated.
         else:
             partitions = yield from new_partitions(turn.environment, plan.replicas)
-            topics.check_name(wanted.name)  # Checked again, because a Metadata may have created topics since
+            topics.check_name(wanted.name)  # The name is checked again, because a Metadata may have created the topic between two steps.
             topics.check_room(len(partitions))
             topic_id = topics.add_made(turn, wanted.name, partitions, plan.settings).topic_id
     except TopicRefused as trouble:
@@ -165,10 +167,10 @@ def _result(
 
 
 def _plan(cluster: Cluster, wanted: CreatableTopic) -> Generator[None, None, TopicPlan]:
-    """Check a topic in the order of Kafka's controller: name, configs, then numbers or assignments."""
+    """Check a topic in the order of Kafka's controller: its name, its configs, and then its numbers or assignments."""
     cluster.topics.check_name(wanted.name)
     nulls = [config.name for config in wanted.configs if config.value is None]
-    # Nulls come before unknown names, these before bad values:
+    # Null values are refused before unknown names, and unknown names before bad values:
     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     if nulls:
         raise TopicRefused(error_codes.INVALID_CONFIG, f"Null value not supported for topic configs: {','.join(nulls)}")
@@ -182,7 +184,7 @@ def _plan(cluster: Cluster, wanted: CreatableTopic) -> Generator[None, None, Top
 
 
 def _placed(cluster: Cluster, wanted: CreatableTopic) -> Generator[None, None, list[list[int]]]:
-    """Return the replicas of each partition, placed by the broker. Raises TopicRefused."""
+    """Return the replicas of each partition, which the broker places. Raises TopicRefused."""
     settings = cluster.environment.settings
     partitions = settings.num_partitions if wanted.num_partitions == DEFAULT else wanted.num_partitions
     factor = settings.default_replication_factor if wanted.replication_factor == DEFAULT else wanted.replication_factor
@@ -190,7 +192,7 @@ def _placed(cluster: Cluster, wanted: CreatableTopic) -> Generator[None, None, l
 
 
 def _check_numbers_and_assignments(wanted: CreatableTopic) -> None:
-    """Raises TopicRefused for a topic that has both."""
+    """Raise TopicRefused if a topic has both numbers and manual assignments."""
     if not wanted.assignments:
         return
     for number, what in ((wanted.replication_factor, "replication factor"), (wanted.num_partitions, "numPartitions")):
@@ -208,7 +210,8 @@ def _assigned(cluster: Cluster, wanted: CreatableTopic) -> Generator[None, None,
             message = f"Found multiple manual partition assignments for partition {index}"
             raise TopicRefused(error_codes.INVALID_REPLICA_ASSIGNMENT, message)
         by_index[index] = list(assignment.broker_ids)
-        # In the loop, as in ReplicationControlManager.createTopic: a bad assignment is answered before a duplicate behind it.
+        # The factor is checked inside the loop, as in ReplicationControlManager.createTopic, so that a bad assignment is reported before a
+        # later duplicate.
         factor = assignments.check([by_index[index]], nodes, factor)
         if not len(by_index) % AT_ONCE:
             yield

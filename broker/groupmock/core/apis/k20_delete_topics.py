@@ -1,4 +1,4 @@
-"""DeleteTopics (20): v5 error messages, v6 by name or by id. Kafka's controller answers refused topics first."""
+"""DeleteTopics (20) deletes topics: v5 error messages, v6 by name or by id. Kafka's controller answers refused topics first."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ if TYPE_CHECKING:
     from ..turn import Turn
     from ..work import Steps
 
-TOPIC_COST: Final = 20  # Units of work (core.budget)
+TOPIC_COST: Final = 20
 BY_ID_SINCE: Final = 6
 NO_SUCH_TOPIC: Final = "This server does not host this topic-partition."
 NO_SUCH_ID: Final = "This server does not host this topic ID."
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Delete each topic with its records and committed offsets; parked fetches of it are answered. Many are deleted in steps."""
+    """Delete each topic with its records and committed offsets, and answer the fetches that are parked for it. Many are deleted in
+    steps."""
     asked = request.message
     assert isinstance(asked, DeleteTopicsRequest)
     states = _states_of(asked, request.version)
@@ -36,7 +37,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     wrong = list(_wrong(cluster, states))
     bad = {(row.name, row.topic_id) for row in wrong if row.error_code == error_codes.INVALID_REQUEST}
     formed = any((state.name, state.topic_id) not in bad for state in states)
-    # Errors that the request alone shows come before the 7:
+    # Errors of the request itself are reported before REQUEST_TIMED_OUT (7):
     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     if formed and asked.timeout_ms < 0:
         late = [_refused(state.name, state.topic_id, error_codes.REQUEST_TIMED_OUT, None) for state in states]
@@ -46,17 +47,17 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _answered(cluster: Cluster, request: Request, states: list[DeleteTopicState], wrong: list[DeletableTopicResult], turn: Turn) -> Steps:
-    """Delete the topics that are not refused in `wrong`."""
+    """Delete the topics of the request, except those that `wrong` refuses."""
     bad = {(row.name, row.topic_id) for row in wrong}
     done: list[DeletableTopicResult] = []
-    place = len(turn.out)  # Effects of the deletions of the last step come after the answer
+    place = len(turn.out)  # The answer is inserted here, so that the effects of the last deletions come after it.
     for state in states:
         yield
         name = cluster.topics.name_of(state.topic_id) if state.name is None else state.name
         if (state.name, state.topic_id) in bad or name is None:
             continue
         topic_id = cluster.topics.topic_id(name)
-        # A topic that is named by name and by id is not deleted; the row of the name says why.
+        # A topic that is listed by name and by id is not deleted, and only the row with the name has the error.
         if topic_id is None or (name, topic_id) in bad:
             continue
         done.append(DeletableTopicResult(name=name, topic_id=topic_id))
@@ -73,12 +74,11 @@ def _check_price(cluster: Cluster, states: list[DeleteTopicState], turn: Turn) -
 
 
 def _states_of(asked: DeleteTopicsRequest, version: int) -> list[DeleteTopicState]:
-    """Return the topics to delete, by name or by id."""
     return asked.topics if version >= BY_ID_SINCE else [DeleteTopicState(name=name) for name in asked.topic_names]
 
 
 def _wrong(cluster: Cluster, states: list[DeleteTopicState]) -> Iterable[DeletableTopicResult]:
-    """Return the refused topics in the order in which the controller finds them: malformed, then listed twice, then unknown."""
+    """Yield the refused topics in the order in which the controller finds them: malformed, then listed twice, then unknown."""
     formed: list[DeleteTopicState] = []
     for state in states:
         if state.name is not None and state.topic_id != ZERO_UUID:

@@ -1,4 +1,4 @@
-"""DeleteRecords (21): move the log start offset; -1 means up to the high watermark. Parked fetches are not woken, as in Kafka."""
+"""DeleteRecords (21) moves the log start offset of partitions; -1 means the high watermark. Parked fetches are not woken, as in Kafka."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from ..turn import Turn
     from ..work import Steps
 
-TOPIC_COST: Final = 5  # Units of work (core.budget)
+TOPIC_COST: Final = 5
 PARTITION_COST: Final = 10
 HIGH_WATERMARK: Final = -1
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Delete records of each partition once, up to the offset listed last, in steps if the partitions are many. Rows are in the order of
+    """Delete the records of each partition before the requested offset; the last entry of a partition counts. Rows are in the order of
     Kafka's maps."""
     asked = request.message
     assert isinstance(asked, DeleteRecordsRequest)
@@ -76,13 +76,13 @@ def _answered(cluster: Cluster, request: Request, asked: DeleteRecordsRequest, t
 def _delete(cluster: Cluster, node: int, place: Place, offset: int) -> DeleteRecordsPartitionResult:
     topic = cluster.topics.require(place.name)
     partition = topic.partitions[place.partition]
-    # Kafka's own topics are closed to clients' writes, Produce (17) as well as this:
+    # Clients may not write to Kafka's own topics, neither with DeleteRecords nor with Produce (INVALID_TOPIC_EXCEPTION, 17):
     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     if topic.internal:
         return _refused(place, error_codes.INVALID_TOPIC_EXCEPTION)
     if partition.leader != node:
         return _refused(place, error_codes.NOT_LEADER_OR_FOLLOWER)
-    # A log that is compacted only keeps the last record of each key: Partition.deleteRecordsOnLeader refuses.
+    # A compacted log keeps the last record of each key, so Partition.deleteRecordsOnLeader refuses to delete records.
     if not _deletes(cluster, topic, node):
         return _refused(place, error_codes.POLICY_VIOLATION)
     target = partition.end if offset == HIGH_WATERMARK else offset
@@ -93,7 +93,7 @@ def _delete(cluster: Cluster, node: int, place: Place, offset: int) -> DeleteRec
 
 
 def _deletes(cluster: Cluster, topic: Topic, node: int) -> bool:
-    """Return whether the topic's cleanup policy has "delete", so that records may be deleted."""
+    """True if the topic's cleanup policy includes "delete", so that records may be deleted."""
     return "delete" in split_list(cluster.topics.config(topic, "cleanup.policy", node))
 
 

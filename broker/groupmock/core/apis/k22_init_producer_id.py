@@ -1,4 +1,4 @@
-"""InitProducerId (22): an id for an idempotent producer, or the producer id and the next epoch of a transactional id. v3 may name the
+"""InitProducerId (22) assigns a new producer id, or to a transactional id its producer id with the next epoch. v3 may name the
 producer's former id and epoch (KIP-360), v4 has an error of its own for a fenced producer (KIP-588)."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FENCED_SINCE: Final = 4
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Assign a producer id and an epoch. A producer with a transactional id fences the producer that had it before."""
+    """Assign a producer id and an epoch to the sender. A producer with a transactional id fences the producer that had it before."""
     asked = request.message
     assert isinstance(asked, InitProducerIdRequest)
     given = _given(cluster, request, asked, turn)
@@ -39,13 +39,14 @@ def _given(cluster: Cluster, request: Request, asked: InitProducerIdRequest, tur
     name = asked.transactional_id
     if name is None:
         return Given(error_codes.NONE, Holder(cluster.transactions.producer_ids.of(request.node), 0))
-    # The order of TransactionCoordinator.handleInitProducerId: a bad request is answered before the coordinator is checked
+    # A bad request is refused before the coordinator is checked, as in TransactionCoordinator.handleInitProducerId.
     if not name:
         return Given(error_codes.INVALID_REQUEST)
     if not 0 < asked.transaction_timeout_ms <= turn.settings.transaction_max_timeout_ms:
         return Given(error_codes.INVALID_TRANSACTION_TIMEOUT)
     if not turn.settings.transactions_enable:
-        # 53 is final for librdkafka and the Java client, as if the id could not be written with; after 35 librdkafka asks again for ever
+        # librdkafka and the Java client give up after TRANSACTIONAL_ID_AUTHORIZATION_FAILED (53), whereas librdkafka would retry
+        # UNSUPPORTED_VERSION (35) for ever.
         turn.note("transactions_not_served", transactional_id=name)
         return Given(error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     code = cluster.transactions.gate(name, request.node)

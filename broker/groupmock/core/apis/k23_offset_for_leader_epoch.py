@@ -1,4 +1,4 @@
-"""OffsetForLeaderEpoch (23): where a leader epoch ended, so that a reader finds out about truncation (KIP-101, KIP-279, KIP-320)."""
+"""OffsetForLeaderEpoch (23) tells where a leader epoch ended, so that a reader notices truncation (KIP-101, KIP-279, KIP-320)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-PARTITION_COST: Final = 4  # Units of work (core.budget)
+PARTITION_COST: Final = 4
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:

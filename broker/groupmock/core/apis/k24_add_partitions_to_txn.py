@@ -1,4 +1,4 @@
-"""AddPartitionsToTxn (24) adds partitions to a transaction before records are written there (KIP-98). v2 has an error of its own for a
+"""AddPartitionsToTxn (24) adds partitions to a transaction before records are written to them (KIP-98). v2 has an error of its own for a
 fenced producer (KIP-588). v4 and v5 are sent by brokers, with several transactions at once, also to verify only (KIP-890; TX-44)."""
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ if TYPE_CHECKING:
 
 FENCED_SINCE: Final = 2
 BATCHED_SINCE: Final = 4
-TRANSACTION_COST: Final = 6  # Units of work (core.budget)
+TRANSACTION_COST: Final = 6
 TOPIC_COST: Final = 4
 PARTITION_COST: Final = 5
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Add partitions of one transaction, up to v3. Each partition has a code, nearly always that of the whole."""
+    """Add partitions to one transaction up to v3, and to several transactions since v4. Each partition has a code, nearly always that of
+    the whole."""
     asked = request.message
     assert isinstance(asked, AddPartitionsToTxnRequest)
     wanted = asked.transactions if request.version >= BATCHED_SINCE else [_only(asked)]
@@ -47,7 +48,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         ration.take(within([topic.partitions for topic in each.topics]), PARTITION_COST)
     results = [_added(cluster, request, turn, each) for each in wanted]
     codes = {row.partition_error_code for each in results for topic in each.topic_results for row in topic.results_by_partition}
-    if NOT_LOGGED in codes:  # The first transaction that meets it fails the whole answer
+    if NOT_LOGGED in codes:  # This error in one transaction fails the whole answer.
         turn.reply(request.ticket, AddPartitionsToTxnResponse(error_code=NOT_LOGGED))
     elif request.version >= BATCHED_SINCE:
         turn.reply(request.ticket, AddPartitionsToTxnResponse(results_by_transaction=results))
@@ -74,7 +75,7 @@ def _codes(
     cluster: Cluster, request: Request, turn: Turn, asked: AddPartitionsToTxnTransaction, places: Sequence[At]
 ) -> Iterable[tuple[At, int]]:
     unknown = {at for at in places if cluster.topics.find(*at) is None}
-    if unknown:  # Nothing is added, and the existing partitions get 55 (TX-41)
+    if unknown:  # If one partition is unknown, nothing is added, and the existing partitions get OPERATION_NOT_ATTEMPTED (55) (TX-41).
         others = error_codes.OPERATION_NOT_ATTEMPTED
         return [(at, error_codes.UNKNOWN_TOPIC_OR_PARTITION if at in unknown else others) for at in places]
     transactions, name = cluster.transactions, asked.transactional_id
@@ -90,8 +91,8 @@ def _codes(
 
 
 def _results(codes: dict[At, int], verified: bool) -> list[AddPartitionsToTxnTopicResult]:
-    """Return the topics of an answer, each once, in the order of the request. A refusal and the answer to a broker have the order of a
-    Scala map and of a Java map, because Kafka collects them there (AddPartitionsToTxnResponse.topicCollectionForErrors)."""
+    """Return the rows of an answer, grouped by topic. A refusal and the answer to a broker have the order of a Scala map and of a Java
+    map, because Kafka collects them there (AddPartitionsToTxnResponse.topicCollectionForErrors)."""
     mapped = verified or error_codes.UNKNOWN_TOPIC_OR_PARTITION in codes.values()
     places = scala_table_order(codes, partition_hash) if mapped else list(codes)
     topics: dict[str, list[AddPartitionsToTxnPartitionResult]] = {}

@@ -1,5 +1,4 @@
-"""AddOffsetsToTxn (25) announces that a transaction will commit offsets of a group (KIP-98): its partition of __consumer_offsets is added.
-"""
+"""AddOffsetsToTxn (25) adds a group's partition of __consumer_offsets to a transaction, which will commit offsets of the group (KIP-98)."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ FENCED_SINCE: Final = 2
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Add the offsets partition of a group. The group need not exist, and an empty id is one (TX-45)."""
+    """Add the group's partition of __consumer_offsets to the transaction. The group need not exist, and an empty id is one (TX-45)."""
     asked = request.message
     assert isinstance(asked, AddOffsetsToTxnRequest)
     code = cluster.transactions.gate(asked.transactional_id, request.node)
@@ -31,5 +30,6 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         why = causes.group_added(asked.group_id)
         code = cluster.transactions.add(turn, asked.transactional_id, by, (at,), why, request.client_id)
         if code == error_codes.NONE:
-            hosting.make_topic(turn)  # The partition gets a marker, whether or not offsets are committed
+            # The topic is created even if no offsets will be committed, because the partition gets a transaction marker anyway.
+            hosting.make_topic(turn)
     turn.reply(request.ticket, AddOffsetsToTxnResponse(error_code=fenced_code(code, FENCED_SINCE, request.version)))

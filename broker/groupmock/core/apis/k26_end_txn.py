@@ -1,4 +1,4 @@
-"""EndTxn (26): a producer commits or aborts its transaction (KIP-98). v2 has an error of its own for a fenced producer (KIP-588). v5
+"""EndTxn (26) commits or aborts a producer's transaction (KIP-98). v2 has an error of its own for a fenced producer (KIP-588). v5
 answers the producer id and epoch for the next transaction (KIP-890)."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BUMPS_SINCE: Final = 5
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Answer when the end is decided; the markers are written after the answer (TX-57)."""
+    """Decide how the transaction ends and answer; the markers are written afterwards (TX-57)."""
     asked = request.message
     assert isinstance(asked, EndTxnRequest)
     name, by = asked.transactional_id, Holder(asked.producer_id, asked.producer_epoch)

@@ -1,5 +1,5 @@
-"""WriteTxnMarkers (27) writes the ends of transactions into partitions as control batches (KIP-98). Brokers send it to each other; without
-an authorizer any client may (TX-99). The coordinator of the transaction is not informed."""
+"""WriteTxnMarkers (27) writes the ends of transactions as control batches into partitions (KIP-98). Brokers send it to each other;
+without an authorizer any client may (TX-99). The coordinator of the transaction is not informed."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-MARKER_COST: Final = 5  # Units of work (core.budget)
+MARKER_COST: Final = 5
 TOPIC_COST: Final = 5
 PARTITION_COST: Final = 20
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Write each marker on its own. A producer that is listed twice is answered once."""
+    """Write the partitions' markers for each producer and answer a row per producer. A producer that is listed twice is answered once."""
     asked = request.message
     assert isinstance(asked, WriteTxnMarkersRequest)
     ration = Ration(turn.settings)

@@ -1,5 +1,5 @@
-"""TxnOffsetCommit (28): a transaction commits offsets of a group (KIP-98). v3 names the member that commits (KIP-447), and v5 adds the
-group's partition to the transaction by itself (KIP-890). Order of the checks: docs/kafka/transactions.md#tx-74."""
+"""TxnOffsetCommit (28) commits offsets of a group within a transaction (KIP-98). v3 names the member that commits (KIP-447), and v5 adds
+the group's partition to the transaction by itself (KIP-890). Order of the checks: docs/kafka/transactions.md#tx-74."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from ..turn import Turn
     from ..work import Steps
 
-TOPIC_COST: Final = 5  # Units of work (core.budget)
+TOPIC_COST: Final = 5
 PARTITION_COST: Final = 9
-ABORTABLE_SINCE: Final = 4  # KIP-890: 120 instead of 48
+ABORTABLE_SINCE: Final = 4  # Since this version the answer may be TRANSACTION_ABORTABLE (120) instead of INVALID_TXN_STATE (48) (KIP-890).
 ADDS_SINCE: Final = 5
 
 
 class Line(NamedTuple):
-    """A partition of the request. `entry` numbers the topic elements; `error` says that the partition does not exist."""
+    """One partition of a TxnOffsetCommit request. `entry` numbers the topic elements; `error` says that the partition does not exist."""
 
     entry: int
     topic: str
@@ -52,7 +52,7 @@ Result = tuple[Line, int]
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Answer each partition with a code. Accepted offsets are pending until their transaction ends. Many partitions are handled in
+    """Store the offsets as pending until their transaction ends, and answer a code per partition. Many partitions are handled in
     steps."""
     asked = request.message
     assert isinstance(asked, TxnOffsetCommitRequest)
@@ -73,7 +73,7 @@ def _answered(cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest,
         batch = yield from _batch(turn, asked, prepared)
         yield from turn.others_first(asked.group_id)
         if topics.deleted == deleted or _lines(topics, asked) == lines:
-            break  # Otherwise a topic of the request was deleted between two steps, and nothing was done yet
+            break  # If a topic of the request was deleted between two steps, the loop starts again, because nothing was stored yet.
     errors = _commit(cluster, request, asked, turn, prepared, batch) if known else []
     yield
     if errors is None:
@@ -93,7 +93,7 @@ def _lines(topics: Topics, asked: TxnOffsetCommitRequest) -> list[Line]:
 
 
 def _batch(turn: Turn, asked: TxnOffsetCommitRequest, prepared: Prepared) -> Generator[None, None, Batch | None]:
-    """Return the batch for the log of the group's partition, or None if every offset was refused."""
+    """Build the record batch for the log of the group's partition, or return None if every offset was refused."""
     if not prepared.offsets:
         return None
     by, old_values = Holder(asked.producer_id, asked.producer_epoch), turn.quirks.old_offset_values
@@ -103,26 +103,28 @@ def _batch(turn: Turn, asked: TxnOffsetCommitRequest, prepared: Prepared) -> Gen
 def _commit(
     cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest, turn: Turn, prepared: Prepared, batch: Batch | None
 ) -> list[int] | None:
-    """Return an error code per commit, or None if the coordinator fails and the request is not answered."""
+    """Return an error code per commit, or None if the coordinator throws, which fails every partition."""
     groups, by = cluster.groups, Committer(asked.generation_id, asked.member_id, asked.group_instance_id)
     error = error_codes.INVALID_GROUP_ID if not asked.group_id else groups.gate(asked.group_id, request.node)
     if error:
         return [error] * len(prepared.errors)
     group = groups.find(asked.group_id)
     error = _verified(cluster, request, asked, turn) or commits.admit_transactional(turn, group, by, prepared.places)
-    # Pending offsets keep a group without members (TX-77)
+    # Pending offsets keep a group alive even without members (TX-77).
     if group is None and (not error or turn.quirks.refused_transactional_commit_makes_group):
         group = groups.create_simple(turn, asked.group_id, causes.first_commit(request.client_id))
     if error or group is None:
         return [error] * len(prepared.errors)
-    if asked.producer_epoch == NONE:  # Without verification no coordinator was asked (MemoryRecordsBuilder.validateProducerState)
+    # Kafka's coordinator throws here, because without verification nothing has checked the epoch before
+    # (MemoryRecordsBuilder.validateProducerState).
+    if asked.producer_epoch == NONE:
         return None
     return groups.write_pending(turn, group, prepared, batch)
 
 
 def _verified(cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest, turn: Turn) -> int:
-    """Return NONE or the error code of verifying that the group's partition is in the open transaction. Only the first write of each
-    transaction is verified (KIP-890)."""
+    """Return the error of verifying that the group's partition of __consumer_offsets is in the open transaction, or 0. Only the first
+    write of each transaction is verified (KIP-890)."""
     hosting, by = cluster.groups.hosting, Holder(asked.producer_id, asked.producer_epoch)
     hosting.make_topic(turn)
     at = (hosting.topic, hosting.partition_of(asked.group_id))
@@ -132,13 +134,14 @@ def _verified(cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest,
     asks = turn.settings.transaction_partition_verification_enable or adds
     if partition is None or not asks or partition.producers.in_transaction(*by, any_epoch):
         return error_codes.NONE
-    # The partition's own knowledge of the epoch comes first, as in Produce (4.3.0; UnifiedLog.maybeStartTransactionVerification)
+    # The epoch is checked against the partition's log before the coordinator is asked, as in Produce (4.3.0;
+    # UnifiedLog.maybeStartTransactionVerification).
     if partition.producers.is_fenced(*by) and not turn.quirks.coordinator_asked_first:
         return error_codes.INVALID_PRODUCER_EPOCH
     code = cluster.transactions.check(turn, asked.transactional_id, by, at, adds, request.client_id)
     if code == error_codes.TRANSACTION_ABORTABLE and request.version < ABORTABLE_SINCE:
         return error_codes.INVALID_TXN_STATE
-    # A coordinator translates the error of its log (CoordinatorOperationExceptionHelper)
+    # The group coordinator translates errors of its log (CoordinatorOperationExceptionHelper).
     return error_codes.COORDINATOR_NOT_AVAILABLE if code == error_codes.NOT_ENOUGH_REPLICAS else code
 
 
@@ -148,8 +151,8 @@ def _wanted(line: Line) -> Commit:
 
 
 def _grouped(refused: list[Result], done: list[Result]) -> list[TxnOffsetCommitResponseTopic]:
-    """Return the rows as asked. If something is missing, its rows come first, and a topic that is named twice has one row (as
-    OffsetCommit)."""
+    """Return the rows in the order of the request. If something is missing, its rows come first, and a topic that is named twice has one
+    row (as OffsetCommit)."""
     topics: dict[str | int, TxnOffsetCommitResponseTopic] = {}
     for line, error in (*refused, *done):
         key = line.topic if refused else line.entry

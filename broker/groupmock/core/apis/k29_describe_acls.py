@@ -1,4 +1,4 @@
-"""DescribeAcls (29) without an authorizer: 54 (SEC-69)."""
+"""DescribeAcls (29) is refused with SECURITY_DISABLED (54), because there is no authorizer (SEC-69)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Refuse every filter, because there is no authorizer."""
     asked = request.message
     assert isinstance(asked, DescribeAclsRequest)
     codes = (asked.resource_type_filter, asked.pattern_type_filter, asked.operation, asked.permission_type)

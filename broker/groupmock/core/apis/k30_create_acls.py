@@ -1,4 +1,4 @@
-"""CreateAcls (30) without an authorizer: 54 for each entry, before any of them is looked at (SEC-69)."""
+"""CreateAcls (30) is refused with SECURITY_DISABLED (54) for each entry, because there is no authorizer (SEC-69)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Refuse each entry, because there is no authorizer."""
     asked = request.message
     assert isinstance(asked, CreateAclsRequest)
     budget.take(turn.settings, len(asked.creations), no_authorizer.ENTRY_COST)

@@ -1,4 +1,4 @@
-"""DeleteAcls (31) without an authorizer: 54 for each filter (SEC-69)."""
+"""DeleteAcls (31) is refused with SECURITY_DISABLED (54) for each filter, because there is no authorizer (SEC-69)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Refuse each filter, because there is no authorizer."""
     asked = request.message
     assert isinstance(asked, DeleteAclsRequest)
     budget.take(turn.settings, len(asked.filters), no_authorizer.ENTRY_COST)

@@ -1,4 +1,5 @@
-"""DescribeConfigs (32): topics, brokers and groups; v1 sources and synonyms (KIP-226), v3 types and documentation (KIP-569)."""
+"""DescribeConfigs (32) describes the configs of topics, brokers and groups; v1 sources and synonyms (KIP-226), v3 types and
+documentation (KIP-569)."""
 
 from __future__ import annotations
 
@@ -32,23 +33,22 @@ MALFORMED: Final = (
     "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
     "incompatible broker. See the broker logs for more details."
 )
-RESOURCE_COST: Final = 4  # Units of work (core.budget)
-TOPIC_COST: Final = 80  # Thirty-odd configs with their synonyms
-BROKER_COST: Final = 2500  # Three hundred configs and more
-GROUP_COST: Final = 100  # Seventeen configs, most with the chain of the broker's
+RESOURCE_COST: Final = 4
+TOPIC_COST: Final = 80  # A topic has more than thirty configs, with their synonyms.
+BROKER_COST: Final = 2500  # A broker has more than three hundred configs.
+GROUP_COST: Final = 100  # A group has seventeen configs, most of which have a broker config as synonym.
 CHANGED_COST: Final = 5
-COPIES: Final = 2  # A value is shown as its own and as that of its first synonym
+COPIES: Final = 2  # A config's value is sent twice: as its own value and as that of its first synonym.
 KINDS: Final = frozenset((2, 4, 8, 16, 32))
-"""Topics, brokers, brokers' loggers, client metrics, groups."""
+"""The resource types that Kafka knows: topics, brokers, brokers' loggers, client metrics and groups."""
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Answer one result per resource, in request order; null or no keys ask for all configs. An unknown type of resource fails the whole
-    request."""
+    """Answer one result per resource, in request order. An unknown type of resource fails the whole request."""
     asked = request.message
     assert isinstance(asked, DescribeConfigsRequest)
     _check_price(cluster, request.node, asked, turn)
-    # Valid resources beside it get no configs either:
+    # One unknown resource type refuses all resources, even the valid ones:
     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     if any(resource.resource_type not in KINDS for resource in asked.resources):
         refused = [
@@ -67,7 +67,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _check_price(cluster: Cluster, node: int, asked: DescribeConfigsRequest, turn: Turn) -> None:
-    """Take the price of every config of every resource, as often as it is named: its row, and the text of what was set."""
+    """Take the price of all configs of every resource, as often as the resource is named."""
     ration, topics, overrides = Ration(turn.settings), cluster.topics, cluster.topics.broker_overrides(node)
     changed = [*overrides.node.values(), *overrides.cluster.values()]
     ration.take_names([resource.resource_name for resource in asked.resources], RESOURCE_COST)
@@ -87,14 +87,15 @@ def _check_price(cluster: Cluster, node: int, asked: DescribeConfigsRequest, tur
 
 
 class _Telling:
-    """Describes the resources of one request. Topics share most of their configs, and so their rows."""
+    """Describes the resources of one request, sharing the rows of equal topic configs. Topics share most of their configs, and so their
+    rows."""
 
     def __init__(self, cluster: Cluster, node: int, asked: DescribeConfigsRequest) -> None:
         self._cluster, self._node, self._asked = cluster, node, asked
         self._settings = cluster.environment.settings
         self._overrides = cluster.topics.broker_overrides(node)
         self._topics = TopicConfigs(self._overrides, self._settings)
-        self._rows: dict[int, DescribeConfigsResourceResult] = {}  # Rows of `self._topics.standard`, by identity
+        self._rows: dict[int, DescribeConfigsResourceResult] = {}  # Maps the id() of an object in `self._topics.standard` to its row.
 
     def result(self, resource: DescribeConfigsResource) -> DescribeConfigsResult:
         """Return the configs of one resource, or its error."""

@@ -1,4 +1,4 @@
-"""AlterConfigs (33) replaces all configs of a resource; configs that are not named return to their defaults."""
+"""AlterConfigs (33) replaces all configs of a resource. Configs that the request does not list return to their defaults."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ if TYPE_CHECKING:
     from ..turn import Turn
     from ..work import Steps
 
-RESOURCE_COST: Final = 12  # Units of work (core.budget)
+RESOURCE_COST: Final = 12
 CHANGE_COST: Final = 4
-BROKER_COST: Final = 2000  # A change of one config is judged with all configs
-GROUP_COST: Final = 60  # With the configs that must fit together
+BROKER_COST: Final = 2000  # A change of one broker config is validated together with all others.
+GROUP_COST: Final = 60  # A change of one group config is validated together with related configs.
 RESOURCE_SIZE: Final = 16
-"""Changing a resource takes as long as handling so many elements of other requests."""
+"""The work of changing one resource, measured in ordinary elements of a request."""
 TWICE: Final = "Each resource must appear at most once."
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Answer for each resource on its own; many are changed in steps. A resource listed twice makes Kafka's handler die without an answer;
+    """Change each resource on its own and answer a row for each. A resource listed twice makes Kafka's handler die without an answer;
     otherwise it is refused as in 44."""
     asked = request.message
     assert isinstance(asked, AlterConfigsRequest)
     check_price(cluster, request.node, asked.resources, turn)
-    # The handler of 4.3 dies of it; 3.9 answers 42:
+    # Kafka 4.3's handler throws on a resource that is listed twice, and Kafka 3.9 answers INVALID_REQUEST (42):
     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     different = {(resource.resource_type, resource.resource_name) for resource in asked.resources}
     if turn.quirks.repeated_alteration_unanswered and len(different) < len(asked.resources):
@@ -64,7 +64,7 @@ def _answered(cluster: Cluster, request: Request, asked: AlterConfigsRequest, tu
 
 
 def check_price(cluster: Cluster, node: int, resources: Sequence[AlterConfigsResource | Incremental], turn: Turn) -> None:
-    """Take the price of every resource, as often as it is named, of every change, and of the text that is set or was. Raises OverBudget."""
+    """Take the price of every resource, as often as it is named, of every change, and of the old and new values. Raises OverBudget."""
     ration, overrides = Ration(turn.settings), cluster.topics.broker_overrides(node)
     ration.take_names([resource.resource_name for resource in resources], RESOURCE_COST)
     ration.take(within([resource.configs for resource in resources]), CHANGE_COST)
@@ -81,7 +81,7 @@ def check_price(cluster: Cluster, node: int, resources: Sequence[AlterConfigsRes
 
 
 def alter_resource(cluster: Cluster, turn: Turn, node: int, wanted: Alteration, validate_only: bool) -> None:
-    """Change one resource, or only say whether it could be changed; groups are not the log's. Raises TopicRefused."""
+    """Change one resource, or only check whether it could be changed. Raises TopicRefused."""
     if wanted.kind == GROUP and not turn.quirks.no_group_configs:
         check_changes(wanted)
         cluster.groups.configs.alter(node, wanted, validate_only)

@@ -1,4 +1,4 @@
-"""AlterReplicaLogDirs (34) moves a replica into another directory of its node (KIP-113). Each node has one, so nothing ever moves."""
+"""AlterReplicaLogDirs (34) would move a replica to another directory of its node (KIP-113). Each node has one, so nothing ever moves."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-NAME_COST: Final = 3  # Units of work (core.budget)
+NAME_COST: Final = 3
 PARTITION_COST: Final = 2
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Answer one row per topic. If a partition is named for two directories, the last one counts."""
+    """Answer one row per topic, without moving anything. If a partition is named for two directories, the last one counts."""
     asked = request.message
     assert isinstance(asked, AlterReplicaLogDirsRequest)
     ration = Ration(turn.settings)
@@ -52,7 +52,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _altered(cluster: Cluster, node: int, topic: str, index: int, path: str) -> int:
-    """Return the error of a move. The directory is checked before the partition (ReplicaManager.alterReplicaLogDirs)."""
+    """Return the error with which a replica's move is refused, or 0. The directory is checked before the partition
+    (ReplicaManager.alterReplicaLogDirs)."""
     if path != LOG_DIR:
         return error_codes.LOG_DIR_NOT_FOUND
     partition = cluster.topics.find(topic, index)

@@ -1,4 +1,4 @@
-"""DescribeLogDirs (35): which partitions a node has, and how many bytes of each are kept (KIP-113, KIP-827). Each node has one
+"""DescribeLogDirs (35) lists the partitions of a node with the bytes that are kept of each (KIP-113, KIP-827). Each node has one
 directory. Its volume's size and room are unknown (-1), because records are in memory."""
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from ..log.topics import Topic
     from ..turn import Turn
 
-TOPIC_COST: Final = 3  # in units of core.budget; all of groupmock.cluster.max.partitions can be answered
+TOPIC_COST: Final = 3
 PARTITION_COST: Final = 1
 NAME_COST: Final = 2
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Describe the log dirs; a partition that does not exist is left out."""
+    """Describe the node's log directory, without partitions that do not exist."""
     asked = request.message
     assert isinstance(asked, DescribeLogDirsRequest)
     topics, ration = cluster.topics, Ration(turn.settings)
@@ -48,7 +48,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _row(topic: Topic, node: int, wanted: Collection[int] | None) -> DescribeLogDirsTopic:
-    """Return the row of a topic with the partitions that the node has. `wanted` is None for all of them."""
+    """Return the row of a topic, with those partitions of which the node has a replica. `wanted` is None for all of them."""
     return DescribeLogDirsTopic(
         name=topic.name,
         partitions=[

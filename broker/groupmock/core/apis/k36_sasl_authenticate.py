@@ -1,4 +1,4 @@
-"""SaslAuthenticate (36) on a listener without SASL: 34, the connection goes on (SEC-08)."""
+"""SaslAuthenticate (36) on a listener without SASL is refused with ILLEGAL_SASL_STATE (34), but the connection stays open (SEC-08)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-# Kafka's words, also on a connection that never authenticated (SEC-08).
+# This is Kafka's message, even for a connection that never authenticated (SEC-08).
 LATE: Final = "SaslAuthenticate request received after successful authentication"
 
 

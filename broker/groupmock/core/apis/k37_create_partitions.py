@@ -1,4 +1,4 @@
-"""CreatePartitions (37): raise a topic's number of partitions (KIP-195), placed by the broker or by hand."""
+"""CreatePartitions (37) raises the number of partitions of a topic (KIP-195), with replicas chosen by the broker or the client."""
 
 from __future__ import annotations
 
@@ -31,22 +31,23 @@ if TYPE_CHECKING:
     from ..turn import Turn
     from ..work import Steps
 
-TOPIC_COST: Final = 6  # Units of work (core.budget)
+TOPIC_COST: Final = 6
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Grow each topic or answer why not, in steps if the partitions are many. Topics that are listed twice are refused first."""
+    """Add the partitions to each topic, or refuse the topic. Topics that are listed twice are refused first."""
     asked = request.message
     assert isinstance(asked, CreatePartitionsRequest)
     seen = Counter(topic.name for topic in asked.topics)
-    # If every name is listed twice there is no 7, because errors that the request alone shows come first:
-    # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
+    # If every name is listed twice the error is not REQUEST_TIMED_OUT (7), because the controller reports errors of the request itself
+    # first: docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     if asked.timeout_ms < 0 and 1 in seen.values():
         late = [CreatePartitionsTopicResult(name=topic.name, error_code=error_codes.REQUEST_TIMED_OUT) for topic in asked.topics]
         turn.reply(request.ticket, CreatePartitionsResponse(results=late))
         return
     by_name = {topic.name: topic for topic in asked.topics}
-    wanted = [by_name[name] for name in java_order(seen, java_hash) if seen[name] == 1]  # Kafka iterates over sets of names
+    # Kafka iterates over sets of topic names, which are in hash order.
+    wanted = [by_name[name] for name in java_order(seen, java_hash) if seen[name] == 1]
     often = TopicRefused(error_codes.INVALID_REQUEST, "Duplicate topic name.")
     results = [_refused(name, often) for name in java_order((name for name, times in seen.items() if times > 1), java_hash)]
     added = sum([max(topic.count - (cluster.topics.partitions(topic.name) or topic.count), 0) for topic in wanted])
@@ -64,8 +65,8 @@ def _answered(
     results: list[CreatePartitionsTopicResult],
     turn: Turn,
 ) -> Steps:
-    """Grow those topics of the request that are `wanted`. `results`: the refusals there are already."""
-    place = len(turn.out)  # Effects of the new partitions of the last step come after the answer
+    """Add partitions to the topics in `wanted`, and answer all rows. `results`: the refusals there are already."""
+    place = len(turn.out)  # The answer is inserted here, so that the effects of the last new partitions come after it.
     for topic in wanted:
         yield
         result = yield from _grow(cluster, topic, asked.validate_only, turn, excess)
@@ -74,9 +75,9 @@ def _answered(
 
 
 def _excess(cluster: Cluster, wanted: list[CreatePartitionsTopic], added: int, turn: Turn) -> TopicRefused | None:
-    """Return the refusal if adding all these partitions, or only validating them, would cost more than the budget of one request. Kafka
-    places them before it counts them, however many. The limit and the code (44) are those of CreateTopics. Raises OverBudget for a
-    request that is too much to be answered at all."""
+    """Return the error if adding these partitions, or only validating them, would cost more than the budget of one request. Kafka places
+    them before it counts them, however many. The limit and the code (44) are those of CreateTopics. Raises OverBudget for a request that
+    is too much to be answered at all."""
     ration = Ration(turn.settings)
     ration.take_names([topic.name for topic in wanted], TOPIC_COST)
     ration.take(sum([len(each.broker_ids) for topic in wanted for each in topic.assignments or ()]))
@@ -119,7 +120,7 @@ def _replicas(
             error_codes.INVALID_PARTITIONS,
             f"The topic {topic.name} currently has {before} partition(s); {wanted.count} would not be an increase.",
         )
-    # Errors of the topic alone come first, as if there were no limit.
+    # Errors of the topic itself are reported before the limit.
     if excess is not None and (wanted.assignments is None or len(wanted.assignments) == wanted.count - before):
         raise excess
     if wanted.assignments is None:

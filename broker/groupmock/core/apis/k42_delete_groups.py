@@ -1,4 +1,4 @@
-"""DeleteGroups deletes groups without members (KIP-229, docs/kafka/admin.md#deletegroups)."""
+"""DeleteGroups (42) deletes groups without members (KIP-229, docs/kafka/admin.md#deletegroups)."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-GROUP_COST: Final = 12  # Units of work (core.budget)
+GROUP_COST: Final = 12
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Delete Empty groups with their offsets; an id listed twice is answered once."""
+    """Delete Empty groups with their offsets. A group id that is listed twice is answered once."""
     message = request.message
     assert isinstance(message, DeleteGroupsRequest)
     Ration(turn.settings).take_names(message.groups_names, GROUP_COST)
     results = [
         DeletableGroupResult(group_id=group_id, error_code=_delete(cluster, turn, request, group_id))
-        # 4.3: by offsets partitions, within one as a hash set has the names; 3.9: as a Scala map has them:
+        # Kafka 4.3 answers by offsets partition, within each in the order of a hash set, and Kafka 3.9 in the order of a Scala map:
         # docs/kafka/differences.md#groups
         for group_id in cluster.groups.in_order(turn, dict.fromkeys(message.groups_names), deleted=True)
     ]
@@ -38,7 +38,8 @@ def _delete(cluster: Cluster, turn: Turn, request: Request, group_id: str) -> in
         return error
     if group is None:
         return error_codes.GROUP_ID_NOT_FOUND
-    # Reserved ids do not keep a group: it is Empty, and a client that comes back with one gets 25 (docs/kafka/admin.md#deletegroups).
+    # Reserved ids do not keep a group alive. A client that comes back with one gets UNKNOWN_MEMBER_ID (25)
+    # (docs/kafka/admin.md#deletegroups).
     error = group.admit_deletion()
     if not error:
         cluster.groups.delete(turn, group, causes.group_deleted(request.client_id))

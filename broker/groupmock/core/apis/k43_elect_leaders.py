@@ -1,4 +1,4 @@
-"""ElectLeaders (43) lets the first replica of a partition lead it, or any replica if none leads (KIP-183, KIP-460)."""
+"""ElectLeaders (43) makes the first replica of a partition its leader, or any replica if the partition has no leader (KIP-183, KIP-460)."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 TOP_ERROR_SINCE: Final = 1
-TOPIC_COST: Final = 3  # Units of work (core.budget)
+TOPIC_COST: Final = 3
 PARTITION_COST: Final = 4
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Answer a row per partition, as asked. For all partitions (null) only those that had an election are answered, below the name of
-    every topic."""
+    """Hold the elections and answer a row per partition. For all partitions (null) only those that had an election are answered, below
+    the name of every topic."""
     asked = request.message
     assert isinstance(asked, ElectLeadersRequest)
     _check_price(cluster, asked, turn)
-    place = len(turn.out)  # Effects of new leaders come after the answer
+    place = len(turn.out)  # The answer is inserted here, so that the effects of new leaders come after it.
     failure = _failure(asked)
     if failure is not None:
         answer = ElectLeadersResponse(replica_election_results=_refused(asked, failure))
@@ -46,7 +46,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _check_price(cluster: Cluster, asked: ElectLeadersRequest, turn: Turn) -> None:
-    """Take the price of the named partitions, or of all that exist. Raises OverBudget."""
+    """Take the price of the named partitions, or of all partitions that exist. Raises OverBudget."""
     ration = Ration(turn.settings)
     if asked.topic_partitions is None:
         ration.take(cluster.topics.count, TOPIC_COST)
@@ -58,7 +58,8 @@ def _check_price(cluster: Cluster, asked: ElectLeadersRequest, turn: Turn) -> No
 
 
 def _failure(asked: ElectLeadersRequest) -> TopicRefused | None:
-    """Return why no election is tried. An empty list is answered before anything else is checked, and the time before the type."""
+    """Return the error with which all elections are refused, or None. An empty list is answered before anything else is checked, and the
+    time before the type."""
     if asked.topic_partitions == []:
         return None
     if asked.timeout_ms <= 0:
@@ -69,7 +70,7 @@ def _failure(asked: ElectLeadersRequest) -> TopicRefused | None:
 
 
 def _refused(asked: ElectLeadersRequest, failure: TopicRefused) -> list[ReplicaElectionResult]:
-    """Return the same failure for every partition that is named."""
+    """Return rows that refuse every named partition with the same error."""
     return [
         ReplicaElectionResult(topic=each.topic, partition_result=[_row(index, failure) for index in each.partitions])
         for each in asked.topic_partitions or ()
@@ -83,14 +84,14 @@ def _results(cluster: Cluster, asked: ElectLeadersRequest, turn: Turn) -> list[R
         )
         for each in _wanted(cluster, asked)
     ]
-    if asked.topic_partitions is None:  # Partitions that needed no election are not answered then
+    if asked.topic_partitions is None:  # A request for all partitions is answered without those that needed no election.
         for each in rows:
             each.partition_result = [one for one in each.partition_result if one.error_code != error_codes.ELECTION_NOT_NEEDED]
     return rows
 
 
 def _wanted(cluster: Cluster, asked: ElectLeadersRequest) -> list[TopicPartitions]:
-    """Return the partitions that are asked for. A null list asks for every partition."""
+    """Return the partitions for which the request asks for an election. A null list asks for every partition."""
     if asked.topic_partitions is not None:
         return asked.topic_partitions
     return [TopicPartitions(topic=name, partitions=list(range(cluster.topics.partitions(name) or 0))) for name in cluster.topics.names()]
@@ -110,7 +111,7 @@ def _elect(cluster: Cluster, turn: Turn, topic: str, index: int, election_type: 
 
 
 def _row(index: int, failure: TopicRefused | None) -> PartitionResult:
-    """Return the row of a partition. The text of a failure may be missing."""
+    """Return the answer's row for a partition. The text of a failure may be missing."""
     if failure is None:
         return PartitionResult(partition_id=index, error_message=None)
     return PartitionResult(partition_id=index, error_code=failure.code, error_message=fitting(failure.message) or None)

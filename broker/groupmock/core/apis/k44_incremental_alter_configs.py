@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs (44): SET, DELETE, APPEND and SUBTRACT single configs (KIP-339)."""
+"""IncrementalAlterConfigs (44) sets, deletes, appends to and subtracts from single configs (KIP-339)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Answer for each resource on its own, in steps if they are many. A resource that is listed twice is refused each time."""
+    """Change each resource on its own and answer a row for each. A resource that is listed twice is refused each time."""
     asked = request.message
     assert isinstance(asked, IncrementalAlterConfigsRequest)
     check_price(cluster, request.node, asked.resources, turn)

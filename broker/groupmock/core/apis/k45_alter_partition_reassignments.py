@@ -1,4 +1,4 @@
-"""AlterPartitionReassignments (45) moves the replicas of partitions, or cancels that (KIP-455, KIP-860)."""
+"""AlterPartitionReassignments (45) moves the replicas of partitions, or cancels a move (KIP-455, KIP-860)."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-TOPIC_COST: Final = 4  # Units of work (core.budget)
+TOPIC_COST: Final = 4
 PARTITION_COST: Final = 8
 REPLICA_COST: Final = 1
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Answer a row per partition, as asked; each is moved on its own."""
+    """Move the replicas of each partition on its own, and answer a row per partition."""
     asked = request.message
     assert isinstance(asked, AlterPartitionReassignmentsRequest)
     _check_price(asked, turn)
-    place = len(turn.out)  # Effects of new leaders come after the answer
+    place = len(turn.out)  # The answer is inserted here, so that the effects of new leaders come after it.
     late = error_codes.REQUEST_TIMED_OUT if asked.timeout_ms <= 0 and asked.topics else error_codes.NONE
     answer = AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=asked.allow_replication_factor_change,
@@ -87,7 +87,7 @@ def _reassign(cluster: Cluster, turn: Turn, topic: str, wanted: ReassignablePart
 
 
 def _row(index: int, refused: TopicRefused | None) -> ReassignablePartitionResponse:
-    """Return the row of a partition. The text of a refusal may be missing."""
+    """Return the answer's row for a partition. The text of a refusal may be missing."""
     if refused is None:
         return ReassignablePartitionResponse(partition_index=index, error_message=None)
     return ReassignablePartitionResponse(partition_index=index, error_code=refused.code, error_message=refused.message or None)

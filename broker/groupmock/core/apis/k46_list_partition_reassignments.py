@@ -1,4 +1,4 @@
-"""ListPartitionReassignments (46) answers none, because each is done as soon as it is ordered (log.reassigning; KIP-455)."""
+"""ListPartitionReassignments (46) lists no reassignment, because each is complete as soon as it is requested (log.reassigning; KIP-455)."""
 
 from __future__ import annotations
 
@@ -13,5 +13,4 @@ if TYPE_CHECKING:
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Answer with no reassignment, also for topics that do not exist."""
     turn.reply(request.ticket, ListPartitionReassignmentsResponse(error_message=None))

@@ -1,5 +1,5 @@
-"""OffsetDelete deletes committed offsets of topics that the group does not subscribe to (KIP-496, docs/kafka/offsets.md#offsetdelete).
-The group's own checks come before anything about topics."""
+"""OffsetDelete (47) deletes committed offsets of topics to which the group does not subscribe (KIP-496,
+docs/kafka/offsets.md#offsetdelete). The group's own checks come before anything about topics."""
 
 from __future__ import annotations
 
@@ -25,19 +25,18 @@ if TYPE_CHECKING:
     from ..groups.type import GroupType
     from ..turn import Turn
 
-TOPIC_COST: Final = 4  # Units of work (core.budget)
+TOPIC_COST: Final = 4
 PARTITION_COST: Final = 6
 NAMES_PER_UNIT: Final = 2
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Delete committed offsets of topics the group does not use."""
     message = request.message
     assert isinstance(message, OffsetDeleteRequest)
     ration = Ration(turn.settings)
     ration.take_names([topic.name for topic in message.topics], TOPIC_COST)
     ration.take(within([topic.partitions for topic in message.topics]), PARTITION_COST)
-    # "" is no group here, though commits accept it as one (SERVER-07); a null never passes the codec (P2-b8).
+    # OffsetDelete refuses the group id "", though commits accept it (SERVER-07). The codec refuses a null id (P2-b8).
     error, group = cluster.groups.reach(message.group_id, request.node) if message.group_id else (error_codes.INVALID_GROUP_ID, None)
     if group is None:
         turn.reply(request.ticket, OffsetDeleteResponse(error_code=error or error_codes.GROUP_ID_NOT_FOUND))
@@ -53,8 +52,8 @@ Head = tuple[int, str]
 
 
 def _delete(cluster: Cluster, turn: Turn, group: GroupType, topics: list[OffsetDeleteRequestTopic]) -> list[OffsetDeleteResponseTopic]:
-    """Delete offsets of a group. Topics with a refused partition come first, as in OffsetCommit (seen on 4.3.0 and 3.9.1). An unknown
-    topic counts even without partitions: 4.3.0 and 3.9.1 name it in the answer."""
+    """Delete the offsets, and answer a code per partition. Topics with a refused partition come first, as in OffsetCommit (seen on 4.3.0
+    and 3.9.1). An unknown topic counts even without partitions: 4.3.0 and 3.9.1 name it in the answer."""
     refused: list[Result] = []
     done: list[Result] = []
     heads: list[Head] = []
@@ -68,17 +67,18 @@ def _delete(cluster: Cluster, turn: Turn, group: GroupType, topics: list[OffsetD
                 refused.append((entry, topic.name, index, error_codes.UNKNOWN_TOPIC_OR_PARTITION))
             else:
                 done.append((entry, topic.name, index, _delete_one(turn, group, topic.name, index)))
-    # 3.9; 4.3 keeps the Empty group until the sweep (P2-c11).
+    # Kafka 3.9 deletes the group with its last offset. Kafka 4.3 keeps the Empty group until the retention sweep (P2-c11).
     if turn.quirks.last_offset_deletes_group and done and group.is_empty() and group.offsets.used_up:
         cluster.groups.delete(turn, group, causes.LAST_OFFSET_DELETED)
     if turn.quirks.duplicates_answered_once:
         done = _once(done)
-    # 4.3 answers a topic listed twice as listed unless something was refused, 3.9 each partition once: docs/kafka/differences.md#groups
+    # Kafka 4.3 answers a topic that is listed twice in two elements unless something was refused, and Kafka 3.9 answers each partition
+    # once: docs/kafka/differences.md#groups
     return _grouped(heads, refused + done, merge=bool(heads) or turn.quirks.duplicates_answered_once)
 
 
 def _once(done: list[Result]) -> list[Result]:
-    """Return the rows of the old coordinator, which answers from a map: topics in use first, each partition once."""
+    """Return each partition once, as Kafka 3.9 does, in the order of its map, which is filled with topics in use first."""
     found = {(name, index): one for one in sorted(done, key=lambda one: not one[3]) for _, name, index, _ in (one,)}
     return [found[at] for at in scala_map_order(found, partition_hash)]
 
@@ -86,15 +86,15 @@ def _once(done: list[Result]) -> list[Result]:
 def _delete_one(turn: Turn, group: GroupType, topic: str, index: int) -> int:
     if group.subscribed_to(topic):
         return error_codes.GROUP_SUBSCRIBED_TO_TOPIC
-    # 0 also when there was no offset: docs/kafka/offsets.md#offsetdelete. The older coordinator keeps the transactions with pending
-    # offsets there (GroupMetadata.removeOffsets), and with them the group
+    # A partition without an offset is no error (docs/kafka/offsets.md#offsetdelete). Kafka 3.9 keeps the group if transactions have pending
+    # offsets in the partition (GroupMetadata.removeOffsets).
     group.offsets.discard((topic, index), turn.quirks.last_offset_deletes_group)
     return error_codes.NONE
 
 
 def _grouped(heads: list[Head], results: list[Result], merge: bool) -> list[OffsetDeleteResponseTopic]:
-    """Return `heads`, then topics in order of first appearance. `merge`: a topic listed twice is answered once, as when something was
-    refused."""
+    """Return the rows of `heads`, followed by the other topics in order of first appearance. `merge`: a topic listed twice is answered
+    once, as when something was refused."""
     topics: dict[str | int, OffsetDeleteResponseTopic] = {}
 
     def row(entry: int, name: str) -> OffsetDeleteResponseTopic:

@@ -1,4 +1,4 @@
-"""DescribeClientQuotas (48): the quotas of the entities that a filter matches (KIP-546)."""
+"""DescribeClientQuotas (48) lists the quotas of the entities that match a filter (KIP-546)."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 EXACT: Final = 0
 DEFAULT: Final = 1
 ANY: Final = 2
-ENTITY_COST: Final = 4  # Units of work (core.budget); all of quotas.MOST_ENTITIES can be answered
+ENTITY_COST: Final = 4
 COMPONENT_COST: Final = 2
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """List quotas of matching entities. `strict`: an entity may have no types but those of the filter. Without components all match, or
-    strictly none."""
+    """List the quotas of the entities that match the filter. `strict`: an entity may have no types but those of the filter. Without
+    components all match, or strictly none."""
     asked = request.message
     assert isinstance(asked, DescribeClientQuotasRequest)
     ration = Ration(turn.settings)
@@ -51,7 +51,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _check(components: list[QuotaFilterComponent]) -> None:
-    """Check the components one after the other, as ClientQuotasImage.describe does. Raises TopicRefused."""
+    """Check the filter's components one after the other, as ClientQuotasImage.describe does. Raises TopicRefused."""
     seen: set[str] = set()
     for each in components:
         if not each.entity_type:
@@ -85,7 +85,7 @@ def _check_match(component: QuotaFilterComponent) -> None:
 
 
 def _matches(entity: Entity, wanted: Mapping[str, QuotaFilterComponent], strict: bool) -> bool:
-    """Return whether every component finds its type, with that name, without one, or (ANY) either way."""
+    """True if every component of the filter matches the entity: by name, by the default name, or by ANY."""
     named = dict(entity)
     if strict and named.keys() != wanted.keys():
         return False

@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-ENTRY_COST: Final = 10  # Units of work (core.budget)
+ENTRY_COST: Final = 10
 PART_COST: Final = 3
 IP_WITH_OTHERS: Final = "Invalid quota entity combination, IP entity shouldnot be combined with User or ClientId"
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Answer a row per entity, in the order of a map of them. Each is changed or refused as a whole."""
+    """Change the quotas of each entity or refuse the entity, and answer a row for each, in the order of a map of entities. Each is
+    changed or refused as a whole."""
     asked = request.message
     assert isinstance(asked, AlterClientQuotasRequest)
     _check_price(asked, turn)
@@ -50,7 +51,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _check_price(asked: AlterClientQuotasRequest, turn: Turn) -> None:
-    """Take the price of every entity, name and change. Raises OverBudget."""
+    """Take the price of every entity, name and change in the request. Raises OverBudget."""
     ration = Ration(turn.settings)
     ration.take(len(asked.entries), ENTRY_COST)
     for entry in asked.entries:
@@ -59,8 +60,8 @@ def _check_price(asked: AlterClientQuotasRequest, turn: Turn) -> None:
 
 
 def _changes(entity: Entity, operations: list[QuotaOperation], times: int) -> Mapping[str, float | None]:
-    """Return the values to set; None removes one. Raises QuotaRefused."""
-    # Kafka's request handler makes one map of the whole request, and finds any key twice there
+    """Return the quota values to set, with None for a value to remove. Raises QuotaRefused."""
+    # Kafka collects the whole request in one map, and so finds keys that are listed twice.
     if times > 1 or len({each.key for each in operations}) < len(operations):
         raise QuotaRefused(f"Ignoring duplicate entity {quotas.printed(entity)}")
     kinds = quotas.keys_of(entity, IP_WITH_OTHERS)
@@ -72,7 +73,7 @@ def _changes(entity: Entity, operations: list[QuotaOperation], times: int) -> Ma
 
 
 def _known(key: str, kinds: Mapping[str, Kind]) -> Kind:
-    """Return the kind of a quota's values. Raises QuotaRefused for an unknown quota."""
+    """Return the type of a quota's values. Raises QuotaRefused for an unknown quota."""
     found = kinds.get(key)
     if found is None:
         raise QuotaRefused(f"Invalid configuration key {key}")
@@ -80,7 +81,7 @@ def _known(key: str, kinds: Mapping[str, Kind]) -> Kind:
 
 
 def _keep(cluster: Cluster, entity: Entity, changes: Mapping[str, float | None], validate_only: bool) -> None:
-    """Keep changes that were checked. Raises QuotaRefused if there is no room for another entity."""
+    """Store quota changes that were checked. Raises QuotaRefused if there is no room for another entity."""
     if not cluster.quotas.has_room(entity):
         raise QuotaRefused(quotas.TOO_MANY)
     if not validate_only:

@@ -1,4 +1,4 @@
-"""DescribeUserScramCredentials (50): no user has credentials (SEC-39)."""
+"""DescribeUserScramCredentials (50) finds no credentials, because no user has any (SEC-39)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-USER_COST: Final = 6  # Units of work (core.budget)
+USER_COST: Final = 6
 ABSENT: Final = "Attempt to describe a user credential that does not exist: "
 TWICE: Final = "Cannot describe SCRAM credentials for the same user twice in a single request: "
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Answer a result for each name, in the order of a map of them. Null or no names ask for all, which are none."""
+    """Answer a result for each user name, in the order of a map of the names. Null or no names ask for all, which are none."""
     asked = request.message
     assert isinstance(asked, DescribeUserScramCredentialsRequest)
     names = [user.name for user in asked.users or ()]

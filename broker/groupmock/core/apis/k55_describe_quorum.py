@@ -1,5 +1,5 @@
-"""DescribeQuorum (55): the log of the cluster's metadata, with the controller as leader and only voter; the other nodes are observers
-(KIP-595).
+"""DescribeQuorum (55) describes the quorum of the metadata log: the controller is the leader and only voter, and the other nodes are
+observers (KIP-595).
 
 There is no such log here. Its end offset is computed: one record for each topic and partition ever created, and one for every half second
 without events (KIP-835). No controller listens anywhere, so the nodes have no endpoints (KIP-853).
@@ -28,17 +28,18 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 METADATA_TOPIC: Final = "__cluster_metadata"
-# The epoch of the first leader, as seen on every release.
+# The first leader has this epoch in every release.
 EPOCH: Final = 1
 IDLE_MS: Final = 500
 NODES_SINCE: Final = 2
 NOT_HERE: Final = "This server does not host this topic-partition."
-TOPIC_COST: Final = 2  # Units of work (core.budget)
+TOPIC_COST: Final = 2
 PARTITION_COST: Final = 2
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Answer partition 0 of the metadata if it is asked for alone; anything beside it fails the whole request (3)."""
+    """Describe partition 0 of the metadata log if the request names only this partition; otherwise refuse all with
+    UNKNOWN_TOPIC_OR_PARTITION (3)."""
     asked = request.message
     assert isinstance(asked, DescribeQuorumRequest)
     ration = Ration(turn.settings)

@@ -1,5 +1,5 @@
-"""UpdateFeatures (57) raises or lowers the feature levels of the cluster (KIP-584, KIP-778, KIP-1022), with the KRaft controller's
-messages.
+"""UpdateFeatures (57) raises or lowers the feature levels of the cluster (KIP-584, KIP-778, KIP-1022), with the error messages of the KRaft
+controller.
 
 `metadata.version` cannot change: to lower it is refused like a change that could lose metadata in Kafka, and no release knows a higher
 level than its own.
@@ -31,7 +31,7 @@ UPGRADE: Final = 1
 SAFE_DOWNGRADE: Final = 2
 UNSAFE_DOWNGRADE: Final = 3
 ONE_ANSWER_SINCE: Final = 2
-FEATURE_COST: Final = 8  # Units of work (core.budget)
+FEATURE_COST: Final = 8
 METADATA: Final = "metadata.version"
 KRAFT: Final = "kraft.version"
 NEWER: Final = "Can't downgrade to a newer version."
@@ -42,8 +42,8 @@ ALL_FAILED: Final = "The update failed for all features since the following feat
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Update all features or none (4.x), or each on its own (`features_updated_one_by_one`: 3.9). If a feature is listed twice, the last
-    row counts."""
+    """Update all features or none, except in Kafka 3.9, which updates each on its own (`features_updated_one_by_one`). If a feature is
+    listed twice, the last row counts."""
     asked = request.message
     assert isinstance(asked, UpdateFeaturesRequest)
     Ration(turn.settings).take_names([each.feature for each in asked.feature_updates], FEATURE_COST)
@@ -62,7 +62,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _answer(version: int, names: list[str], why: str | None) -> UpdateFeaturesResponse:
-    """Return one answer for all features. Up to v1 every updated feature has a row besides."""
+    """Return an answer that is the same for all features. Up to v1 every updated feature has a row besides."""
     if why is not None:
         return UpdateFeaturesResponse(error_code=error_codes.INVALID_UPDATE_VERSION, error_message=fitting(ALL_FAILED + why))
     rows = [_result(name, None, "NONE") for name in names] if version < ONE_ANSWER_SINCE else []
@@ -76,8 +76,8 @@ def _result(name: str, why: str | None, fine: str | None) -> UpdatableFeatureRes
 
 
 def _why_not(cluster: Cluster, turn: Turn, wanted: FeatureUpdateKey) -> str | None:
-    """Return why this level is impossible, or None (FeatureControlManager.updateFeature)."""
-    # In v0 the controller ignores `allow_downgrade`: v0 can only raise a level (seen on 4.3.0)
+    """Return the reason why the feature cannot have this level, or None (FeatureControlManager.updateFeature)."""
+    # In v0 the controller ignores `allow_downgrade`, so v0 can only raise a level (seen on 4.3.0).
     name, level, kind = wanted.feature, wanted.max_version_level, wanted.upgrade_type
     invalid = f"Invalid update version {level} for feature {name}."
     feature = next((each for each in turn.environment.identity.features if each.name == name), None)
@@ -86,7 +86,7 @@ def _why_not(cluster: Cluster, turn: Turn, wanted: FeatureUpdateKey) -> str | No
     if level < 0:
         return f"{invalid} A feature version cannot be less than 0."
     if feature is None:
-        # A feature that does not exist has level 0
+        # A feature that does not exist counts as level 0.
         return None if level == 0 else f"{invalid} Local controller {cluster.topics.controller()} does not support this feature."
     if not feature.lowest <= level <= feature.highest:
         only = f"only supports versions {feature.lowest}-{feature.highest}"
@@ -115,7 +115,7 @@ def _why_not_from_there(turn: Turn, feature: Feature, level: int, kind: int, inv
 
 
 def _finalize(turn: Turn, levels: dict[str, int]) -> None:
-    """Finalize the levels of features; a feature at level 0 is not answered as finalized."""
+    """Set the finalized levels of features. A feature at level 0 is no longer listed as finalized."""
     environment = turn.environment
     identity = environment.identity
     features = tuple(each._replace(finalized=levels.get(each.name, each.finalized) or None) for each in identity.features)

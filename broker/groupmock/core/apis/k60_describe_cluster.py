@@ -1,4 +1,5 @@
-"""DescribeCluster (60): nodes and ids (KIP-700). v1 may ask for controllers (KIP-919), which a broker's listener refuses."""
+"""DescribeCluster (60) lists the nodes and the cluster id (KIP-700). v1 may ask for controllers (KIP-919), which a broker's listener
+refuses."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ CONTROLLERS: Final = 2
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Describe every node that runs."""
+    """Describe every node that is up."""
     asked = request.message
     assert isinstance(asked, DescribeClusterRequest)
     turn.reply(request.ticket, _refused(asked.endpoint_type) or _described(cluster, asked, request.listener))

@@ -1,4 +1,4 @@
-"""DescribeProducers (61): what a partition knows of the producers that wrote to it (KIP-664)."""
+"""DescribeProducers (61) lists the producers that a partition's log knows (KIP-664)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-TOPIC_COST: Final = 4  # Units of work (core.budget)
+TOPIC_COST: Final = 4
 PARTITION_COST: Final = 5
 PRODUCER_COST: Final = 3
 PRODUCER_BYTES: Final = 40
@@ -32,7 +32,7 @@ NO_SUCH_TOPIC: Final = "This server does not host this topic-partition."
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Describe topics and partitions as asked; only a partition's leader answers."""
+    """Describe the partitions in the order of the request. Only a partition's leader answers."""
     asked = request.message
     assert isinstance(asked, DescribeProducersRequest)
     ration = Ration(turn.settings)
@@ -48,7 +48,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 def _described(cluster: Cluster, node: int, turn: Turn, ration: Ration, topic: str, index: int) -> PartitionResponse:
     partition = cluster.topics.find(topic, index)
     if partition is None:
-        # The handler's text is about the topic, and a log's about the partition (KafkaApis.handleDescribeProducersRequest)
+        # Only an unknown topic gets an error message, because it comes from the request handler and not from the log
+        # (KafkaApis.handleDescribeProducersRequest).
         message = NO_SUCH_TOPIC if cluster.topics.get(topic) is None else None
         return PartitionResponse(partition_index=index, error_code=error_codes.UNKNOWN_TOPIC_OR_PARTITION, error_message=message)
     if partition.leader != node:

@@ -1,4 +1,4 @@
-"""DescribeTransactions (65): what their coordinator knows of transactional ids (KIP-664)."""
+"""DescribeTransactions (65) shows what the coordinator knows of transactional ids (KIP-664)."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from ..transactions.transactional_id import TransactionalId
     from ..turn import Turn
 
-ID_COST: Final = 8  # Units of work (core.budget)
+ID_COST: Final = 8
 PARTITION_COST: Final = 3
 PARTITION_BYTES: Final = 20
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Describe ids in the order asked, as often as asked."""
+    """Describe the transactional ids in the order of the request, even those that are listed twice."""
     asked = request.message
     assert isinstance(asked, DescribeTransactionsRequest)
     ration = Ration(turn.settings)

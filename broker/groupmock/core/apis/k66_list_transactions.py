@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from ..transactions.transactional_id import TransactionalId
     from ..turn import Turn
 
-FILTER_COST: Final = 4  # Units of work (core.budget)
+FILTER_COST: Final = 4
 ID_COST: Final = 3
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """List the ids that pass every filter, with the unknown states beside them; 128 for a pattern that cannot be read."""
+    """List the transactional ids that pass every filter, and name the unknown states of the filter. A pattern that cannot be read is
+    refused with INVALID_REGULAR_EXPRESSION (128)."""
     asked = request.message
     assert isinstance(asked, ListTransactionsRequest)
     ration = Ration(turn.settings)
@@ -52,8 +53,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _wanted(asked: ListTransactionsRequest, known: list[TransactionalId], wall_ms: int) -> list[TransactionalId]:
-    """Return the ids that pass every filter. An id that never had a transaction passes every filter by duration (TX-97). Raises
-    RegexRefused."""
+    """Return the transactional ids that pass every filter. An id that never had a transaction passes every filter by duration (TX-97).
+    Raises RegexRefused."""
     states, producers, pattern = frozenset(asked.state_filters), frozenset(asked.producer_id_filters), asked.transactional_id_pattern
     found = [
         each

@@ -1,4 +1,4 @@
-"""ConsumerGroupHeartbeat (68): the whole protocol of consumer groups in one request (KIP-848; docs/kafka/consumer-groups.md).
+"""ConsumerGroupHeartbeat (68) is the whole protocol of consumer groups in one request (KIP-848; docs/kafka/consumer-groups.md).
 
 With group.coordinator.rebalance.protocols=classic (3.9 by default) it is advertised nevertheless, and answered 35 before anything is
 checked (CG-02; P1-c10); clients treat that as final.
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from ..groups.type import GroupType
     from ..turn import Turn
 
-NAME_COST: Final = 2  # Units of work (core.budget)
+NAME_COST: Final = 2
 PARTITION_COST: Final = 1
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Answer a heartbeat of KIP-848. A refused heartbeat creates neither a group nor a member."""
+    """Answer a heartbeat of a consumer group's member. A refused heartbeat creates neither a group nor a member."""
     message = request.message
     assert isinstance(message, ConsumerGroupHeartbeatRequest)
     if not turn.environment.consumer_groups:
@@ -63,7 +63,7 @@ def _answer(cluster: Cluster, turn: Turn, request: Request, message: ConsumerGro
         turn.reply(request.ticket, heartbeat.leave(turn, group, said))
         cluster.groups.convert(turn, group)
         return
-    if not said.member_id:  # Only v0 gets here without an id: the coordinator gives the member one (CG-30)
+    if not said.member_id:  # A member may lack an id in v0 only, where the coordinator assigns one (CG-30).
         said = msgspec.structs.replace(said, member_id=turn.environment.dice.short_id())
     if isinstance(found, ConsumerGroup | ClassicGroup):
         beat.check_room(found.members, said, turn.settings.group_consumer_max_size)
@@ -81,7 +81,8 @@ def _answer(cluster: Cluster, turn: Turn, request: Request, message: ConsumerGro
 
 
 def _consumer_group(turn: Turn, said: Beat, found: GroupType | None) -> ConsumerGroup | None:
-    """Return the consumer group, or None if there is none, or a classic one that a joining member converts. Raises Refused."""
+    """Return the consumer group of the heartbeat, or None if the group does not exist or is a classic group that the member may convert.
+    Raises Refused."""
     if isinstance(found, ConsumerGroup):
         return found
     if said.epoch != JOINING:
@@ -90,14 +91,15 @@ def _consumer_group(turn: Turn, said: Beat, found: GroupType | None) -> Consumer
         kind = "Consumer group" if said.epoch > 0 else "Group"
         raise Refused(error_codes.GROUP_ID_NOT_FOUND, f"{kind} {said.group_id} not found.")
     if isinstance(found, ClassicGroup) and not found.is_empty():
-        from ..groups.consumer.migration import check_upgrade  # Imported here, because a server listens before it needs it
+        from ..groups.consumer.migration import check_upgrade  # This import is late, because a server that only listens does not need it.
 
         check_upgrade(turn, found)
     return None
 
 
 def _check_size(turn: Turn, group: ConsumerGroup | None, said: Beat) -> None:
-    """Refuse a subscription that would exceed the group's bytes, because it is kept for each member (core.budget)."""
+    """Refuse a subscription with which the group would exceed its limit of bytes, because subscriptions are kept for each member
+    (core.budget)."""
     listed, most = 0 if group is None else group.listed_bytes, turn.settings.group_max_bytes
     wanted = sum(map(len, said.names or ())) + len(said.regex or "")
     if listed + wanted > most:

@@ -1,4 +1,4 @@
-"""ConsumerGroupDescribe (69): consumer groups with members, assignments and targets (KIP-848, KIP-1099; CG-50 to CG-57)."""
+"""ConsumerGroupDescribe (69) describes consumer groups with members, assignments and targets (KIP-848, KIP-1099; CG-50 to CG-57)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-GROUP_COST: Final = 9  # Units of work (core.budget)
+GROUP_COST: Final = 9
 MEMBER_COST: Final = 8
 PARTITION_COST: Final = 1
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Describe each group on its own, as often as it is named. Empty ids come first, the others by partition of the offsets topic."""
+    """Describe each group, even one that is listed twice. Empty ids come first, the others by partition of the offsets topic."""
     asked = request.message
     assert isinstance(asked, ConsumerGroupDescribeRequest)
     ration = _price(cluster, turn, asked.group_ids)
@@ -46,7 +46,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _price(cluster: Cluster, turn: Turn, group_ids: list[str]) -> Ration:
-    """Take the price of every member and partition to describe, as often as its group is named."""
+    """Take the price of describing every member and partition, as often as their group is named."""
     ration = Ration(turn.settings)
     ration.take_names(group_ids, GROUP_COST)
     for group_id, times in Counter(group_ids).items():
@@ -66,7 +66,7 @@ def _described(cluster: Cluster, turn: Turn, request: Request, group_id: str) ->
     if error:
         return DescribedGroup(group_id=group_id, error_code=error)
     if isinstance(group, ConsumerGroup):
-        from ..groups.consumer.view import describe  # Imported here, because a server listens before it needs it
+        from ..groups.consumer.view import describe  # This import is late, because a server that only listens does not need it.
 
         return describe(turn, group, cluster.topics)
     text = fitting(f"Group {group_id} not found." if group is None else f"Group {group_id} is not a consumer group.")

@@ -1,4 +1,4 @@
-"""ListConfigResources (74): which resources have configs (KIP-1142); v0, ListClientMetricsResources, lists those of client metrics only."""
+"""ListConfigResources (74) lists the resources that have configs (KIP-1142); in v0, ListClientMetricsResources, only client metrics."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-BROKER_LOGGER: Final = 8  # A number of ConfigResource.Type
+BROKER_LOGGER: Final = 8  # Kafka's ConfigResource.Type.BROKER_LOGGER has this number.
 CLIENT_METRICS: Final = 16
 IN_ORDER: Final = (GROUP, CLIENT_METRICS, BROKER_LOGGER, BROKER, TOPIC)
-RESOURCE_COST: Final = 2  # Units of work (core.budget)
+RESOURCE_COST: Final = 2
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """List resources type by type, in an order of their own; an empty request asks for all. 35 for a type that has none to list."""
+    """List the resources of the requested types, or of all types if the request names none. 35 for a type that has none to list."""
     asked = request.message
     assert isinstance(asked, ListConfigResourcesRequest)
     ration = Ration(turn.settings)
@@ -47,7 +47,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _names(cluster: Cluster, kind: int, ration: Ration) -> list[str]:
-    """Return the names of the resources of a type. There are no client metrics, because nobody can subscribe to them here."""
+    """Return the names of the resources of one type. There are no client metrics, because nobody can subscribe to them here."""
     if kind == GROUP:
         return cluster.groups.configs.listed()
     if kind in (BROKER, BROKER_LOGGER):
@@ -55,5 +55,6 @@ def _names(cluster: Cluster, kind: int, ration: Ration) -> list[str]:
     if kind == TOPIC:
         names = cluster.topics.names()
         ration.take_names(names, RESOURCE_COST)
-        return sorted(names, key=lambda name: signed(java_hash(name)))  # TopicsImage's map of names is a tree of hash codes (seen on 4.3.0)
+        # The order is that of TopicsImage's map of names, a tree of hash codes (seen on 4.3.0).
+        return sorted(names, key=lambda name: signed(java_hash(name)))
     return []

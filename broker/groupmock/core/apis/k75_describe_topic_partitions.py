@@ -1,4 +1,5 @@
-"""DescribeTopicPartitions (75): topics by pages of partitions (KIP-966). Sorted by name; a cursor says where the next page begins."""
+"""DescribeTopicPartitions (75) describes topics in pages of partitions (KIP-966). Sorted by name; a cursor says where the next page
+begins."""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-NAME_COST: Final = 4  # Units of work (core.budget)
-MOST_PARTITIONS: Final = 2000  # max.request.partition.size.limit
+NAME_COST: Final = 4
+MOST_PARTITIONS: Final = 2000  # The default of Kafka's max.request.partition.size.limit is 2000.
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -35,7 +36,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     assert isinstance(asked, DescribeTopicPartitionsRequest)
     ration = Ration(turn.settings)
     ration.take_names([topic.name for topic in asked.topics], NAME_COST)
-    ration.take(0 if asked.topics else cluster.topics.count)  # all topics are sorted, though only a page is answered
+    # The price covers all topics, because all are sorted, though only a page is answered.
+    ration.take(0 if asked.topics else cluster.topics.count)
     wanted = sorted({topic.name for topic in asked.topics} or cluster.topics.names())
     cursor = asked.cursor
     if cursor is not None:
@@ -54,7 +56,7 @@ def _page(cluster: Cluster, wanted: list[str], cursor: Cursor | None, limit: int
     for name in wanted:
         topic = cluster.topics.get(name)
         if topic is None:
-            # Unknown topics stand among the others by name, other than in Metadata:
+            # Unlike in Metadata, unknown topics are sorted among the others by name:
             # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
             found.append(_missing(name))
             continue
