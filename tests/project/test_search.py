@@ -179,7 +179,7 @@ def test_what_fuzzing_says_is_in_the_report(search: Search, monkeypatch: pytest.
 def test_a_worker_of_the_simulation_writes_what_it_finds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["--first", "1", "--seconds", "60", "--kind", "groups", "--until-found", "--finds", str(tmp_path)]
+    words = ["--first", "10", "--seconds", "60", "--kind", "groups", "--until-found", "--finds", str(tmp_path)]
     with monkeypatch.context() as patched:
         patched.setitem(ANSWERS, (PREPARING, Question.HEARTBEAT), Answer(Do.ANSWER, 0, True))
         assert simulation.main(words) == 0

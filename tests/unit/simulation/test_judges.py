@@ -31,14 +31,14 @@ SEEDS = 60
 Plant = Callable[[pytest.MonkeyPatch], None]
 
 
-def first(kind: str, planted: Plant, monkeypatch: pytest.MonkeyPatch) -> Outcome:
+def first(kind: str, planted: Plant, monkeypatch: pytest.MonkeyPatch, seeds: range = range(SEEDS)) -> Outcome:
     with monkeypatch.context() as patched:
         planted(patched)
-        for seed in range(SEEDS):
+        for seed in seeds:
             outcome = simulate(seed, kind)
             if outcome.finding is not None:
                 return outcome
-    raise AssertionError(f"none of {SEEDS} seeds found it")
+    raise AssertionError(f"none of the {len(seeds)} seeds found it")
 
 
 def finding(kind: str, planted: Plant, monkeypatch: pytest.MonkeyPatch) -> Finding:
@@ -220,7 +220,8 @@ def test_a_planted_mistake_is_found(kind: str, planted: Plant, judge: str, says:
 def test_a_find_is_small_and_tells_its_story(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         heartbeats_say_all_is_well(patched)
-        outcome = first("mixed", heartbeats_say_all_is_well, monkeypatch)
+        # The plan of this seed has 38 steps, and it needs a fifth of the processor time that the plan of the first seed needs.
+        outcome = first("mixed", heartbeats_say_all_is_well, monkeypatch, range(10, 11))
         small = made_small(outcome)
         find = as_find(small, {"date": "2026-11-23"})
     assert small.finding is not None and small.finding.judge == "groups"
