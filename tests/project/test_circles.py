@@ -9,6 +9,10 @@ from pathlib import Path
 import grimp
 import pytest
 
+from tools.gate.syntax_trees import tree_of
+
+pytestmark = pytest.mark.xdist_group("syntax trees")
+
 TREE = Path(__file__).resolve().parents[2]
 PRODUCT = ("groupmock_codec", "groupmock", "groupmock_clients", "groupmock_pipeline")
 CODE = ("codec", "broker", "clients", "pipeline", "tools", "benchmarks", "docker")
@@ -72,7 +76,7 @@ def test_packages_need_each_other_in_one_direction(graph: grimp.ImportGraph) -> 
 
 def private(file: Path) -> Iterator[str]:
     """Yield the names beginning with _ that a file imports from another file."""
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in ast.walk(tree_of(file)):
         if isinstance(node, ast.ImportFrom):
             yield from (name.name for name in node.names if name.name.startswith("_") and not name.name.startswith("__"))
 

@@ -20,6 +20,7 @@ from packaging.requirements import Requirement
 
 from groupmock import Broker
 from groupmock.cli import serve
+from tools.gate.syntax_trees import tree_of
 
 PATIENCE = 60
 
@@ -132,7 +133,7 @@ def imported(folder: Path) -> dict[str, str]:
     """Return each third-party module that the files import, also inside functions, with a file that imports it."""
     found: dict[str, str] = {}
     for file in sorted(folder.rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text())):
+        for node in ast.walk(tree_of(file)):
             if isinstance(node, ast.Import):
                 names = [each.name for each in node.names]
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:

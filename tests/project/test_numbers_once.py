@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from groupmock_codec import APIS, api_keys, error_codes, group_states, units
+from tools.gate.syntax_trees import tree_of
+
+pytestmark = pytest.mark.xdist_group("syntax trees")
 
 TREE = Path(__file__).resolve().parents[2]
 ROOTS = ("broker", "clients", "pipeline", "tools", "tests", "benchmarks", "docker")
@@ -110,7 +113,7 @@ def version_tables(tree: ast.Module) -> Iterator[int]:
 def modules() -> tuple[tuple[str, ast.Module], ...]:
     paths = [path for root in ROOTS for path in sorted((TREE / root).rglob("*.py")) if "node_modules" not in path.parts]
     shown = [(path.relative_to(TREE).as_posix(), path) for path in paths]
-    return tuple((name, ast.parse(path.read_text())) for name, path in shown if "tests/interop" not in name and name not in ALLOWED)
+    return tuple((name, tree_of(path)) for name, path in shown if "tests/interop" not in name and name not in ALLOWED)
 
 
 def test_no_module_declares_a_number_or_name_of_the_codec_again() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Final
 
+from tools.gate.syntax_trees import tree_of
 from tools.runs import ROOT
 
 Words = tuple[str, ...]
@@ -67,7 +68,7 @@ def pieces() -> frozenset[Words]:
     """Return the words of every string in the product's source that is not a docstring."""
     found: set[Words] = set()
     for path in (path for part in PRODUCT for path in (ROOT / part).rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = tree_of(path)
         docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         of_sentences = not SENTENCES.isdisjoint(path.parts)
         for node in ast.walk(tree):
@@ -148,7 +149,7 @@ def quoted_by_live_tests() -> Iterator[tuple[str, str]]:
     for path in (ROOT / "tests" / "live").rglob("test_*.py"):
         if path.parent.name in OTHER_FOLDERS:
             continue
-        for node in looked_for(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in looked_for(tree_of(path)):
             for each in ast.walk(node):
                 text = each.value if isinstance(each, ast.Constant) else None
                 if isinstance(text, str) and " " in text and len(WORD.findall(text)) >= 3:

@@ -15,6 +15,8 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.version import Version
 
+from tools.gate.syntax_trees import tree_of
+
 SINCE: Final = re.compile(r"\.\. versionadded:: *(\d+(?:\.\d+)*)")
 
 
@@ -95,7 +97,7 @@ def spark() -> tuple[ModuleType, list[type]]:
 def called(folder: Path) -> Iterator[tuple[str, str, str]]:
     """Yield location, receiver and name of every attribute in the modules of a folder."""
     for file in sorted(folder.rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text())):
+        for node in ast.walk(tree_of(file)):
             if isinstance(node, ast.Attribute):
                 yield f"{file.name}:{node.lineno}", node.value.id if isinstance(node.value, ast.Name) else "", node.attr
 

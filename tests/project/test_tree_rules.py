@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tools.gate.syntax_trees import tree_of
 from tools.pages.all_pages import PAGES
+
+pytestmark = pytest.mark.xdist_group("syntax trees")
 
 TREE = Path(__file__).resolve().parents[2]
 ROOTS = {"codec": "groupmock_codec", "broker": "groupmock", "clients": "groupmock_clients", "pipeline": "groupmock_pipeline"}
@@ -33,7 +36,7 @@ def files(*folders: str) -> Iterator[Path]:
 @cache
 def modules() -> tuple[tuple[Path, ast.Module], ...]:
     """Return every module of the product and the tools with its syntax tree."""
-    return tuple((file, ast.parse(file.read_text())) for file in files(*ROOTS, "tools") if file.suffix == ".py")
+    return tuple((file, tree_of(file)) for file in files(*ROOTS, "tools") if file.suffix == ".py")
 
 
 def functions(body: Iterable[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:

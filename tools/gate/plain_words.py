@@ -21,6 +21,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from .syntax_trees import tree_of
+
 TREE: Final = Path(__file__).resolve().parents[2]
 ROOTS: Final = ("broker", "clients", "codec", "pipeline", "tools", "benchmarks", "docker", "tests")
 GENERATED: Final = ("codec/groupmock_codec/messages/", "tests/interop/", "docs/reference/")
@@ -47,17 +49,18 @@ class Text(NamedTuple):
         return flat[: end.end()] if end else flat
 
 
-def sources() -> Iterator[tuple[str, str]]:
+def modules() -> Iterator[tuple[str, str, ast.Module]]:
+    """Yield the path, the text and the syntax tree of every module that is written by hand."""
     for root in ROOTS:
         for path in sorted((TREE / root).rglob("*.py")):
             name = path.relative_to(TREE).as_posix()
             if "node_modules" not in path.parts and not name.startswith(GENERATED):
-                yield name, path.read_text()
+                yield name, path.read_text(encoding="utf-8"), tree_of(path)
 
 
-def docstrings(path: str, source: str) -> Iterator[Text]:
+def docstrings(path: str, tree: ast.Module) -> Iterator[Text]:
     """Docstrings of the module, its classes and functions, and the strings that document an assignment above them."""
-    for owner in ast.walk(ast.parse(source)):
+    for owner in ast.walk(tree):
         if not isinstance(owner, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             continue
         above: ast.AST = owner
@@ -73,9 +76,9 @@ def _name(node: ast.AST) -> str:
     return getattr(node, "name", "the module")
 
 
-def comments(path: str, source: str) -> Iterator[Text]:
+def comments(path: str, source: str, tree: ast.Module) -> Iterator[Text]:
     """Comments, those of consecutive lines as one, named by the function or class around them."""
-    scopes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
+    scopes = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
     block: list[tokenize.TokenInfo] = []
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     found = [token for token in tokens if token.type == tokenize.COMMENT and not PRAGMA.match(token.string)]
@@ -118,9 +121,9 @@ def refused() -> list[str]:
     """Docstrings to rewrite, but for as many as a folder of `NOT_YET` may have."""
     lines: list[str] = []
     allowed = Counter(NOT_YET)
-    for path, source in sources():
+    for path, _, tree in modules():
         folder = next((folder for folder in NOT_YET if path.startswith(folder)), "")
-        for text in docstrings(path, source):
+        for text in docstrings(path, tree):
             if not is_plain(text):
                 allowed[folder] -= 1
                 if allowed[folder] < 0:
@@ -130,9 +133,9 @@ def refused() -> list[str]:
 
 def sample() -> Iterator[str]:
     seed = subprocess.run(["git", "rev-parse", "HEAD"], cwd=TREE, capture_output=True, text=True, check=True).stdout.strip()
-    files = [*sources()]
+    files = [*modules()]
     kinds = {
-        "docstring": [text for file in files for text in docstrings(*file)],
+        "docstring": [text for path, _, tree in files for text in docstrings(path, tree)],
         "comment": [text for file in files for text in comments(*file)],
         "docs": [*sentences_of_docs()],
         "commit": subjects(200),
