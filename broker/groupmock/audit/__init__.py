@@ -1,4 +1,2 @@
-"""Judges a client by what it sent: rules over journal rows, live or from a file.
-
-A judge that shares the defendant's code agrees with its bugs: nothing here knows the core (docs/reference/architecture.md#rule-3).
-"""
+"""The audit judges a client by the requests that it sent: rules read journal rows, live or from a file. The audit imports nothing of the
+core, because a judge that shares the defendant's code agrees with its bugs (docs/reference/architecture.md#rule-3)."""

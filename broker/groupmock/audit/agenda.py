@@ -1,4 +1,4 @@
-"""Appointments of rules: a rule looks again once time has passed, in the journal's time, so nobody waits.
+"""Rules can make appointments to look at a client again after some time of the journal, so that no rule has to wait.
 
 An appointment about a subject that is gone lets go of it at once, because a subject holds whole requests, and its time may be an hour away.
 """
@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from .subjects import Subject
 
 SWEEP: Final = 1_000
-"""From so many appointments on, those that are off are removed when they are most."""
+"""Cancelled appointments are removed from an agenda of at least this size when they are the majority."""
 
 
 class Appointment:
-    """`at`: when (ns); `about`: whom; `code`: for which rule, "" for the world itself; `look`: what to do, None if it is off."""
+    """An appointment of a rule. `at` is its time (ns), `about` its subject, `code` the rule's code ("" for the world itself), and `look`
+    the function to call, None if cancelled."""
 
     __slots__ = ("about", "at", "code", "look")
 
@@ -29,14 +30,14 @@ class Appointment:
         self.look: Callable[[], Judgements] | None = look
 
     def off(self) -> None:
-        """Cancel the appointment, which then holds nothing."""
+        """Cancel the appointment and drop the objects that it holds."""
         if self.about is not None:
             self.about.due.discard(self)
         self.about = self.look = None
 
 
 class Agenda:
-    """Appointments by time; those of one time in the order in which they were made."""
+    """Appointments ordered by time; appointments of the same time keep the order in which they were made."""
 
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, Appointment]] = []
@@ -44,7 +45,7 @@ class Agenda:
         self._sweep = SWEEP
 
     def add(self, at: int, about: Subject, code: str, look: Callable[[], Judgements]) -> Callable[[], None]:
-        """Look at `at` (ns), unless the subject is gone by then. Returns what calls it off."""
+        """Add an appointment to look at `at` (ns), unless the subject is gone by then. Returns the function that cancels it."""
         made = Appointment(at, about, code, look)
         if about.gone:
             return made.off
@@ -58,7 +59,7 @@ class Agenda:
 
     @property
     def next(self) -> int | None:
-        """Return when the first appointment is, perhaps one that was cancelled, or None."""
+        """Return the time of the first appointment, which may be cancelled, or None."""
         return self._heap[0][0] if self._heap else None
 
     def due(self, now: int) -> Iterator[Appointment]:

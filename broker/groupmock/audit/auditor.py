@@ -1,4 +1,4 @@
-"""Feeds rows to the rules and counts what they say.
+"""The auditor feeds rows to the rules and counts their judgements.
 
 Every row goes the same way, whoever brings it: time first (what was due before it is looked at), then the rules, then the world. So the
 verdicts of a run that is watched and those of its journal are the same.
@@ -42,15 +42,15 @@ from .subjects import Exchange, Group, Link, Member, Pulse, Subject
 from .verdicts import SHOWN, Audit, Finding, Tally
 
 OF_COORDINATOR: Final = (MovedRow, MemberRow)
-"""Rows that no rule sees: they tell which generation counts. Between them a heartbeat may repeat the one before."""
+"""Rows that no rule sees, because they only tell the fold which generation counts. Heartbeats may be repeated across such rows."""
 BoundHook = Callable[[Any], Judgements]
 Hooks = list[tuple[Rule, BoundHook]]
 
 
 class Auditor(RowReader):
-    """`feed` it rows in the journal's order, then `close`. `found`: called with each finding as it is made; `over`: with every group that
-    is over, its name (None: connections without one) and the tallies of its rules; all are added up in `totals`. `judged`: called with
-    every judgement: code, group, the connection of whom it is about (None: not known) and the finding (None: kept).
+    """Audits the rows of a journal, which are passed to `feed` in order. `found`: called with each finding as it is made; `over`: with
+    every group that is over, its name (None: connections without one) and the tallies of its rules; all are added up in `totals`. `judged`:
+    called with every judgement: code, group, the connection of whom it is about (None: not known) and the finding (None: kept).
 
     The rows that are looked at are those of the wire, those of the coordinator for the fold of generations, and what somebody outside
     says of a client (`journal.rows.ASKED_TO_STOP`) and of a node of ours: while a node is stalled, answers are made and do not go out.
@@ -77,7 +77,7 @@ class Auditor(RowReader):
         self.holes: list[str] = []
         self._found, self._over, self._judged, self._waive = found, over, judged, waive
         self._next = 0
-        self._beat: RequestRow | None = None  # A heartbeat that seems to repeat the one before it, until its answer arrives
+        self._beat: RequestRow | None = None  # A heartbeat that seems to repeat the previous heartbeat, until its answer arrives.
         self._world = World(slack, pulse)
         self._world.calm = partial(self._judge, "calm")
         self._hooks: dict[tuple[str, int], Hooks] = defaultdict(list)
@@ -91,17 +91,17 @@ class Auditor(RowReader):
         self._held: dict[int | None, list[ReplyRow | AbandonedRow]] = {}
 
     def feed(self, row: Row | UnknownRow) -> None:
-        """Take one more row of a journal, which numbers them without gaps: where a number is missing, rows are missing (`lost`)."""
+        """Take the next row of a journal. Rows are numbered without gaps, so a missing number means a missing row (`lost`)."""
         if row.seq != self._next and self._next:
             self.lost(_hole(self._next, row.seq))
         self._next = row.seq + 1
         try:
             self.take(row)
-        except (AttributeError, LookupError, TypeError, ValueError) as wrong:  # Written by hand, or by another program
+        except (AttributeError, LookupError, TypeError, ValueError) as wrong:  # The row was written by hand or by another program.
             self.lost(one_line(f"row {row.seq} does not say what its API says: {type(wrong).__name__}: {wrong}"))
 
     def take(self, row: Row | UnknownRow) -> None:
-        """Take one more row from a caller that passes only some kinds: at least `kinds`, and all of those."""
+        """Take the next row from a caller that passes only rows of some kinds, but all rows of `kinds`."""
         self.rows += 1
         take = self.handlers.get(row.__class__)
         if take is None or row.__class__ in OF_COORDINATOR:
@@ -119,32 +119,32 @@ class Auditor(RowReader):
         if row.t > self._world.now:
             self._passed(row.t)
         if row.__class__ is RequestRow and row.api_key == HEARTBEAT and self._world.repeats(row):
-            self._beat = row  # If nothing is new about it, its answer is the next row
+            self._beat = row  # If the heartbeat changes nothing, its answer is the next row.
             return
         take(self, row)
 
     def passed(self, now: int) -> None:
-        """Let time pass (ns of the journal), although no row says so: what was due is looked at."""
+        """Let time pass to `now` (ns of the journal), although no row has that time, so that due appointments are kept."""
         if now <= self._world.now:
             return
-        if self._beat is not None:  # Its answer did not come at once
+        if self._beat is not None:  # The heartbeat was not answered at once, so it is judged like any other.
             beat, self._beat = self._beat, None
             self._asked(beat)
         self._passed(now)
 
     @property
     def next_look(self) -> int | None:
-        """Return when a rule wants to look again, not before the present time, or None."""
+        """Return the time at which a rule wants to look again, not before the present time, or None."""
         at = self._world.agenda.next
         return None if at is None else max(at, self._world.now)
 
     def calm_until(self, connection: int) -> int:
-        """Return until when (ns) rows of heartbeats that repeat the last one of this connection say nothing new, or -1 if all of them
-        are wanted."""
+        """Return the time (ns) until which rows of heartbeats that repeat the last one of this connection are not needed, or -1 if all
+        of them are."""
         return self._world.calm_until(connection)
 
     def lost(self, what: str) -> None:
-        """Note that rows are missing here, as the sentence says: what was open is forgotten."""
+        """Forget what is open, because rows are missing here. The sentence `what` says so."""
         self.holes.append(what)
         self._beat = None
         self._world.lost()
@@ -152,8 +152,8 @@ class Auditor(RowReader):
         self._settle_groups()
 
     def so_far(self, group: str | None = None) -> Audit:
-        """Return what was found up to now, in tallies of its own; more may come. With `group`: in this group alone, as long as it
-        exists."""
+        """Return the findings so far, in tallies that do not change any more. With `group`, only the findings in this group are
+        returned, as long as the group exists."""
         self._world.catch_up_all()
         rules = {code: Tally(findings=[]) for code in self.rules}
         for tallies in (self.totals, *self._open.values()) if group is None else (self._open.get(group, {}),):
@@ -180,7 +180,7 @@ class Auditor(RowReader):
     @takes
     def _asked(self, row: RequestRow) -> None:
         if self._held:
-            self._goes_on(row.node, row.t)  # A node that handles a request is not stalled
+            self._goes_on(row.node, row.t)  # A node that handles a request is no longer stalled.
         x = self._world.asked(row)
         self._catch_up(x.speaker, x.member, x.link.last)
         self._judge("asked", x)
@@ -235,12 +235,12 @@ class Auditor(RowReader):
             self._world.stood_still(row.t)
 
     def _goes_on(self, node: int | None, now: int) -> None:
-        """Deliver what a node answered while it was stalled."""
+        """Note that a stalled node continues, so that answers from the stall arrive only now."""
         for row in self._held.pop(node, ()):
             self._answered(msgspec.structs.replace(row, t=now))
 
     def _passed(self, now: int) -> None:
-        """Let time pass up to a row: what was due is looked at, each at its own time."""
+        """Let time pass up to the time of a row and keep each due appointment at its own time."""
         for over in self._world.agenda.due(now):
             self._world.now = max(self._world.now, over.at)
             self._look(over)
@@ -254,12 +254,12 @@ class Auditor(RowReader):
         if over.code:
             self._run(over.code, lambda _: look(), about, about, _link_of(about), over.at)
             return
-        look()  # The world's own appointment: it gives up members
+        look()  # The world has appointments of its own, in which it gives up silent members.
         if isinstance(about, Member) and about.group.gone:
             self._hand_over(about.group.name)
 
     def _catch_up(self, *members: Member | None) -> None:
-        """Ask a broker that runs what it knows of these members."""
+        """Ask a running broker for its unreported heartbeats of these members."""
         if self._world.pulse is not None:
             for member in members:
                 if member is not None:
@@ -283,7 +283,7 @@ class Auditor(RowReader):
                     tally.kept += 1
                     if self._judged is not None:
                         self._judged(code, _group_of(about), link, None)
-        except Exception as crash:  # A rule that crashes is unknown and asked no more; the audit goes on without it
+        except Exception as crash:  # A rule that crashes gets the verdict unknown and is not called again; the audit continues without it.
             self._tally(code, about).crashed = f"the rule crashed: {type(crash).__name__}: {crash}"
             self._crashed.add(code)
             for place, hooks in self._hooks.items():
@@ -332,7 +332,7 @@ class Auditor(RowReader):
 
 
 def _clean(asked: RequestRow, answer: Any) -> bool:
-    """Return whether this answers a heartbeat at once, without an error, and was delivered."""
+    """Return whether this answer to a heartbeat came at once, without an error, and was delivered."""
     return bool(
         answer.ticket == asked.ticket
         and answer.connection == asked.connection
@@ -362,7 +362,7 @@ def _hole(wanted: int, found: int) -> str:
 
 
 def audit(rows: Iterable[Row | UnknownRow], codes: Iterable[str] | None = None) -> Audit:
-    """Audit rows that exist already, as `journal.read` gives them."""
+    """Audit rows that exist already, for example those of `journal.read`."""
     auditor = Auditor(codes)
     for row in rows:
         auditor.feed(row)

@@ -1,4 +1,4 @@
-"""The beginning that the examples of rules about consumer groups (KIP-848) share: A is alone in its group and has both partitions."""
+"""The examples of rules about consumer groups (KIP-848) share this beginning: A is alone in its group and has both partitions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ HEADER: Final = """
 topics: t1:2
 member A: rebalance_timeout_ms=-1
 """
-"""A topic of two partitions; A sends its rebalance timeout only when it joins."""
+"""A topic of two partitions. A sends its rebalance timeout only when it joins."""
 _HEARTBEAT: Final = "rebalance_timeout_ms=2000 subscribed_topic_names=[$t1] topic_partitions=[]"
 JOINED: Final = f"""
 A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=0 {_HEARTBEAT} -> 0 member_epoch=?epoch eventually
@@ -20,10 +20,10 @@ B: ConsumerGroupHeartbeat v1 member_id=b member_epoch=0 {_HEARTBEAT} -> 0
 pause 300
 A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0 assignment={{topic_partitions: [{{name: $t1, partitions: ?kept}}]}}
 """
-"""B joins, and A is told to give up one of them."""
+"""B joins, and the coordinator asks A to give up one of its partitions."""
 FENCED: Final = """
 O: LeaveGroup v3 members=[who(a)] -> 0
 A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 25
 pause 300
 """
-"""An administrator removes A from the group, and A is told so."""
+"""An administrator removes A from the group, and A's next heartbeat is answered with an error."""

@@ -1,4 +1,4 @@
-"""The course of a member of a consumer group (KIP-848), as it knows it: what it said in its heartbeats and what their answers told it.
+"""Follows a member of a consumer group (KIP-848) as its client knows it: the heartbeats that it sent and the answers that it got.
 
 It begins with the heartbeat of epoch 0 by which it joins, and anew with each other such one. Answers 25 and 110 do not end the member: it
 joins again under its own id. Partitions are pairs of a topic's id and a number: a heartbeat has no names.
@@ -27,9 +27,10 @@ OUTSIDE: Final = {UNKNOWN_MEMBER_ID: "UNKNOWN_MEMBER_ID", FENCED_MEMBER_EPOCH: "
 
 
 class Course:
-    """`joined`: the heartbeat by which it joined last, None if that is older than the journal; `said`: its last heartbeat; `told`: the last
-    one that was answered well; `given`: the last one whose answer brought an assignment, and `assigned` that assignment; `owned`: what it
-    said last that it owns, None: it is not known; `outside`: the heartbeat in whose answer it heard that it has to join again."""
+    """What a member of a consumer group knows. `joined` is the heartbeat with which it last joined (None if older than the journal),
+    `said` its last heartbeat, `told` the last heartbeat with a successful answer, `given` the last one whose answer had an assignment,
+    and `assigned` that assignment. `owned` has the partitions that it last claimed (None if unknown), and `outside` is the heartbeat
+    whose answer made it join again."""
 
     __slots__ = ("assigned", "given", "joined", "outside", "owned", "rebalance_ms", "said", "told")
 
@@ -45,12 +46,12 @@ class Course:
 
     @property
     def epoch(self) -> int:
-        """Return the epoch that the member was told last, or -1 if it is no member."""
+        """Return the epoch in the last answer to the member, or -1 if it is not a member."""
         return -1 if self.told is None or self.told.answer is None else int(self.told.answer["member_epoch"])
 
     @property
     def rebalance_ns(self) -> int:
-        """How long it may take to give a partition up; negative: not known."""
+        """The time that the member may take to give up a partition; negative if unknown."""
         return self.rebalance_ms * NS_PER_MS
 
     def says(self, x: Exchange) -> None:
@@ -63,7 +64,7 @@ class Course:
         self.rebalance_ms = max(self.rebalance_ms, int(x.asked["rebalance_timeout_ms"]))
 
     def hears(self, x: Exchange, answer: Json) -> None:
-        """The answer to one; of a heartbeat before its last join it is old news."""
+        """Note the answer to a heartbeat. An answer to a heartbeat before the member's last join is ignored."""
         if self.joined is not None and x.seq < self.joined.seq:
             return
         if epoch_said(x) < JOINING:
@@ -77,14 +78,14 @@ class Course:
 
 
 def course_of(member: Member | None) -> Course | None:
-    """None: it is nobody known, or no member of a consumer group."""
+    """Return the course of a member of a consumer group, or None for a member of a classic group or no member."""
     found: Course | None = None if member is None else member.notes.get(_NOTE)
     return found
 
 
 def assigned_to(member: Member, names: Mapping[str, str]) -> Partitions | None:
-    """Return what a member of either protocol was assigned last, by the topics' names, or None if that is unknown, or nothing was
-    assigned yet."""
+    """Return the partitions that a member of either protocol was last assigned, with topic names, or None if unknown or not assigned
+    yet."""
     course = course_of(member)
     if course is None:
         return member.told
@@ -92,7 +93,7 @@ def assigned_to(member: Member, names: Mapping[str, str]) -> Partitions | None:
 
 
 def says(member: Member, x: Exchange) -> None:
-    """A heartbeat of a member is part of what is known."""
+    """Note a heartbeat of a member of a consumer group."""
     member.instance_id = x.asked["instance_id"] or member.instance_id
     member.note(_NOTE, Course).says(x)
 
@@ -105,12 +106,12 @@ def hears(member: Member | None, x: Exchange, answer: Json) -> None:
 
 
 def epoch_said(x: Exchange) -> int:
-    """The member epoch of a heartbeat: 0 to join, -1 and -2 to leave."""
+    """Return the member epoch of a heartbeat: 0 to join, -1 or -2 to leave."""
     return int(x.asked["member_epoch"])
 
 
 def owned_in(x: Exchange) -> Partitions:
-    """Return the partitions that a heartbeat claims; none if it does not name any."""
+    """Return the partitions that a heartbeat claims to own, which are none if it names none."""
     return _flat(x.asked["topic_partitions"] or ())
 
 
@@ -120,7 +121,7 @@ def assigned_by(answer: Json) -> Partitions:
 
 
 def with_names(partitions: Partitions, names: Mapping[str, str]) -> Partitions:
-    """The same by the topics' names, by their ids where those are not known."""
+    """Return the partitions with the names of their topics, or with topic ids where the name is unknown."""
     return frozenset((names.get(topic, topic), number) for topic, number in partitions)
 
 

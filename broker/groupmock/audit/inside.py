@@ -1,5 +1,5 @@
-"""Embedded messages of JoinGroup and SyncGroup, as rules need them: read strictly, once per message, and never more than a reader of the
-codec reads (READ_ELEMENTS). A larger message is not judged (None).
+"""Rules read the messages embedded in JoinGroup and SyncGroup here: strictly, once per message, and at most READ_ELEMENTS elements. A
+larger message is not judged (None).
 
 A member is cooperative only if it says so: by `cooperative-sticky` (KIP-429) and the protocols of Designs I to III by their names, and by a
 protocol of another name if its Subscription owns partitions; never by `range`, `roundrobin` and `sticky`. A member that lists an eager
@@ -31,16 +31,17 @@ CONNECT: Final = "connect"
 STICKY: Final = "cooperative-sticky"
 COOPERATIVE: Final = frozenset({STICKY}) | frozenset(designs.NAMES)
 ONCE: Final = EAGER | COOPERATIVE | {"RoundRobinAssigner"}
-"""Assignors that give every partition to one member; RoundRobinAssigner is KafkaJS's."""
+"""Assignors that assign every partition to one member. RoundRobinAssigner is KafkaJS's."""
 INCREMENTAL: Final = frozenset({"compatible", "sessioned"})
-"""Connect's protocols whose assignments are differences (KIP-415)."""
+"""Connect's protocols whose assignments only list the changes (KIP-415)."""
 NAMED: Final = 3
 READ: Final = "embedded consumer protocol cannot be read"
 T = TypeVar("T")
 
 
 class Subscribed(NamedTuple):
-    """The content of a Subscription. `generation` is -1 without one; `wrong` says why it is no Subscription, and then the rest is empty."""
+    """The content of a Subscription. `generation` is -1 without one. `wrong` says why the bytes are not a Subscription; the rest is
+    empty then."""
 
     protocol: str
     version: int
@@ -52,13 +53,12 @@ class Subscribed(NamedTuple):
 
     @property
     def cooperative(self) -> bool:
-        """Return whether its protocol lets it keep what it owns while it joins."""
+        """Return whether the protocol lets the member keep its partitions while it joins."""
         return self.wrong is None and (self.protocol in COOPERATIVE or (self.protocol not in EAGER and bool(self.owned)))
 
 
 class Told(NamedTuple):
-    """The content of an Assignment: partitions that are held from now on, those that are to be given up where it names them, and
-    `wrong`."""
+    """The content of an Assignment: the partitions held from now on, the partitions to give up if it names them, and `wrong`."""
 
     assigned: Partitions
     revoked: Partitions = frozenset()
@@ -66,8 +66,8 @@ class Told(NamedTuple):
 
 
 class Worker(NamedTuple):
-    """The content of a Connect worker's metadata. `allocation` holds the (connector, task) pairs that it runs, or None if it does not
-    say; `wrong`: not readable."""
+    """The content of a Connect worker's metadata. `allocation` has the (connector, task) pairs that the worker runs, or None if it does
+    not say. `wrong` says that the bytes are not readable."""
 
     version: int
     url: str
@@ -77,7 +77,7 @@ class Worker(NamedTuple):
 
 
 class Work(NamedTuple):
-    """The content of a Connect assignment: what is new, what to stop, when to come again (ms)."""
+    """The content of a Connect assignment: what to start, what to stop, and when to join again (ms)."""
 
     version: int
     assigned: Partitions
@@ -88,8 +88,8 @@ class Work(NamedTuple):
 
 
 class Plan:
-    """A generation that its leader is to assign, as the answer to its JoinGroup tells it. `claims`: member -> metadata; `skip`: the leader
-    was told not to assign (KIP-814); `row`: of the answer. What distinct bytes say is read once."""
+    """A generation that its leader has to assign, according to the answer to the leader's JoinGroup. `claims`: member -> metadata;
+    `skip`: the leader was told not to assign (KIP-814); `row`: of the answer. What distinct bytes say is read once."""
 
     def __init__(self, join: Exchange, answer: Json) -> None:
         self.generation = int(answer["generation_id"])
@@ -100,7 +100,7 @@ class Plan:
         self._read: dict[tuple[str, bytes], Any] = {}
 
     def once(self, kind: str, data: bytes, make: Callable[[bytes], T]) -> T:
-        """Read these bytes, if they were not read as this kind before."""
+        """Return the decoded bytes from a cache by kind, so that equal bytes are read only once."""
         key = (kind, data)
         if key not in self._read:
             self._read[key] = make(data)
@@ -112,7 +112,8 @@ class Plan:
 
 
 def subscription(protocol: str, data: bytes) -> Subscribed | None:
-    """Read a Subscription of versions 0 to 3, to the last byte; above 3 the bytes behind the known fields are ignored, as readers do."""
+    """Read a Subscription of version 0 to 3, to the last byte. In later versions the bytes after the known fields are ignored, as
+    readers do."""
     try:
         return _literal(protocol, data) if protocol == "coop-d2-literal" else _stock(protocol, data)
     except TooManyElements:
@@ -123,7 +124,7 @@ def subscription(protocol: str, data: bytes) -> Subscribed | None:
 
 @lru_cache(REMEMBERED)
 def assignment(protocol: str, data: bytes) -> Told | None:
-    """Read an Assignment of versions 0 to 3, to the last byte, or the design document's own where the protocol carries those."""
+    """Read an Assignment of version 0 to 3, to the last byte, or the form of a design document if the protocol carries that."""
     try:
         if protocol in designs.LITERAL:
             literal = designs.decode_assignment(data)
@@ -138,7 +139,7 @@ def assignment(protocol: str, data: bytes) -> Told | None:
 
 
 def worker(data: bytes) -> Worker | None:
-    """Read the metadata of a Connect worker, with the allocation that is nested in it."""
+    """Read the metadata of a Connect worker and the allocation nested in it."""
     try:
         found = connect.decode_metadata(data)
         held = None if not found.allocation else connect.decode_assignment(found.allocation)
@@ -151,7 +152,6 @@ def worker(data: bytes) -> Worker | None:
 
 @lru_cache(REMEMBERED)
 def work(data: bytes) -> Work | None:
-    """Read an assignment of Kafka Connect."""
     try:
         found = connect.decode_assignment(data)
     except TooManyElements:
@@ -165,22 +165,22 @@ def work(data: bytes) -> Work | None:
 
 
 def subscriptions_of(join: Exchange) -> dict[str, Subscribed | None]:
-    """Return the Subscription of each protocol in a JoinGroup of type consumer; nothing for other types."""
+    """Return the Subscription of each protocol in a JoinGroup of type consumer, or {} for other types."""
     if join.asked["protocol_type"] != CONSUMER:
         return {}
     return _of(join, "subscriptions", lambda: {name: subscription(name, data) for name, data in protocols_of(join).items()})
 
 
 def workers_of(join: Exchange) -> dict[str, Worker | None]:
-    """Return the metadata of each protocol in a JoinGroup of type connect; nothing for other types."""
+    """Return the metadata of each protocol in a JoinGroup of type connect, or {} for other types."""
     if join.asked["protocol_type"] != CONNECT:
         return {}
     return _of(join, "workers", lambda: {name: worker(data) for name, data in protocols_of(join).items()})
 
 
 def cooperative_of(join: Exchange | None, protocol: str = "") -> Subscribed | None:
-    """Return a cooperative member's Subscription in a JoinGroup, by the protocol of its generation if it lists that, else by its first.
-    None: the member is not known to be cooperative, or the bytes cannot be read."""
+    """Return the Subscription in a cooperative member's JoinGroup, for the protocol of its generation if listed, else for its first
+    protocol. None if the member is not known to be cooperative or the bytes cannot be read."""
     listed = {} if join is None else subscriptions_of(join)
     if not listed or any(name in EAGER for name in listed):
         return None
@@ -189,8 +189,8 @@ def cooperative_of(join: Exchange | None, protocol: str = "") -> Subscribed | No
 
 
 def plan_of(sync: Exchange) -> Plan | None:
-    """Return the generation that its leader assigns by this SyncGroup. None: no leader sent it, or the generation is over or was assigned
-    before: a leader that asks again is told its own assignment once more."""
+    """Return the generation that its leader assigns by this SyncGroup. None if the sender is not the leader, or if the generation is
+    over or was assigned before. A leader that asks again gets its own assignment once more."""
     member, generation = sync.member, None if sync.group is None else sync.group.fold.generation
     join = None if member is None or not member.leads else member.joined
     answer = None if join is None else join.answer
@@ -202,17 +202,17 @@ def plan_of(sync: Exchange) -> Plan | None:
 
 
 def claimed_in(plan: Plan) -> dict[str, Subscribed | None]:
-    """Return the Subscription of each member in the round that a leader was told."""
+    """Return the Subscription of each member in the generation that the leader has to assign."""
     return {member: plan.once("claim", data, lambda data: subscription(plan.protocol, data)) for member, data in plan.claims.items()}
 
 
 def running_in(plan: Plan) -> dict[str, Worker | None]:
-    """Return the metadata of each member in a round of Connect."""
+    """Return the metadata of each worker in a generation of Connect."""
     return {member: plan.once("worker", data, worker) for member, data in plan.claims.items()}
 
 
 def given_by(plan: Plan, sync: Exchange) -> list[tuple[str, Told | None]]:
-    """Return member and Assignment, as the leader of this round brings them."""
+    """Return the members and their Assignments in the leader's SyncGroup."""
 
     def read(data: bytes) -> Told | None:
         return assignment(plan.protocol, data)
@@ -221,12 +221,12 @@ def given_by(plan: Plan, sync: Exchange) -> list[tuple[str, Told | None]]:
 
 
 def work_given_by(plan: Plan, sync: Exchange) -> list[tuple[str, Work | None]]:
-    """Return member and Assignment of a round of Connect."""
+    """Return the workers and their assignments in a Connect leader's SyncGroup."""
     return _of(sync, "work", lambda: [(member, plan.once("work", data, work)) for member, data in assignments_of(sync)])
 
 
 def told_by(member: Member, data: bytes) -> Partitions | None:
-    """Return what a member holds after this Assignment, or None if it cannot be read or its kind is not known."""
+    """Return the partitions that a member holds after this Assignment, or None if the bytes cannot be read or their kind is unknown."""
     claim = member.claim()
     if claim is None or not data:
         return None if claim is None else frozenset()
@@ -239,13 +239,13 @@ def told_by(member: Member, data: bytes) -> Partitions | None:
 
 
 def one_process(x: Exchange, before: Exchange) -> bool:
-    """Return whether both requests came from one process: by the same connection, or by one that ended since. Two connections that are
-    open at once with one member id may be two processes."""
+    """Return whether both requests came from one process, by one connection or by a connection that has ended since. Two open
+    connections with the same member id may belong to two processes."""
     return x.link is before.link or (before.link.gone and x.link.client == before.link.client)
 
 
 def named(partitions: Iterable[Partition]) -> str:
-    """Return the first few partitions, for a sentence: `orders/0, orders/1 and 4 more`."""
+    """Return the first few partitions for a sentence, such as `orders/0, orders/1 and 4 more`."""
     found = sorted(partitions)
     shown = ", ".join(f"{one_line(topic)}/{number}" for topic, number in found[:NAMED])
     return shown if len(found) <= NAMED else f"{shown} and {len(found) - NAMED} more"

@@ -1,4 +1,4 @@
-"""Judgements of rules: the client did what the rule asks, or it did not."""
+"""Rules judge whether the client did what the rule asks or something else."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Final, NamedTuple
 
 
 class Kept(NamedTuple):
-    """The client did here what the rule asks."""
+    """Judgement that the client did what the rule asks."""
 
 
 class Broken(NamedTuple):
-    """The client did something else. `sentence`: who did what, for a developer; `rows`: numbers of the rows that show it; `instead`: what
-    would have been right."""
+    """Judgement that the client did not do what the rule asks. `sentence` says who did what, for a developer. `rows` has the numbers of
+    the rows that show it, and `instead` says what would have been right."""
 
     sentence: str
     rows: tuple[int, ...]

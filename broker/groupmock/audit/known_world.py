@@ -1,4 +1,4 @@
-"""The audit's model of connections, groups and members after each row, which rules judge by.
+"""The audit's world is a model of connections, groups and members after each row, by which rules judge.
 
 The theory. A client knows what it was answered and what it sent; so does the world. A row of kind `request` becomes an Exchange that waits
 in its link until `reply` or `abandoned` brings the answer. Rules see both before the world takes them in, with the state as the client had
@@ -79,24 +79,24 @@ OF_GROUPS: Final = frozenset(
 )
 OF_PRODUCERS: Final = frozenset((api_keys.ADD_PARTITIONS_TO_TXN, api_keys.ADD_OFFSETS_TO_TXN, api_keys.END_TXN))
 SEEN: Final = OF_GROUPS | OF_PRODUCERS | {api_keys.FETCH, api_keys.METADATA, api_keys.FIND_COORDINATOR, api_keys.API_VERSIONS}
-"""Requests whose content is looked at; of the others it is their version alone."""
+"""Requests whose content is read; of all other requests only the version is checked."""
 ANSWERS: Final = SEEN - {api_keys.FETCH}
 OF_GENERATIONS: Final = (api_keys.JOIN_GROUP, api_keys.SYNC_GROUP)
-"""Requests from which the fold puts the generations of a group together."""
+"""Requests that the fold needs to follow the generations of a group."""
 SLACK_NS: Final = 250 * NS_PER_MS
-"""How long before a request an answer must have gone out to be sure that its client had heard it. A client whose threads wait for each
-other, on a machine that is busy, needs tens of milliseconds from the socket to the next request that minds the answer."""
+"""An answer must have been sent this long before a request to be sure that the client had received it. A client whose threads wait for
+each other, on a machine that is busy, needs tens of milliseconds from the socket to the next request that minds the answer."""
 SEVERAL: Final = 8
-"""From this version on an OffsetFetch is about any number of groups (KIP-709)."""
+"""From this version on an OffsetFetch names any number of groups (KIP-709)."""
 OVER: Final = (UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID)
 LONGEST_NS: Final = 3_600_000 * NS_PER_MS
-"""A member that says nothing is kept for its session and rebalance timeout and SILENCE_NS, at most LONGEST_NS."""
+"""A silent member is kept for its session timeout, rebalance timeout and SILENCE_NS together, but at most for LONGEST_NS."""
 
 
 class World(Repeating):
-    """`feed` it rows. `links`: by number; `groups`: by name; `partitions`: topic -> how many, as the last answer to Metadata said;
-    `topic_names`: id -> name; `now`: the latest time of a row, ns; `slack`: see SLACK_NS; `pulse`: a broker that runs, which knows of
-    heartbeats without rows; `calm` is told of a heartbeat when it is repeated for the first time."""
+    """The audit's model of all clients, to which rows are fed. `links`: by number; `groups`: by name; `partitions`: topic -> how many,
+    as the last answer to Metadata said; `topic_names`: id -> name; `now`: the latest time of a row, ns; `slack`: see SLACK_NS; `pulse`:
+    a broker that runs, which knows of heartbeats without rows; `calm` is told of a heartbeat when it is repeated for the first time."""
 
     def __init__(self, slack: int = SLACK_NS, pulse: Pulse | None = None) -> None:
         super().__init__(pulse)
@@ -112,14 +112,14 @@ class World(Repeating):
     # -- rows
 
     def opened(self, row: OpenRow) -> None:
-        """Note that a connection begins."""
+        """Note that a connection has begun."""
         self.links[row.connection] = Link(row.connection, row.client_host, row.node)
 
     def asked(self, row: RequestRow) -> Exchange:
-        """A request: the exchange that it begins, with whoever sent it as far as that is known. `take` it in when the rules have seen
-        it."""
+        """Return the exchange that a request begins, with the member that sent it if known. `take` is called after the rules have seen
+        the exchange."""
         link = self.links.get(row.connection)
-        if link is None:  # the journal begins later than the connection
+        if link is None:  # The journal begins later than the connection.
             link = self.links[row.connection] = Link(row.connection, node=row.node)
         if link.client_id is None:
             link.client_id = row.client_id
@@ -135,7 +135,7 @@ class World(Repeating):
         return x
 
     def take(self, x: Exchange) -> None:
-        """The request is part of what is known now."""
+        """Update the world with a request that the rules have seen."""
         link = x.link
         link.beat = None
         link.open[x.ticket] = x
@@ -161,7 +161,7 @@ class World(Repeating):
             member.instance_id = x.asked.get("group_instance_id") or member.instance_id
         elif x.key == api_keys.SYNC_GROUP:
             member.syncing = x
-            x.read.clear()  # because it is judged, and the bytes of a large generation would stay
+            x.read.clear()  # The decoded bytes are dropped once judged, because those of a large generation need much memory.
         elif x.key == api_keys.HEARTBEAT:
             member.beat = x
             member.beating.append(x)
@@ -173,11 +173,12 @@ class World(Repeating):
             course.says(member, x)
 
     def fold_in(self, row: Row, message: Json | None = None) -> None:
-        """Let the fold read a row that the rules have seen. `message`: what it says as JSON, where that is known."""
+        """Pass a row that the rules have seen to the fold. `message` is its content as JSON, if known."""
         self.fold.feed(row if message is None or row.message is message else replace(row, message=message))  # type: ignore[attr-defined]
 
     def replied(self, row: ReplyRow | AbandonedRow) -> Exchange | None:
-        """The end of an exchange; None: its request is not known. `settle` it when the rules have seen it."""
+        """Return the exchange that an answer ends, or None if its request is unknown. `settle` is called after the rules have seen the
+        exchange."""
         link = self.links.get(row.connection)
         x = None if link is None else link.open.get(row.ticket)
         if x is None:
@@ -192,7 +193,7 @@ class World(Repeating):
         return x
 
     def settle(self, x: Exchange) -> None:
-        """The answer is part of what is known now."""
+        """Update the world with an answer that the rules have seen."""
         x.link.open.pop(x.ticket, None)
         member, group = x.member, x.group
         if member is not None:
@@ -222,20 +223,21 @@ class World(Repeating):
             self._over(group)
 
     def ended(self, row: CloseRow) -> Link | None:
-        """A connection ends; None: one that is not known. `forget` it when the rules have seen it."""
+        """Note that a connection has ended. Return its link, or None if the connection is unknown. `forget` is called after the rules
+        have seen the link."""
         link = self.links.get(row.connection)
         if link is not None:
             link.closed, link.ending = (row.t, row.by), row
         return link
 
     def stood_still(self, now: int) -> None:
-        """A node of ours was stalled until now: what a client sent there is not seen before that, nor what it waited for, wherever it is
-        a member (a leader waits for Metadata)."""
+        """Note that a node was stalled until now, so that requests and answers of that time are late on all connections (a leader, for
+        example, waits for Metadata)."""
         for link in self.links.values():
             link.troubled = max(link.troubled, now)
 
     def said(self, row: ClientRow) -> None:
-        """Somebody outside says something of a client. Where two members have its name, it is not known which of them is meant."""
+        """Note something that a test or scenario says about a client. It is ignored if two members have the client's name."""
         if row.what == ASKED_TO_STOP:
             meant = [link for link in self.links.values() if link.client_id == row.client]
             if len({member for link in meant for member in self.processes.members_of(link.client)}) == 1:
@@ -243,7 +245,7 @@ class World(Repeating):
                     link.stopping = row.seq
 
     def forget(self, link: Link) -> None:
-        """Forget a connection that is gone. Its members may come back by another one; those that do not are given up later."""
+        """Forget a connection that has ended. Its members may come back by another connection; if they do not, they are given up later."""
         self.links.pop(link.number, None)
         link.go()
         link.beat = None
@@ -257,10 +259,10 @@ class World(Repeating):
         if last is None or last.link is not link or last.gone or course.course_of(last) is not None:
             return
         if last.joined is last.joining is last.beat is None:
-            self._gone(last)  # an id that was only reserved; who comes back with it begins anew
+            self._gone(last)  # The member's id was only reserved. A client that joins with it later begins anew.
 
     def lost(self) -> None:
-        """Rows are missing: what was open is not known any more. What clusters have (topics, versions) still is."""
+        """Forget open requests, connections and groups, because rows are missing. Topics and versions of the cluster are kept."""
         self.agenda = Agenda()
         self.links.clear()
         self.groups.clear()
@@ -270,7 +272,7 @@ class World(Repeating):
     # -- who is who
 
     def group_of(self, x: Exchange) -> str | None:
-        """The group that a request is about; None: none or several (OffsetFetch v8+)."""
+        """Return the group that a request is about, or None for none or several (OffsetFetch v8+)."""
         if x.key == api_keys.OFFSET_FETCH and x.version >= SEVERAL:
             groups = x.asked["groups"]
             return str(groups[0]["group_id"]) if len(groups) == 1 else None
@@ -284,7 +286,8 @@ class World(Repeating):
         return found
 
     def _sender(self, x: Exchange) -> Member | None:
-        """Return the sender by its member id. A LeaveGroup that names several members, or a request without an id, belongs to none."""
+        """Return the member that sent a request, by its member id. A LeaveGroup that names several members, or a request without an id,
+        belongs to none."""
         assert x.group is not None
         if x.key == api_keys.LEAVE_GROUP:
             leavers = leavers_of(x)
@@ -306,7 +309,7 @@ class World(Repeating):
             if last is not None and last.group.name == group.name:
                 found.before = last.before if last.id == member_id else last
                 if last.id != member_id:
-                    last.before = None  # one step back is enough, and a chain would grow
+                    last.before = None  # One predecessor is enough, and a longer chain would grow without limit.
             self._give_up_later(found)
         return found
 
@@ -325,7 +328,7 @@ class World(Repeating):
             self.fold.forget(group.name)
 
     def _give_up_later(self, member: Member) -> None:
-        """When it has been silent for so long; one that speaks meanwhile is looked at again."""
+        """Give up a member that has been silent for a long time. A member that sends something meanwhile is checked again later."""
         at = member.seen + min(member.session_ns + member.rebalance_ns + SILENCE_NS, LONGEST_NS)
 
         def look() -> Judgements:
@@ -338,7 +341,7 @@ class World(Repeating):
         self.agenda.add(at, member, "", look)
 
     def _watch(self, member: Member) -> None:
-        """Look whether its session lapses: once per session while it beats."""
+        """Check whether the session of a member lapses, once per session while it sends heartbeats."""
         if member.watched or member.joined is None:
             return
         member.watched = True
@@ -379,7 +382,7 @@ class World(Repeating):
             self._refused(x, x.error)
 
     def _begun(self, group: Group, member_id: str, x: Exchange) -> Member:
-        """Its connection is this member from now on, and no other of the group."""
+        """Make the connection belong to this member of the group, and no longer to another one."""
         old = x.link.last
         member = self._member(group, member_id, x)
         member.wish, member.instance_id, member.link = x, x.asked.get("group_instance_id"), x.link
@@ -413,14 +416,15 @@ class World(Repeating):
                 self._refused(x, code)
 
     def _refused(self, x: Exchange, code: int) -> None:
-        """Nobody knows it any more: whatever it does next, it does as another member, but for a consumer (`course`)."""
+        """Note that the coordinator does not know the member any more. Its client then joins as another member, except in a consumer
+        group (`course`)."""
         if code in OVER and x.member is not None and x.member.ended is None and course.course_of(x.member) is None:
             x.member.ended = x
             x.member.told = None
             self._gone(x.member)
 
     def _steered(self, x: Exchange, answer: Json) -> None:
-        """Note the id that the coordinator chose: in version 0 a member may leave that to the coordinator (KIP-1082)."""
+        """Note the member id that the coordinator chose, because a client may leave that to the coordinator in version 0 (KIP-1082)."""
         if x.member is None and x.group is not None and answer["member_id"]:
             x.member = x.link.last = self._member(x.group, str(answer["member_id"]), x)
             self.processes.named(x.member, x)
@@ -468,6 +472,6 @@ _HEARD: Final[dict[int, Callable[[World, Exchange, Json], None]]] = {
 
 
 def _own(member: Member, link: Link) -> bool:
-    """Is this a connection of the member's own process? That of an admin who takes it out of the group is not. (franz-go joins by one and
-    leaves by another.)"""
+    """Return whether the connection belongs to the member's own process and not to an administrator who removes the member. (franz-go
+    joins by one connection and leaves by another.)"""
     return member.link is link or link.last is member or member.link.client == link.client

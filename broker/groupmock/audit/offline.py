@@ -1,4 +1,4 @@
-"""Audits journal files: problems of the file itself are reported beside the mistakes of its clients."""
+"""Audits journal files, and reports problems of the files beside the mistakes of clients."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def audit_journal(
     slack: int = SLACK_NS,
     waive: Callable[[Finding], str | None] | None = None,
 ) -> Source:
-    """Read one journal to its end, with memory for what is open in it and no more. Raises NotAJournal, OSError."""
+    """Audit one journal from begin to end, with memory only for what is open in it. Raises NotAJournal, OSError."""
     reader = JournalReader(source)
     auditor = Auditor(codes, slack=slack, waive=waive)
     for row in reader:

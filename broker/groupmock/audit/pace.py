@@ -1,4 +1,4 @@
-"""How soon a client asks again for what was refused with an error that passes by itself.
+"""Judges how soon a client repeats a request that was refused with a retriable error.
 
 One quick repetition proves nothing: a timer may have been due just then, an application may have asked for the same thing twice. So the
 loop must have gone round several times, each time at once, and the broker must have answered at once too: a client whose answers are
@@ -35,19 +35,19 @@ PACED: Final = (
 )  # fmt: skip
 """Requests whose repetition is judged."""
 AT_ONCE_NS: Final = 20 * NS_PER_MS
-"""A shorter pause between an answer and the same request again is none (Java's is 100 ms)."""
+"""A pause shorter than this between an answer and the same request counts as none (the Java client's is 100 ms)."""
 ROUND_NS: Final = 50 * NS_PER_MS
-"""The shortest time between two such requests, the broker's time included."""
+"""Repetitions are only judged if they follow each other within this time, including the broker's time."""
 ROUNDS: Final = 3
-"""So many immediate repetitions are a loop."""
+"""This many immediate repetitions count as a loop."""
 
 ROUNDS_OF_COMMITS: Final = 12
-"""Commits that may come close together: an application may commit the same offsets again and again (auto-commit with nothing new), each
-with a backoff of its own."""
+"""This many commits may follow each other closely, because an application may commit the same offsets repeatedly (auto-commit with
+nothing new), each with a backoff of its own."""
 
 
 class Streak:
-    """One request that was refused, with which of the errors, and the rows of its repetitions that came at once."""
+    """A refused request with its errors and the rows of its immediate repetitions."""
 
     __slots__ = ("errors", "last", "rows")
 
@@ -56,11 +56,11 @@ class Streak:
 
 
 Streaks = dict[int, Streak]
-"""Maps API keys to the last request of that API which this connection had refused."""
+"""Maps API keys to the connection's last refused request of that API."""
 
 
 def refused(streaks: Streaks, x: Exchange, codes: frozenset[int]) -> None:
-    """Take in an answer: one of these errors begins a streak or keeps it, any other answer ends it."""
+    """Note the answer to a request. One of these errors begins or continues a streak; any other answer ends it."""
     before = streaks.pop(x.key, None)
     if x.heard and x.errors & codes:
         rows = before.rows if before is not None and before.last is x else ()
@@ -68,10 +68,10 @@ def refused(streaks: Streaks, x: Exchange, codes: frozenset[int]) -> None:
 
 
 def again(streaks: Streaks, x: Exchange) -> Judgements:
-    """Look at a request: is it the one that was refused?"""
+    """Judge whether a request repeats the refused request at once."""
     streak = streaks.get(x.key)
     if streak is None or x.waited_since(streak.last) < 0:
-        return  # Nothing was refused, or the request was under way before the answer arrived
+        return  # No request was refused, or this request was sent before the answer arrived.
     last, waited = streak.last, x.waited_since(streak.last)
     if (x.version, x.asked) != (last.version, last.asked):
         del streaks[x.key]

@@ -1,5 +1,6 @@
-"""The processes of clients. Kafka's protocol tells only a host and a client id of a process, and two processes may have the same. So no
-client is blamed for another: a question about a process is answered only where one member alone can be meant."""
+"""The audit groups connections and members by their client process. Kafka's protocol tells only a host and a client id of a process, and
+two processes may have the same. So no client is blamed for another: a question about a process is answered only where one member alone
+can be meant."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
 
 
 class Process:
-    """The members and connections with one host and client id. `sought`: see Link; `topics` maps topics to the fewest partitions that it
-    was told of."""
+    """The members and connections with one host and client id. `sought` is that of `Link`. `topics` maps topics to the smallest number
+    of partitions in answers to the process."""
 
     __slots__ = ("links", "members", "sought", "topics")
 
@@ -26,7 +27,7 @@ class Process:
 
 
 class Processes:
-    """Processes by host and client id, kept while they have a connection or a member."""
+    """The processes by host and client id, each kept while it has a connection or a member."""
 
     def __init__(self) -> None:
         self._by_client: dict[tuple[str, str | None], Process] = {}
@@ -36,43 +37,43 @@ class Processes:
         return len(self._by_client)
 
     def clear(self) -> None:
-        """Nobody is known any more."""
         self._by_client.clear()
 
     def sole_member(self, link: Link) -> Member | None:
-        """The one member of the process that this connection is of; None where that cannot be told."""
+        """Return the only member of the process that this connection belongs to, or None if that is uncertain."""
         found = self.members_of(link.client)
         return next(iter(found)) if len(found) == 1 and self._certain(link.client) else None
 
     def muffled(self, link: Link) -> bool:
-        """Has the process of this connection one on which an answer was lost? What it asked there since may not be seen."""
+        """Return whether an answer was lost on a connection of the process, so that requests which followed may be missing."""
         process = self._by_client.get(link.client)
         return link.lossy or (process is not None and any(each.lossy for each in process.links))
 
     def members_of(self, client: tuple[str, str | None]) -> Set[Member]:
-        """Members of this host and client id, of one process or of several."""
+        """Return the members with this host and client id, which may belong to several processes."""
         found = self._by_client.get(client)
         return frozenset() if found is None else found.members
 
     def last_of(self, link: Link) -> bool:
-        """Has whoever has this host and client id no other connection?"""
+        """Return whether no other connection has the same host and client id."""
         found = self._by_client.get(link.client)
         return found is None or found.links <= {link}
 
     def heard_of(self, member: Member) -> Mapping[str, int]:
-        """Topic -> the fewest partitions that its process was told of; nothing where it is not known which process that is."""
+        """Return for each topic the smallest number of partitions that the member's process was told. The result is empty if the process
+        is uncertain."""
         process = self._process(member)
         return {} if process is None else process.topics
 
     def spoke(self, member: Member) -> int:
-        """When its process was last heard of (ns) by the same node: by its own connection or any that is surely of the same process. What
-        other nodes hear of it does not show that it could reach this one."""
+        """Return when the member's process last sent something to the same node (ns), on a connection that surely is its own. Requests
+        to other nodes do not show that the process could reach this node."""
         process = self._process(member)
         others = () if process is None else process.links
         return max((link.spoke for link in (member.link, *others) if link.node == member.link.node), default=-1)
 
     def sought(self, member: Member) -> int:
-        """When its process last asked FindCoordinator (ns)."""
+        """Return the time (ns) at which the member's process last asked FindCoordinator."""
         process = self._process(member)
         return member.link.sought if process is None else max(process.sought, member.link.sought)
 
@@ -88,7 +89,7 @@ class Processes:
         return unknown is None or not unknown.members
 
     def speaks(self, x: Exchange) -> None:
-        """A request of it has come."""
+        """Note that a request of the process has arrived."""
         link = x.link
         process = self._by_client.get((link.host, x.client_id))
         if process is None:
@@ -102,21 +103,21 @@ class Processes:
             process.sought = link.sought = x.received
 
     def without(self, link: Link) -> None:
-        """This connection is not its own any more."""
+        """Note that this connection no longer belongs to its process."""
         process = self._by_client.get(link.client)
         if process is not None:
             process.links.discard(link)
             self._ended(link.client, process)
 
     def named(self, member: Member, x: Exchange) -> None:
-        """A member spoke by this connection: it is of its process."""
+        """Note that a member used this connection, so that it belongs to the connection's process."""
         if (member.host, member.client_id) != x.link.client:
             self.nameless(member)
             member.client_id, member.host = x.client_id, x.link.host
         self._by_client.setdefault(x.link.client, Process()).members.add(member)
 
     def nameless(self, member: Member) -> None:
-        """The member is none of it any more."""
+        """Note that the member no longer belongs to its process."""
         client = member.host, member.client_id
         process = self._by_client.get(client)
         if process is not None:
@@ -128,13 +129,13 @@ class Processes:
             self._by_client.pop(client, None)
 
     def told(self, link: Link, topics: Mapping[str, int]) -> None:
-        """An answer to Metadata: topic -> partitions."""
+        """Note the topics and numbers of partitions in an answer to Metadata."""
         process = self._by_client.get(link.client)
         if process is not None and any(process.topics.get(name, count + 1) > count for name, count in topics.items()):
             process.topics = self._shared({**process.topics, **topics, **_fewer(process.topics, topics)})
 
     def _shared(self, topics: Mapping[str, int]) -> Mapping[str, int]:
-        """Most processes were told the same: they have it in common."""
+        """Return one shared object for equal topics, because most processes were told the same."""
         if topics != self._heard:
             self._heard = topics
         return self._heard

@@ -1,4 +1,4 @@
-"""Heartbeats that repeat are taken down and not judged.
+"""Heartbeats that repeat are counted and not judged.
 
 Nearly all rows of a journal are heartbeats that are equal to the one before them, on the same connection and with nothing between, and
 answered at once and without an error. Of those rules are not asked: nothing has changed since they were asked of the first. What they tell,
@@ -23,12 +23,13 @@ if TYPE_CHECKING:
 
 SILENCE_NS: Final = 60_000 * NS_PER_MS
 CALM: Final = 3
-"""A pause between heartbeats of up to a third of the session timeout is not judged: Kafka advises it (heartbeat.interval.ms)."""
+"""Pauses between heartbeats of up to a third of the session timeout are not judged, because Kafka advises that interval
+(heartbeat.interval.ms)."""
 
 
 class Repeating:
-    """`links`: by number; `pulse`: a broker that runs, and knows of heartbeats without rows; `calm` is
-    told of a heartbeat when it is repeated for the first time."""
+    """The connections by number (`links`), and heartbeats that repeat on them. `pulse` is a running broker that knows of heartbeats
+    without rows. `calm` is called with a heartbeat when it is repeated for the first time."""
 
     def __init__(self, pulse: Pulse | None) -> None:
         self.pulse = pulse
@@ -36,7 +37,7 @@ class Repeating:
         self.links: dict[int, Link] = {}
 
     def catch_up(self, member: Member) -> None:
-        """Count the last of the heartbeats that were repeated without rows."""
+        """Count the last of the member's heartbeats that were repeated without rows."""
         if self.pulse is not None:
             for beat in member.beats:
                 if beat.link.beat is beat:
@@ -45,13 +46,13 @@ class Repeating:
                         self._again(beat, at, row)
 
     def catch_up_all(self) -> None:
-        """Do the same as `catch_up` for every member."""
+        """Count the repeated heartbeats without rows of all members."""
         for link in list(self.links.values()):
             if link.beat is not None and link.beat.member is not None:
                 self.catch_up(link.beat.member)
 
     def repeats(self, row: RequestRow) -> bool:
-        """Return whether this request equals the one before it on its connection, is a heartbeat, and comes after a short pause."""
+        """Return whether this request is a heartbeat that equals the previous request of its connection and comes after a short pause."""
         link = self.links.get(row.connection)
         if link is None or link.beat is None or link.beat.member is None:
             return False
@@ -65,13 +66,13 @@ class Repeating:
         )
 
     def again(self, row: RequestRow) -> None:
-        """Note that such a heartbeat was answered at once and without an error."""
+        """Note that a repeated heartbeat was answered at once and without an error."""
         beat = self.links[row.connection].beat
         assert beat is not None
         self._again(beat, row.t, row.seq)
 
     def calm_until(self, number: int) -> int:
-        """Return until when heartbeats that repeat the last one of this connection are not needed, or -1 if all of them are."""
+        """Return the time until which heartbeats that repeat the last one of this connection are not needed, or -1 if all of them are."""
         link = self.links.get(number)
         return -1 if link is None or link.beat is None else link.beat.at + link.calm
 
@@ -82,7 +83,7 @@ class Repeating:
         if row:
             beat.seq, beat.answer_seq = row, row + 1
         member.seen, member.alive, member.lapsed, member.heard = max(member.seen, at), max(member.alive, at), None, beat
-        member.confirmed = max(member.confirmed, at)  # `doubt` stays: pauses are short, because it would be no repetition otherwise
+        member.confirmed = max(member.confirmed, at)  # `doubt` stays unchanged, because pauses between repeated heartbeats are short.
         if member.beat is None or at >= member.beat.at:
             member.beat = beat
         link.spoke = at
@@ -91,7 +92,7 @@ class Repeating:
             self.calm(beat)
 
     def disturb(self, member: Member) -> None:
-        """Note that the member does something else: rules are asked about its next heartbeat, on whatever connection."""
+        """Note that the member does something else, so that rules judge its next heartbeat on any connection."""
         self.catch_up(member)
         for beat in member.beats:
             if beat.link.beat is beat:

@@ -1,4 +1,4 @@
-"""An audit's report has the journals that were read, the verdict of every rule, and notices; it is the same for every form."""
+"""An audit's report has the journals that were read, the verdict of every rule, and notices. It is the same for every output form."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .subjects import api_name
 from .verdicts import BROKEN, UNKNOWN, VERDICTS, WAIVED, Audit, Finding, Tally, together
 
 PAGES: Final = "https://github.com/groupmock/groupmock/blob/main/docs/kafka/"
-"""The address of the pages that rules cite, for readers without a checkout."""
+"""Readers without a checkout find the pages that rules cite at this address."""
 
 
 class RuleFacts(msgspec.Struct, kw_only=True):
-    """The texts and sources of a rule."""
+    """The texts of a rule and the sources that it cites."""
 
     code: str
     title: str
@@ -32,7 +32,7 @@ class RuleFacts(msgspec.Struct, kw_only=True):
 
 
 class Source(msgspec.Struct, kw_only=True):
-    """One journal, and what was found in it. `notices`: what is wrong with the journal itself."""
+    """One journal and its findings. `notices` say what is wrong with the journal itself."""
 
     name: str
     audit: Audit
@@ -43,7 +43,7 @@ class Source(msgspec.Struct, kw_only=True):
 
 
 class Report(msgspec.Struct, kw_only=True):
-    """The report of an audit. `notices` are sentences about the audit itself (waivers that ended)."""
+    """The report of an audit. `notices` are sentences about the audit itself, for example about expired waivers."""
 
     sources: list[Source]
     rules: dict[str, RuleFacts]
@@ -57,7 +57,7 @@ class Report(msgspec.Struct, kw_only=True):
 
     @property
     def broken(self) -> bool:
-        """Return whether a rule is broken whose severity is error."""
+        """Return whether a rule of severity error is broken."""
         return any(
             tally.verdict == BROKEN and self.rules[code].severity == "error"
             for each in self.sources
@@ -66,20 +66,19 @@ class Report(msgspec.Struct, kw_only=True):
 
     @property
     def unknown(self) -> bool:
-        """Return whether a rule crashed, or a journal was incomplete."""
+        """Return whether a rule crashed or a journal was incomplete."""
         return any(
             each.notices or each.audit.holes or any(tally.verdict == UNKNOWN for tally in each.audit.rules.values())
             for each in self.sources
         )
 
     def findings(self) -> Iterator[tuple[Source, Finding]]:
-        """Yield the findings that are kept whole, in order, waived ones last."""
+        """Yield the findings that are kept in full, in order, waived findings last."""
         found = [(source, finding) for source in self.sources for finding in source.audit.findings]
         yield from sorted(found, key=lambda each: each[1].waived is not None)
 
 
 def facts_of(rule: type[Rule]) -> RuleFacts:
-    """Return the texts and sources of a rule."""
     return RuleFacts(
         code=rule.code, title=rule.title, severity=rule.severity, what=rule.what, why=rule.why, fix=rule.fix, source=list(rule.source),
         observes=[api_name(key) for key in rule.observes()], implies=list(rule.implies),
@@ -87,7 +86,7 @@ def facts_of(rule: type[Rule]) -> RuleFacts:
 
 
 def report_of(sources: Iterable[Source], notices: Iterable[str] = ()) -> Report:
-    """Return the report of finished audits."""
+    """Return the report of audits that have finished."""
     listed = list(sources)
     known = registered()
     codes = sorted({code for each in listed for code in each.audit.rules})
@@ -95,7 +94,7 @@ def report_of(sources: Iterable[Source], notices: Iterable[str] = ()) -> Report:
 
 
 def link_of(source: str) -> str | None:
-    """Return the address of a page that a rule cites, or None if the source is no page (a class of Kafka's)."""
+    """Return the address of a page that a rule cites, or None if the source is a class of Kafka."""
     page, _, anchor = source.partition("#")
     if source.startswith("KIP-"):
         return f"https://cwiki.apache.org/confluence/display/KAFKA/{source.replace(' ', '+')}" if source[4:].isdigit() else None
@@ -103,13 +102,13 @@ def link_of(source: str) -> str | None:
 
 
 def counts(audit: Audit) -> dict[str, int]:
-    """Return how many rules have each verdict, the worst first; verdicts that no rule has are left out."""
+    """Return the number of rules for each verdict, the worst verdict first, without verdicts that no rule has."""
     verdicts = [tally.verdict for tally in audit.rules.values()]
     return {verdict: verdicts.count(verdict) for verdict in VERDICTS if verdict in verdicts}
 
 
 def number(how_many: int, of: str) -> str:
-    """Return a number with its noun: `1 row`, `2 rows`."""
+    """Return a number with its noun, such as `1 row` or `2 rows`."""
     return f"{how_many} {of}{'' if how_many == 1 else 's'}"
 
 

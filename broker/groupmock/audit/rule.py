@@ -1,4 +1,4 @@
-"""A rule states what it asks of a client, and has hooks that look at one exchange at a time.
+"""A rule states what it asks of a client, and has hooks that judge one exchange at a time.
 
 A rule is a class in a file of its own in `rules/`. Its hooks are methods marked with `asked(KEY, ...)`, `answered(KEY, ...)`,
 `calm(HEARTBEAT)` or `closed`: they are called in the journal's order, *before* the exchange changes what is known of group and member, so
@@ -31,23 +31,23 @@ H = TypeVar("H", bound=Callable[[Any, Any], Judgements])
 
 
 def asked(*keys: int) -> Callable[[H], H]:
-    """Mark a hook that looks at requests of these APIs, when they come."""
+    """Mark a hook that looks at requests of these APIs when they arrive."""
     return lambda hook: _hooked(hook, "asked", keys)
 
 
 def answered(*keys: int) -> Callable[[H], H]:
-    """Mark a hook that looks at exchanges of these APIs when they end: with an answer (`x.answer`; perhaps not delivered) or abandoned."""
+    """Mark a hook that looks at exchanges of these APIs when they end, with an answer (`x.answer`, perhaps not delivered) or abandoned."""
     return lambda hook: _hooked(hook, "answered", keys)
 
 
 def calm(*keys: int) -> Callable[[H], H]:
-    """The hook looks at a heartbeat when it is repeated for the first time, after a pause of at most a third of the session timeout. It is
-    asked about no more of these (`known_world`): a rule that minds every heartbeat says here what it has to say of all of them."""
+    """Mark a hook that looks at a heartbeat when it is repeated for the first time, after a pause of at most a third of the session
+    timeout. Further repetitions are not shown (`known_world`), so the hook judges all of them here."""
     return lambda hook: _hooked(hook, "calm", keys)
 
 
 def closed(hook: H) -> H:
-    """Mark a hook that looks at a link whose connection has ended, before its members are forgotten."""
+    """Mark a hook that looks at a connection that has ended, before its members are forgotten."""
     return _hooked(hook, "closed", (0,))
 
 
@@ -79,28 +79,29 @@ class Rule:
 
     @classmethod
     def hooks(cls) -> Iterator[tuple[str, int, str]]:
-        """Yield moment, API key and method name of every hook."""
+        """Yield the moment, API key and method name of each hook."""
         for name in dir(cls):
             for moment, key in getattr(getattr(cls, name), "looks_at", ()):
                 yield moment, key, name
 
     @classmethod
     def observes(cls) -> tuple[int, ...]:
-        """Return the keys of the APIs that it looks at."""
+        """Return the keys of the APIs that the rule's hooks look at."""
         return tuple(sorted({key for moment, key, _ in cls.hooks() if moment != "closed"}))
 
     def later(self, at: int, about: Subject, look: Callable[[], Judgements]) -> Callable[[], None]:
-        """Look again when the journal's time has passed `at` (ns), unless the subject is gone by then. Returns what calls it off."""
+        """Call `look` when the journal's time has passed `at` (ns), unless the subject is gone by then. Returns the function that
+        cancels this."""
         return self.world.agenda.add(at, about, self.code, look)
 
     def knew(self, x: Exchange, told: Exchange) -> bool:
-        """Return whether the client had this answer when it sent `x`: the answer went out so long before that no request could have been
-        under way still (`World.slack`). If it is uncertain the client is not blamed."""
+        """Return whether the client had received the answer `told` when it sent `x`: the answer was sent so much earlier that the
+        request cannot have been under way (`World.slack`). A client is not blamed if this is uncertain."""
         return told.heard and x.waited_since(told) >= self.world.slack
 
 
 def registered() -> dict[str, type[Rule]]:
-    """Return every rule by its code, in order: one class per file of `rules/`."""
+    """Return the rules by code, in order; each file of `rules/` has one rule."""
     found: dict[str, type[Rule]] = {}
     for module in iter_modules(folder.__path__):
         loaded = import_module(f"{folder.__name__}.{module.name}")

@@ -1,4 +1,4 @@
-"""An audit beside a cluster that runs: a sink that judges rows as they come, and appends what it finds as rows of the kind `finding`.
+"""An audit beside a running cluster is a sink that judges rows as they come, and appends its findings as rows of the kind `finding`.
 
 What it costs. It is handed the rows of the wire but for heartbeats that merely repeat (`Sink.pulse`): those cost nothing, and all that they
 would tell is asked for when a rule wants to know (`subjects.Pulse`). The verdicts are those of the journal's file all the same
@@ -24,13 +24,13 @@ from .verdicts import Audit, Finding
 from .waivers import Waivers
 
 MOST_ROWS: Final = 1_000
-"""So many findings of one rule become rows; the others are counted, because a client that is wrong with each request must not fill the
-log."""
+"""At most this many findings of one rule become rows; the others are only counted, because a client that is wrong in each request must
+not fill the log."""
 
 
 class AuditSink(Sink):
-    """Judges the clients of one run. `pulse`: who knows of heartbeats without rows; `now`: the run's time; `waivers`: of findings that do
-    not count."""
+    """Judges the clients of one run. `pulse` knows of heartbeats without rows, `now` returns the run's time, and `waivers` excuse
+    findings."""
 
     kinds = Auditor.kinds
     routine = True
@@ -52,32 +52,33 @@ class AuditSink(Sink):
             return
         try:
             self._auditor.take(row)
-        except Exception as defect:  # A defect of ours must not cost the served clients anything
+        except Exception as defect:  # A defect of groupmock must not affect the served clients.
             self._fail(defect)
         if self._fresh:
             self._tell(row.t)
         self._look_later()
 
     def take_repeated(self, repeated: Repeated) -> None:
-        """Take heartbeats that came after a long pause: the first one is enough."""
+        """Take heartbeats that came after a long pause; only the first of them matters."""
         request, reply = repeated.sample()
         request.seq, reply.seq = repeated.first, repeated.first + 1
         self.take(request)
         self.take(reply)
 
     def silence(self, connection: int) -> int:
-        """Return until when heartbeats that repeat the last one of this connection say nothing new."""
+        """Return the time until which heartbeats that repeat the last one of this connection are not needed."""
         return NEVER if self._failure is not None else self._auditor.calm_until(connection)
 
     def end(self, now: int) -> None:
-        """End the run: what was awaited until now did not come."""
+        """End the run, because events that were awaited until now did not happen."""
         if self._done is None:
             self._pass(now)
             self._alarm.cancel()
             self._done = self._so_far()
 
     def audit(self, group: str | None = None) -> Audit:
-        """Return what was found up to now, or everything if the run is over. With `group`: in this group alone, as long as it exists."""
+        """Return the findings so far, or all findings if the run is over. With `group`, only those in this group are returned, as long
+        as it exists."""
         if self._done is None:
             self._ring()
         return self._so_far(group) if self._done is None or group is not None else self._done
@@ -89,15 +90,15 @@ class AuditSink(Sink):
 
     def _look_later(self) -> None:
         at = self._auditor.next_look
-        # When the time has passed, and not at it: rows of that very moment may still come
+        # The alarm rings after that moment, because more rows of the same moment may follow.
         self._alarm.set(None if at is None else at + 1)
 
     def _pass(self, now: int) -> None:
-        """Let time pass, though no row says so."""
+        """Let time pass although no row has that time."""
         if self._failure is None:
             try:
                 self._auditor.passed(now)
-            except Exception as defect:  # As in `take`
+            except Exception as defect:  # A defect of groupmock must not affect the served clients, as in `take`.
                 self._fail(defect)
             if self._fresh:
                 self._tell(now)

@@ -1,4 +1,4 @@
-"""The subjects of an audit: connections, groups and their members, and the exchanges between them and a broker.
+"""The subjects of an audit are connections, groups and members, and the exchanges between them and a broker.
 
 All of it is what the wire shows, and all that may be known in front of a real cluster: rows of the kinds open, close, request, reply and
 abandoned. What a coordinator thinks of a group (rows `moved` and `member`) is on no wire. Only a group's `fold` reads it, to know which of
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 Json = Mapping[str, Any]
 T = TypeVar("T")
 
-# Kafka's numbers of the APIs that rules speak of.
 
 NONE: Final = error_codes.NONE
 NO_ERRORS: Final[frozenset[int]] = frozenset()
@@ -50,19 +49,19 @@ GROUP_MAX_SIZE_REACHED: Final = error_codes.GROUP_MAX_SIZE_REACHED
 FENCED_INSTANCE_ID: Final = error_codes.FENCED_INSTANCE_ID
 UNSTABLE_OFFSET_COMMIT: Final = error_codes.UNSTABLE_OFFSET_COMMIT
 HARMLESS: Final = frozenset((COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, REBALANCE_IN_PROGRESS))
-"""Errors that take no id away. After any other a client may well begin anew: some do so after 22."""
+"""Errors after which the member keeps its id. After any other error a client may begin anew; some do so after ILLEGAL_GENERATION (22)."""
 
 
 OFFSETS_OF_GROUPS: Final = 8
-"""The version of OffsetFetch that asks for groups (KIP-709); with one of a single group rules can do something."""
+"""OffsetFetch asks for a list of groups from this version on (KIP-709); rules judge it if the list has one group."""
 OFFSETS_BY_ID: Final = 10
-"""The version of OffsetFetch that names topics by id."""
+"""OffsetFetch names topics by id from this version on."""
 FETCH_BY_ID: Final = 13
 
 
 class Subject:
-    """`notes`: what rules remember about it, by the rule's code, and the `course` of a consumer; `due`: when it is to be looked at again;
-    `gone`: it is over, nobody waits for it any more."""
+    """A connection, group or member that rules judge. `notes` has the memory of each rule, by the rule's code, and the `course` of a
+    consumer. `due` has the appointments about the subject. `gone` is true when the subject has ended."""
 
     __slots__ = ("due", "gone", "notes")
 
@@ -72,13 +71,13 @@ class Subject:
         self.gone = False
 
     def go(self) -> None:
-        """Let go of all appointments, because the subject is gone."""
+        """Cancel all appointments, because the subject is gone."""
         self.gone = True
         for each in tuple(self.due):
             each.off()
 
     def note(self, code: str, make: Callable[[], T]) -> T:
-        """Return the notes of the rule with this code, made on first use."""
+        """Return the notes of the rule with this code, which are created on first use."""
         found: T | None = self.notes.get(code)
         if found is None:
             found = self.notes[code] = make()
@@ -86,22 +85,23 @@ class Subject:
 
 
 class Pulse(Protocol):
-    """A broker that runs: it knows of heartbeats that merely repeat and of which there are no rows."""
+    """A running broker, which knows of repeated heartbeats that have no rows."""
 
     def beaten(self, number: int) -> tuple[int, int]:
-        """When the last one came on this connection (ns), and the number of its row; 0: it has none."""
+        """Return the time (ns) of the last repeated heartbeat on this connection, and the number of its row or 0."""
 
     def retell(self, number: int) -> None:
-        """There is to be a row of the next one on this connection."""
+        """Report the next heartbeat on this connection as a row."""
 
 
 class Link(Subject):
-    """A connection, to `node`. `open`: requests without an answer, oldest first, by ticket; `client_id`: as its last request said; `last`:
-    the member that spoke by it last; `closed`: when it ended (ns) and by whom; `ending`: the row that says so; `stopping`: the row that
-    says that its process was asked to stop; `software`: name and version of the library as ApiVersions told them (KIP-511), None: it told
-    nothing; `spoke`: when its last request came (ns); `sought`: when its last FindCoordinator came; `lossy`: an answer on it was lost, and
-    so may be what the client sent after that; `troubled`: when (ns) that was, or an answer to Metadata had an error; `informed`: when (ns)
-    Metadata was answered on it; `beat`: the heartbeat that others may repeat, `calm`: with pauses of so many ns (`World.repeats`)."""
+    """A connection of a client to `node`. `open`: requests without an answer, oldest first, by ticket; `client_id`: as its last request
+    said; `last`: the member that spoke by it last; `closed`: when it ended (ns) and by whom; `ending`: the row that says so; `stopping`:
+    the row that says that its process was asked to stop; `software`: name and version of the library as ApiVersions told them (KIP-511),
+    None: it told nothing; `spoke`: when its last request came (ns); `sought`: when its last FindCoordinator came; `lossy`: an answer on
+    it was lost, and so may be what the client sent after that; `troubled`: when (ns) that was, or an answer to Metadata had an error;
+    `informed`: when (ns) Metadata was answered on it; `beat`: the heartbeat that others may repeat, `calm`: with pauses of so many ns
+    (`World.repeats`)."""
 
     __slots__ = (
         "beat", "calm", "client_id", "closed", "ending", "host", "informed", "last", "lossy", "node", "number", "open", "software",
@@ -123,16 +123,17 @@ class Link(Subject):
         self.stopping: int | None = None
         self.software: tuple[str, str] | None = None
         self.versions: dict[int, tuple[int, int]] | None = None
-        """Api key -> lowest and highest version that the broker said on this connection; None: it said nothing, or refused."""
+        """Maps API keys to the lowest and highest version that the broker's ApiVersions answer gave on this connection. None without
+        such an answer."""
 
     @property
     def client(self) -> tuple[str, str | None]:
-        """Host and client id: all that Kafka's protocol tells of a process. Two processes may well have the same."""
+        """Host and client id, which is all that Kafka's protocol tells of a process. Two processes may have the same values."""
         return self.host, self.client_id
 
 
 class Member(Subject):
-    """A member by its id, as it knows itself: what it was answered counts, what got lost on the way does not.
+    """A member as its own client knows it, so that only answers that reached the client count.
 
     `joining`, `syncing`: requests that wait; `joined`: its last JoinGroup that succeeded; `synced`: its last SyncGroup; `wish`: its last
     JoinGroup, whatever came of it; `told`: the partitions of its assignment, None before the first, where it cannot be read, or after it
@@ -183,37 +184,37 @@ class Member(Subject):
 
     @property
     def name(self) -> str:
-        """For people: the client id and four characters of what the coordinator appended to it."""
+        """The member's name for texts: the client id and four characters of what the coordinator appended to it."""
         return one_line(short_name(self.id, self.instance_id or self.client_id or "")) or "a member without a name"
 
     @property
     def generation(self) -> int:
-        """Return the generation of its last JoinGroup that succeeded, or -1 without one."""
+        """Return the generation of the member's last successful JoinGroup, or -1 without one."""
         return -1 if self.joined is None or self.joined.answer is None else int(self.joined.answer["generation_id"])
 
     @property
     def leads(self) -> bool:
-        """Was it told that it leads?"""
+        """Return whether the last JoinGroup answer says that the member leads."""
         return self.joined is not None and self.joined.answer is not None and self.joined.answer["leader"] == self.id
 
     @property
     def protocol_type(self) -> str:
-        """consumer, connect, ...; "" while it has not joined."""
+        """The protocol type (consumer, connect, ...), or "" before the member has joined."""
         return "" if self.wish is None else str(self.wish.asked["protocol_type"])
 
     @property
     def protocol(self) -> str:
-        """The assignor of its generation; "" while it has none."""
+        """The assignor of the member's generation, or "" without a generation."""
         return "" if self.joined is None or self.joined.answer is None else str(self.joined.answer["protocol_name"] or "")
 
     @property
     def session_ns(self) -> int:
-        """Its session timeout; 0 while it has not joined."""
+        """The member's session timeout, or 0 before it has joined."""
         return 0 if self.wish is None else int(self.wish.asked["session_timeout_ms"]) * NS_PER_MS
 
     @property
     def rebalance_ns(self) -> int:
-        """Its rebalance timeout; JoinGroup v0 has none: the session's counts (KIP-62)."""
+        """The rebalance timeout of the member. JoinGroup v0 has none, so the session timeout counts (KIP-62)."""
         if self.wish is None:
             return 0
         told = int(self.wish.asked.get("rebalance_timeout_ms", -1))
@@ -221,12 +222,13 @@ class Member(Subject):
 
     @property
     def eager(self) -> bool:
-        """Does its assignor take everything away before it gives (range, roundrobin, sticky)? False as well for those that nobody knows."""
+        """Return whether the member's assignor revokes all partitions before it assigns (range, roundrobin, sticky). False for unknown
+        assignors."""
         return self.protocol_type == "consumer" and self.protocol in EAGER
 
     def claim(self, wish: Exchange | None = None) -> Claim | None:
-        """Return the topics and owned partitions in a JoinGroup of its own (by default the last), by the protocol of its generation or
-        else its first one. None if it lists nothing."""
+        """Return the topics and owned partitions in a JoinGroup of the member (by default the last), by the protocol of its generation
+        or else its first protocol. None if it lists nothing."""
         asked = self.wish if wish is None else wish
         listed = {} if asked is None else protocols_of(asked)
         if not listed:
@@ -236,8 +238,8 @@ class Member(Subject):
 
 
 class Group(Subject):
-    """A group as its members show it. `fold`: its generations, as all rows show them, for the rules that ask what a leader has assigned;
-    `waiting`: requests about the group without an answer."""
+    """A group as the requests and answers of its members show it. `fold`: its generations, as all rows show them, for the rules that ask
+    what a leader has assigned; `waiting`: requests about the group without an answer."""
 
     __slots__ = ("fold", "members", "name", "waiting")
 
@@ -249,7 +251,7 @@ class Group(Subject):
 
 
 class Exchange:
-    """One request and, once it is there, its answer. Times are ns of the journal.
+    """A request with its answer, once that has come. Times are ns of the journal.
 
     `at`: when it was handled, `received`: when its last byte came, `seq`: its row. `member`: who sent it, None without an id.
     `answer`: as JSON has it, None while there is none (and for APIs whose answers no rule reads); `answered`: when; `delivered`: did it go
@@ -279,47 +281,46 @@ class Exchange:
 
     @property
     def name(self) -> str:
-        """Kafka's name of the API."""
         return api_name(self.key)
 
     @property
     def who(self) -> str:
-        """For people: the member that sent it, or what the client calls itself."""
+        """The sender for texts: the member's name, or else the client id."""
         return self.member.name if self.member is not None else one_line(self.client_id or "") or "a client without a name"
 
     @property
     def client(self) -> tuple[str, str | None]:
-        """Host and client id, see `Link.client`."""
+        """Host and client id of the sender, see `Link.client`."""
         return self.link.host, self.client_id
 
     @property
     def heard(self) -> bool:
-        """Is there an answer, and did it reach the client as far as the broker knows?"""
+        """Return whether an answer exists and reached the client, as far as the broker knows."""
         return self.delivered
 
     @property
     def error(self) -> int:
-        """The answer's own error code; 0 without an answer."""
+        """The error code of the whole answer; 0 without an answer."""
         return 0 if self.answer is None else int(self.answer.get("error_code", 0))
 
     @property
     def errors(self) -> frozenset[int]:
-        """Every error code of the answer, those of its topics, partitions, groups and members included; without 0."""
+        """All error codes of the answer except 0, including those of topics, partitions, groups and members."""
         if self.answer is None:
             return NO_ERRORS
-        if self._errors is None:  # asked for by many, and an answer stays what it is
+        if self._errors is None:  # Cached, because many rules ask and an answer does not change.
             self._errors = frozenset(_codes(self.answer)) or NO_ERRORS
         return self._errors
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """Return the numbers of its rows."""
+        """Return the row numbers of the request and its answer."""
         return (self.seq, self.answer_seq) if self.answer_seq else (self.seq,)
 
     @property
     def speaker(self) -> Member | None:
-        """Return the member that sent it: by its id or, if that is new or missing, the member that its connection was last, in the same
-        group. A client has a coordinator's connection to itself."""
+        """Return the member that sent the request, found by its id. If the id is new or missing, it is the connection's last member in
+        the same group. A client has a coordinator's connection to itself."""
         last = self.link.last
         if self.member is not None and (self.member.joined is not None or self.member.wish is not None):
             return self.member
@@ -327,34 +328,35 @@ class Exchange:
         return last if same else None
 
     def waited_since(self, other: Exchange) -> int:
-        """ns between the answer of another exchange and the arrival of this request; negative: it was under way before."""
+        """Return the ns between the answer of another exchange and the arrival of this request; negative if this request was sent
+        before."""
         return -1 if other.answered is None else int(self.received - other.answered)
 
 
 def api_name(key: int) -> str:
-    """Kafka's name of an API; of one that we do not know, its number."""
+    """Return Kafka's name of an API, or a text with the number of an unknown API."""
     return APIS[key].name if key in APIS else f"API {key}"
 
 
 def protocols_of(join: Exchange) -> dict[str, bytes]:
-    """Name -> metadata of a JoinGroup, in the client's order of preference."""
+    """Return the metadata of each protocol in a JoinGroup, in the client's order of preference."""
     return {str(each["name"]): bytes_of(each["metadata"]) for each in join.asked["protocols"]}
 
 
 def assignments_of(sync: Exchange) -> list[tuple[str, bytes]]:
-    """Return member and assignment of each entry of a SyncGroup."""
+    """Return the member id and the assignment of each entry of a SyncGroup."""
     return [(str(each["member_id"]), bytes_of(each["assignment"])) for each in sync.asked["assignments"]]
 
 
 def leavers_of(leave: Exchange) -> list[tuple[str, str | None]]:
-    """Member and instance id of everyone whom a LeaveGroup names (one below version 3, KIP-345)."""
+    """Return member id and instance id of each member that a LeaveGroup names (one below version 3, KIP-345)."""
     if leave.version < 3:
         return [(str(leave.asked["member_id"]), None)]
     return [(str(each["member_id"]), each.get("group_instance_id")) for each in leave.asked["members"]]
 
 
 def committed_of(commit: Exchange) -> dict[tuple[str, int], int]:
-    """(topic, partition) -> offset of an OffsetCommit or TxnOffsetCommit."""
+    """Return the offset of each (topic, partition) in an OffsetCommit or TxnOffsetCommit."""
     return {
         (str(topic.get("name") or topic.get("topic_id")), int(each["partition_index"])): int(each["committed_offset"])
         for topic in commit.asked["topics"]
@@ -363,7 +365,7 @@ def committed_of(commit: Exchange) -> dict[tuple[str, int], int]:
 
 
 def fetched_of(fetch: Exchange, names: Mapping[str, str]) -> Partitions:
-    """Return the partitions that a Fetch names, from version 13 on by the topic's id (KIP-516); ids without a name are left out. In a
+    """Return the partitions that a Fetch names, by topic id from version 13 on (KIP-516). Ids without a known name are left out. In a
     fetch session (KIP-227) more partitions may be read."""
     return frozenset(
         (str(name), int(each["partition"]))
@@ -374,8 +376,8 @@ def fetched_of(fetch: Exchange, names: Mapping[str, str]) -> Partitions:
 
 
 def wanted_of(fetch: Exchange, names: Mapping[str, str]) -> Partitions | None:
-    """Partitions whose offsets an OffsetFetch of one group names, from version 10 on by the topic's id; None: all that have offsets, or a
-    topic that nobody knows."""
+    """Return the partitions in an OffsetFetch of one group, by topic id from version 10 on. None if it asks for all offsets, or names an
+    unknown topic id."""
     topics = (fetch.asked["groups"][0] if fetch.version >= OFFSETS_OF_GROUPS else fetch.asked).get("topics")
     if topics is None:
         return None
@@ -386,7 +388,7 @@ def wanted_of(fetch: Exchange, names: Mapping[str, str]) -> Partitions | None:
 
 
 def epoch_of(commit: Exchange) -> int:
-    """The generation or member epoch that an OffsetCommit carries; -1: none."""
+    """Return the generation or member epoch in an OffsetCommit, or -1 without one."""
     return int(commit.asked.get("generation_id_or_member_epoch", commit.asked.get("generation_id", -1)))
 
 

@@ -1,4 +1,4 @@
-"""Results of an audit: per rule a verdict with its figures, and findings with the rows that they cite."""
+"""The results of an audit are a verdict for each rule with its counts, and findings with the rows that show them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ UNKNOWN: Final = "unknown"
 NOT_EXERCISED: Final = "not exercised"
 WAIVED: Final = "waived"
 VERDICTS: Final = (BROKEN, UNKNOWN, WAIVED, KEPT, NOT_EXERCISED)
-"""The verdicts, the worst one first."""
+"""The possible verdicts, the worst one first."""
 SHOWN: Final = 20
-"""So many findings of one rule in one group are kept whole; the others are counted."""
+"""At most this many findings of one rule in one group are kept in full; the others are only counted."""
 
 
 class Finding(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """A client did what a rule does not allow."""
+    """A finding that a client did something that a rule forbids."""
 
     rule: Annotated[str, Meta(description="code of the rule")]
     severity: Annotated[str, Meta(description="error or warning")]
@@ -36,7 +36,7 @@ class Finding(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class Tally(msgspec.Struct, kw_only=True):
-    """One rule, over one group or over everything."""
+    """The counts of one rule, in one group or in everything."""
 
     kept: int = 0
     broken: int = 0
@@ -46,7 +46,7 @@ class Tally(msgspec.Struct, kw_only=True):
 
     @property
     def verdict(self) -> str:
-        """Return broken before unknown, because a crash takes no finding back."""
+        """Return the verdict of the rule. Broken comes before unknown, because a crash takes no finding back."""
         if self.broken > self.waived:
             return BROKEN
         if self.crashed is not None:
@@ -75,18 +75,17 @@ class Audit(msgspec.Struct, kw_only=True):
 
     @property
     def verdict(self) -> str:
-        """Return the worst verdict of the rules; warnings do not count as broken."""
+        """Return the worst verdict of the rules; a broken warning does not count as broken."""
         found = {tally.verdict for tally in self.rules.values()}
         return next((verdict for verdict in VERDICTS if verdict in found), NOT_EXERCISED)
 
     @property
     def findings(self) -> list[Finding]:
-        """Return all findings that are kept whole, in the order of time."""
+        """Return all findings that are kept in full, in the order of time."""
         return sorted((each for tally in self.rules.values() for each in tally.findings), key=lambda each: (each.t, each.rows, each.rule))
 
 
 def together(audits: Iterable[Audit]) -> Audit:
-    """Merge the audits of several journals."""
     whole = Audit(rules={})
     for each in audits:
         for code, tally in each.rules.items():

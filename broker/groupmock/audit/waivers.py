@@ -1,4 +1,4 @@
-"""Waivers: findings that somebody knows of and lives with for now. A file names the rule, the reason, and the day on which it ends.
+"""A waiver excuses findings that are known and tolerated for now. A file names the rule, the reason, and the day on which it ends.
 
 ::
 
@@ -30,11 +30,11 @@ KEYS: Final = ("rule", "reason", "until", "group", "client")
 
 
 class BadWaivers(ValueError):
-    """The file says something that cannot be; the text names place and remedy."""
+    """Raised if a file of waivers has an impossible entry; the text names the place and the remedy."""
 
 
 class Waiver:
-    """A waiver of a finding. `covered` counts the findings that it has waived."""
+    """A waiver of findings of one rule. `covered` counts the findings that it has waived."""
 
     def __init__(self, place: str, said: Mapping[str, Any]) -> None:
         if unknown := sorted(said.keys() - set(KEYS)):
@@ -51,14 +51,14 @@ class Waiver:
         self.client = _text(place, said, "client") if "client" in said else "*"
 
     def covers(self, finding: Finding) -> bool:
-        """Return whether it is about this finding."""
+        """Return whether the waiver applies to this finding."""
         return (
             finding.rule == self.rule and fnmatchcase(finding.group or "", self.group) and fnmatchcase(finding.client_id or "", self.client)
         )
 
 
 class Waivers:
-    """Those of one file, as of one day. `of` is what an Auditor takes as `waive`."""
+    """The waivers of one file, as of one day. An Auditor takes `of` as its `waive`."""
 
     def __init__(self, waivers: list[Waiver], today: date) -> None:
         self._live = [each for each in waivers if each.until >= today]
@@ -66,7 +66,7 @@ class Waivers:
         self._missed = dict.fromkeys(self._past, 0)
 
     def of(self, finding: Finding) -> str | None:
-        """Return the reason of the waiver that covers a finding, or None if the finding counts."""
+        """Return the reason of the waiver that covers a finding, or None if no waiver does."""
         for each in self._live:
             if each.covers(finding):
                 each.covered += 1
@@ -77,7 +77,7 @@ class Waivers:
         return None
 
     def notices(self) -> Iterator[str]:
-        """Return what is to be done about the file, a sentence each; call it after the audit."""
+        """Yield a sentence for each thing that should be changed in the file; call this after the audit."""
         for each, missed in self._missed.items():
             again = f"its findings count again ({missed} here)" if missed else "it waived nothing here"
             yield one_line(f"{each.place}: the waiver of {each.rule} ended on {each.until}: {again}; mend the client, or set another day")

@@ -30,7 +30,7 @@ class Follower:
         return self._reader.left_out if self._reader is not None else None
 
     def rows(self) -> Iterator[Row | UnknownRow]:
-        """Return the new rows. Lines that are not rows are skipped."""
+        """Return the rows written since. Lines that are not rows are skipped."""
         lines = self._lines()
         if not lines:
             return iter(())

@@ -32,7 +32,7 @@ class CannotUnpack(ValueError):
 
 
 class _Form(NamedTuple):
-    """A form of compression. `make` begins to unpack a file, `damage` is the class of its errors."""
+    """A form of compression in files. `make` begins to unpack a file, `damage` is the class of its errors."""
 
     name: str
     make: Callable[[], Unpack]

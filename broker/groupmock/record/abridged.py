@@ -89,7 +89,7 @@ def _value(wire: Wire, version: int, flexible: bool) -> Iterator[Step]:
 
 
 def _joined(steps: list[Step]) -> tuple[Step, ...]:
-    """Merge consecutive fixed steps."""
+    """Merge each run of consecutive fixed steps."""
     found: list[Step] = []
     for what, size in steps:
         if what == FIXED and found and found[-1][0] == FIXED:

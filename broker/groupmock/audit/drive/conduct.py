@@ -1,4 +1,4 @@
-"""Conducts a conformance run: every situation has a cluster of its own, and its journal is kept and audited."""
+"""Conducts a conformance run, in which every situation has a cluster of its own and a journal that is kept and audited."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ BROKER: Final = {
     "group.consumer.session.timeout.ms": "6000",
     "group.consumer.heartbeat.interval.ms": "500",
 }
-"""Settings for a quick first round, and for sessions as short as the judged program likes them. Sessions of consumer groups are the
-broker's."""
+"""Settings for a quick first rebalance, and for sessions as short as the judged program likes them. The broker sets the session timeout
+of consumer groups."""
 
 
 class Wish:
@@ -60,14 +60,14 @@ class Wish:
         self.config_of({}, 1, None, "check")
 
     def config_of(self, settings: dict[str, str], nodes: int, journal: Path | None, name: str) -> Config:
-        """Return the cluster's configuration in a situation. The user's settings come before those of the situation."""
+        """Return the cluster's configuration for a situation. The user's settings come before those of the situation."""
         flags = self._flags | {"nodes": nodes, "journal": None if journal is None else str(journal), "run": name}
         return resolve(flags, [*BROKER.items(), *settings.items(), *self._sets])
 
 
 async def conduct(wish: Wish, situations: Iterable[Situation], tell: Callable[[Outcome], None] = lambda outcome: None) -> list[Outcome]:
-    """Every situation in turn, but those of another protocol than the program's; `tell` is called with each outcome. Raises CannotRun when
-    the program cannot be judged, CannotStart."""
+    """Run one situation after another, except those of another protocol than the program's. `tell` is called with each outcome. Raises
+    CannotRun when the program cannot be judged, CannotStart."""
     outcomes: list[Outcome] = []
     known = Program()
     for situation in situations:
@@ -83,8 +83,8 @@ async def conduct(wish: Wish, situations: Iterable[Situation], tell: Callable[[O
 
 @dataclass
 class Program:
-    """The program as earlier situations showed it. `commits`: whether it commits, None while unknown; `stood`: whether its group became
-    Stable (a program without a group cannot be judged); `protocol`: of its members."""
+    """What earlier situations have shown about the program. `commits`: whether it commits, None while unknown; `stood`: whether its
+    group became Stable (a program without a group cannot be judged); `protocol`: of its members."""
 
     commits: bool | None = None
     stood: bool = False
@@ -133,7 +133,8 @@ async def _play(stage: Stage, outcome: Outcome) -> None:
 
 
 async def _stand(stage: Stage) -> None:
-    """Start the copies and wait until the group stands and commits; where the topic is not there yet, until somebody has asked for it."""
+    """Start the copies and wait until their group is stable and commits. If the topic does not exist yet, wait only until a copy has
+    asked for it."""
 
     if stage.situation.bare:
         stage.steer("delete_topic", name=stage.topic)
@@ -144,7 +145,7 @@ async def _stand(stage: Stage) -> None:
 
 
 def _why(stage: Stage, outcome: Outcome) -> str:
-    """Return in a sentence with a remedy why nothing can be judged."""
+    """Return a sentence that says why nothing can be judged and how to mend it."""
     folder = stage.copies[0].said.parent
     if ends := list(stage.ends()):
         return f"{ends[0]} (what the copies print is in {folder})"

@@ -1,4 +1,4 @@
-"""Copies of the program that is judged: processes with an environment, a file for what they print, and signals."""
+"""Copies of the judged program are processes, each with an environment, a file for its output, and signals to stop it."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import Final
 from ...text.printable import one_line
 
 BOOTSTRAP: Final = ("GROUPMOCK_BOOTSTRAP", "KAFKA_BOOTSTRAP", "KAFKA_BOOTSTRAP_SERVERS")
-"""The variables that `groupmock run` sets, too."""
+"""Environment variables with the bootstrap address, which `groupmock run` sets, too."""
 LAST_BYTES: Final = 4096
 
 
 class CannotRun(Exception):
-    """The program cannot be started at all: the text says why. Exit code 3."""
+    """Raised if the program cannot be started. The text says why. The exit code is 3."""
 
 
 class Copy:
-    """One process of the program. `client_id`, `instance_id`: what its environment told it to be; `asked`: was it sent a signal that ends
-    it; `status`: its exit status, None while it runs.
+    """One process of the judged program. `client_id`, `instance_id`: what its environment told it to be; `asked`: was it sent a signal that
+    ends it; `status`: its exit status, None while it runs.
 
     It leads a process group of its own, and signals go to all of it: a program is often a shell, or a launcher, around the client.
     """
@@ -38,7 +38,7 @@ class Copy:
     async def start(
         cls, command: Sequence[str], number: int, environment: Mapping[str, str], said: Path, ended: Callable[[Copy], None]
     ) -> Copy:
-        """Start it; `said` takes stdout and stderr, `ended` is called when it is over. Raises CannotRun."""
+        """Start a copy. Its stdout and stderr go to `said`, and `ended` is called when it has ended. Raises CannotRun."""
         with said.open("ab") as out:
             try:
                 process = await asyncio.create_subprocess_exec(
@@ -52,20 +52,20 @@ class Copy:
         return copy
 
     over: asyncio.Future[int]
-    """Done when the process has ended."""
+    """Done when the process of the copy has ended."""
 
     @property
     def status(self) -> int | None:
-        """Return its exit status, negative for a signal, or None while it runs."""
+        """Return the exit status of the copy, negative for a signal, or None while it runs."""
         return self._process.returncode
 
     @property
     def alive(self) -> bool:
-        """Return whether it runs and was not asked to end."""
+        """Return whether the copy runs and was not asked to end."""
         return self._process.returncode is None and not self.asked
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal to the process and all that it started. It does nothing when they are gone."""
+        """Send a signal to the process and to all processes that it started. Nothing happens if they have ended."""
         self.asked = self.asked or number in (signal.SIGTERM, signal.SIGKILL)
         self.frozen = number == signal.SIGSTOP or (self.frozen and number != signal.SIGCONT)
         try:
@@ -74,22 +74,22 @@ class Copy:
             pass
 
     async def end(self, seconds: float) -> bool:
-        """Wait for its end after SIGTERM, so long; then SIGKILL. Did it end by itself?"""
+        """Send SIGTERM and wait for the end for some seconds, then send SIGKILL. Return whether the copy ended after SIGTERM."""
         in_time = bool((await asyncio.wait([self.over], timeout=seconds))[0])
-        self.signal(signal.SIGKILL)  # Processes that the program started may have outlived it
+        self.signal(signal.SIGKILL)  # Processes that the program started may have outlived the program.
         await self.over
         return in_time
 
     @property
     def how_it_ended(self) -> str:
-        """Return a sentence: `copy 2 ended with status 1; the last that it said: ...`."""
+        """Return a sentence like `copy 2 ended with status 1; the last that it said: ...`."""
         status = self.status or 0
         how = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
         last = self.last_words()
         return f"copy {self.number} {how}; the last that it said: {last}" if last else f"copy {self.number} {how} and said nothing"
 
     def last_words(self) -> str:
-        """Return the last line of its output that is not blank, fit to be shown."""
+        """Return the last line of the copy's output that is not blank, made printable."""
         with self.said.open("rb") as file:
             file.seek(max(0, self.said.stat().st_size - LAST_BYTES))
             lines = file.read().decode(errors="replace").splitlines()
@@ -97,7 +97,7 @@ class Copy:
 
 
 def environment_of(number: int, bootstrap: str, topic: str, group: str, instance: str | None) -> dict[str, str]:
-    """Return the variables that a copy finds in its environment, on top of ours."""
+    """Return the environment of a copy: groupmock's own variables on top of the inherited ones."""
     own = {
         **dict.fromkeys(BOOTSTRAP, bootstrap),
         "GROUPMOCK_COPY": str(number),
@@ -105,6 +105,6 @@ def environment_of(number: int, bootstrap: str, topic: str, group: str, instance
         "GROUPMOCK_GROUP": group,
         "GROUPMOCK_CLIENT_ID": f"copy-{number}",
     }
-    # An instance id that is left over from outside would make every copy the same static member.
+    # An inherited instance id would make every copy the same static member.
     inherited = {name: value for name, value in os.environ.items() if name != "GROUPMOCK_INSTANCE_ID"}
     return inherited | own | ({} if instance is None else {"GROUPMOCK_INSTANCE_ID": instance})

@@ -1,4 +1,4 @@
-"""Results of a conformance run: a situation's outcome, and all of them as a table rule x situation."""
+"""The results of a conformance run are the outcome of each situation and a table of rules by situations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..rule import WARNING, registered
 from ..verdicts import BROKEN, KEPT, NOT_EXERCISED, UNKNOWN, WAIVED, Tally
 
 NOT_JUDGED: Final = "not judged"
-"""The verdict of a rule that a situation excuses."""
+"""The verdict for a rule that a situation excludes."""
 WARNED: Final = "broken (a warning)"
 SIGNS: Final = {KEPT: "+", BROKEN: "B", WARNED: "b", UNKNOWN: "?", WAIVED: "w", NOT_EXERCISED: ".", NOT_JUDGED: "-"}
 
@@ -35,13 +35,13 @@ class Outcome(msgspec.Struct, kw_only=True):
     source: Source | None = None
 
     def verdict(self, code: str) -> str:
-        """Return the verdict about a rule in this situation."""
+        """Return the verdict for a rule in this situation."""
         tally = None if self.source is None else self.source.audit.rules.get(code)
         return NOT_JUDGED if tally is None else tally.verdict
 
 
 def report(outcomes: Sequence[Outcome]) -> Report:
-    """Return the whole run as an audit's report, a journal per situation; notices say which situations were not reached."""
+    """Return the report of the whole run, with one journal for each situation and a notice for each situation that was not reached."""
     missed = [f"situation {each.name} was not reached: {each.why}" for each in outcomes if not each.reached]
     return report_of([each.source for each in outcomes if each.source is not None], missed)
 
@@ -89,7 +89,7 @@ def _told(tally: Tally) -> str:
 
 
 def as_data(outcomes: Sequence[Outcome], command: Sequence[str], copies: int) -> dict[str, Any]:
-    """Return the same as plain data, findings included; the published table is made from it."""
+    """Return the results as plain data, findings included, from which the published table is made."""
     found = report(outcomes)
     whole = found.whole.rules
     return {

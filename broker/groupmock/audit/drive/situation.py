@@ -1,4 +1,4 @@
-"""A situation has a name, a sentence about what happens to the client in it, and a script that makes it happen and waits for the events
+"""A situation has a name, a sentence that describes what happens to the client, and a script that makes it happen and waits for the events
 that show it.
 
 A situation is declared by `@situation(...)` over its script, in a file of `situations/`. The frame is the same for all (`conduct`): a fresh
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from .situation_stage import Stage
 
 IN_TIME: Final = ("CLIENT-06", "CLIENT-13", "CLIENT-16", "CLIENT-17", "CLIENT-23")
-"""Rules about being in time: a copy that is stopped (SIGSTOP), or whose broker receives nothing, cannot be seen to keep them."""
+"""Rules about deadlines, which cannot be judged for a copy that is stopped (SIGSTOP) or whose broker receives nothing."""
 CLASSIC: Final = "classic"
 CONSUMER: Final = "consumer"
 PROTOCOL_OF: Final = {
     **dict.fromkeys(("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup"), CLASSIC),
     "ConsumerGroupHeartbeat": CONSUMER,
 }
-"""Maps an API to its protocol; the others belong to both."""
+"""Maps an API to its protocol; APIs that are not listed belong to both protocols."""
 Script = Callable[["Stage"], Awaitable[None]]
 
 
 class NotReached(Exception):
-    """An awaited event did not happen; the text says which. Nothing can be said of the client's conduct in that situation."""
+    """Raised if an awaited event did not happen; the text names the event. The client cannot be judged in such a situation."""
 
 
 class Situation(NamedTuple):
-    """`does`: what happens, a sentence; `waits`: what must be seen for it to be reached, a sentence.
+    """A situation. `does` is a sentence that describes what happens, `waits` a sentence that names what must be seen.
 
     `rules`: fault rules from before the copies start; `nodes`: brokers of the cluster; `static`: the copies have a group.instance.id each;
     `late`: so many copies are held back, the script starts them; `bare`: the topic is not there, the script creates it, and the group
@@ -62,7 +62,7 @@ _FOUND: Final[dict[str, Situation]] = {}
 
 
 def declare(found: Situation) -> Situation:
-    """Add the situation to the table. Raises TypeError for a name that exists."""
+    """Add the situation to the table. Raises TypeError if the name exists already."""
     if found.name in _FOUND:
         raise TypeError(f"two situations are called {found.name}")
     _FOUND[found.name] = found
@@ -70,7 +70,7 @@ def declare(found: Situation) -> Situation:
 
 
 def situation(name: str, does: str, waits: str, **more: Any) -> Callable[[Script], Script]:
-    """Declare the script below as that situation."""
+    """Return a decorator that declares a script as the situation with that name."""
 
     def register(script: Script) -> Script:
         declare(Situation(name, does, waits, script, **more))
@@ -80,8 +80,7 @@ def situation(name: str, does: str, waits: str, **more: Any) -> Callable[[Script
 
 
 def situations() -> dict[str, Situation]:
-    """Return every situation by name, file by file in the order in which they are declared. `works` is first, because all others need
-    it."""
+    """Return all situations by name, in the order of their files and declarations. `works` is first, because all others need it."""
     from . import situations as folder
 
     for module in iter_modules(folder.__path__):
@@ -90,7 +89,7 @@ def situations() -> dict[str, Situation]:
 
 
 def rule(api: str, kind: str, name: str = "", stage: str | None = None, times: int | None = None, **more: Any) -> dict[str, Any]:
-    """Return a fault rule as data. Conditions of `when` and arguments of `do` are recognized by their names."""
+    """Return a fault rule as data. Each extra argument is recognized by its name as a condition of `when` or an argument of `do`."""
     from ...faults.plan import ABOUT
 
     when = {key: value for key, value in more.items() if key in ABOUT}

@@ -1,4 +1,4 @@
-"""The objects that a situation's script uses: a cluster that runs, the copies of the program, and the rows to wait for."""
+"""The script of a situation uses these objects: a running cluster, the copies of the program, and the rows to wait for."""
 
 from __future__ import annotations
 
@@ -28,16 +28,17 @@ if TYPE_CHECKING:
     from ...server.running import Running
 
 PRODUCE_S: Final = 0.2
-"""The interval in which every partition gets a record while a situation runs, so that consumers have something to commit."""
+"""Every partition gets a record at this interval (seconds) while a situation runs, so that consumers have something to commit."""
 STOP_S: Final = 15.0
-"""The time that a copy may take to end after SIGTERM."""
+"""A copy may take this many seconds to end after SIGTERM."""
 ROUNDS: Final = 10
 COMMITS: Final = (OFFSET_COMMIT, TXN_OFFSET_COMMIT)
 Test = Callable[[Row], bool]
 
 
 class Heard:
-    """Something that rows are to show, listened for from when it was made. `times`: how many rows; `rows`: how many came."""
+    """An event that a script waits for, counted from the creation of this object. `times` is how many rows must show the event, `rows`
+    how many have shown it."""
 
     def __init__(self, what: str, test: Test, times: int = 1) -> None:
         self.what, self.rows = what, 0
@@ -119,14 +120,14 @@ class Stage(Sink):
             self.clients.add(f"{name} {version}".strip())
 
     def hears(self, what: str, test: Test, times: int = 1) -> Heard:
-        """Listen from now on; await it later with `stage.happens(...)`."""
+        """Listen for an event from now on; `stage.happens(...)` waits for it."""
         heard = Heard(what, test, times)
         self._heard = [each for each in self._heard if not each.done]
         self._heard.append(heard)
         return heard
 
     def asks(self, key: int, by: Copy | str | None = None, times: int = 1) -> Heard:
-        """Listen for requests of an API, by a copy, a client id (of a copy that is still to start) or any client."""
+        """Listen for requests of an API. `by` is a copy, the client id of a copy that starts later, or None for any client."""
         client = by.client_id if isinstance(by, Copy) else by
 
         def test(row: Row) -> bool:
@@ -135,7 +136,7 @@ class Stage(Sink):
         return self.hears(f"{client or 'a copy'} to send {'a' if times == 1 else times} {api_name(key)}", test, times)
 
     def beats(self, by: Copy | str | None = None, times: int = 1) -> Heard:
-        """Listen for heartbeats, in whatever protocol the copies speak."""
+        """Listen for heartbeats in the protocol that the copies use."""
         return self.asks(CONSUMER_GROUP_HEARTBEAT if self.protocol == CONSUMER else HEARTBEAT, by, times)
 
     def joins(self, by: Copy | str | None = None) -> Heard:
@@ -152,7 +153,8 @@ class Stage(Sink):
     # -- waiting
 
     async def until(self, what: str, test: Callable[[], bool], seconds: float | None = None) -> None:
-        """Wait until it is so; asked after every row and end of a copy. Raises NotReached when the bound is over or no copy runs."""
+        """Wait until `test` is true, which is checked after every row and after the end of a copy. Raises NotReached when the time is
+        over or no copy runs."""
         bound = self.bound_s if seconds is None else seconds
         end = asyncio.get_running_loop().time() + bound
         while not test():
@@ -166,19 +168,19 @@ class Stage(Sink):
                 raise NotReached(f"waited for {what}, which did not happen within {bound:g} s") from None
 
     async def happens(self, heard: Heard, seconds: float | None = None) -> None:
-        """Wait for what is listened for."""
+        """Wait for an event that `hears` listens for."""
         await self.until(heard.what, lambda: heard.done, seconds)
 
     def struck(self, rule: str, times: int = 1) -> bool:
-        """Return whether a fault rule applied so often since it was registered."""
+        """Return whether a fault rule was applied at least `times` times since it was registered."""
         return any(each.name == rule and each.fired >= times for each in self.running.server.driver.rules.reports())
 
     async def strikes(self, rule: str, times: int = 1) -> None:
-        """Wait until a fault rule has struck so often."""
+        """Wait until a fault rule was applied `times` times."""
         await self.until(f"the fault {rule!r} to strike", lambda: self.struck(rule, times))
 
     async def strikes_in_rounds(self, rule: str) -> None:
-        """Do the same for a fault that needs rounds: a settled group rebalances again, up to ROUNDS times."""
+        """Wait until a fault that needs rebalances was applied. A settled group is rebalanced again, up to ROUNDS times."""
         for _ in range(ROUNDS):
             await self.until(f"the fault {rule!r} to strike", lambda: self.struck(rule) or self._is_settled())
             if self.struck(rule):
@@ -187,28 +189,29 @@ class Stage(Sink):
         await self.strikes(rule)
 
     async def mute_noticed(self) -> None:
-        """Wait until connections that a fault made mute are given up by their client, as it does by a timeout of its own."""
+        """Wait until the clients have closed the connections that a fault made mute, which they do after a timeout of their own."""
         connections = self.running.server.driver.connections
         await self.until("a copy to give up the connection that is mute", lambda: self._mute.isdisjoint(connections))
 
     async def watches(self, seconds: float, test: Callable[[], bool] = lambda: False) -> None:
-        """Look on for so long, or until it is so: what is to be seen is what the copies do meanwhile, and that may be nothing."""
+        """Wait some seconds, or until `test` is true, so that rules can judge what the copies do meanwhile, which may be nothing."""
         with suppress(NotReached):
             await self.until("nothing", test, seconds)
 
     async def rebalance(self) -> int:
-        """Let the group rebalance, once it is Stable (a cooperative one may owe a round to the last); returns the generation before."""
+        """Rebalance the group once it is Stable, because a cooperative group may still need another rebalance. Return the generation
+        before."""
         await self.settled()
         before = self.generation
         self.steer("force_rebalance", group=self.group, reason="groupmock audit --drive")
         return before
 
     async def settled(self) -> None:
-        """Wait until the group is Stable, with everybody who runs and nobody else."""
+        """Wait until the group is Stable with all running copies and no other member."""
         await self.until("the group to be Stable with every copy that runs", self._is_settled)
 
     async def works(self) -> None:
-        """Wait until every copy that has partitions has committed; a program that never commits is not waited for twice."""
+        """Wait until every copy that has partitions has committed. The wait is not repeated for a program that never commits."""
         if self.commits is False:
             return
         began = self._commits.copy()
@@ -222,8 +225,8 @@ class Stage(Sink):
             self.remarks.append(f"no copy committed an offset within {self.bound_s:g} s: rules about commits are not exercised")
 
     def _idle(self, began: Counter[str | None]) -> set[str | None]:
-        """Return the clients that have partitions and have not committed since. If the program has client ids of its own, any commit
-        will do."""
+        """Return the clients that have partitions and have not committed since `began`. If the program chooses its client ids itself,
+        any commit counts."""
         view = self.view
         holders: set[str | None] = set() if view is None else {each.client_id for each in view.members if each.assignment}
         known = {copy.client_id for copy in self.copies if copy.alive and not copy.frozen}
@@ -233,12 +236,12 @@ class Stage(Sink):
         return set() if busy else {None}
 
     async def goes_on(self) -> None:
-        """Wait until all is well again: Stable, and commits."""
+        """Wait until the group is Stable again and commits."""
         await self.settled()
         await self.works()
 
     async def next_round(self, since: int) -> None:
-        """Wait for a generation after that one, Stable."""
+        """Wait until the group is Stable in a generation after `since`."""
         await self.until(f"a generation after {since}", lambda: self.generation > since and self._is_settled())
 
     def _is_settled(self) -> bool:
@@ -249,7 +252,8 @@ class Stage(Sink):
         running = [copy for copy in self.copies if copy.alive and not copy.frozen]
         if not running:
             return False
-        if not names & {copy.client_id for copy in self.copies}:  # The program has client ids of its own
+        # The program chooses its client ids itself, so only the number of members can be compared.
+        if not names & {copy.client_id for copy in self.copies}:
             return len(view.members) >= len(running)
         here = {copy.client_id for copy in running}
         gone = {copy.client_id for copy in self.copies if not copy.alive and copy.instance_id is None} - here
@@ -259,14 +263,14 @@ class Stage(Sink):
 
     @property
     def view(self) -> GroupView | None:
-        """Return the group that the copies make: the one that their environment names, or the one with the most members."""
+        """Return the view of the copies' group, which is the group that their environment names, or the group with the most members."""
         groups = [group.view() for group in self.running.cluster.groups.all()]
         named = [group for group in groups if group.group_id == self.situation.name and group.members]
         return max(named or groups, key=lambda group: len(group.members), default=None)
 
     @property
     def group(self) -> str:
-        """Return the group's id, or raise NotReached if no copy joined a group."""
+        """Return the group's id. Raises NotReached if no copy joined a group."""
         view = self.view
         if view is None:
             raise NotReached("no copy joined a group")
@@ -280,14 +284,14 @@ class Stage(Sink):
 
     @property
     def coordinator(self) -> int:
-        """Return the node that coordinates the group. Raises NotReached if none does."""
+        """Return the node that coordinates the group. Raises NotReached if no node does."""
         node = self.running.cluster.groups.hosting.leader_of(self.running.cluster.groups.hosting.partition_of(self.group))
         if node is None:
             raise NotReached("no node coordinates the group")
         return node
 
     def member_of(self, copy: Copy) -> MemberView:
-        """Return a member with the copy's client id. Raises NotReached."""
+        """Return the member that has the copy's client id. Raises NotReached."""
         view = self.view
         found = [] if view is None else [member for member in view.members if member.client_id == copy.client_id]
         if not found:
@@ -297,37 +301,37 @@ class Stage(Sink):
         return found[0]
 
     def check_static(self) -> None:
-        """Raises NotReached if no member of the group is static."""
+        """Raise NotReached if no member of the group is static."""
         view = self.view
         if view is not None and not any(member.group_instance_id for member in view.members):
             raise NotReached("no member is static: the program takes no group.instance.id from GROUPMOCK_INSTANCE_ID")
 
     @property
     def newest(self) -> Copy:
-        """Return the copy that was started last, of those that run."""
+        """Return the running copy that was started last."""
         return [copy for copy in self.copies if copy.alive][-1]
 
     @property
     def next_name(self) -> str:
-        """Return the name of the copy that is started next."""
+        """Return the name of the copy that will be started next."""
         return f"copy-{len(self.copies) + 1}"
 
     @property
     def rest(self) -> int:
-        """Return how many copies are still to be started."""
+        """Return how many copies have not been started yet."""
         return self._count - len(self.copies)
 
     # -- doing
 
     def steer(self, name: str, /, **arguments: Any) -> None:
-        """Run a command of the core. Raises NotReached if it cannot be done."""
+        """Run a command of the core. Raises NotReached if the command is impossible now."""
         try:
             self.running.submit(Command(name, arguments))
         except CannotSteer as cannot:
             raise NotReached(f"{name}: {cannot}") from None
 
     async def steer_when(self, name: str, /, **arguments: Any) -> None:
-        """Run a command of the core as soon as it can be done."""
+        """Run a command of the core as soon as it is possible."""
 
         def done() -> bool:
             try:
@@ -342,7 +346,7 @@ class Stage(Sink):
         self.running.submit(Command("add_faults", {"rules": [rule_as_data(make_rule(each)) for each in rules]}))
 
     async def start(self, instance: str | None = None, again: Copy | None = None) -> Copy:
-        """Start one more copy; `instance`: with that group.instance.id; `again`: with names and number of one that has ended."""
+        """Start one more copy. `instance` is its group.instance.id; with `again` it gets the names and number of a copy that has ended."""
         place = len(self.copies) + 1
         number = place if again is None else again.number
         if again is not None:
@@ -356,7 +360,7 @@ class Stage(Sink):
         return copy
 
     def stop(self, copy: Copy) -> None:
-        """Ask it to stop: SIGTERM. A row says so: a clean end is judged from there on."""
+        """Ask a copy to stop by SIGTERM. A row records this, because the end is judged as a clean one from there on."""
         self._say(copy, ASKED_TO_STOP, signal="SIGTERM")
         copy.signal(signal.SIGTERM)
 
@@ -366,12 +370,12 @@ class Stage(Sink):
         copy.signal(signal.SIGKILL)
 
     def freeze(self, copy: Copy) -> None:
-        """Stop the copy (SIGSTOP); its connections stay open."""
+        """Stop the copy with SIGSTOP, so that its connections stay open."""
         self._say(copy, "frozen", signal="SIGSTOP")
         copy.signal(signal.SIGSTOP)
 
     def thaw(self, copy: Copy) -> None:
-        """Let the copy go on (SIGCONT)."""
+        """Let a stopped copy continue with SIGCONT."""
         self._say(copy, "goes on", signal="SIGCONT")
         copy.signal(signal.SIGCONT)
 
@@ -384,11 +388,11 @@ class Stage(Sink):
         self._changed.set()
 
     def ends(self) -> Iterator[str]:
-        """Yield how copies ended that were not asked to."""
+        """Yield how copies have ended that were not asked to end."""
         return (copy.how_it_ended for copy in self.copies if copy.status is not None and not copy.asked)
 
     async def over(self) -> None:
-        """Stop everybody, cleanly if possible; nobody is left when it returns."""
+        """Stop all copies, cleanly if possible, and wait until none is left."""
         self._producing.cancel()
         running = [copy for copy in self.copies if copy.alive]
         for copy in running:
@@ -400,7 +404,7 @@ class Stage(Sink):
                 self.remarks.append(f"copy {copy.number} did not end within {STOP_S:g} s of SIGTERM and was killed")
 
     async def abandon(self) -> None:
-        """Kill everybody: the run itself ends."""
+        """Kill all copies, because the run itself ends."""
         self._producing.cancel()
         for copy in self.copies:
             copy.signal(signal.SIGKILL)
@@ -417,17 +421,17 @@ class Stage(Sink):
 
 
 def joins_again(row: RequestRow) -> bool:
-    """Return whether a heartbeat of a consumer joins."""
+    """Return whether a heartbeat of a consumer group joins the group."""
     return row.api_key == CONSUMER_GROUP_HEARTBEAT and getattr(row.message, "member_epoch", None) == 0
 
 
 def errors_of(commit: Any) -> Iterator[int]:
-    """Yield the error of every partition in an answer to OffsetCommit or TxnOffsetCommit, 0 among them."""
+    """Yield the error code of each partition in an answer to OffsetCommit or TxnOffsetCommit, including 0."""
     return (partition.error_code for topic in commit.topics for partition in topic.partitions)
 
 
 def says(row: Row, *codes: int) -> bool:
-    """Return whether an answer has one of these errors, for the whole request or for a commit of a partition."""
+    """Return whether an answer has one of these errors, for the whole request or for a partition of a commit."""
     if not isinstance(row, ReplyRow):
         return False
     if row.api_key in COMMITS and row.message is not None:

@@ -1,4 +1,4 @@
-"""The forms of an audit's report: one file each, with a function `write(report) -> str`."""
+"""An audit's report has several output forms, each in a file with a function `write(report) -> str`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ FORMS: Final = ("text", "json", "junit", "sarif", "html")
 
 
 def written(form: str, report: Any) -> str:
-    """Return the report in one of FORMS."""
+    """Return the report in the output form with that name."""
     write: Callable[[Any], str] = import_module(f"{__name__}.{form}").write
     return write(report)

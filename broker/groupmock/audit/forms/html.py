@@ -1,4 +1,4 @@
-"""The HTML form, for browsers: one file that fetches nothing; names of peers are only text in it."""
+"""The HTML form of a report is one file that loads nothing else; names of peers appear only as escaped text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The JSON form, for programs: the report as it is."""
+"""The JSON form of a report is for programs and has all of its data."""
 
 from __future__ import annotations
 

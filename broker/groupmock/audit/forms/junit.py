@@ -1,4 +1,4 @@
-"""The JUnit form, for CI servers: a test suite per journal, a test case per rule."""
+"""The JUnit form of a report is for CI servers: a test suite for each journal, a test case for each rule."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNPRINTABLE: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U
 
 
 def write(report: Report) -> str:
-    """Write a test case per rule. `failure`: broken, if the rule's severity is error; `error`: unknown; `skipped`: not exercised or
+    """Write a test case for each rule. `failure`: broken, if the rule's severity is error; `error`: unknown; `skipped`: not exercised or
     waived. A warning passes, with its findings in `system-out`."""
     root = XML.Element("testsuites", name=f"groupmock audit {report.groupmock}")
     for source in report.sources:

@@ -1,5 +1,5 @@
-"""The SARIF form, for code hosts: SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html). A finding stands at
-its rows: line of the journal file = number of the row + 1, because the header is line 1."""
+"""The SARIF form of a report is for code hosts: SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html). A
+finding stands at its rows: line of the journal file = number of the row + 1, because the header is line 1."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ def _result(source: Source, finding: Finding, index: int) -> dict[str, Any]:
         "message": {"text": one_line(f"{finding.sentence}. Right: {finding.instead}")},
         "locations": [_location(source, finding, row) for row in finding.rows[-1:] or (0,)],
         "relatedLocations": [{"id": number, **_location(source, finding, row)} for number, row in enumerate(finding.rows[:-1], 1)],
-        # Equal for the same mistake of the same client in the next run, so that a code host does not report it as new
+        # The fingerprint is equal for the same mistake of the same client in the next run, so that a code host does not report the mistake
+        # as new.
         "partialFingerprints": {"groupmock/v1": one_line(f"{finding.rule} {group} {finding.client_id or ''}")},
         "properties": {"group": finding.group, "member": finding.member, "clientId": finding.client_id, "t": finding.t},
     }
@@ -85,5 +86,6 @@ def _location(source: Source, finding: Finding, row: int) -> dict[str, Any]:
 
 
 def _uri(name: str) -> str:
-    """Return the name relative to where the audit ran; an absolute path becomes a file URI (SARIF 3.4.3: no leading slash)."""
+    """Return the name of a journal relative to the working directory. An absolute path becomes a file URI (SARIF 3.4.3: no leading
+    slash)."""
     return PurePath(name).as_uri() if PurePath(name).is_absolute() else quote(name)

@@ -1,4 +1,4 @@
-"""The text form, for people at a terminal: the findings first, then a line per rule, then the sum."""
+"""The text form of a report is for a terminal: first the findings, then a line for each rule, then the totals."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from ..report import Report, Source, counts, number, told
 from ..verdicts import BROKEN, NOT_EXERCISED, UNKNOWN, WAIVED, Finding
 
 ROWS: Final = 8
-"""The most rows of one finding that are named."""
+"""At most this many row numbers of a finding are printed."""
 
 
 def write(report: Report) -> str:
-    """Write the whole report, with texts of peers escaped."""
+    """Write the whole report, with escaped texts of peers."""
     return lines("\n".join(_lines(report))) + "\n"
 
 
 def finding_lines(finding: Finding, journal: str = "") -> Iterator[str]:
-    """Yield the lines of a finding: what happened, what would have been right, where to look."""
+    """Yield the lines of a finding: what happened, what would have been right, and which rows show it."""
     shown = ", ".join(map(str, finding.rows[:ROWS])) + (" ..." if len(finding.rows) > ROWS else "")
     where = f"{f'group {finding.group}, ' if finding.group is not None else ''}{finding.t / 1e9:.3f} s, row {shown}"
     mark = WAIVED if finding.waived is not None else BROKEN if finding.severity == "error" else finding.severity

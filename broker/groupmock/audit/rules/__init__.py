@@ -1,1 +1,1 @@
-"""The rules, one file each. `../rule.py` says what a rule is."""
+"""The rules of the audit, each in a file of its own. `../rule.py` says what a rule is."""

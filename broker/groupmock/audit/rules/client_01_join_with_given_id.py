@@ -1,4 +1,4 @@
-"""CLIENT-01: who is given a member id joins with it."""
+"""CLIENT-01 requires that a client joins with the member id that it was given by MEMBER_ID_REQUIRED (79)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from ..subjects import MEMBER_ID_REQUIRED, Exchange
 
 
 class JoinsWithTheIdItWasGiven(Rule):
-    """After 79 the next JoinGroup carries exactly the id of that answer."""
-
     code = "CLIENT-01"
     title = "After MEMBER_ID_REQUIRED the next JoinGroup carries the member id of that answer"
     what = "A JoinGroup without a member id is answered 79 with an id in it. The next JoinGroup for this group carries exactly that id."
@@ -34,14 +32,14 @@ A: JoinGroup member_id="" -> 79
 
     @answered(JOIN_GROUP)
     def given(self, x: Exchange) -> Judgements:
-        """Note an id with which the connection must come back."""
+        """Note the member id with which the connection must join."""
         if x.heard and x.error == MEMBER_ID_REQUIRED:
             x.link.notes[self.code] = x
         return iter(())
 
     @asked(JOIN_GROUP)
     def joins(self, x: Exchange) -> Judgements:
-        """Judge the id of the next JoinGroup."""
+        """Judge the member id of the next JoinGroup."""
         told: Exchange | None = x.link.notes.get(self.code)
         if told is None or told.answer is None or told.asked["group_id"] != x.asked["group_id"]:
             return

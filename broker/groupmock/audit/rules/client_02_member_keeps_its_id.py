@@ -1,4 +1,4 @@
-"""CLIENT-02: a member keeps its id."""
+"""CLIENT-02 requires that a member uses the id of its JoinGroup answer in all requests, until it is no member any more."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from ..subjects import HARMLESS, ILLEGAL_GENERATION, Exchange, Member, leavers_o
 
 
 class KeepsItsId(Rule):
-    """The id of JoinGroup's answer is in every later request, until the member is none any more."""
-
     code = "CLIENT-02"
     title = "A member uses its member id for as long as it is a member"
     what = (
@@ -38,7 +36,7 @@ A: JoinGroup member_id="" -> 79
 
     @answered(SYNC_GROUP, HEARTBEAT, OFFSET_COMMIT)
     def refused(self, x: Exchange) -> Judgements:
-        """Note that after ILLEGAL_GENERATION a client may begin anew (CLIENT-04), whatever it is answered afterwards in that generation."""
+        """Note that a client may begin anew after ILLEGAL_GENERATION (CLIENT-04), whatever later answers in that generation say."""
         if x.member is not None and ILLEGAL_GENERATION in x.errors:
             x.member.notes[self.code] = x.member.joined
         return iter(())
@@ -48,7 +46,7 @@ A: JoinGroup member_id="" -> 79
         """Judge whether a heartbeat or commit names the member of its connection."""
         last, sent = x.link.last, _sent(x)
         if last is None or last.joined is None or x.group is None or last.group is not x.group or not x.link.host or sent is None:
-            return  # The answers of a connection older than the journal are unknown
+            return  # Answers on a connection that is older than the journal are unknown.
         if sent == last.id:
             yield KEPT
         elif self._is(last, x) and (not sent or x.member is None or x.member.wish is None):
@@ -60,8 +58,8 @@ A: JoinGroup member_id="" -> 79
             )
 
     def _is(self, last: Member, x: Exchange) -> bool:
-        """Return whether it is surely still this member, and knows it. A client whose session has passed without a good answer may take
-        itself for lost: librdkafka begins anew then (rd_kafka_cgrp_session_timeout_check)."""
+        """Return whether the connection's client surely still is this member and knows it. A client whose session has passed without a
+        good answer may give up its id: librdkafka begins anew then (rd_kafka_cgrp_session_timeout_check)."""
         heard = last.heard
         well = heard is not None and heard.delivered and heard.errors <= HARMLESS and x.waited_since(heard) >= 0
         if (
@@ -77,8 +75,8 @@ A: JoinGroup member_id="" -> 79
 
 
 def _sent(x: Exchange) -> str | None:
-    """Return the id in the request, or None if the request speaks for no single member, as an admin's LeaveGroup or a commit for the
-    group as a whole."""
+    """Return the member id in a request, or None if the request does not concern a single member, such as an administrator's LeaveGroup
+    or a commit for the whole group."""
     if x.key == LEAVE_GROUP:
         leavers = leavers_of(x)
         return leavers[0][0] if len(leavers) == 1 and leavers[0][0] else None

@@ -1,4 +1,4 @@
-"""CLIENT-03: a member id that nobody knows is given up."""
+"""CLIENT-03 requires that a client gives up its member id after UNKNOWN_MEMBER_ID (25): its next JoinGroup has none."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from ..subjects import UNKNOWN_MEMBER_ID, Exchange
 
 
 class ForgetsAnUnknownId(Rule):
-    """After 25 the next JoinGroup has no member id."""
-
     code = "CLIENT-03"
     title = "After UNKNOWN_MEMBER_ID the next JoinGroup carries no member id"
     what = "A member that any request was answered 25 joins again with an empty member id."
@@ -36,7 +34,7 @@ A: JoinGroup -> 25
 
     @asked(JOIN_GROUP)
     def joins(self, x: Exchange) -> Judgements:
-        """Judge whether the next JoinGroup has a member id."""
+        """Judge whether the next JoinGroup still has a member id."""
         last = x.link.last
         if last is None or last.ended is None or UNKNOWN_MEMBER_ID not in last.ended.errors or last.group.name != x.asked["group_id"]:
             return

@@ -1,4 +1,4 @@
-"""CLIENT-04: a generation that is over is not used any more."""
+"""CLIENT-04 requires that a client sends nothing more in a generation after ILLEGAL_GENERATION (22)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from ..subjects import ILLEGAL_GENERATION, Exchange, epoch_of
 
 
 class LeavesAnOldGeneration(Rule):
-    """After 22 nothing is sent in that generation."""
-
     code = "CLIENT-04"
     title = "After ILLEGAL_GENERATION the member joins again and sends nothing in the old generation"
     what = (
@@ -43,14 +41,14 @@ A: Heartbeat generation_id=1 -> 22
 
     @answered(HEARTBEAT, SYNC_GROUP)
     def refused(self, x: Exchange) -> Judgements:
-        """Note the refused generation if it is the member's own; another one is no news to the member."""
+        """Note the refused generation if it is the member's own. A refusal of another generation tells the member nothing new."""
         if x.heard and x.error == ILLEGAL_GENERATION and x.member is not None and x.asked["generation_id"] == x.member.generation:
             x.member.notes[self.code] = x
         return iter(())
 
     @asked(HEARTBEAT, SYNC_GROUP, OFFSET_COMMIT)
     def goes_on(self, x: Exchange) -> Judgements:
-        """Judge a request in the generation that was refused."""
+        """Judge a request in a generation that was refused."""
         told: Exchange | None = None if x.member is None else x.member.notes.get(self.code)
         if told is None or epoch_of(x) != told.asked["generation_id"] or not self.knew(x, told):
             return

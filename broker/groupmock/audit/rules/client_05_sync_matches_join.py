@@ -1,4 +1,4 @@
-"""CLIENT-05: a SyncGroup speaks of the JoinGroup answer that it follows."""
+"""CLIENT-05 requires that a SyncGroup has the generation and member id of the last successful JoinGroup answer."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from ..subjects import Exchange
 
 
 class SyncEchoesJoin(Rule):
-    """The generation and id of SyncGroup are those of the last successful JoinGroup answer."""
-
     code = "CLIENT-05"
     title = "SyncGroup carries the generation and member id of the JoinGroup answer before it"
     what = "After a JoinGroup that succeeded, the member's SyncGroup has that answer's `generation_id` and `member_id`."
@@ -28,7 +26,7 @@ A: SyncGroup generation_id=7 assignments=[for($A.member_id, b"")] -> 22
 
     @asked(SYNC_GROUP)
     def echoes(self, x: Exchange) -> Judgements:
-        """Compare with the last JoinGroup answer that arrived at its member, or else at the one before it on the connection."""
+        """Compare with the last JoinGroup answer that reached the member, or with the answer before it on the connection."""
         member = x.member if x.member is not None and x.member.joined is not None else x.link.last
         if member is None or member.joined is None or member.joined.answer is None:
             return

@@ -1,4 +1,4 @@
-"""CLIENT-06: who has joined asks for its assignment."""
+"""CLIENT-06 requires that a member sends a SyncGroup after every successful JoinGroup."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from ..subjects import NONE, Exchange, Member
 
 
 class SyncsAfterItJoined(Rule):
-    """Every JoinGroup that succeeded is followed by a SyncGroup."""
-
     code = "CLIENT-06"
     title = "A JoinGroup that succeeded is followed by a SyncGroup within the rebalance timeout"
     what = (
@@ -36,7 +34,7 @@ A: Heartbeat -> any
 
     @answered(JOIN_GROUP)
     def joined(self, x: Exchange) -> Judgements:
-        """Expect a SyncGroup from here on. Whose it is is known when the answer is taken in."""
+        """Expect a SyncGroup from now on. The member is known when the world has taken the answer in."""
         if x.heard and x.error == NONE and x.answered is not None:
             self.later(x.answered, x.link, lambda: self._begin(x))
         return iter(())
@@ -50,7 +48,7 @@ A: Heartbeat -> any
 
     @asked(SYNC_GROUP)
     def syncs(self, x: Exchange) -> Judgements:
-        """Note that the SyncGroup has come."""
+        """Note that the expected SyncGroup has come."""
         member = x.member
         if member is not None and member.joined is not None and member.notes.get(self.code) is not member.joined:
             member.notes[self.code] = member.joined
@@ -58,11 +56,11 @@ A: Heartbeat -> any
 
     @asked(JOIN_GROUP)
     def joins(self, x: Exchange) -> Judgements:
-        """Judge a JoinGroup in place of a SyncGroup, if nothing happened since the answer."""
+        """Judge a JoinGroup in place of a SyncGroup if nothing has happened since the answer."""
         member = x.speaker
         if member is None or member.joined is None or not self._due(member, member.joined) or member.link is not x.link:
             return
-        # A leader asks for Metadata before it assigns. If that shows other partitions, it may begin again
+        # A leader asks for Metadata before it assigns. If the answer shows other partitions, the leader may join again.
         news = member.leads and member.joined.answered is not None and x.link.informed >= member.joined.answered
         if not news and self.knew(x, member.joined):
             yield Broken(
@@ -72,7 +70,8 @@ A: Heartbeat -> any
             )
 
     def _late(self, x: Exchange, member: Member) -> Judgements:
-        """Judge a missing SyncGroup, but only of a process that sent other requests meanwhile: a silent one may have been stopped."""
+        """Judge a missing SyncGroup, but only if the process has sent other requests meanwhile, because a silent process may have been
+        stopped."""
         if (
             member.joined is x
             and x.answered is not None
@@ -87,8 +86,8 @@ A: Heartbeat -> any
             )
 
     def _due(self, member: Member, joined: Exchange) -> bool:
-        """Return whether nothing excuses a missing SyncGroup: no connection lost, no error (a leader cannot assign without Metadata), no
-        LeaveGroup."""
+        """Return whether nothing excuses the missing SyncGroup: no lost connection, no error (a leader cannot assign without Metadata),
+        no LeaveGroup."""
         heard, link = member.heard, member.link
         if heard is None or not heard.delivered or heard.errors or joined.answered is None or link.troubled >= joined.answered:
             return False

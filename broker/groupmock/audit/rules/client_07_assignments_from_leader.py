@@ -1,4 +1,4 @@
-"""CLIENT-07: a SyncGroup with assignments comes from the leader alone."""
+"""CLIENT-07 requires that only the leader's SyncGroup has assignments."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from ..subjects import Exchange
 
 
 class OnlyTheLeaderAssigns(Rule):
-    """A follower's SyncGroup brings nothing."""
-
     code = "CLIENT-07"
     title = "Only the leader sends assignments"
     what = "A member whose JoinGroup answer names another one as `leader` sends its SyncGroup with an empty list of assignments."
@@ -31,7 +29,7 @@ B: SyncGroup assignments=[for($A.member_id, b"for B"), for($B.member_id, b"for A
 
     @asked(SYNC_GROUP)
     def assigns(self, x: Exchange) -> Judgements:
-        """Compare with the JoinGroup answer of the same generation."""
+        """Compare the sender with the leader in the JoinGroup answer of the same generation."""
         member = x.member
         if member is None or member.joined is None or member.generation != x.asked["generation_id"]:
             return

@@ -1,4 +1,4 @@
-"""CLIENT-08: the leader assigns to exactly the members that it was told."""
+"""CLIENT-08 requires that the leader sends one assignment for each member in its JoinGroup answer."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ SHOWN = 3
 
 
 class EveryMemberOnce(Rule):
-    """One assignment per member of the list in the JoinGroup answer."""
-
     code = "CLIENT-08"
     title = "The leader's assignments name every member once, and nobody else"
     what = "The leader's SyncGroup has one assignment for every id of the member list in its JoinGroup answer, and none for any other id."
@@ -37,7 +35,7 @@ B: SyncGroup -> 0 assignment=b""
 
     @asked(SYNC_GROUP)
     def covers(self, x: Exchange) -> Judgements:
-        """Judge the plan of a leader that is to assign."""
+        """Judge the assignments of a leader that was told to assign."""
         plan = plan_of(x)
         if plan is None or plan.skip:
             return

@@ -1,4 +1,4 @@
-"""CLIENT-09: a leader that is told to skip the assignment brings none."""
+"""CLIENT-09 requires that a leader heeds `skip_assignment` in its JoinGroup answer and sends no assignments."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from ..subjects import Exchange
 
 
 class SkippedAssignment(Rule):
-    """A leader heeds `skip_assignment` of its JoinGroup answer."""
-
     code = "CLIENT-09"
     title = "A leader that is told skip_assignment sends no assignments"
     what = "After a JoinGroup answer (version 9) with `skip_assignment` the leader's SyncGroup has an empty list of assignments."
@@ -41,7 +39,7 @@ N: SyncGroup assignments=[for($N.member_id, b"for A"), for($B.member_id, b"for B
 
     @asked(SYNC_GROUP)
     def skips(self, x: Exchange) -> Judgements:
-        """Judge a leader whose answer for this generation has `skip_assignment`."""
+        """Judge a leader whose JoinGroup answer for this generation has `skip_assignment`."""
         member = x.member
         if member is None or not member.leads or member.generation != x.asked["generation_id"]:
             return

@@ -1,4 +1,4 @@
-"""CLIENT-10: SyncGroup says the protocol that JoinGroup's answer said."""
+"""CLIENT-10 requires that SyncGroup v5 has the protocol type and name of the JoinGroup answer."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from ..subjects import Exchange
 
 
 class SameProtocol(Rule):
-    """Protocol type and name of SyncGroup v5 are those of the JoinGroup answer."""
-
     code = "CLIENT-10"
     title = "SyncGroup repeats the protocol type and name of the JoinGroup answer"
     what = "From version 5 on a SyncGroup carries `protocol_type` and `protocol_name` of the JoinGroup answer that it follows."

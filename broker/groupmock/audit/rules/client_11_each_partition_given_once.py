@@ -1,4 +1,4 @@
-"""CLIENT-11: every partition is given once, to a subscriber, and none is forgotten."""
+"""CLIENT-11 requires that a leader assigns every partition exactly once, to a subscriber."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from ..subjects import Exchange, Json
 
 
 class EveryPartitionOnce(Rule):
-    """The assignment of a leader fits what members subscribe to and what topics have."""
-
     code = "CLIENT-11"
     title = "The leader gives every partition to exactly one member that subscribes to its topic"
     what = (
@@ -45,7 +43,7 @@ B: SyncGroup -> 0
 
     @asked(SYNC_GROUP)
     def gives(self, x: Exchange) -> Judgements:
-        """Judge a leader whose round can be read as a whole."""
+        """Judge a leader whose generation can be read as a whole."""
         plan, member = plan_of(x), x.member
         if plan is None or member is None or plan.skip or plan.protocol_type != CONSUMER or plan.protocol not in ONCE:
             return
@@ -54,7 +52,7 @@ B: SyncGroup -> 0
         if len(claims) < len(plan.claims) or len(given) < len(x.asked["assignments"]):
             return
         wrong = list(_given_wrong(claims, given))
-        if plan.protocol not in NAMES:  # Designs I to III withhold lost partitions for a while
+        if plan.protocol not in NAMES:  # The assignors of Designs I to III withhold lost partitions for a while.
             all_given = frozenset().union(*(told.assigned for _, told in given))
             claimed = frozenset().union(*(claim.owned for claim in claims.values())) if plan.protocol == STICKY else frozenset()
             known = member.note(self.code, set[str])
@@ -71,26 +69,26 @@ B: SyncGroup -> 0
 
     @answered(METADATA)
     def looks(self, x: Exchange) -> Judgements:
-        """Forget topics that do not exist, because nobody can assign them (AbstractPartitionAssignor.assign skips them): nothing is
-        expected until this leader has assigned from them again."""
+        """Forget topics that do not exist, because no leader can assign them (AbstractPartitionAssignor.assign skips them). Nothing is
+        expected of them until this leader has assigned from them again."""
         member = self.world.processes.sole_member(x.link)
         known: set[str] | None = None if member is None else member.notes.get(self.code)
         if known and x.answer is not None:
             there = {self._name(each) for each in x.answer["topics"] if not each["error_code"]}
             missed = {self._name(each) for each in x.answer["topics"]} - there
             known -= missed
-            if x.asked["topics"] is None:  # The request asks for all topics
+            if x.asked["topics"] is None:  # A null list of topics asks for all topics.
                 known &= there
         return iter(())
 
     def _name(self, topic: Json) -> str:
-        """Return the name of a topic. From Metadata 12 on a missing topic that was asked for by id has none."""
+        """Return the name of a topic in a Metadata answer. From Metadata 12 on a missing topic that was asked for by id has none."""
         return str(topic.get("name") or self.world.topic_names.get(str(topic.get("topic_id"))))
 
 
 def _left_out(claims: Mapping[str, Subscribed], given: Partitions, known: set[str], heard: Mapping[str, int]) -> Iterator[str]:
-    """Partitions that the leader knows of: of topics that it gives from, or gave from before and was not told since that they are gone, and
-    in every answer to Metadata that its process has had."""
+    """Yield unassigned partitions that the leader must know. Their topic is one from which it assigns, or assigned earlier and was not
+    told that the topic is gone, and every Metadata answer to its process had the partition."""
     topics = frozenset().union(*(claim.topics for claim in claims.values())) & known
     missing = {(topic, each) for topic in topics for each in range(heard.get(topic, 0)) if (topic, each) not in given}
     if missing:

@@ -1,4 +1,4 @@
-"""CLIENT-12: heartbeats belong to a generation."""
+"""CLIENT-12 requires that heartbeats begin after JoinGroup, carry its generation, and stop after LeaveGroup."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from ..subjects import MEMBER_ID_REQUIRED, Exchange, Member
 
 
 class HeartbeatsOfItsGeneration(Rule):
-    """Heartbeats begin after JoinGroup, carry its generation, and stop after LeaveGroup."""
-
     code = "CLIENT-12"
     title = "Heartbeats begin after a successful JoinGroup, carry its generation and stop after LeaveGroup"
     what = "A member sends its first heartbeat after a JoinGroup succeeded, each with that answer's generation, and none after LeaveGroup."
@@ -36,7 +34,7 @@ A: Heartbeat -> 25
 
     @asked(HEARTBEAT)
     def beats(self, x: Exchange) -> Judgements:
-        """Judge a heartbeat of a member with nothing to keep alive."""
+        """Judge a heartbeat of a member that has no membership to keep alive."""
         member, last, generation = x.member, x.link.last, x.asked["generation_id"]
         if member is None:
             return
@@ -55,8 +53,8 @@ A: Heartbeat -> 25
             )
 
     def _early(self, x: Exchange, member: Member) -> Judgements:
-        """Judge a heartbeat before JoinGroup, but only of a member whose id is known to be new: a member older than the journal may have
-        joined."""
+        """Judge a heartbeat before JoinGroup, but only of a member whose id is known to be new, because a member older than the journal
+        may have joined."""
         wish = member.wish
         reserved = wish is not None and wish.error == MEMBER_ID_REQUIRED and self.knew(x, wish)
         if wish is not None and (reserved or (member.joining is not None and x.asked["generation_id"] < 0)):

@@ -1,4 +1,4 @@
-"""CLIENT-13: a member shows that it lives before its session is over."""
+"""CLIENT-13 requires that a member sends a sign of life before its session timeout is over."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from ..subjects import REBALANCE_IN_PROGRESS, Exchange, Link, Member
 
 
 class BeatsWithinItsSession(Rule):
-    """Between two signs of life of a member that has joined passes less than its session timeout."""
-
     code = "CLIENT-13"
     title = "A member that has joined sends heartbeats before its session timeout has passed"
     what = (
@@ -73,5 +71,5 @@ A: Heartbeat -> any
 
 
 def told_to_rejoin(member: Member) -> bool:
-    """Return whether its last heartbeat was answered 27; CLIENT-17 judges its silence then."""
+    """Return whether the member's last heartbeat was answered REBALANCE_IN_PROGRESS (27); CLIENT-17 judges its silence then."""
     return member.beat is not None and REBALANCE_IN_PROGRESS in member.beat.errors

@@ -1,4 +1,4 @@
-"""CLIENT-14: heartbeats leave room for one that gets lost."""
+"""CLIENT-14 requires a heartbeat interval of at most a third of the session timeout, so that one heartbeat may get lost."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ..rule import KEPT, WARNING, Broken, Judgements, Rule, asked, calm
 from ..subjects import Exchange
 
 LOOKED_AT: Final = 3
-"""So many pauses in a row must be too long, because one may be an accident."""
+"""This many pauses in a row must be too long, because a single one may be an accident."""
 
 LATE_NS: Final = 100 * NS_PER_MS
-"""A timer is never early and often late: librdkafka looks at its own ten times a second."""
+"""The tolerance for late timers: librdkafka looks at its own timers only ten times a second."""
 
 
 class _Pace:
-    """The pace of one generation: its last heartbeat, the last pauses, and whether a finding was reported."""
+    """The pace of heartbeats in one generation: the last heartbeat, the last pauses, and whether a finding was reported."""
 
     __slots__ = ("generation", "last", "pauses", "said")
 
@@ -29,8 +29,6 @@ class _Pace:
 
 
 class BeatsThreeTimesPerSession(Rule):
-    """The interval of heartbeats is at most a third of the session timeout."""
-
     code = "CLIENT-14"
     title = "Heartbeats come at least three times per session timeout"
     severity = WARNING
@@ -60,7 +58,7 @@ end
 
     @calm(HEARTBEAT)
     def often(self, x: Exchange) -> Judgements:
-        """Note a pause that is short enough."""
+        """Note a pause between heartbeats that is short enough."""
         pace: _Pace | None = None if x.member is None else x.member.notes.get(self.code)
         if pace is not None:
             pace.pauses.clear()
@@ -68,8 +66,7 @@ end
 
     @asked(HEARTBEAT)
     def beats(self, x: Exchange) -> Judgements:
-        """Judge the pause since the heartbeat before. A heartbeat that had to wait for an answer, or was answered an error, does not
-        count."""
+        """Judge the pause since the previous heartbeat. A heartbeat that had to wait for an answer, or got an error, does not count."""
         member = x.member
         if member is None or member.joined is None:
             return

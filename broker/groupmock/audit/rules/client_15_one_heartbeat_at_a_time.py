@@ -1,4 +1,4 @@
-"""CLIENT-15: one heartbeat at a time."""
+"""CLIENT-15 requires that a member sends no heartbeat while another one is unanswered."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from ..subjects import Exchange
 
 
 class OneHeartbeatAtATime(Rule):
-    """A member sends no heartbeat while one is without an answer."""
-
     code = "CLIENT-15"
     title = "At most one heartbeat of a member is under way"
     severity = WARNING
@@ -46,7 +44,7 @@ A -> 22
 
     @asked(HEARTBEAT)
     def beats(self, x: Exchange) -> Judgements:
-        """Judge a heartbeat before the last one was answered. A member with a new connection, or after a whole session, may send one."""
+        """Judge a heartbeat that is sent before the last one was answered. It is allowed on a new connection, or after a whole session."""
         member = x.member
         before = None if member is None else member.beat
         if before is None or before.link is not x.link or before.abandoned or (before.answered is not None and not before.heard):

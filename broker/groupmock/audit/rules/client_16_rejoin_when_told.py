@@ -1,4 +1,4 @@
-"""CLIENT-16: who is told of a rebalance joins it."""
+"""CLIENT-16 requires that a member joins within the rebalance timeout after REBALANCE_IN_PROGRESS (27)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from ..subjects import REBALANCE_IN_PROGRESS, Exchange, Member
 
 
 class RejoinsInTime(Rule):
-    """After 27 comes JoinGroup, within the rebalance timeout."""
-
     code = "CLIENT-16"
     title = "After REBALANCE_IN_PROGRESS the member joins within its rebalance timeout"
     what = (
@@ -44,7 +42,7 @@ A -> 0 generation_id=2
 
     @answered(HEARTBEAT, SYNC_GROUP, OFFSET_COMMIT)
     def told(self, x: Exchange) -> Judgements:
-        """Note that the member was told of a rebalance for the first time, or that there is none."""
+        """Note that the member was told of a rebalance for the first time, or that the rebalance is over."""
         member = x.member
         if member is None or member.joined is None or not x.heard:
             return iter(())
@@ -77,6 +75,6 @@ A -> 0 generation_id=2
 
 
 def _stands(x: Exchange, member: Member) -> bool:
-    """Return whether the request is in the member's generation and, if a commit, in one whose assignment it has."""
+    """Return whether the request is in the member's generation and, for a commit, in a generation whose assignment the member has."""
     synced = member.synced
     return x.key != OFFSET_COMMIT or (synced is not None and member.joining is None and synced.asked["generation_id"] == member.generation)

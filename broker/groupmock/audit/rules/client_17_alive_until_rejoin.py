@@ -1,4 +1,4 @@
-"""CLIENT-17: a member that is to rejoin stays alive until it does."""
+"""CLIENT-17 requires that a member keeps sending heartbeats after REBALANCE_IN_PROGRESS (27) until it sends its JoinGroup."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from .client_13_alive_within_session import told_to_rejoin
 
 
 class BeatsUntilItRejoins(Rule):
-    """After 27 in a heartbeat the next ones follow as before, until JoinGroup is sent."""
-
     code = "CLIENT-17"
     title = "A member told of a rebalance goes on with heartbeats until it joins"
     what = (
@@ -52,7 +50,7 @@ A -> 0
 
     @asked(JOIN_GROUP)
     def joins(self, x: Exchange) -> Judgements:
-        """Judge whether the JoinGroup comes within the session."""
+        """Judge whether the JoinGroup comes within the session timeout."""
         member = x.speaker
         if member is None or member.joined is None or not told_to_rejoin(member) or member.joining is not None or member.gone:
             return

@@ -1,4 +1,4 @@
-"""CLIENT-19: a commit speaks for the member's present generation."""
+"""CLIENT-19 requires that a commit does not carry an older generation than the last JoinGroup answer that the member received."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from ..subjects import Exchange, epoch_of
 
 
 class CommitsInItsGeneration(Rule):
-    """OffsetCommit never carries an older generation than the newest JoinGroup answer that its member has heard."""
-
     code = "CLIENT-19"
     title = "A commit carries the generation of the newest JoinGroup answer"
     what = (
@@ -47,7 +45,7 @@ A: OffsetCommit generation_id_or_member_epoch=1 topics=[t($t1, o(0, 5))] -> 22
 
     @asked(OFFSET_COMMIT)
     def in_its_generation(self, x: Exchange) -> Judgements:
-        """Judge commits of members that joined; a commit without a generation is no member's (CLIENT-21)."""
+        """Judge commits of members that have joined; a commit without a generation does not belong to a member (CLIENT-21)."""
         member, sent = x.member, epoch_of(x)
         if member is None or member.joined is None or sent < 0:
             return

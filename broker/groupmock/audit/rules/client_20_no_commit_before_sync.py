@@ -1,4 +1,4 @@
-"""CLIENT-20: nobody commits between the answers to JoinGroup and SyncGroup."""
+"""CLIENT-20 requires that a member does not commit between the answers to its JoinGroup and SyncGroup."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from ..subjects import NONE, Exchange, epoch_of
 
 
 class NoCommitWhileCompleting(Rule):
-    """A member that has joined a generation commits in it once it has its assignment."""
-
     code = "CLIENT-20"
     title = "No commit between a JoinGroup answer and its SyncGroup answer"
     severity = WARNING
@@ -40,14 +38,14 @@ A: OffsetCommit topics=[t($t1, o(0, 5))] -> 27
 
     @answered(SYNC_GROUP)
     def ended(self, x: Exchange) -> Judgements:
-        """Note that the round is over for the member: when SyncGroup failed it is between two rounds."""
+        """Note that the generation is over for the member, because its SyncGroup failed."""
         if x.member is not None and not (x.heard and x.error == NONE):
             x.member.notes[self.code] = int(x.asked["generation_id"])
         return iter(())
 
     @asked(OFFSET_COMMIT)
     def while_completing(self, x: Exchange) -> Judgements:
-        """Judge commits of the generation that was joined last."""
+        """Judge commits in the generation that the member joined last."""
         member = x.member
         if member is None or member.joined is None or epoch_of(x) != member.generation or member.generation < 0:
             return

@@ -1,4 +1,4 @@
-"""CLIENT-21: a commit is a member's or nobody's, not half of each."""
+"""CLIENT-21 requires that a commit has both generation and member id or neither, and that a member does not commit without them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import Exchange, Member, epoch_of
 
 SOON_NS: Final = 1_000 * NS_PER_MS
-"""So long after a member was given up, its connection does not belong to a consumer that assigns its partitions itself."""
+"""For this long after a member was given up, a commit on its connection is not taken for one of a consumer that assigns its partitions
+itself."""
 
 
 class CommitsAsMemberOrAsNobody(Rule):
-    """An OffsetCommit names generation and member id, or neither; and no member commits as if it were none."""
-
     code = "CLIENT-21"
     title = "A commit names generation and member id, or neither of them"
     what = (
@@ -70,5 +69,5 @@ A: OffsetCommit generation_id_or_member_epoch=-1 member_id="" topics=[t($t1, o(0
 
 
 def _left(member: Member) -> bool:
-    """Return whether it left by itself: what its process does then is not done as that member."""
+    """Return whether the member left on its own, after which its process does not act as that member."""
     return member.ended is not None and member.ended.key == LEAVE_GROUP

@@ -1,4 +1,5 @@
-"""CLIENT-22: what was refused for its generation is not sent again with it."""
+"""CLIENT-22 requires that a commit refused with ILLEGAL_GENERATION (22) or UNKNOWN_MEMBER_ID (25) is not repeated with the same
+generation and member id."""
 
 from __future__ import annotations
 
@@ -10,8 +11,6 @@ from ..subjects import ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, Exchange, Subject,
 
 
 class RefusedCommitsAreNotRepeated(Rule):
-    """After 22 or 25 in a commit the same offsets do not come again with the same generation and id."""
-
     code = "CLIENT-22"
     title = "A commit refused with ILLEGAL_GENERATION or UNKNOWN_MEMBER_ID is not sent again as it was"
     what = "After OffsetCommit was answered 22 or 25, the same offsets are not committed again with the same generation and member id."
@@ -44,8 +43,8 @@ A: OffsetCommit topics=[t($t1, o(0, 5))] -> 25
 
     @answered(OFFSET_COMMIT)
     def refused(self, x: Exchange) -> Judgements:
-        """Note the refusal where the next commit will be looked at: after 25 the member is forgotten, and its connection still is there.
-        A commit without a generation is no member's (CLIENT-21)."""
+        """Note the refusal on the connection, because the member is forgotten after UNKNOWN_MEMBER_ID (25). A commit without a
+        generation does not belong to a member (CLIENT-21)."""
         if epoch_of(x) >= 0 and x.heard and x.errors & {ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID}:
             for subject in (x.link, x.member):
                 if subject is not None:
@@ -54,7 +53,7 @@ A: OffsetCommit topics=[t($t1, o(0, 5))] -> 25
 
     @asked(OFFSET_COMMIT)
     def repeated(self, x: Exchange) -> Judgements:
-        """Judge a commit after a refusal that the connection or the member knows of."""
+        """Judge a commit that follows a refusal which the connection or the member knows of."""
         subject: Subject | None = next((each for each in (x.link, x.member) if each is not None and self.code in each.notes), None)
         if subject is None:
             return

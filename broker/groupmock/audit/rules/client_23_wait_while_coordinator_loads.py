@@ -1,4 +1,4 @@
-"""CLIENT-23: a coordinator that loads is given time."""
+"""CLIENT-23 requires a pause before a request is repeated after COORDINATOR_LOAD_IN_PROGRESS (14)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ CODES: Final = frozenset({COORDINATOR_LOAD_IN_PROGRESS})
 
 
 class WaitsWhileLoading(Rule):
-    """After 14 the same request is sent again, after a pause."""
-
     code = "CLIENT-23"
     title = "After COORDINATOR_LOAD_IN_PROGRESS the request is repeated with a backoff"
     what = "A request answered 14 is sent again to the same coordinator, with a pause before each try."

@@ -1,4 +1,4 @@
-"""CLIENT-24: whoever is told that this is not its coordinator asks where it is."""
+"""CLIENT-24 requires that a client looks up its coordinator after COORDINATOR_NOT_AVAILABLE (15) or NOT_COORDINATOR (16)."""
 
 from __future__ import annotations
 
@@ -22,20 +22,18 @@ if TYPE_CHECKING:
     from ..known_world import World
 
 KEYS: Final = (JOIN_GROUP, SYNC_GROUP, HEARTBEAT, OFFSET_COMMIT, OFFSET_FETCH, CONSUMER_GROUP_HEARTBEAT)
-"""LeaveGroup is not among them, because a client that ends tries once, where it is."""
+"""The requests that this rule judges. LeaveGroup is missing, because a client that ends tries only once, at the old node."""
 GROUP: Final = 0
-"""The key type with which FindCoordinator looks up a group."""
+"""The key type of a FindCoordinator that looks up a group."""
 MOVED: Final = frozenset({COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR})
 FETCH_MOVED: Final = frozenset({NOT_COORDINATOR})
-"""OffsetFetch is an exception: the Java client takes 15 for an error that it does not know."""
+"""OffsetFetch is an exception, because the Java client treats COORDINATOR_NOT_AVAILABLE (15) as an unexpected error."""
 REMEMBERED: Final = 4096
-"""Bounds the (client, group) pairs that are remembered: they look up coordinators by connections that have nothing else to do with the
-group."""
+"""At most this many (client, group) pairs are remembered, because clients look up coordinators on connections that have nothing else to
+do with the group."""
 
 
 class AsksForItsCoordinator(Rule):
-    """After 15 or 16 FindCoordinator comes before the next request about the group on that connection."""
-
     code = "CLIENT-24"
     title = "After NOT_COORDINATOR or COORDINATOR_NOT_AVAILABLE the client asks FindCoordinator"
     what = "A client that was answered 15 or 16 sends FindCoordinator for the group before it sends the next request about it there."
@@ -65,11 +63,11 @@ A: Heartbeat -> 16
     def __init__(self, world: World) -> None:
         super().__init__(world)
         self._asked: OrderedDict[tuple[tuple[str, str | None], str], int] = OrderedDict()
-        self._forgotten = -1  # Look-ups up to this time may be forgotten
+        self._forgotten = -1  # Look-ups up to this time may have been forgotten.
 
     @asked(FIND_COORDINATOR)
     def asks(self, x: Exchange) -> Judgements:
-        """Note a look-up by whichever connection."""
+        """Note a look-up of the coordinator on any connection."""
         if x.asked.get("key_type", GROUP) == GROUP:
             for name in x.asked.get("coordinator_keys") or (x.asked.get("key"),):
                 self._asked[x.client, str(name)] = x.received
@@ -80,7 +78,7 @@ A: Heartbeat -> 16
 
     @answered(*KEYS)
     def refused(self, x: Exchange) -> Judgements:
-        """Note a refusal that must be followed by FindCoordinator, unless the broker then answers as the group's coordinator after all."""
+        """Note a refusal that FindCoordinator must follow, unless the broker then answers as the group's coordinator after all."""
         if x.group is None or not x.heard:
             return iter(())
         before: Exchange | None = x.link.notes.get(self.code)
@@ -92,8 +90,8 @@ A: Heartbeat -> 16
 
     @asked(*KEYS)
     def goes_on(self, x: Exchange) -> Judgements:
-        """Judge the next request about the group after a refusal. FindCoordinator may be older than the answer, if another request was
-        refused too."""
+        """Judge the next request about the group after a refusal. FindCoordinator may be older than the answer if another request was
+        refused, too."""
         before: Exchange | None = x.link.notes.get(self.code)
         if before is None or x.group is None or before.group is None or x.group.name != before.group.name:
             return
@@ -101,7 +99,7 @@ A: Heartbeat -> 16
             del x.link.notes[self.code]
             yield KEPT
         elif self.knew(x, before) and not self.world.processes.muffled(x.link):
-            del x.link.notes[self.code]  # Judged once for each refusal
+            del x.link.notes[self.code]  # Each refusal is judged only once.
             error = "NOT_COORDINATOR" if NOT_COORDINATOR in before.errors else "COORDINATOR_NOT_AVAILABLE"
             yield Broken(
                 f"{x.who} was answered {error} to {before.name} and sent {x.name} to the same broker {x.waited_since(before) // 1_000_000} "

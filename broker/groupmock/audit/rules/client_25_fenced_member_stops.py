@@ -1,4 +1,4 @@
-"""CLIENT-25: who is fenced stops."""
+"""CLIENT-25 requires that a static member sends no group request after FENCED_INSTANCE_ID (82)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from ..subjects import FENCED_INSTANCE_ID, Exchange, Link, Member
 
 
 class StopsWhenFenced(Rule):
-    """After 82 a static member sends no group request any more."""
-
     code = "CLIENT-25"
     title = "After FENCED_INSTANCE_ID a static member stops"
     what = (
@@ -47,7 +45,7 @@ B: Heartbeat -> 82
 
     @asked(JOIN_GROUP, SYNC_GROUP, HEARTBEAT)
     def goes_on(self, x: Exchange) -> Judgements:
-        """Judge whether it sends requests as the fenced member, or as a new one in its place."""
+        """Judge whether the client continues as the fenced member, or as a new one with the same instance id."""
         last = x.link.last
         if last is None or not _fenced(last) or last.ended is None or x.group is None or x.group.name != last.group.name:
             return

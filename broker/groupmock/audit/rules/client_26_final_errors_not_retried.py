@@ -1,4 +1,5 @@
-"""CLIENT-26: what will not change is not asked for again."""
+"""CLIENT-26 requires that a JoinGroup is not repeated at once after an error that will not change: INCONSISTENT_GROUP_PROTOCOL (23),
+INVALID_GROUP_ID (24), INVALID_SESSION_TIMEOUT (26), GROUP_AUTHORIZATION_FAILED (30) or GROUP_MAX_SIZE_REACHED (81)."""
 
 from __future__ import annotations
 
@@ -23,8 +24,6 @@ FATAL: Final = frozenset(
 
 
 class FatalErrorsEndTheLoop(Rule):
-    """After 23, 24, 26, 30 or 81 JoinGroup is not sent again at once."""
-
     code = "CLIENT-26"
     title = "A JoinGroup refused for good is not repeated at once"
     what = (

@@ -1,4 +1,4 @@
-"""CLIENT-27: whoever goes says so, once."""
+"""CLIENT-27 requires that a dynamic member that is closed sends LeaveGroup with its id exactly once."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ..rule import KEPT, Broken, Judgements, Rule, answered, asked, closed
 from ..subjects import COORDINATOR_NOT_AVAILABLE, NONE, NOT_COORDINATOR, Exchange, Link, leavers_of
 
 REMEMBERED: Final = 32
-"""Bounds the departures that are remembered for one connection."""
+"""At most this many departures are remembered for one connection."""
 
 
 OF_MEMBERS: Final = (JOIN_GROUP, SYNC_GROUP, HEARTBEAT, LEAVE_GROUP, OFFSET_COMMIT, OFFSET_FETCH)
 
 
 class Departures:
-    """The departures on one connection: (group, member id, LeaveGroup) of those that left last, and whether an answer or a coordinator
-    was lost on it."""
+    """The last members that left by one connection, as (group, member id, LeaveGroup), and whether an answer or a coordinator was lost
+    on it."""
 
     def __init__(self) -> None:
         self.left: deque[tuple[str, str, Exchange]] = deque(maxlen=REMEMBERED)
@@ -27,8 +27,6 @@ class Departures:
 
 
 class LeavesOnce(Rule):
-    """A dynamic member that is closed sends LeaveGroup with its id, and does not send it again."""
-
     code = "CLIENT-27"
     title = "A dynamic member leaves its group when it is closed, once"
     what = (
@@ -53,7 +51,7 @@ A: LeaveGroup v2 -> 25
 
     @answered(LEAVE_GROUP)
     def left(self, x: Exchange) -> Judgements:
-        """Note a LeaveGroup that succeeded."""
+        """Note a LeaveGroup that has succeeded."""
         if x.group is not None and x.heard and x.error == NONE:
             remembered = x.link.note(self.code, Departures).left
             refused = {str(each["member_id"]) for each in (x.answer or {}).get("members") or () if each["error_code"]}
@@ -62,7 +60,7 @@ A: LeaveGroup v2 -> 25
 
     @asked(LEAVE_GROUP)
     def leaves(self, x: Exchange) -> Judgements:
-        """Judge a LeaveGroup that comes again."""
+        """Judge a LeaveGroup that is repeated."""
         again = {(x.group.name, member_id) for member_id, _ in leavers_of(x)} if x.group is not None else set()
         before = next((told for name, member_id, told in x.link.note(self.code, Departures).left if (name, member_id) in again), None)
         if before is None:
@@ -73,8 +71,8 @@ A: LeaveGroup v2 -> 25
 
     @answered(*OF_MEMBERS)
     def disturbed(self, x: Exchange) -> Judgements:
-        """Note that a LeaveGroup may be missing: a connection on which an answer was lost may have lost it too, and a client without a
-        coordinator has nobody to send it to."""
+        """Note that a LeaveGroup may be missing: it may be lost like an answer on the same connection, and a client without a
+        coordinator cannot send one."""
         if not x.heard or x.errors & {COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR}:
             x.link.note(self.code, Departures).disturbed = True
             if x.member is not None:
@@ -83,8 +81,8 @@ A: LeaveGroup v2 -> 25
 
     @closed
     def gone(self, link: Link) -> Judgements:
-        """Asked to stop, and its own end closed the connection by which it was a member; what waits there may be a LeaveGroup. Where the
-        process has other connections it may still leave by one of those, or by a new one: it is judged when the last one is closed."""
+        """Judge a process that was asked to stop and closed the connection of its member itself. A request that waits there may be a
+        LeaveGroup. A process with other connections may still leave by one of them, so it is judged when the last one is closed."""
         member, ending = link.last, link.ending
         if self._went(link) and member is not None and ending is not None:
             member.notes[self.code] = (*member.joined.rows, link.stopping, ending.seq) if member.joined is not None else ()

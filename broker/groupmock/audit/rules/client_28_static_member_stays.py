@@ -1,4 +1,4 @@
-"""CLIENT-28: a static member that is closed stays in its group."""
+"""CLIENT-28 requires that a static member does not leave its group when it is closed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from ..subjects import Exchange, Link
 
 
 class StaticMembersStay(Rule):
-    """A member with an instance id does not leave by itself."""
-
     code = "CLIENT-28"
     title = "A static member does not send LeaveGroup when it is closed"
     severity = WARNING
@@ -35,7 +33,7 @@ A: LeaveGroup -> 0
 
     @asked(LEAVE_GROUP)
     def leaves(self, x: Exchange) -> Judgements:
-        """Judge a LeaveGroup by the connection on which the static member is a member: an administrator has another connection."""
+        """Judge a LeaveGroup that comes on the static member's own connection, because an administrator has another one."""
         member = x.link.last
         if member is None or member.gone or member.joined is None or x.member is not member or member.instance_id is None:
             return

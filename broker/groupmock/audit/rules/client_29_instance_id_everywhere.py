@@ -1,4 +1,4 @@
-"""CLIENT-29: a static member says its name in every request that has room for it."""
+"""CLIENT-29 requires that a static member sends its instance id in every request that has the field."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import Exchange
 
 SINCE: Final = {JOIN_GROUP: 5, SYNC_GROUP: 3, HEARTBEAT: 3, OFFSET_COMMIT: 7, TXN_OFFSET_COMMIT: 3}
-"""The first version with a `group_instance_id` (KIP-345, KIP-447)."""
+"""Maps APIs to the first version that has a `group_instance_id` (KIP-345, KIP-447)."""
 
 
 class SaysItsName(Rule):
-    """The instance id of JoinGroup is that of SyncGroup, Heartbeat and the commits."""
-
     code = "CLIENT-29"
     title = "A static member sends the same instance id in all its requests"
     what = (
@@ -43,7 +41,7 @@ A: Heartbeat group_instance_id=null -> 0
 
     @asked(*SINCE)
     def says(self, x: Exchange) -> Judgements:
-        """Compare with the JoinGroup that succeeded last."""
+        """Compare the instance id with that of the last successful JoinGroup."""
         member = x.member
         if member is None or member.joined is None or x.version < SINCE[x.key] or member.joined.version < SINCE[JOIN_GROUP]:
             return

@@ -1,4 +1,4 @@
-"""CLIENT-30: what a process says of itself stays."""
+"""CLIENT-30 requires that a member sends the same session timeout, rebalance timeout and protocol type in all of its JoinGroups."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from ..subjects import Exchange
 
 
 class SaysTheSameOfItself(Rule):
-    """Session timeout, rebalance timeout and protocol type are the same in all JoinGroups of a member."""
-
     code = "CLIENT-30"
     title = "Session timeout, rebalance timeout and protocol type do not change from one JoinGroup to the next"
     severity = WARNING
@@ -37,7 +35,7 @@ A: JoinGroup session_timeout_ms=7000 -> 0
 
     @asked(JOIN_GROUP)
     def joins(self, x: Exchange) -> Judgements:
-        """Compare with the JoinGroup before."""
+        """Compare with the member's previous JoinGroup."""
         before: Exchange | None = x.link.notes.get(self.code)
         x.link.notes[self.code] = x
         if before is None or before.asked["group_id"] != x.asked["group_id"]:

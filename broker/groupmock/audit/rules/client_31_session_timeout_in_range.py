@@ -1,4 +1,4 @@
-"""CLIENT-31: a session timeout that the broker takes."""
+"""CLIENT-31 requires a session timeout within the broker's range."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from ..subjects import INVALID_SESSION_TIMEOUT, MEMBER_ID_REQUIRED, NONE, Exchan
 
 
 class SessionTimeoutIsTaken(Rule):
-    """The session timeout lies in the broker's range."""
-
     code = "CLIENT-31"
     title = "The session timeout lies between the broker's bounds"
     severity = WARNING

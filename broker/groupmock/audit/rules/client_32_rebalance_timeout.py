@@ -1,4 +1,4 @@
-"""CLIENT-32: a rebalance timeout that is one."""
+"""CLIENT-32 requires a rebalance timeout from JoinGroup v1 on that is not shorter than the session timeout."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from ..subjects import Exchange
 
 
 class RebalanceTimeoutIsOne(Rule):
-    """From JoinGroup v1 on the rebalance timeout is given, and not shorter than the session timeout."""
-
     code = "CLIENT-32"
     title = "The rebalance timeout is not below the session timeout"
     severity = WARNING

@@ -1,4 +1,4 @@
-"""CLIENT-33: the list of protocols is there, names each once and stays as it is."""
+"""CLIENT-33 requires a list of protocols that is not empty, has each name once, and stays the same in every JoinGroup."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ SHOWN = 5
 
 
 class StableProtocols(Rule):
-    """Non-empty, unique, the same at every JoinGroup."""
-
     code = "CLIENT-33"
     title = "JoinGroup lists the same protocols every time, each once"
     what = "The list of protocols is not empty, names none twice, and a member that joins again lists the same ones in the same order."
@@ -37,7 +35,7 @@ A: JoinGroup protocols=[p("range"), p("roundrobin")] -> 0
 
     @asked(JOIN_GROUP)
     def lists(self, x: Exchange) -> Judgements:
-        """Compare with the list of the same member's last JoinGroup."""
+        """Compare with the list in the member's last JoinGroup."""
         names = _names(x)
         who = x.member.name if x.member is not None else one_line(x.client_id or "a client")
         if not names or len(set(names)) < len(names):

@@ -1,4 +1,4 @@
-"""CLIENT-34: metadata of consumer protocols is a Subscription."""
+"""CLIENT-34 requires that the metadata of each consumer protocol is a Subscription."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from ..subjects import Exchange
 
 
 class MetadataDecodes(Rule):
-    """The bytes of every listed protocol are a Subscription."""
-
     code = "CLIENT-34"
     title = "The metadata of a consumer can be read to the last byte"
     what = (
@@ -36,7 +34,7 @@ A: JoinGroup -> 79
 
     @asked(JOIN_GROUP)
     def decodes(self, x: Exchange) -> Judgements:
-        """Judge the list as a whole."""
+        """Judge the whole list of protocols together."""
         read = {name: found for name, found in subscriptions_of(x).items() if found is not None}
         wrong = [(name, found) for name, found in read.items() if found.wrong is not None]
         if read and not wrong:

@@ -1,4 +1,4 @@
-"""CLIENT-35: an eager member owns nothing when it joins."""
+"""CLIENT-35 requires that an eager member (range, roundrobin, sticky) claims no `owned_partitions` when it joins."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from ..subjects import Exchange
 
 
 class EagerOwnsNothing(Rule):
-    """`owned_partitions` is empty for range, roundrobin and sticky."""
-
     code = "CLIENT-35"
     title = "An eager member claims no partitions when it joins"
     severity = WARNING
@@ -38,7 +36,7 @@ do stable1(A)
 
     @asked(JOIN_GROUP)
     def owns(self, x: Exchange) -> Judgements:
-        """Judge the eager protocols of the list that can say what is owned: version 1 and above (KIP-429)."""
+        """Judge the listed eager protocols that can claim partitions, from Subscription version 1 on (KIP-429)."""
         found = [each for name, each in subscriptions_of(x).items() if name in EAGER and each is not None and each.version >= 1]
         claims = next((each for each in found if each.owned), None)
         if claims is None:

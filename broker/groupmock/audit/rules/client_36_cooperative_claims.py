@@ -1,4 +1,4 @@
-"""CLIENT-36: a cooperative member claims no more than it was given."""
+"""CLIENT-36 requires that a cooperative member claims only subscribed partitions of its last assignment."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from ..subjects import Exchange, Member
 
 
 class ClaimsWhatItHas(Rule):
-    """Owned partitions are among those of the last assignment, and of subscribed topics."""
-
     code = "CLIENT-36"
     title = "A cooperative member claims only partitions of its last assignment"
     what = (
@@ -44,7 +42,7 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
 
     @asked(JOIN_GROUP)
     def claims(self, x: Exchange) -> Judgements:
-        """Compare with the last assignment that surely arrived at the member, and with the one before it otherwise."""
+        """Compare the claim with the last assignment that surely reached the member, and otherwise also with the one before."""
         member = x.member
         found = cooperative_of(x, "" if member is None else member.protocol)
         held = None if member is None or found is None or not found.owned else self._held(x, member)
@@ -67,8 +65,8 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
         )
 
     def _held(self, x: Exchange, member: Member) -> Partitions | None:
-        """Return what the member held, or None if that is unknown: the journal begins later, an assignment could not be read, or two
-        connections have one id."""
+        """Return the partitions that the member held, or None if unknown: the journal begins later, an assignment could not be read, or
+        two connections have one id."""
         if member.synced is None:
             return frozenset() if member.born else None
         if member.told is None or not one_process(x, member.synced):

@@ -1,4 +1,4 @@
-"""CLIENT-37: what a cooperative member has to give up it gives up, and joins again to say so."""
+"""CLIENT-37 requires that a cooperative member gives up revoked partitions and joins again without them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..subjects import Exchange, Member
 
 
 class Taken(NamedTuple):
-    """The partitions that an assignment revokes, and the function that cancels the check whether the member joined again."""
+    """The partitions that an assignment revokes, and the function that cancels the check whether the member has joined again."""
 
     sync: Exchange
     partitions: Partitions
@@ -25,8 +25,6 @@ class Taken(NamedTuple):
 
 
 class RejoinsWithoutTheRevoked(Rule):
-    """An assignment with less than was claimed is followed by a JoinGroup that claims less."""
-
     code = "CLIENT-37"
     title = "A cooperative member that loses partitions joins again without them"
     what = (
@@ -60,7 +58,7 @@ end
 
     @answered(SYNC_GROUP)
     def takes(self, x: Exchange) -> Judgements:
-        """Note that a claimed partition is missing, so that the member must join again."""
+        """Note that the assignment lacks a claimed partition, so that the member must join again."""
         member = x.member
         if member is None or x.answer is None or not x.heard or x.error or member.wish is None or member.wish is not member.joined:
             return
@@ -75,7 +73,7 @@ end
 
     @asked(JOIN_GROUP)
     def comes_again(self, x: Exchange) -> Judgements:
-        """Judge whether it still claims what it had to give up."""
+        """Judge whether the member still claims partitions that it had to give up."""
         member = x.member
         taken = None if member is None else self._call_off(member)
         if taken is None or member is None:

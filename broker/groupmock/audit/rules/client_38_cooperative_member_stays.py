@@ -1,4 +1,4 @@
-"""CLIENT-38: a cooperative member that loses nothing stays."""
+"""CLIENT-38 requires that a cooperative member that loses nothing does not join again without a cause that the wire shows."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ..subjects import Exchange, Member
 
 LOOKED: Final = "A: Metadata topics=[{name: $t1}] -> any\n"
 STAYING: Final = frozenset((STICKY, "coop-d1"))
-"""Protocols without timers of their own."""
+"""Protocols without timers that make a member join again."""
 NEWS: Final = "CLIENT-38 news"
-"""The key of the time at which a member last had news of topics."""
+"""The key of the time at which a member last learned of changed topics."""
 
 
 class Settled:
-    """An assignment that took nothing away, and whether something gave its member a reason to join again since."""
+    """An assignment that took nothing away, and whether the member had a reason to join again since."""
 
     __slots__ = ("claim", "counts", "reason", "sync")
 
@@ -30,8 +30,6 @@ class Settled:
 
 
 class NoNeedlessRound(Rule):
-    """No JoinGroup without a cause that the wire shows."""
-
     code = "CLIENT-38"
     title = "A cooperative member that loses nothing does not start another round by itself"
     severity = WARNING
@@ -55,7 +53,8 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
 
     @answered(SYNC_GROUP)
     def settles(self, x: Exchange) -> Judgements:
-        """Note that the member may stay now. Designs II and III let it join again after a while, and an unknown protocol may."""
+        """Note that the member has no reason to join again. Designs II and III let a member join again after a while, and an unknown
+        protocol may."""
         member = x.member
         if member is None or x.answer is None or not x.heard or x.error or member.wish is None or member.wish is not member.joined:
             return
@@ -64,14 +63,14 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
             return
         settled = member.notes[self.code] = Settled(x, claim, self._counts(claim))
         assert member.joined.answered is not None
-        # News of topics after the leader was given the list of members may differ from what the assignment was made by. librdkafka lets
-        # followers join again for that, too (rd_kafka_cgrp_metadata_update_check)
+        # The leader's assignment does not consider topics that changed after it got the list of members. librdkafka lets followers join
+        # again for that, too (rd_kafka_cgrp_metadata_update_check).
         settled.reason = bool(x.link.open.keys() - {x.ticket}) or member.notes.get(NEWS, -1) >= member.joined.answered
         yield from ()
 
     @answered(HEARTBEAT, OFFSET_COMMIT, OFFSET_FETCH, JOIN_GROUP, SYNC_GROUP, LEAVE_GROUP, METADATA, FIND_COORDINATOR)
     def hears(self, x: Exchange) -> Judgements:
-        """Note a reason to join again: any error, any answer that was lost, a look-up of the coordinator, news of topics."""
+        """Note a reason to join again: an error, a lost answer, a look-up of the coordinator, or changed topics."""
         member = x.member or self.world.processes.sole_member(x.link) or x.link.last
         settled: Settled | None = None if member is None else member.notes.get(self.code)
         if x.key == METADATA and member is not None:
@@ -83,13 +82,14 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
 
     @asked(JOIN_GROUP)
     def joins(self, x: Exchange) -> Judgements:
-        """Judge a JoinGroup on the same connection with the same Subscription, with nothing else under way."""
+        """Judge a JoinGroup with the same Subscription on the same connection while no other request is open."""
         member = x.member
         settled: Settled | None = None if member is None else member.notes.pop(self.code, None)
         claim = cooperative_of(x, "" if member is None else member.protocol)
         if settled is None or claim is None or member is None or member.joined is None or member.synced is not settled.sync:
             return
-        if None in settled.counts.values():  # A member that asks for topics on a connection without rows may have news
+        # A member that asks for topics on a connection without rows may have learned of changed topics.
+        if None in settled.counts.values():
             return
         if self._has_reason(x, member, settled, claim):
             yield KEPT

@@ -1,4 +1,4 @@
-"""CLIENT-39: who lost its place owns nothing."""
+"""CLIENT-39 requires that a member claims no partitions after ILLEGAL_GENERATION (22) or UNKNOWN_MEMBER_ID (25)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from ..subjects import ILLEGAL_GENERATION, Exchange, epoch_of
 
 
 class LostOwnsNothing(Rule):
-    """The Subscription after 22 or 25 has no owned partitions."""
-
     code = "CLIENT-39"
     title = "A cooperative member that lost its place claims nothing when it comes again"
     what = (
@@ -55,7 +53,7 @@ A: JoinGroup member_id="" protocols=[p("cooperative-sticky", subscribed(3, ["$t1
 
     @answered(HEARTBEAT, SYNC_GROUP, OFFSET_COMMIT)
     def hears(self, x: Exchange) -> Judgements:
-        """Note 22 about the generation that the member has; about an older one it is no news."""
+        """Note ILLEGAL_GENERATION (22) for the member's present generation; for an older one it means nothing."""
         member = x.member
         if member is not None and x.heard and ILLEGAL_GENERATION in x.errors:
             asked_of = epoch_of(x) if x.key == OFFSET_COMMIT else int(x.asked["generation_id"])
@@ -65,7 +63,8 @@ A: JoinGroup member_id="" protocols=[p("cooperative-sticky", subscribed(3, ["$t1
 
     @asked(JOIN_GROUP)
     def joins(self, x: Exchange) -> Judgements:
-        """Judge a JoinGroup after 22, with the member's id, or after 25 (or anything else that ended the id), without one."""
+        """Judge a JoinGroup with the member's id after ILLEGAL_GENERATION (22), or without an id after UNKNOWN_MEMBER_ID (25) or another
+        end of the id."""
         found = cooperative_of(x)
         lost: Exchange | None
         if x.asked["member_id"]:

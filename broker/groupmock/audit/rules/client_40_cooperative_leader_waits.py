@@ -1,4 +1,4 @@
-"""CLIENT-40: a cooperative leader gives nobody what another one still owns."""
+"""CLIENT-40 requires that a cooperative leader does not assign a partition that another member still owns."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from ..subjects import Exchange
 
 
 class RevokedBeforeGiven(Rule):
-    """A claimed partition changes hands in two rounds."""
-
     code = "CLIENT-40"
     title = "A cooperative leader gives no partition away while another member owns it"
     what = (
@@ -43,7 +41,7 @@ B -> 0
 
     @asked(SYNC_GROUP)
     def gives(self, x: Exchange) -> Judgements:
-        """Judge a leader whose members say what they own."""
+        """Judge a leader whose members claim the partitions that they own."""
         plan, member = plan_of(x), x.member
         if plan is None or member is None or plan.skip or plan.protocol_type != CONSUMER or plan.protocol in EAGER:
             return
@@ -68,8 +66,8 @@ B -> 0
 
 
 def _owners(claims: Mapping[str, Subscribed]) -> dict[Partition, str]:
-    """Return who alone claims a partition, among the claims of the newest generation (AbstractStickyAssignor). A member that dropped the
-    topic owns nothing of it."""
+    """Return for each partition the only member that claims it, among the claims of the newest generation (AbstractStickyAssignor). A
+    member that dropped the topic owns nothing of it."""
     newest = max((claim.generation for claim in claims.values()), default=-1)
     owner: dict[Partition, str] = {}
     twice: set[Partition] = set()

@@ -1,4 +1,4 @@
-"""CLIENT-41: the generation in a Subscription is one that the member had."""
+"""CLIENT-41 requires that the `generation_id` in a Subscription is -1 or a generation of the member."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from ..subjects import Exchange, Member
 
 
 class GenerationOfItsOwn(Rule):
-    """`generation_id` is -1, or that of the last JoinGroup or SyncGroup that succeeded."""
-
     code = "CLIENT-41"
     title = "The generation in a Subscription is the member's own last one"
     what = (
@@ -40,7 +38,7 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 7, held("
 
     @answered(JOIN_GROUP, SYNC_GROUP)
     def hears(self, x: Exchange) -> Judgements:
-        """Note the generations that the member may claim: that of its last assignment, and of the JoinGroup answer before the last."""
+        """Note the generations that the member may name: that of its last assignment, and that of the JoinGroup answer before the last."""
         member = x.member
         if member is not None and x.heard and not x.error and x.answer is not None:
             notes = member.note(self.code, dict[int, int])
@@ -49,8 +47,8 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 7, held("
 
     @asked(JOIN_GROUP)
     def says(self, x: Exchange) -> Judgements:
-        """Judge every protocol of the list that can carry a generation. The generation of an earlier id is not judged where nothing is
-        owned: librdkafka sends it after 25."""
+        """Judge every listed protocol that can carry a generation. The generation of an earlier id is allowed if nothing is owned,
+        because librdkafka sends it after UNKNOWN_MEMBER_ID (25)."""
         member = x.member
         read = [each for each in subscriptions_of(x).values() if each is not None and each.version >= 2 and each.wrong is None]
         found, owning = {each.generation for each in read}, any(each.owned for each in read)
@@ -59,7 +57,8 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 7, held("
         if member.joined is not None and not one_process(x, member.joined):
             return
         wrong = found - self._had(x, member)
-        if not owning or (not member.born and member.synced is None):  # Nothing is owned since then, or the journal begins after it
+        # The member owns nothing since then, or it is older than the journal.
+        if not owning or (not member.born and member.synced is None):
             wrong = {each for each in wrong if each > member.generation}
         if not wrong:
             if found - {-1}:

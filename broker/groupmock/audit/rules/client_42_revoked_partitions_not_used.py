@@ -1,4 +1,4 @@
-"""CLIENT-42: what was given up is neither read nor committed any more."""
+"""CLIENT-42 requires that a member neither fetches nor commits a partition that it gave up."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ONE_GIVEN_UP: Final = HEADER + ALONE + "A: OffsetFetch require_stable=true topic
 
 
 class GivenUp:
-    """Partitions that a member had and claims no more, and the JoinGroup that lists them no longer."""
+    """Partitions that a member had and claims no more, and the JoinGroup that no longer lists them."""
 
     __slots__ = ("join", "partitions")
 
@@ -27,8 +27,6 @@ class GivenUp:
 
 
 class LeavesTheRevoked(Rule):
-    """No Fetch and no commit after the JoinGroup that no longer lists a partition."""
-
     code = "CLIENT-42"
     title = "A cooperative member neither reads nor commits what it has given up"
     what = (
@@ -52,7 +50,7 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
 
     @asked(JOIN_GROUP)
     def drops(self, x: Exchange) -> Judgements:
-        """Note partitions that the member had and does not list: it gave them up."""
+        """Note partitions that the member had and no longer claims, because it gave them up."""
         member = x.member
         claim = None if member is None else cooperative_of(x, member.protocol)
         if member is not None and claim is not None and member.told is not None:
@@ -63,7 +61,7 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
 
     @answered(SYNC_GROUP)
     def gets(self, x: Exchange) -> Judgements:
-        """Note partitions that the member is given again. If its assignment is lost or unreadable, nothing is known."""
+        """Note partitions that the member gets again. If its assignment is lost or unreadable, nothing is known."""
         member = x.member
         given_up: GivenUp | None = None if member is None else member.notes.get(self.code)
         if given_up is not None and member is not None and x.answer is not None and not x.error:
@@ -73,16 +71,16 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
 
     @asked(OFFSET_COMMIT)
     def commits(self, x: Exchange) -> Judgements:
-        """Judge commits on the connection of the JoinGroup, or long enough after it."""
+        """Judge commits on the connection of the JoinGroup, or long enough after the JoinGroup."""
         given_up = self._of(x, x.member)
         if given_up is not None:
-            names = self.world.topic_names  # From OffsetCommit 10 on a topic is named by its id
+            names = self.world.topic_names  # OffsetCommit names a topic by its id from version 10 on.
             committed = frozenset((names.get(topic, topic), number) for topic, number in committed_of(x))
             yield from self._judged(x, given_up, committed, "commits offsets of")
 
     @asked(FETCH)
     def reads(self, x: Exchange) -> Judgements:
-        """Judge a Fetch of a process with one member."""
+        """Judge a Fetch of a process that has only one member."""
         given_up = self._of(x, x.member)
         if given_up is not None:
             yield from self._judged(x, given_up, fetched_of(x, self.world.topic_names), "reads")

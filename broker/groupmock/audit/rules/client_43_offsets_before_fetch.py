@@ -1,4 +1,4 @@
-"""CLIENT-43: who gets a partition asks for its committed offset before it reads."""
+"""CLIENT-43 requires that a member asks for the committed offset of a new partition before it fetches from it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..subjects import Exchange, Group, Member, fetched_of, wanted_of
 
 
 class Added:
-    """Partitions that a member got: of which it has not asked for offsets (`unasked`), and of which it has but does not read yet
-    (`asked`); `sync`: the last assignment; `strangers`: requests for offsets until then of which nobody knows whose they are."""
+    """The new partitions of a member. Those in `unasked` have no OffsetFetch yet, those in `asked` have one but no Fetch. `sync` is the
+    last assignment, and `strangers` counts earlier requests for offsets whose sender is unknown."""
 
     __slots__ = ("asked", "strangers", "sync", "unasked")
 
@@ -26,8 +26,6 @@ class Added:
 
 
 class OffsetsBeforeReading(Rule):
-    """OffsetFetch of what is new precedes its first Fetch."""
-
     code = "CLIENT-43"
     title = "A member asks for the committed offset of a new partition before it reads it"
     severity = WARNING
@@ -58,8 +56,8 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
 
     @answered(SYNC_GROUP)
     def gets(self, x: Exchange) -> Judgements:
-        """Note the new partitions: those that it had neither before this assignment nor before the last one, which it may not have seen
-        (it joined again before). A member that is older than the journal may have had any partition."""
+        """Note new partitions, which the member had neither before this assignment nor before the last one. It may not have seen the
+        last assignment, because it joined again first. A member that is older than the journal may have had any partition."""
         member = x.member
         if member is not None and x.answer is not None and x.heard and not x.error and member.protocol_type == CONSUMER:
             told = told_by(member, bytes_of(x.answer["assignment"]))
@@ -70,7 +68,7 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
 
     @answered(CONSUMER_GROUP_HEARTBEAT)
     def is_given(self, x: Exchange) -> Judgements:
-        """Note the same for a consumer-protocol member whose joining is in the journal."""
+        """Note the new partitions of a consumer-group member whose joining is in the journal."""
         course, names = course_of(x.member), self.world.topic_names
         if x.member is not None and course is not None and x.heard and not x.error and x.answer and x.answer["assignment"] is not None:
             told = with_names(assigned_by(x.answer), names) if course.joined is not None else None
@@ -78,7 +76,7 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
         yield from ()
 
     def _gets(self, x: Exchange, member: Member, told: Partitions | None, had: Partitions) -> None:
-        """Note partitions that are new. `told` is None if its assignment, or what it had before, is unknown."""
+        """Note partitions that are new to the member. `told` is None if its assignment or its earlier partitions are unknown."""
         added = member.note(self.code, Added)
         if told is None:
             added.unasked.clear()
@@ -89,8 +87,8 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
 
     @asked(OFFSET_FETCH)
     def asks(self, x: Exchange) -> Judgements:
-        """Note which offsets the member asks for. A classic member does not name itself in this request, so the connection or process
-        tells."""
+        """Note the partitions whose offsets the member asks for. A classic member does not name itself in this request, so its
+        connection or process shows the member."""
         if x.group is None:
             return
         last = x.link.last
@@ -107,8 +105,8 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
 
     @asked(FETCH)
     def reads(self, x: Exchange) -> Judgements:
-        """Judge a Fetch of a process with one member; each partition is judged once. A Fetch that was under way when the assignment came
-        may be about what the process had under an earlier id."""
+        """Judge a Fetch of a process with one member, each partition once. A Fetch that was under way when the assignment came may be
+        about partitions of an earlier member id."""
         member = x.member
         added: Added | None = None if member is None else member.notes.get(self.code)
         if added is None or member is None or not (added.unasked or added.asked):
@@ -128,7 +126,7 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
 
 
 class Strangers:
-    """How many requests for a group's offsets came from nobody knows whom."""
+    """Counts the requests for a group's offsets whose sender is unknown."""
 
     __slots__ = ("count",)
 

@@ -1,4 +1,4 @@
-"""CLIENT-44: members read committed offsets that are final."""
+"""CLIENT-44 requires that a member's OffsetFetch sets require_stable, and that the member waits after UNSTABLE_OFFSET_COMMIT (88)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
 from ..subjects import UNSTABLE_OFFSET_COMMIT, Exchange
 
 SINCE: Final = 7
-"""The first version of OffsetFetch with `require_stable` (KIP-447)."""
+"""OffsetFetch has `require_stable` from this version on (KIP-447)."""
 CODES: Final = frozenset({UNSTABLE_OFFSET_COMMIT})
 
 
 class AsksForStableOffsets(Rule):
-    """A member's OffsetFetch sets require_stable, and waits while it is told 88."""
-
     code = "CLIENT-44"
     title = "A member's OffsetFetch requires stable offsets"
     severity = WARNING
@@ -51,7 +49,7 @@ A: OffsetFetch v7 require_stable=false topics=[want($t1, 0)] -> 0
 
     @asked(OFFSET_FETCH)
     def asks(self, x: Exchange) -> Judgements:
-        """Judge an OffsetFetch on a connection of a member of that group: administrators read whatever is committed."""
+        """Judge an OffsetFetch on the connection of a member of that group, because administrators may read any offsets."""
         yield from again(x.link.notes.get(self.code, {}), x)
         member, course = x.link.last, course_of(x.link.last)
         if x.version < SINCE or member is None or member.gone or member.group is not x.group:

@@ -1,4 +1,4 @@
-"""CLIENT-45: a member that sends offsets in a transaction says who it is."""
+"""CLIENT-45 requires that a member's TxnOffsetCommit has its member id and generation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..rule import KEPT, WARNING, Broken, Judgements, Rule, asked
 from ..subjects import Exchange
 
 SINCE: Final = 3
-"""The first version of TxnOffsetCommit that says who the member is (KIP-447)."""
+"""TxnOffsetCommit has the member's id and generation from this version on (KIP-447)."""
 BEGUN: Final = """
 topics: t1:1
 do stable1(A)
@@ -23,8 +23,6 @@ COMMIT: Final = (
 
 
 class SaysWhoItIsInTransactions(Rule):
-    """TxnOffsetCommit of a member has its id and generation."""
-
     code = "CLIENT-45"
     title = "A member's offsets in a transaction carry its member id and generation"
     severity = WARNING
@@ -47,8 +45,7 @@ class SaysWhoItIsInTransactions(Rule):
 
     @asked(TXN_OFFSET_COMMIT)
     def says(self, x: Exchange) -> Judgements:
-        """Judge a commit by the process of its connection. A process whose member is in another group, or that has no member, has
-        nothing to say."""
+        """Judge a commit by the process of its connection, which must have a member in that group."""
         if x.member is not None:
             yield KEPT
             return
@@ -56,7 +53,7 @@ class SaysWhoItIsInTransactions(Rule):
         if x.asked.get("member_id") or member is None or member.group is not x.group or member.joined is None or member.ended is not None:
             return
         if x.version >= SINCE and x.at - member.alive > member.session_ns:
-            return  # The member has an error for it, and has noticed by itself that its session is over, so it is a member no more
+            return  # The member has noticed that its session is over, and acts as no member any more.
         if self.knew(x, member.joined):
             yield Broken(
                 f"{member.name} sends offsets of group {member.group.name!r} in a transaction and does not say that it is a member of it",

@@ -1,4 +1,4 @@
-"""CLIENT-47: the leader rebalances when there are more partitions."""
+"""CLIENT-47 requires that the leader joins again when a topic has more partitions than it assigned."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ JUDGED = EAGER | {STICKY, "RoundRobinAssigner"}
 
 
 class Led:
-    """A round by its leader: how many partitions of each topic it knew (the highest that it gave, or left with an owner), and what calls
-    off the look whether it came again."""
+    """A generation as its leader knows it: the number of partitions of each topic (the highest that it assigned, or left without an
+    owner), and the function that cancels the check whether the leader joined again."""
 
     __slots__ = ("counts", "off", "sync")
 
@@ -28,8 +28,6 @@ class Led:
 
 
 class LeaderSeesGrowth(Rule):
-    """More partitions than were assigned: the leader joins again."""
-
     code = "CLIENT-47"
     title = "The leader joins again when a topic has more partitions than it assigned"
     what = (
@@ -69,7 +67,7 @@ end
 
     @asked(SYNC_GROUP)
     def leads(self, x: Exchange) -> Judgements:
-        """Note what this leader knew of the topics that it assigns from."""
+        """Note the partitions that this leader knew of the topics from which it assigns."""
         plan, member = plan_of(x), x.member
         if plan is None or member is None or plan.protocol_type != CONSUMER or plan.protocol not in JUDGED:
             return
@@ -85,7 +83,7 @@ end
 
     @answered(METADATA)
     def hears(self, x: Exchange) -> Judgements:
-        """Judge the answer to Metadata of a process with one member."""
+        """Judge the answer to a Metadata request of a process with one member."""
         member = self.world.processes.sole_member(x.link)
         led: Led | None = None if member is None else member.notes.get(self.code)
         if led is None or member is None or led.off is not None or x.answer is None or not x.heard or x.answered is None:
@@ -102,7 +100,7 @@ end
 
     @asked(JOIN_GROUP)
     def comes_again(self, x: Exchange) -> Judgements:
-        """Note that the member joined again, for whatever reason."""
+        """Note that the member joined again for any reason."""
         led = None if x.member is None else self._call_off(x.member)
         if led is not None and led.off is not None:
             yield KEPT

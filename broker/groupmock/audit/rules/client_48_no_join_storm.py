@@ -1,4 +1,4 @@
-"""CLIENT-48: no storm of JoinGroups."""
+"""CLIENT-48 requires that successful JoinGroups that change nothing are at least a backoff apart."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import NONE, Exchange
 
 BACKOFF_NS: Final = 100 * NS_PER_MS
-"""The retry.backoff.ms of the Java client; a member with a reason to join sooner was told one."""
+"""The retry.backoff.ms of the Java client. A member with a reason to join sooner was told that reason."""
 
 
 class _Storm:
-    """The last JoinGroup of a connection and the rows of those before it that followed each other too soon."""
+    """The last JoinGroup of a connection, and the rows of earlier ones that followed each other too soon."""
 
     __slots__ = ("last", "rows")
 
@@ -25,8 +25,6 @@ class _Storm:
 
 
 class JoinsForAReason(Rule):
-    """JoinGroups that succeed and change nothing are a backoff apart."""
-
     code = "CLIENT-48"
     title = "A member that has joined does not join again and again for nothing"
     what = (
@@ -73,7 +71,7 @@ end
 
 
 def _same(before: Exchange, x: Exchange) -> bool:
-    """Return whether it is the same request, though the one before succeeded and nothing else was answered since."""
+    """Return whether the request repeats the previous JoinGroup although that one succeeded and no other answer has come since."""
     member = x.speaker
     heard = None if member is None else member.heard
     return before.heard and before.error == NONE and before.asked == x.asked and heard is not None and heard.delivered and not heard.errors

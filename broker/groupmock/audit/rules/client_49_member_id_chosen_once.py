@@ -1,4 +1,4 @@
-"""CLIENT-49: a consumer chooses its member id once."""
+"""CLIENT-49 requires that a consumer chooses its member id before its first heartbeat and keeps it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import Exchange
 
 CHOSEN_BY_THE_CLIENT = 1
-"""The first version of ConsumerGroupHeartbeat in which the client chooses the id (KIP-1082)."""
+"""ConsumerGroupHeartbeat requires a member id of the client's choice from this version on (KIP-1082)."""
 
 
 class ChoosesItsIdOnce(Rule):
-    """The member id is there from the first heartbeat on, and stays."""
-
     code = "CLIENT-49"
     title = "A consumer has its member id from the first ConsumerGroupHeartbeat on, and keeps it"
     what = (

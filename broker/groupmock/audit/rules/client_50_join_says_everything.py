@@ -1,4 +1,4 @@
-"""CLIENT-50: whoever joins says everything."""
+"""CLIENT-50 requires that a heartbeat of epoch 0 has the rebalance timeout, the subscription and an empty list of owned partitions."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from ..subjects import Exchange
 
 
 class JoinsInFull(Rule):
-    """A heartbeat of epoch 0 has the rebalance timeout, the subscription and an empty list of owned partitions."""
-
     code = "CLIENT-50"
     title = "The ConsumerGroupHeartbeat that joins has rebalance timeout, subscription and an empty list of owned partitions"
     what = (

@@ -1,4 +1,4 @@
-"""CLIENT-51: a heartbeat has the epoch that the member was told last."""
+"""CLIENT-51 requires that a heartbeat has the member epoch of the last answer."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from ..subjects import Exchange
 
 
 class SpeaksInItsEpoch(Rule):
-    """The epoch of a heartbeat is the one of the last answer."""
-
     code = "CLIENT-51"
     title = "A ConsumerGroupHeartbeat has the member epoch of the last answer"
     what = "A ConsumerGroupHeartbeat that neither joins nor leaves has the `member_epoch` of the last answer that the member has heard."
@@ -31,7 +29,7 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch+1 -> 110
 
     @asked(CONSUMER_GROUP_HEARTBEAT)
     def beats(self, x: Exchange) -> Judgements:
-        """Judge the member epoch of a heartbeat. An answer on another connection may not have arrived."""
+        """Judge the member epoch of a heartbeat. An answer on another connection may not have arrived yet."""
         course, epoch = course_of(x.member), epoch_said(x)
         if x.member is None or course is None or course.told is None or epoch <= JOINING:
             return

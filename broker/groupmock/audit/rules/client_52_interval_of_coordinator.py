@@ -1,4 +1,4 @@
-"""CLIENT-52: the coordinator says how often a consumer sends heartbeats."""
+"""CLIENT-52 requires that a consumer sends heartbeats at the interval in the coordinator's answers, one at a time."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from ..subjects import Exchange, Member
 
 
 class BeatsAsTold(Rule):
-    """The pause between heartbeats is the answer's interval, and one is under way at a time."""
-
     code = "CLIENT-52"
     title = "ConsumerGroupHeartbeats come as often as the last answer says, one at a time"
     severity = WARNING
@@ -53,8 +51,8 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0
 
     @asked(CONSUMER_GROUP_HEARTBEAT)
     def beats(self, x: Exchange) -> Judgements:
-        """Judge the pause before a heartbeat. A member that joins or leaves may be early, and a new connection knows nothing of what
-        waits on the old one."""
+        """Judge the pause before a heartbeat. A member that joins or leaves may be early, and a new connection does not know of a
+        heartbeat that waits on the old one."""
         course = course_of(x.member)
         before = None if course is None else course.said
         if x.member is None or before is None or before.link is not x.link or before.abandoned or epoch_said(x) <= JOINING:
@@ -82,7 +80,7 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0
 
     @answered(CONSUMER_GROUP_HEARTBEAT)
     def is_told(self, x: Exchange) -> Judgements:
-        """Note how long the revocation may take."""
+        """Note the time that a revocation may take."""
         member = x.member
         if member is not None and x.heard and not x.error and x.answer and x.answered is not None and epoch_said(x) >= JOINING:
             interval = x.answer["heartbeat_interval_ms"] * NS_PER_MS
@@ -90,8 +88,8 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0
         return iter(())
 
     def _late(self, member: Member, x: Exchange, interval: int) -> Judgements:
-        """Judge a member that sent no heartbeat since, though its process went on and had its coordinator. A process without requests
-        may have been held up."""
+        """Judge a member that sent no heartbeat since, although its process was active and had its coordinator. A process without
+        requests may have been held up."""
         course = course_of(member)
         if x.answered is None or course is None or course.said is not x or x.link.gone or x.link.open:
             return

@@ -1,4 +1,5 @@
-"""CLIENT-53: what a consumer is no longer assigned it gives up, says so, and reads no more."""
+"""CLIENT-53 requires that a consumer gives up unassigned partitions, says so in a heartbeat within the rebalance timeout, and reads them
+no more."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ from ..subjects import Exchange, Member, fetched_of
 
 
 class Revocation:
-    """The revocation of one member: partitions `wanted` back from it, `since` which answer; those `given_up`, and the heartbeat that
-    `said` so."""
+    """The revocation of one member. `wanted` has the partitions that it has to give up `since` an answer, `given_up` those that it gave
+    up, and `said` is the heartbeat that says so."""
 
     __slots__ = ("given_up", "said", "since", "wanted")
 
@@ -29,8 +30,6 @@ class Revocation:
 
 
 class GivesUpWhatIsTaken(Rule):
-    """An assignment without a partition is followed by a heartbeat without it, within the rebalance timeout."""
-
     code = "CLIENT-53"
     title = "A partition that is no longer assigned is out of the owned list within the rebalance timeout, and not read after that"
     what = (
@@ -59,7 +58,7 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 25
 
     @answered(CONSUMER_GROUP_HEARTBEAT)
     def is_taken(self, x: Exchange) -> Judgements:
-        """Note partitions that the member owned and is not assigned. It may read again what it is given again."""
+        """Note partitions that the member owned and is no longer assigned. Partitions that it gets again may be read again."""
         member, course = x.member, course_of(x.member)
         if member is None or course is None or course.owned is None or not x.heard or x.error or not x.answer or not x.answer["assignment"]:
             return iter(())
@@ -85,7 +84,7 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 25
 
     @asked(FETCH)
     def reads(self, x: Exchange) -> Judgements:
-        """Judge a Fetch of partitions that it gave up."""
+        """Judge a Fetch of partitions that the member gave up."""
         known: Revocation | None = None if x.member is None else x.member.notes.get(self.code)
         if x.member is None or known is None or known.said is None or x.received - known.said.received < self.world.slack:
             return
@@ -98,7 +97,7 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 25
             )
 
     def _overdue(self, member: Member, known: Revocation, x: Exchange) -> Judgements:
-        """Judge a member that sent requests meanwhile and is a member still."""
+        """Judge a member that sent requests meanwhile and is still a member."""
         course = course_of(member)
         if member.notes.get(self.code) is not known or known.since is not x or not known.wanted or course is None or course.said is None:
             return

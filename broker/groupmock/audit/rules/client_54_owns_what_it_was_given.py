@@ -1,4 +1,4 @@
-"""CLIENT-54: a consumer owns nothing that it was not given."""
+"""CLIENT-54 requires that a consumer claims only partitions of its last assignment."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from ..subjects import Exchange
 
 
 class OwnsWhatItWasGiven(Rule):
-    """A consumer's owned partitions were in its last assignment."""
-
     code = "CLIENT-54"
     title = "A consumer lists as owned only what the last assignment gave it"
     what = (

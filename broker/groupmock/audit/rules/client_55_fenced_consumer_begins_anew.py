@@ -1,4 +1,4 @@
-"""CLIENT-55: a consumer that was fenced begins anew."""
+"""CLIENT-55 requires that after FENCED_MEMBER_EPOCH (110) or UNKNOWN_MEMBER_ID (25) the next heartbeat has epoch 0 and owns nothing."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from ..subjects import Exchange
 
 
 class JoinsAgainWithNothing(Rule):
-    """After 110 or 25 the next heartbeat has epoch 0 and owns nothing."""
-
     code = "CLIENT-55"
     title = "After FENCED_MEMBER_EPOCH or UNKNOWN_MEMBER_ID a consumer joins again with epoch 0 and owns nothing"
     what = (
@@ -31,7 +29,7 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 25
 
     @asked(CONSUMER_GROUP_HEARTBEAT)
     def goes_on(self, x: Exchange) -> Judgements:
-        """Judge whether it goes on as a new member. An answer on another connection may not have arrived."""
+        """Judge whether the client joins as a new member. An answer on another connection may not have arrived yet."""
         course = course_of(x.member)
         told = None if course is None else course.outside
         if x.member is None or told is None or epoch_said(x) < JOINING:

@@ -1,4 +1,4 @@
-"""CLIENT-56: a consumer that is closed leaves by a heartbeat."""
+"""CLIENT-56 requires that a consumer that is closed leaves by a heartbeat of epoch -1, or -2 if it is static."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ LEAVE, LEAVE_FOR_NOW = -1, -2
 
 
 class LeavesByAHeartbeat(Rule):
-    """The last heartbeat has epoch -1, a static member's -2."""
-
     code = "CLIENT-56"
     title = "A consumer that is closed sends a ConsumerGroupHeartbeat of epoch -1, a static one of -2"
     what = (
@@ -48,8 +46,8 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=-2 -> 42
 
     @closed
     def gone(self, link: Link) -> Judgements:
-        """Judge a process that was asked to stop and closed its last connection itself. A request that waits there may be that
-        heartbeat."""
+        """Judge a process that was asked to stop and closed its last connection itself. A request that still waits there may be the
+        leaving heartbeat."""
         member, ending = link.last, link.ending
         course = course_of(member)
         if member is None or course is None or course.told is None or course.said is None or member.link is not link or member.gone:

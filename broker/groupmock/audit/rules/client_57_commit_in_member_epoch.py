@@ -1,4 +1,5 @@
-"""CLIENT-57: a consumer commits in its member epoch."""
+"""CLIENT-57 requires that a consumer commits with OffsetCommit 9 or higher in its member epoch, and not again in an epoch that was
+refused as stale."""
 
 from __future__ import annotations
 
@@ -14,12 +15,10 @@ from ..subjects import Exchange, Member, epoch_of
 
 STALE: Final = error_codes.STALE_MEMBER_EPOCH
 WITH_EPOCHS: Final = 9
-"""The first version of OffsetCommit in which a member of a consumer group may commit."""
+"""A member of a consumer group may commit from this version of OffsetCommit on."""
 
 
 class CommitsInItsEpoch(Rule):
-    """OffsetCommit 9 or higher, in the member epoch, and not again in one that was refused as stale."""
-
     code = "CLIENT-57"
     title = "A consumer commits by OffsetCommit 9 or higher in its member epoch, and not again in an epoch that is stale"
     what = (
@@ -40,7 +39,7 @@ A: OffsetCommit v9 member_id=a generation_id_or_member_epoch=99 topics=[t($t1, o
 
     @asked(OFFSET_COMMIT)
     def commits(self, x: Exchange) -> Judgements:
-        """Judge commits with a generation; a commit without one is no member's (CLIENT-21)."""
+        """Judge commits with a generation; a commit without one does not belong to a member (CLIENT-21)."""
         course = course_of(x.member)
         if x.member is None or course is None or course.told is None or epoch_of(x) < 0:
             return
@@ -65,7 +64,7 @@ A: OffsetCommit v9 member_id=a generation_id_or_member_epoch=99 topics=[t($t1, o
             )
 
     def _in_its_epoch(self, x: Exchange, member: Member, course: Course, told: Exchange) -> Judgements:
-        """Judge the epoch of a commit. An answer on another connection may not have arrived."""
+        """Judge the epoch of a commit. An answer on another connection may not have arrived yet."""
         if epoch_of(x) == course.epoch:
             yield KEPT
         elif told.link is x.link and course.said is told and self.knew(x, told):
@@ -77,7 +76,7 @@ A: OffsetCommit v9 member_id=a generation_id_or_member_epoch=99 topics=[t($t1, o
 
     @answered(OFFSET_COMMIT)
     def is_stale(self, x: Exchange) -> Judgements:
-        """Note which epoch is over for commits."""
+        """Note the epoch that is over for commits."""
         if x.member is not None and course_of(x.member) is not None and x.heard and STALE in x.errors:
             x.member.notes[self.code] = x
         return iter(())

@@ -1,4 +1,5 @@
-"""CLIENT-58: a Connect worker lists its protocols from the newest to the oldest, and says the same in all of them."""
+"""CLIENT-58 requires that a Connect worker lists its protocols in the order sessioned, compatible, default, with the same url and offset
+in each."""
 
 from __future__ import annotations
 
@@ -16,8 +17,6 @@ VERSIONS: Final = {"sessioned": 2, "compatible": 1, "default": 0}
 
 
 class WorkerProtocols(Rule):
-    """sessioned, compatible, default; each with the same url and offset."""
-
     code = "CLIENT-58"
     title = "A Connect worker lists sessioned, compatible, default, with metadata that agree"
     what = (
@@ -39,7 +38,7 @@ A: JoinGroup -> 79
 
     @asked(JOIN_GROUP)
     def lists(self, x: Exchange) -> Judgements:
-        """Judge the list; names that are not Connect's own are not judged."""
+        """Judge the list of protocols; names that are not Connect's own are not judged."""
         if x.asked["protocol_type"] != CONNECT:
             return
         listed = {name: found for name, found in workers_of(x).items() if name in ORDER}

@@ -1,4 +1,4 @@
-"""CLIENT-59: a Connect worker reports what it had, less what was revoked, and what it got."""
+"""CLIENT-59 requires that a Connect worker reports its previous allocation without revoked tasks and with assigned ones."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from ..subjects import Exchange
 
 
 class AllocationAddsUp(Rule):
-    """The allocation in the metadata is the old one, without what was revoked, with what was assigned."""
-
     code = "CLIENT-59"
     title = "A Connect worker reports the allocation that its assignments add up to"
     what = (
@@ -39,7 +37,8 @@ A: JoinGroup protocols=[p("compatible", worker(1, "u", 5, work(1, [held("c", -1)
 
     @asked(JOIN_GROUP)
     def reports(self, x: Exchange) -> Judgements:
-        """Judge the JoinGroup on the connection of the last SyncGroup: a worker that lost its coordinator stops everything, and says so."""
+        """Judge a JoinGroup on the connection of the last SyncGroup. On other connections nothing is judged, because a worker that lost
+        its coordinator stops all tasks and reports none."""
         member = x.member
         if x.asked["protocol_type"] != CONNECT or member is None or member.protocol not in INCREMENTAL or member.synced is None:
             return

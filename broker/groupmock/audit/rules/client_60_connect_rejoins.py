@@ -1,4 +1,4 @@
-"""CLIENT-60: a Connect worker comes again when it had to stop something, or when the delay is over."""
+"""CLIENT-60 requires that a Connect worker joins again at once after a revocation, and after a delay when the delay is over."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..subjects import Exchange, Member
 
 
 class Expected(NamedTuple):
-    """A worker is to come again: after which SyncGroup, why, and what calls off the look whether it did."""
+    """A worker that has to join again: the SyncGroup and the reason, and the function that cancels the check whether it did."""
 
     sync: Exchange
     why: str
@@ -23,8 +23,6 @@ class Expected(NamedTuple):
 
 
 class WorkerComesAgain(Rule):
-    """A worker joins again at once after a revocation, and after a delay when it is over."""
-
     code = "CLIENT-60"
     title = "A Connect worker joins again after a revocation, and when a delay is over"
     what = (
@@ -69,7 +67,7 @@ end
 
     @asked(JOIN_GROUP)
     def comes_again(self, x: Exchange) -> Judgements:
-        """Note that the worker joined again, for this reason or another."""
+        """Note that the worker has joined again, for this reason or another."""
         if x.member is not None and self._call_off(x.member) is not None:
             yield KEPT
 

@@ -1,4 +1,4 @@
-"""CLIENT-61: a Connect leader gives nothing to two workers, and nothing that runs already."""
+"""CLIENT-61 requires that a Connect leader assigns no task to two workers, and none that another worker reports as running."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from ..subjects import Exchange
 
 
 class WorkGivenOnce(Rule):
-    """Assignments of one round do not overlap, with each other or with what is reported."""
-
     code = "CLIENT-61"
     title = "A Connect leader assigns no connector or task to two workers, and none that runs"
     what = (
@@ -38,7 +36,7 @@ B: SyncGroup -> 0
 
     @asked(SYNC_GROUP)
     def gives(self, x: Exchange) -> Judgements:
-        """Judge a leader whose round can be read as a whole."""
+        """Judge a leader whose generation can be read as a whole."""
         plan, member = plan_of(x), x.member
         if plan is None or member is None or plan.protocol_type != CONNECT:
             return

@@ -1,4 +1,4 @@
-"""CLIENT-62: a Connect leader's delay is the same for all, and runs down."""
+"""CLIENT-62 requires that a Connect leader sends the same delay to all workers, and does not extend a running delay."""
 
 from __future__ import annotations
 
@@ -13,15 +13,13 @@ from ..subjects import Exchange
 
 
 class Delay(NamedTuple):
-    """The delay that a leader sent last, and when it is over (ns)."""
+    """The delay that a leader sent last, and the time at which it is over (ns)."""
 
     sync: Exchange
     over: int
 
 
 class OneDelay(Rule):
-    """All workers get one delay, and a delay that runs is not made longer."""
-
     code = "CLIENT-62"
     title = "A Connect leader sends one delay to all workers and does not prolong it"
     what = (
@@ -51,7 +49,7 @@ A: SyncGroup assignments=[for($A.member_id, work(1, [], [], 2000))] -> 0
 
     @asked(SYNC_GROUP)
     def delays(self, x: Exchange) -> Judgements:
-        """Judge a leader against its own last round."""
+        """Compare a leader's assignments with its own previous ones."""
         plan, member = plan_of(x), x.member
         if plan is None or member is None or plan.protocol_type != CONNECT or plan.protocol not in INCREMENTAL:
             return

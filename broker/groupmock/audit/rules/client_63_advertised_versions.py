@@ -1,4 +1,4 @@
-"""CLIENT-63: versions are those that the broker said it has."""
+"""CLIENT-63 requires that each request has a version in the range that ApiVersions gave on its connection."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ KEYS: Final = {api.name: api.key for api in APIS.values()}
 
 
 class UsesServedVersions(Rule):
-    """A request has a version out of the range that ApiVersions gave on its connection."""
-
     code = "CLIENT-63"
     title = "Requests use versions that the broker advertised"
     what = (
@@ -52,7 +50,7 @@ A: frame i16(10) i16(99) i32(7) str("x") -> closed
 
     @closed
     def hung_up(self, link: Link) -> Judgements:
-        """Judge a request that could not be decoded. It has no row of its own; the end of the connection names it."""
+        """Judge a request that could not be decoded. It has no row; the row about the connection's end names it."""
         assert link.ending is not None
         found = HUNG_UP.search(link.ending.reason)
         if found is not None and link.versions is not None and found["api"] != APIS[API_VERSIONS].name:

@@ -14,8 +14,6 @@ LONGEST: Final = 255
 
 
 class ShortReasons(Rule):
-    """A reason in JoinGroup or LeaveGroup has at most 255 characters."""
-
     code = "CLIENT-64"
     title = "Reasons have at most 255 characters"
     severity = WARNING

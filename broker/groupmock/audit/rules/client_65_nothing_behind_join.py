@@ -1,4 +1,4 @@
-"""CLIENT-65: nothing stands behind a JoinGroup that waits."""
+"""CLIENT-65 requires that a client sends nothing on a connection while a JoinGroup or SyncGroup waits there."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
 from ..subjects import Exchange
 
 HELD = (JOIN_GROUP, SYNC_GROUP)
-"""Requests whose answer a coordinator holds until others have done something."""
+"""Requests whose answer the coordinator delays until other members have done something."""
 
 
 class _Line:
-    """The requests in line on one connection: the last request that may be held, and the first of those that came behind it."""
+    """The requests on one connection: the last request that may be delayed, and the first request sent after it."""
 
     __slots__ = ("behind", "held")
 
@@ -33,13 +33,11 @@ class _Line:
         self.behind: Exchange | None = None
 
     def stands(self, x: Exchange) -> bool:
-        """Return whether it is the first request behind the held one. Another JoinGroup is CLIENT-18's."""
+        """Return whether the request is the first one behind the delayed request. CLIENT-18 judges another JoinGroup."""
         return self.behind is None and x.key != JOIN_GROUP and (self.held.answered is None or x.received < self.held.answered)
 
 
 class NothingBehindAJoin(Rule):
-    """No request is sent on a connection whose JoinGroup or SyncGroup waits."""
-
     code = "CLIENT-65"
     title = "No request is sent on a connection behind a JoinGroup or SyncGroup that waits"
     severity = WARNING
@@ -84,8 +82,8 @@ A -> 22
         FIND_COORDINATOR, FETCH,
     )  # fmt: skip
     def comes(self, x: Exchange) -> Judgements:
-        """Judge a request behind one that waits. A broker that mutes its connections shows it when that was answered, a recording at
-        once."""
+        """Judge a request behind one that waits. A broker that mutes its connections shows such a request only after the answer, a
+        recording shows it at once."""
         line: _Line | None = x.link.notes.get(self.code)
         if line is not None and line.stands(x):
             line.behind = x
@@ -95,7 +93,7 @@ A -> 22
 
     @answered(*HELD)
     def answered(self, x: Exchange) -> Judgements:
-        """Note how long the request waited."""
+        """Note how long the delayed request waited."""
         line: _Line | None = x.link.notes.get(self.code)
         if line is None or line.held is not x or not x.heard:
             return

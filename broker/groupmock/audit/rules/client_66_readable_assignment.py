@@ -1,4 +1,4 @@
-"""CLIENT-66: what a leader of consumers assigns can be read."""
+"""CLIENT-66 requires that each assignment that a consumer leader sends is a readable Assignment."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from ..subjects import Exchange
 
 
 class AssignmentsDecode(Rule):
-    """The bytes of every assignment are an Assignment."""
-
     code = "CLIENT-66"
     title = "Assignments of a consumer group can be read to the last byte"
     what = (
@@ -32,7 +30,7 @@ A: SyncGroup assignments=[for($A.member_id, join(told(held("t", 0)), i16(7)))] -
 
     @asked(SYNC_GROUP)
     def decodes(self, x: Exchange) -> Judgements:
-        """Judge the whole message at once, because a leader writes the same mistake for everybody."""
+        """Judge the whole message at once, because a leader makes the same mistake for every member."""
         plan = plan_of(x)
         if plan is None or plan.protocol_type != CONSUMER or not x.asked["assignments"]:
             return

@@ -1,4 +1,4 @@
-"""CLIENT-67: members commit what is theirs."""
+"""CLIENT-67 requires that a member commits only partitions of its assignment."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 
 class CommitsWhatIsItsOwn(Rule):
-    """An OffsetCommit of a member speaks of partitions of its assignment."""
-
     code = "CLIENT-67"
     title = "A member commits only partitions that it was assigned"
     what = (
@@ -51,7 +49,7 @@ A: OffsetCommit topics=[t($t1, o(0, 5)), t($t2, o(0, 5))] -> 0
 
     @asked(OFFSET_COMMIT)
     def its_own(self, x: Exchange) -> Judgements:
-        """Judge commits in the generation whose assignment the member has; CLIENT-19, CLIENT-20 and CLIENT-57 judge others."""
+        """Judge commits in the generation whose assignment the member has; CLIENT-19, CLIENT-20 and CLIENT-57 judge other commits."""
         member, course = x.member, course_of(x.member)
         if member is not None and course is not None:
             yield from self._of_a_consumer(x, member, course)
@@ -60,19 +58,19 @@ A: OffsetCommit topics=[t($t1, o(0, 5)), t($t2, o(0, 5))] -> 0
             return
         if epoch_of(x) != member.generation or member.synced.asked["generation_id"] != member.generation:
             return
-        if member.had is None and not member.born:  # Older than the journal: its partitions before are unknown
+        if member.had is None and not member.born:  # The member is older than the journal, so its earlier partitions are unknown.
             return
         foreign = _named(x, self.world.topic_names) - member.told
         late = not self.knew(x, member.synced)
         theirs = _of_others(member, foreign)
         before = member.had or frozenset() if late or not member.eager else frozenset()
         wrong = foreign - before if late else foreign - before | theirs
-        if wrong or not theirs:  # A member that may not have its assignment yet is not blamed, and has kept nothing
+        if wrong or not theirs:  # A member that may not have received its assignment is not blamed, and nothing is counted as kept.
             yield self._judged(x, member, wrong, f"generation {member.generation}", member.synced)
 
     def _of_a_consumer(self, x: Exchange, member: Member, course: Course) -> Judgements:
-        """Judge a commit of a consumer-protocol member. It may commit partitions that it is to give up until it says that it gave them
-        up (KIP-848)."""
+        """Judge a commit of a member of a consumer group, which may commit a partition until it says that it gave the partition up
+        (KIP-848)."""
         given, its_own, names = course.given, course.assigned | (course.owned or frozenset()), self.world.topic_names
         if given is None or course.joined is None or epoch_of(x) != course.epoch or any(topic not in names for topic, _ in its_own):
             return
@@ -94,7 +92,7 @@ A: OffsetCommit topics=[t($t1, o(0, 5)), t($t2, o(0, 5))] -> 0
 
 
 def _of_others(member: Member, partitions: Partitions) -> Partitions:
-    """Return those partitions that the plan of the member's generation gives to other members."""
+    """Return the partitions that the member's generation assigns to other members."""
     generation = member.group.fold.generation
     if not partitions or generation is None or generation.number != member.generation:
         return frozenset()
@@ -103,6 +101,6 @@ def _of_others(member: Member, partitions: Partitions) -> Partitions:
 
 
 def _named(x: Exchange, names: dict[str, str]) -> Partitions:
-    """Return the committed partitions by topic name: version 10 has ids, which Metadata explained (KIP-848)."""
+    """Return the committed partitions by topic name. OffsetCommit version 10 has topic ids, whose names come from Metadata (KIP-848)."""
     asked = committed_of(x)
     return frozenset(asked if x.version < 10 else ((names[topic], number) for topic, number in asked if topic in names))

@@ -1,4 +1,4 @@
-"""CLIENT-68: what may succeed later is tried later."""
+"""CLIENT-68 requires that a request refused with a retriable error is not repeated at once, over and over."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from ..subjects import COORDINATOR_LOAD_IN_PROGRESS, REBALANCE_IN_PROGRESS, UNST
 CODES: Final = RETRIABLE - {COORDINATOR_LOAD_IN_PROGRESS, UNSTABLE_OFFSET_COMMIT} | {
     REBALANCE_IN_PROGRESS
 }
-"""CLIENT-23 judges 14, and CLIENT-44 judges 88."""
+"""Retriable errors except COORDINATOR_LOAD_IN_PROGRESS (14), which CLIENT-23 judges, and UNSTABLE_OFFSET_COMMIT (88), which CLIENT-44
+judges."""
 
 
 class BacksOff(Rule):
-    """A request refused with an error that passes by itself is not sent again at once, over and over."""
-
     code = "CLIENT-68"
     title = "Errors that pass by themselves are retried with a backoff"
     what = (

@@ -1,4 +1,4 @@
-"""CLIENT-69: a refusal is no answer to where reading begins."""
+"""CLIENT-69 requires that a refused OffsetFetch is repeated before its partitions are read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ERRORS: Final = {
     NOT_COORDINATOR: "NOT_COORDINATOR",
 }
 GIVE_UP_NS: Final = 15_000 * NS_PER_MS
-"""The time is above the pauses of clients that try again, with what they grow to (KafkaJS: 9.3 s for all of its tries)."""
+"""Longer than all retries of known clients take with their growing pauses (KafkaJS: 9.3 s for all of its tries)."""
 
 REFUSED_AT_THE_START: Final = """
 topics: t1:1
@@ -32,11 +32,11 @@ A: OffsetFetch require_stable=true topics=[want($t1, 0)] -> any
 A: FindCoordinator -> 0
 pause 300
 """
-"""The shared part of both examples: a coordinator that has gone refuses, and is there again."""
+"""The shared part of both examples: a coordinator that has moved away refuses the OffsetFetch and is back later."""
 
 
 class Refused:
-    """The partitions of one member that it reads or knows the offset of, and those whose offset was refused, with that exchange."""
+    """The partitions that one member reads or whose offset it knows, and the partitions whose offset was refused, with that exchange."""
 
     __slots__ = ("reads", "waiting")
 
@@ -46,8 +46,6 @@ class Refused:
 
 
 class AsksAgainWhereToBegin(Rule):
-    """An OffsetFetch that is refused is sent again before its partitions are read."""
-
     code = "CLIENT-69"
     title = "A member that was refused the committed offset of a partition asks again before it reads"
     what = (
@@ -70,7 +68,7 @@ A: Fetch v12 topics=[read($t1, 0, 0)] -> any
 
     @asked(OFFSET_FETCH)
     def asks(self, x: Exchange) -> Judgements:
-        """Note which offsets the member asks for again."""
+        """Note the partitions whose offsets the member asks for again."""
         member = self._asker(x)
         known: Refused | None = None if member is None else member.notes.get(self.code)
         if known is not None:
@@ -83,7 +81,7 @@ A: Fetch v12 topics=[read($t1, 0, 0)] -> any
 
     @answered(OFFSET_FETCH)
     def refused(self, x: Exchange) -> Judgements:
-        """Note offsets that were refused. An application may also ask for partitions that it reads already."""
+        """Note offsets that were refused. An application may also ask for partitions that it already reads."""
         member = self._asker(x)
         told = None if member is None else assigned_to(member, self.world.topic_names)
         if member is None or told is None or not x.heard or (course_of(member) is None and member.protocol_type != CONSUMER):
@@ -92,7 +90,7 @@ A: Fetch v12 topics=[read($t1, 0, 0)] -> any
         wanted = wanted_of(x, self.world.topic_names)
         found = told if wanted is None else told & wanted
         if not x.errors:
-            known.reads = (known.reads | found) & told  # One of several requests is enough for the offset to be known
+            known.reads = (known.reads | found) & told  # The offset is known if one of several requests for it succeeded.
         if not x.errors & ERRORS.keys():
             return iter(())
         found -= known.reads
@@ -124,8 +122,8 @@ A: Fetch v12 topics=[read($t1, 0, 0)] -> any
             )
 
     def _given_up(self, member: Member, known: Refused, x: Exchange, generation: int) -> Judgements:
-        """Judge a member that is in the same generation (a consumer: still has the partitions), goes on with heartbeats, and has not
-        asked again."""
+        """Judge a member that is still in the same generation (in a consumer group: still has the partitions), sends heartbeats, and has
+        not asked again."""
         told, course = assigned_to(member, self.world.topic_names), course_of(member)
         left: Partitions = frozenset(each for each, before in known.waiting.items() if before is x and each in (told or ()))
         beat = member.beat if course is None else course.said
@@ -140,7 +138,7 @@ A: Fetch v12 topics=[read($t1, 0, 0)] -> any
             )
 
     def _asker(self, x: Exchange) -> Member | None:
-        """Return the member of the connection or process, because classic members do not name themselves in this request."""
+        """Return the member of the connection or process, because classic members do not name themselves in an OffsetFetch."""
         if x.group is None or x.member is not None:
             return x.member
         last = x.link.last

@@ -1,4 +1,4 @@
-"""CLIENT-70: a producer that was fenced stops."""
+"""CLIENT-70 requires that a producer stops after PRODUCER_FENCED (90)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..subjects import Exchange, Link
 
 FENCED: Final = frozenset((error_codes.PRODUCER_FENCED, error_codes.INVALID_PRODUCER_EPOCH))
 Producer = tuple[str, int, int]
-"""A producer is its transactional id, producer id and epoch."""
+"""A producer, as its transactional id, producer id and epoch."""
 
 BEGUN: Final = """
 T: InitProducerId v3 transactional_id="till" transaction_timeout_ms=60000 -> 0 producer_id=?pid producer_epoch=?epoch eventually
@@ -21,12 +21,10 @@ T: AddOffsetsToTxn v2 transactional_id="till" producer_id=$pid producer_epoch=$e
 T: EndTxn v2 transactional_id="till" producer_id=$pid producer_epoch=$epoch committed=true -> 90
 pause 300
 """
-"""The shared part of both examples: another producer has the id when the commit comes."""
+"""The shared part of both examples: another producer has taken over the transactional id when the commit comes."""
 
 
 class StopsWhenFencedAsProducer(Rule):
-    """After 90 a producer asks its coordinator for nothing in the old epoch."""
-
     code = "CLIENT-70"
     title = "After PRODUCER_FENCED a producer does not go on in that epoch"
     what = (
@@ -47,14 +45,14 @@ class StopsWhenFencedAsProducer(Rule):
 
     @answered(ADD_PARTITIONS_TO_TXN, ADD_OFFSETS_TO_TXN, END_TXN)
     def is_told(self, x: Exchange) -> Judgements:
-        """Note which epochs of this connection are over."""
+        """Note the producer epochs of this connection that are over."""
         if x.heard and x.answer is not None and _codes(x) & FENCED:
             x.link.note(self.code, dict[Producer, Exchange]).update(dict.fromkeys(_producers(x), x))
         return iter(())
 
     @asked(ADD_PARTITIONS_TO_TXN, ADD_OFFSETS_TO_TXN, END_TXN)
     def goes_on(self, x: Exchange) -> Judgements:
-        """Judge a request in an epoch that is over."""
+        """Judge a request in a producer epoch that is over."""
         known: dict[Producer, Exchange] = x.link.notes.get(self.code) or {}
         for producer in _producers(x):
             told = known.get(producer)
@@ -74,8 +72,8 @@ class StopsWhenFencedAsProducer(Rule):
 
 
 def _producers(x: Exchange) -> list[Producer]:
-    """Return the producers that a request is about. AddPartitionsToTxn v4+ names several (KIP-890); below that its fields have names of
-    their own."""
+    """Return the producers that a request is about. AddPartitionsToTxn has several from version 4 on (KIP-890); earlier versions have
+    other field names."""
     if x.key != ADD_PARTITIONS_TO_TXN:
         found = [(x.asked, "")]
     elif x.version < 4:
@@ -87,7 +85,7 @@ def _producers(x: Exchange) -> list[Producer]:
 
 
 def _codes(x: Exchange) -> frozenset[int]:
-    """Return the error codes; those of AddPartitionsToTxn's partitions have a field of their own."""
+    """Return the error codes of an answer; in AddPartitionsToTxn those of partitions have a field name of their own."""
     assert x.answer is not None
     topics = list(x.answer.get("results_by_topic_v3_and_below") or ())
     for each in x.answer.get("results_by_transaction") or ():

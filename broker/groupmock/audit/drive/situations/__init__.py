@@ -1,1 +1,1 @@
-"""The situations, a file for each theme. `../situation.py` says what a situation is."""
+"""The situations of conformance runs are declared here, with a file for each theme. `../situation.py` says what a situation is."""

@@ -1,4 +1,4 @@
-"""Situations for each API of a group: the connection closed before it is answered, its answer lost, its errors."""
+"""Situations for the APIs of a group: the connection closes before the answer, the answer is lost, or the answer is an error."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ ERRORS: Final[dict[str, tuple[str, ...]]] = {
     "OffsetFetch": ("COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR"),
     "OffsetCommit": ("COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR", "REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID"),
 }
-"""Maps an API to the errors that a real coordinator answers with, one after the other."""
+"""Maps each API to the errors that a real coordinator may answer; a situation gives them one after another."""
 
 
 def _strikes(api: str, *names: str) -> Callable[[Stage], Awaitable[None]]:
-    """Return a script in which every one of these rules applies. For a request that comes once a round, it plays as many rounds."""
+    """Return a script that waits until each of these rules was applied. The group rebalances as often as a request needs that comes once
+    in a rebalance."""
 
     async def script(stage: Stage) -> None:
         for name in names:
@@ -38,7 +39,7 @@ def _strikes(api: str, *names: str) -> Callable[[Stage], Awaitable[None]]:
 
 
 def _at_leaving(script: Callable[[Stage], Awaitable[None]]) -> Callable[[Stage], Awaitable[None]]:
-    """Return the same script with a copy that is asked to stop, because only then LeaveGroup is sent."""
+    """Return the script with a copy that is asked to stop, because LeaveGroup is only sent then."""
 
     async def stopping(stage: Stage) -> None:
         stage.stop(stage.newest)
@@ -66,8 +67,7 @@ for _api in GROUP_APIS:
 
 
 def _later(made: dict[str, Any]) -> Callable[[Stage], Awaitable[None]]:
-    """Return a script in which the group works already and rebalances once more when the rule applies; a copy that is held back starts
-    then."""
+    """Return a script in which the rule applies to a working group that rebalances once more. A copy that was held back joins then."""
 
     async def script(stage: Stage) -> None:
         stage.break_by(made)
@@ -98,7 +98,7 @@ for _api in ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "OffsetFetch
             f"A group that works rebalances; a {_api} is applied, its answer is lost, and its connection is mute from then on.",
             "the end of that connection, and the group Stable",
             _later(rule(_api, "drop", stage="reply", nth=1)),
-            late=int(_api == "OffsetFetch"),  # Of partitions that another member had
+            late=int(_api == "OffsetFetch"),  # The partitions of the late copy belonged to another member.
             protocol="" if _api == "OffsetFetch" else CLASSIC,
         )
     )
@@ -124,7 +124,7 @@ for _api, _codes in ERRORS.items():
     protocol=CONSUMER,
 )
 async def silence_at_a_heartbeat(stage: Stage) -> None:
-    """Lose an answer with an assignment: the member must ask for it again."""
+    """Lose an answer with an assignment, so that the member must ask for the assignment again."""
     await _later(rule("ConsumerGroupHeartbeat", "drop", stage="reply", nth=2))(stage)
 
 
@@ -133,7 +133,7 @@ async def silence_at_a_heartbeat(stage: Stage) -> None:
     "both errors, and the group Stable", protocol=CONSUMER,
 )  # fmt: skip
 async def stale_commits(stage: Stage) -> None:
-    """Refuse commits as if they were under way while the member epoch moves."""
+    """Refuse commits as stale, as if they had been sent before the member epoch changed."""
     for place, code in enumerate(("STALE_MEMBER_EPOCH", "UNKNOWN_MEMBER_ID")):
         stage.break_by(rule("OffsetCommit", "error", code, "request", nth=1 + place, code=code))
     for code in ("STALE_MEMBER_EPOCH", "UNKNOWN_MEMBER_ID"):
@@ -146,7 +146,7 @@ async def stale_commits(stage: Stage) -> None:
     protocol=CLASSIC,
 )  # fmt: skip
 async def group_full(stage: Stage) -> None:
-    """Refuse a copy because the group is full: it must give up, or ask again with pauses. It is watched for a while."""
+    """Refuse a copy because the group is full, so that it must give up or try again with pauses. It is watched for a while."""
     await _refused(stage, "GROUP_MAX_SIZE_REACHED")
 
 
@@ -155,7 +155,7 @@ async def group_full(stage: Stage) -> None:
     protocol=CLASSIC,
 )
 async def not_allowed(stage: Stage) -> None:
-    """Refuse a copy for good: it must give up and say so. It is watched for a while."""
+    """Refuse a copy for good, so that it must give up and say so. It is watched for a while."""
     await _refused(stage, "GROUP_AUTHORIZATION_FAILED")
 
 

@@ -1,5 +1,5 @@
-"""Situations of coordinators and topics: the coordinator moves, loads, is nowhere, dies with its node; leaders of partitions move;
-topics grow, are deleted and return."""
+"""Situations of coordinators and topics. The coordinator moves, loads, is missing, or dies with its node. Partitions change their
+leaders; topics grow, are deleted and come back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..situation_stage import Stage, says
 
 @situation("coordinator-moves-stable", "The coordinator moves to another node while the group is Stable.", "a FindCoordinator of a copy")
 async def moves(stage: Stage) -> None:
-    """Move the coordinator: heartbeats and commits are answered 16 (NOT_COORDINATOR)."""
+    """Move the coordinator, so that heartbeats and commits are answered NOT_COORDINATOR (16)."""
     asked = stage.asks(FIND_COORDINATOR)
     stage.steer("move_coordinator", group=stage.group)
     await stage.happens(asked)
@@ -23,7 +23,7 @@ async def moves(stage: Stage) -> None:
     "an answer of that error to a request about the group, or a FindCoordinator, and the group Stable",
 )  # fmt: skip
 async def loads(stage: Stage) -> None:
-    """Let the coordinator load: heartbeats are answered meanwhile, commits and joins are refused."""
+    """Let the coordinator load, so that heartbeats are answered but commits and joins are refused."""
     found = stage.asks(FIND_COORDINATOR)
     loading = stage.hears("an answer that the coordinator loads", lambda row: says(row, COORDINATOR_LOAD_IN_PROGRESS))
     stage.steer("move_coordinator", group=stage.group, loading_ms=3000)
@@ -35,7 +35,7 @@ async def loads(stage: Stage) -> None:
     "three FindCoordinator requests of copies",
 )  # fmt: skip
 async def nowhere(stage: Stage) -> None:
-    """Leave the group without a coordinator: copies must ask again and again, with pauses."""
+    """Leave the group without a coordinator, so that copies must ask for it again and again, with pauses."""
     asked = stage.asks(FIND_COORDINATOR, times=3)
     group = stage.group
     stage.steer("unload_coordinator", group=group)
@@ -45,7 +45,7 @@ async def nowhere(stage: Stage) -> None:
 
 @situation("node-dies", "The coordinator's node dies and another one takes over.", "a FindCoordinator of a copy")
 async def node_dies(stage: Stage) -> None:
-    """Stop the coordinator's node: its connections break, its port refuses."""
+    """Stop the coordinator's node, so that its connections break and its port refuses."""
     asked, node = stage.asks(FIND_COORDINATOR), stage.coordinator
     stage.steer("stop_node", node=node, clean=False)
     await stage.happens(asked)
@@ -55,7 +55,7 @@ async def node_dies(stage: Stage) -> None:
 
 @situation("node-stops", "The coordinator's node is shut down in order, and comes back.", "a FindCoordinator of a copy")
 async def node_stops(stage: Stage) -> None:
-    """Stop the coordinator's node; requests that wait are answered first."""
+    """Stop the coordinator's node after it has answered the waiting requests."""
     asked, node = stage.asks(FIND_COORDINATOR), stage.coordinator
     stage.steer("stop_node", node=node, clean=True)
     await stage.happens(asked)
@@ -69,7 +69,7 @@ async def node_stops(stage: Stage) -> None:
     excuses=IN_TIME,
 )  # fmt: skip
 async def node_silent(stage: Stage) -> None:
-    """Stall the coordinator's node: the sessions end by themselves, because nothing is received."""
+    """Stall the coordinator's node, so that sessions expire because nothing is received."""
     view, node = stage.view, stage.coordinator
     members = set() if view is None else {member.member_id for member in view.members}
     stage.steer("stall_node", node=node, ms=None)
@@ -84,7 +84,7 @@ def _known(stage: Stage, members: set[str]) -> set[str]:
 
 @situation("leaders-move", "Every partition is led by another node.", "a Metadata request of a copy")
 async def leaders_move(stage: Stage) -> None:
-    """Move the leaders: fetches are refused (6, NOT_LEADER_OR_FOLLOWER) until the client asks for Metadata."""
+    """Move the leaders, so that fetches are refused with NOT_LEADER_OR_FOLLOWER (6) until the client asks for Metadata."""
     asked = stage.asks(METADATA)
     for partition in range(stage.partitions):
         leader = stage.running.cluster.topics.require_partition(stage.topic, partition).leader or 0
@@ -98,13 +98,13 @@ async def leaders_move(stage: Stage) -> None:
     settings={"auto.create.topics.enable": "false"},
 )  # fmt: skip
 async def unknown_topic(stage: Stage) -> None:
-    """Start with an unknown topic, so the group becomes Stable only now: see `bare`."""
+    """Start with a topic that does not exist yet, so that the group becomes Stable only after its creation."""
     stage.steer("create_topic", name=stage.topic, partitions=stage.partitions)
 
 
 @situation("partitions-added", "The topic gets two more partitions.", "the next generation, Stable")
 async def partitions_added(stage: Stage) -> None:
-    """Add partitions: the leader's client finds them in its metadata and joins again (SERVER-18), which takes its metadata.max.age.ms."""
+    """Add partitions. The leader's client finds them in its metadata after metadata.max.age.ms at most, and joins again (SERVER-18)."""
     before = stage.generation
     stage.steer("grow_topic", name=stage.topic, partitions=stage.partitions + 2)
     await stage.next_round(before)
@@ -113,7 +113,7 @@ async def partitions_added(stage: Stage) -> None:
 @situation("topic-returns", "The topic is deleted and created again.", "a Metadata request of a copy in between",
            settings={"auto.create.topics.enable": "false"})  # fmt: skip
 async def topic_returns(stage: Stage) -> None:
-    """Delete and create the topic: its offsets begin at 0 again, and its commits are gone."""
+    """Delete and recreate the topic, so that its offsets begin at 0 and its committed offsets are gone."""
     asked = stage.asks(METADATA)
     stage.steer("delete_topic", name=stage.topic)
     await stage.happens(asked)

@@ -1,4 +1,4 @@
-"""Situations of members: copies start, stop, die, sleep, and meet a second process with their instance id."""
+"""Situations in which copies start, stop, die or sleep, or a second process has the same instance id."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ async def works(stage: Stage) -> None:
 @situation("static-works", "Static members start together, rebalance once, read and commit.", "the next generation, Stable", static=True,
            protocol=CLASSIC)  # fmt: skip
 async def static_works(stage: Stage) -> None:
-    """Run static members: each has its group.instance.id in all that it sends."""
+    """Run static members, each of which has its group.instance.id in all requests."""
     await stage.next_round(await stage.rebalance())
     for copy in stage.copies:
         await stage.happens(stage.beats(copy))
@@ -27,7 +27,7 @@ async def static_works(stage: Stage) -> None:
 
 @situation("joins-late", "A copy joins a group that works.", "the next generation, Stable, with it", late=1)
 async def joins_late(stage: Stage) -> None:
-    """Start one more copy; the others learn of it by a heartbeat."""
+    """Start one more copy, of which the other members learn by a heartbeat."""
     before = stage.generation
     await stage.start()
     await stage.next_round(before)
@@ -35,7 +35,7 @@ async def joins_late(stage: Stage) -> None:
 
 @situation("stopped", "One copy is asked to stop (SIGTERM); the others take over.", "its end, and the next generation without it")
 async def stopped(stage: Stage) -> None:
-    """Stop a copy: a dynamic member leaves, and the group waits for a session if it does not."""
+    """Stop one of the copies. A dynamic member leaves the group; otherwise the group waits for the end of its session."""
     before, leaver = stage.generation, stage.newest
     stage.stop(leaver)
     await stage.next_round(before)
@@ -46,7 +46,7 @@ async def stopped(stage: Stage) -> None:
     "a generation without it, and one with its successor",
 )  # fmt: skip
 async def killed(stage: Stage) -> None:
-    """Kill a copy and end its session by command, because 45 s are too long to wait."""
+    """Kill a copy and expire its session by command, because 45 s are too long to wait."""
     before, victim = stage.generation, stage.newest
     member = stage.member_of(victim).member_id
     stage.kill(victim)
@@ -67,7 +67,7 @@ async def killed(stage: Stage) -> None:
     excuses=IN_TIME,
 )
 async def frozen(stage: Stage) -> None:
-    """Freeze a copy, as a long garbage collection, a laptop that sleeps or a throttled container does."""
+    """Freeze a copy, as a long garbage collection, a sleeping laptop or a throttled container does."""
     before, sleeper = stage.generation, stage.newest
     member = stage.member_of(sleeper).member_id
     stage.freeze(sleeper)
@@ -87,7 +87,7 @@ async def frozen(stage: Stage) -> None:
     protocol=CLASSIC,
 )
 async def misses_round(stage: Stage) -> None:
-    """Let a copy miss a round: the join phase ends as when its time is over."""
+    """Let a copy miss a rebalance by ending the join phase as if its time were over."""
     sleeper = stage.newest
     await stage.settled()
     others = [stage.asks(JOIN_GROUP, copy) for copy in stage.copies if copy is not sleeper]
@@ -108,7 +108,7 @@ async def misses_round(stage: Stage) -> None:
     "its JoinGroup, and the group Stable", static=True, protocol=CLASSIC,
 )  # fmt: skip
 async def static_restart(stage: Stage) -> None:
-    """Restart a static member: Kafka gives it its place back without a rebalance (KIP-345)."""
+    """Restart a static member, which gets its assignment back without a rebalance (KIP-345)."""
     victim = stage.newest
     stage.kill(victim)
     await stage.until("the killed copy to be gone", lambda: victim.status is not None)
@@ -119,7 +119,7 @@ async def static_restart(stage: Stage) -> None:
 
 @situation("static-stopped", "A static member is asked to stop (SIGTERM).", "its end", static=True)
 async def static_stopped(stage: Stage) -> None:
-    """Stop a static member: it keeps its place for its session, and its successor comes in time."""
+    """Stop one of the static members. Its membership lasts as long as its session, and a successor starts in time."""
     leaver = stage.newest
     stage.stop(leaver)
     await stage.until("the copy to end", lambda: leaver.status is not None)
@@ -134,7 +134,8 @@ async def static_stopped(stage: Stage) -> None:
     protocol=CLASSIC,
 )  # fmt: skip
 async def twin(stage: Stage) -> None:
-    """Start a second copy with the same instance id: the first one must stop. Heartbeats of the second show that time passes."""
+    """Start a second copy with the same instance id, so that the first copy must stop. Heartbeats of the second copy show that time
+    passes."""
     first = stage.copies[0]
     fenced = stage.hears("the first of the twins to be refused", lambda row: says(row, FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID))
     beats = stage.asks(HEARTBEAT, stage.next_name, times=5)

@@ -1,4 +1,4 @@
-"""Situations from the ready fault plans (`groupmock faults plans`), each under the plan's name."""
+"""Each ready fault plan (`groupmock faults plans`) makes a situation with the plan's name."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ..situation import CONSUMER, PROTOCOL_OF, Situation, declare
 from ..situation_stage import Stage
 
 ELSEWHERE: Final = ("network-stall",)
-"""Plans that only differ in time from a situation of another file: `node-silent`."""
+"""Plans that differ only in time from the situation `node-silent` of another file."""
 STATIC: Final = ("fenced-twin",)
 STAY_AWAY: Final = ("fenced-twin",)
-"""Situations in which a fenced copy must not come back."""
+"""Situations in which a fenced copy must not join again."""
 ONE_NODE: Final = ("loading-coordinator",)
-"""Plans for one node, because the coordinator then loads where it is."""
+"""Plans for a cluster of one node, so that the coordinator loads on the same node."""
 
 
 def _script(plan: Plan) -> Callable[[Stage], Awaitable[None]]:
@@ -29,7 +29,8 @@ def _script(plan: Plan) -> Callable[[Stage], Awaitable[None]]:
 
 
 def _protocol(plan: Plan) -> str:
-    """Return the protocol: that of consumer groups if a rule names it, else of the first API that belongs to one protocol alone."""
+    """Return the protocol of the APIs that a plan's rules name. Consumer groups win; otherwise it is the protocol of the first API that
+    has only one."""
     if for_consumer_groups(plan):
         return CONSUMER
     return next((PROTOCOL_OF[api] for each in plan.rule if (api := str(rule_as_data(each)["when"].get("api", ""))) in PROTOCOL_OF), "")

@@ -1,4 +1,4 @@
-"""Situations of rounds: rebalances in every state of a group, slow ones, lost ones, and sessions that end."""
+"""Situations with rebalances in every state of a group, with slow and lost rebalances, and with expiring sessions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..situation_stage import Stage
 
 @situation("rebalance", "A Stable group is made to rebalance.", "the next generation, Stable", protocol=CLASSIC)
 async def rebalance(stage: Stage) -> None:
-    """Force a rebalance: members learn of it by a heartbeat (27, REBALANCE_IN_PROGRESS)."""
+    """Force a rebalance, of which members learn by the answer REBALANCE_IN_PROGRESS (27) to a heartbeat."""
     await stage.next_round(await stage.rebalance())
 
 
@@ -20,7 +20,7 @@ async def rebalance(stage: Stage) -> None:
     "a JoinGroup of every copy, and the next generation", protocol=CLASSIC,
 )  # fmt: skip
 async def long_join(stage: Stage) -> None:
-    """Hold the join phase, as a member that does not come does."""
+    """Hold the join phase, as a member does that does not join."""
     await _held(stage, PREPARING_REBALANCE, JOIN_GROUP)
 
 
@@ -29,7 +29,7 @@ async def long_join(stage: Stage) -> None:
     "a SyncGroup of every copy, and the next generation, Stable", protocol=CLASSIC,
 )  # fmt: skip
 async def long_sync(stage: Stage) -> None:
-    """Hold the sync phase, as a leader that computes for long does."""
+    """Hold the sync phase, as a leader does that takes long to assign."""
     await _held(stage, COMPLETING_REBALANCE, SYNC_GROUP)
 
 
@@ -39,7 +39,7 @@ async def long_sync(stage: Stage) -> None:
     "the second rebalance, and a generation after it, Stable", protocol=CLASSIC,
 )  # fmt: skip
 async def rebalance_in_sync(stage: Stage) -> None:
-    """Force a second rebalance while the members synchronize."""
+    """Force a second rebalance while the members wait for their assignments."""
     await stage.settled()
     stage.break_by(rule("SyncGroup", "force_rebalance", "again", state=COMPLETING_REBALANCE, role="leader", nth=1))
     before = await stage.rebalance()
@@ -52,7 +52,7 @@ async def rebalance_in_sync(stage: Stage) -> None:
     "a JoinGroup of every copy, the end of one, and the next generation without it", protocol=CLASSIC,
 )  # fmt: skip
 async def rebalance_in_join(stage: Stage) -> None:
-    """Stop a copy while its JoinGroup waits; a LeaveGroup comes then, if at all."""
+    """Stop a copy while its JoinGroup waits, when it may or may not send a LeaveGroup."""
     leaver = stage.newest
     member = stage.member_of(leaver).member_id
     await stage.settled()
@@ -62,7 +62,7 @@ async def rebalance_in_join(stage: Stage) -> None:
     for heard in joins:
         await stage.happens(heard)
     stage.stop(leaver)
-    await stage.watches(5, lambda: leaver.status is not None)  # The copy may wait for the answer to its JoinGroup
+    await stage.watches(5, lambda: leaver.status is not None)  # The copy may wait for the answer to its JoinGroup before it ends.
     stage.steer("release_group", group=stage.group)
     await stage.until("the copy to end", lambda: leaver.status is not None)
     view = stage.view
@@ -73,7 +73,7 @@ async def rebalance_in_join(stage: Stage) -> None:
 
 @situation("session-ends", "The session of a copy that lives ends: the group goes on without it.", "that copy to join again")
 async def session_ends(stage: Stage) -> None:
-    """End the session of a member: its next heartbeat is answered 25 (UNKNOWN_MEMBER_ID)."""
+    """Expire the session of a member, so that its next heartbeat is answered UNKNOWN_MEMBER_ID (25)."""
     before, copy = stage.generation, stage.newest
     member = stage.member_of(copy).member_id
     again = stage.joins(copy)
@@ -86,7 +86,7 @@ async def session_ends(stage: Stage) -> None:
     "all-sessions-end", "The sessions of all copies end at once, as when the coordinator was cut off for long.", "every copy to join again"
 )
 async def all_sessions_end(stage: Stage) -> None:
-    """End all sessions: the group begins anew."""
+    """Expire all sessions, so that the group begins anew."""
     again = [stage.joins(copy) for copy in stage.copies]
     for member in [stage.member_of(copy).member_id for copy in stage.copies]:
         await stage.steer_when("expire_member", group=stage.group, member=member)
@@ -97,7 +97,7 @@ async def all_sessions_end(stage: Stage) -> None:
 @situation("leader-changes", "Another copy than before leads the next generation.", "the next generation, Stable, with another leader",
            protocol=CLASSIC)  # fmt: skip
 async def leader_changes(stage: Stage) -> None:
-    """Change the leader: the old one must follow, and a follower must assign."""
+    """Change the leader, so that the old leader must follow and a follower must assign."""
     await stage.settled()
     view = stage.view
     follower = next((each.member_id for each in view.members if each.member_id != view.leader), None) if view is not None else None
@@ -109,14 +109,14 @@ async def leader_changes(stage: Stage) -> None:
 @situation("many-rebalances", "The group rebalances ten times, each time as soon as it is Stable.", "ten generations, Stable",
            protocol=CLASSIC)  # fmt: skip
 async def many_rebalances(stage: Stage) -> None:
-    """Force many rebalances, with a heartbeat of every member in between, so that each round is noticed."""
+    """Force many rebalances with a heartbeat of every member in between, so that each rebalance is noticed."""
     for _ in range(10):
         await stage.next_round(await stage.rebalance())
     await stage.happens(stage.asks(HEARTBEAT))
 
 
 async def _held(stage: Stage, state: str, key: int) -> None:
-    """Hold a rebalance in this state until every copy has sent that request, and longer."""
+    """Hold a rebalance in this state until every copy has sent that request, and a while longer."""
     await stage.settled()
     asked = [stage.asks(key, copy) for copy in stage.copies]
     stage.steer("hold_group", group=stage.group, state=state)
