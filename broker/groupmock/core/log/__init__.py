@@ -1,4 +1,4 @@
-"""The data plane: topics, partitions, the checks of produced records, and waiting fetches.
+"""The data plane consists of topics, partitions, the checks of produced records, and waiting fetches.
 
 Where it knowingly differs from Apache Kafka 4.3 (tests/unit/core/log/test_where_the_log_differs.py shows each line):
 

@@ -1,5 +1,4 @@
-"""Changes to the configs of topics and brokers, shared by AlterConfigs and IncrementalAlterConfigs, with the errors of Kafka's
-controller."""
+"""Changes the configs of topics and brokers for AlterConfigs and IncrementalAlterConfigs, with the errors of Kafka's controller."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ BROKER: Final = 4
 
 
 def alter(turn: Turn, topics: Topics, node: int, wanted: Alteration, validate_only: bool) -> None:
-    """Change one resource at the request of `node`, or with `validate_only` only check the change. Raises TopicRefused."""
+    """Change one resource on behalf of the broker `node`, or with `validate_only` only check the change. Raises TopicRefused."""
     check_changes(wanted)
     if wanted.kind == TOPIC:
         _alter_topic(turn, topics, node, wanted, validate_only)
@@ -33,7 +32,7 @@ def alter(turn: Turn, topics: Topics, node: int, wanted: Alteration, validate_on
 
 
 def check_changes(wanted: Alteration) -> None:
-    """Refuse an alteration that repeats a name, or has a null where a value is needed. Raises TopicRefused."""
+    """Refuse an alteration that lists a config twice, or has a null where a value is needed. Raises TopicRefused."""
     wanted_names = [change.name for change in wanted.changes]
     if len(set(wanted_names)) < len(wanted_names):
         raise TopicRefused(error_codes.INVALID_REQUEST, "Error due to duplicate config keys")
@@ -43,7 +42,8 @@ def check_changes(wanted: Alteration) -> None:
 
 
 def _alter_topic(turn: Turn, topics: Topics, node: int, wanted: Alteration, validate_only: bool) -> None:
-    """Check as Kafka's controller does: list operations first, then names and values, and only then whether the topic exists."""
+    """Change a topic after checks in the order of Kafka's controller: list operations first, then names and values, and then whether the
+    topic exists."""
     overrides = topics.broker_overrides(node)
     current = known.configs if (known := topics.get(wanted.name)) is not None else {}
     keys = topic_keys(turn.quirks)
@@ -59,7 +59,7 @@ def _alter_topic(turn: Turn, topics: Topics, node: int, wanted: Alteration, vali
 
 
 def check_topic_name(name: str) -> None:
-    """Refuse a name that no topic can have. Raises TopicRefused."""
+    """Refuse a name that no topic may have. Raises TopicRefused."""
     if not name:
         raise TopicRefused(error_codes.INVALID_REQUEST, "Default topic resources are not allowed.")
     reason = names.why_invalid(name)

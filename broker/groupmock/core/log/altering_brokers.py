@@ -1,4 +1,4 @@
-"""Changes to the configs of one broker or of all brokers, refused in the same order and words as Kafka (ConfigAdminManager,
+"""Changes the configs of one broker or of all brokers, with the checks and messages of Kafka in Kafka's order (ConfigAdminManager,
 DynamicBrokerConfig)."""
 
 from __future__ import annotations
@@ -37,15 +37,14 @@ PER_LISTENER: Final = tuple(
         "truststore.certificates",
     )
 )
-"""Configs that may be changed for one listener by a prefixed name (SslConfigs.RECONFIGURABLE_CONFIGS)."""
+"""The configs that can be changed for a single listener, with the listener's name as prefix (SslConfigs.RECONFIGURABLE_CONFIGS)."""
 LISTENERS_FOR_ALL: Final = ("max.connections", "max.connection.creation.rate", "num.network.threads")
-"""Configs that may be set for a listener of every broker; Kafka has `num.network.threads` among them since 3.0."""
+"""The configs that can be set for a listener of all brokers at once. Kafka includes `num.network.threads` since 3.0."""
 IN_SYNC: Final = "min.insync.replicas"
 
 
 class ConfigTarget(NamedTuple):
-    """The configs of one node (named by its id) or of all nodes (""), before a change, with everything that decides whether it is allowed.
-    """
+    """The configs of one node or of all nodes ("") before a change, with all data that decides whether the change is allowed."""
 
     name: str
     keys: Mapping[str, BrokerKey]
@@ -54,28 +53,28 @@ class ConfigTarget(NamedTuple):
 
     @property
     def before(self) -> Mapping[str, str]:
-        """Return the configs that were set on the resource at run time."""
+        """Return the configs that were set on this resource at run time."""
         return self.overrides.cluster if self.name == CLUSTER_WIDE else self.overrides.node
 
     @property
     def plain(self) -> dict[str, ConfigKey]:
-        """Return the config keys without the facts that hold for brokers only."""
+        """Return the config keys without the data that only broker configs have."""
         return {name: each.key for name, each in self.keys.items()}
 
     def effective(self, name: str) -> str:
-        """Return the value that a config has when the resource does not set it: the value at start, or Kafka's default
+        """Return the value that a config has if the resource does not set it: the value at broker start, or else Kafka's default
         (ConfigurationControlManager)."""
         return self.static.get(name, self.keys[name].default or "")
 
 
 def target_of(turn: Turn, topics: Topics, node: int, name: str) -> ConfigTarget:
-    """Return the target for a name that `check_broker_name` accepted."""
+    """Return the configs of the node or of all nodes, for a name that `check_broker_name` has accepted."""
     static = started(turn.settings, turn.environment.identity, node)
     return ConfigTarget(name if name == CLUSTER_WIDE else str(node), broker_keys(turn.quirks), topics.broker_overrides(node), static)
 
 
 def alter_broker(turn: Turn, topics: Topics, node: int, wanted: Alteration, validate_only: bool) -> None:
-    """Change the configs of one node (its id) or of all nodes (""), or with `validate_only` only check the change. Raises TopicRefused."""
+    """Change the configs of one node or of all nodes (""), or with `validate_only` only check the change. Raises TopicRefused."""
     check_broker_name(wanted.name, node, f"expected {node}", "Node")
     target = target_of(turn, topics, node, wanted.name)
     for change in wanted.changes:
@@ -92,7 +91,8 @@ def alter_broker(turn: Turn, topics: Topics, node: int, wanted: Alteration, vali
 
 
 def check_broker_name(name: str, node: int, expected: str, noun: str = "Broker") -> None:
-    """Refuse the id of another node: a broker answers for itself and for all nodes (""). Raises TopicRefused(INVALID_REQUEST)."""
+    """Refuse the id of another node, because a broker only answers for itself and for all nodes (""). Raises
+    TopicRefused(INVALID_REQUEST)."""
     if name == CLUSTER_WIDE:
         return
     node_id = whole_number(name, BITS[INT])
@@ -103,7 +103,7 @@ def check_broker_name(name: str, node: int, expected: str, noun: str = "Broker")
 
 
 def check_changed(target: ConfigTarget, after: Mapping[str, str], quirks: Quirks) -> None:
-    """Check whether the configs `after` may replace the current ones. Raises BadConfig."""
+    """Check whether the configs `after` may replace the current configs. Raises BadConfig."""
     name, keys, overrides = target.name, target.keys, target.overrides
     _check_names(name, after, keys, quirks)
     _check_values(after, keys)
@@ -138,7 +138,8 @@ def _check_names(name: str, after: Mapping[str, str], keys: Mapping[str, BrokerK
 
 
 def _check_values(after: Mapping[str, str], keys: Mapping[str, BrokerKey]) -> None:
-    """Check types and bounds in the order of Kafka's definitions. An error in a listener's config names the config without the listener."""
+    """Check types and bounds of the values in the order of Kafka's definitions. An error in a listener's config names the config without
+    the listener."""
     given = {base if (base := base_name(name)) in keys else name: value for name, value in after.items()}
     for name, key in keys.items():
         if name in given:
@@ -155,7 +156,7 @@ def _check_scope(name: str, after: Mapping[str, str], keys: Mapping[str, BrokerK
 
 
 def _check_in_sync(name: str, wanted: Alteration, after: Mapping[str, str]) -> None:
-    """With eligible leader replicas, the controller requires one min.insync.replicas for the whole cluster (KIP-966)."""
+    """Check min.insync.replicas: with eligible leader replicas, the controller requires one value for the whole cluster (KIP-966)."""
     if name == CLUSTER_WIDE:
         if IN_SYNC not in after:
             raise TopicRefused(error_codes.INVALID_CONFIG, "Cluster-level min.insync.replicas cannot be removed while ELR is enabled.")
@@ -164,8 +165,8 @@ def _check_in_sync(name: str, wanted: Alteration, after: Mapping[str, str]) -> N
 
 
 def _shown(names: Sequence[str], quirks: Quirks, large: bool = False) -> str:
-    """Return a set of names in the text form that Kafka prints: Java's since 4, and Scala's before, which changes name and order from five
-    entries on.
+    """Return a set of names as Kafka prints it: as a Java set since 4, and as a Scala set before, which has another name and order from
+    five entries on.
 
     Names that were filtered from a `large` set print as Scala's mutable set."""
     ordered = java_order(names, java_hash)

@@ -1,4 +1,4 @@
-"""Checks of manual replica assignments (CreateTopics, CreatePartitions), with the errors of Kafka's controller."""
+"""Checks manual replica assignments for CreateTopics and CreatePartitions, with the errors of Kafka's controller."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from .refusal import TopicRefused
 
 
 def check(assignments: Iterable[Sequence[int]], nodes: Collection[int], factor: int | None) -> int | None:
-    """Return how many replicas each partition has. Raises TopicRefused(INVALID_REPLICA_ASSIGNMENT) for impossible lists.
+    """Return the replication factor of the assignments, which must be the same for all partitions. Raises
+    TopicRefused(INVALID_REPLICA_ASSIGNMENT) for impossible lists.
 
     `factor` is the replication factor of the existing partitions, None if there are none. `nodes` should be a set, because each replica is
     looked up in it."""

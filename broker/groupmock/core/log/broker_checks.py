@@ -1,4 +1,4 @@
-"""Checks of broker configs in combination, and of a change against the values before it (KafkaConfig, and the dynamic reconfigurables)."""
+"""Checks broker configs in combination, and a change against the values before (KafkaConfig, and the dynamic reconfigurables)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .config_keys import BITS, INT, number_of, split_list
 from .configs import BadConfig
 
 Values = Callable[[str], str | None]
-"""A function from a config's name to its value without surrounding blanks, or None if it has no value."""
+"""A function that maps a config's name to its value without surrounding blanks, or to None if the config has no value."""
 HOUR_MS: Final = 3_600_000
 MINUTE_MS: Final = 60_000
 CLEANER_BYTES: Final = 1024 * 1024
@@ -27,7 +27,7 @@ POOLS: Final = (
     "remote.log.manager.expiration.thread.pool.size",
     "remote.log.manager.follower.thread.pool.size",
 )
-"""Thread pools whose size may at most be halved or doubled at once. Those of tiered storage are read-only before Kafka 4."""
+"""The thread pools whose size one change may at most double or halve. Those of tiered storage are read-only before Kafka 4."""
 CLEANERS: Final = "log.cleaner.threads"
 CODECS: Final = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
 ENDPOINT: Final = re.compile(r".*://\[?[0-9a-zA-Z\-%._:]*\]?:-?[0-9]+")
@@ -37,12 +37,11 @@ PER_IP: Final = "max.connections.per.ip"
 
 
 class NoCleaner(BadConfig):
-    """The number of cleaner threads is 0, and Kafka divides by it. Only Kafka 3 and later treats the ArithmeticException as a bad config.
-    """
+    """The number of cleaner threads is 0, by which Kafka divides. Only Kafka 3 and later treats the ArithmeticException as a bad config."""
 
 
 def check_together(keys: Mapping[str, BrokerKey], static: Mapping[str, str], before: Overrides, after: Overrides) -> None:
-    """Refuse a combination of configs that the broker would refuse, though every single value is valid. Raises BadConfig."""
+    """Refuse a combination of configs that the broker would refuse although every single value is valid. Raises BadConfig."""
 
     def values_of(changed: Overrides) -> Values:
         def value(name: str) -> str | None:
@@ -74,7 +73,7 @@ def _number(values: Values, name: str) -> int | None:
 
 
 def _ms(values: Values, name: str, *coarser: tuple[str, int]) -> int | None:
-    """Return the first value of the family that is set, converted to ms."""
+    """Return in ms the first value that is set among configs for the same time in different units."""
     found = _number(values, name)
     for other, factor in coarser:
         if found is None and (number := _number(values, other)) is not None:
@@ -117,8 +116,8 @@ def _log_dirs(new: Values) -> list[str]:
 
 
 def _check_listeners(keys: Mapping[str, BrokerKey], old: Values, new: Values) -> None:
-    """Refuse to move listeners, because groupmock's sockets are already open where Kafka would reopen them."""
-    in_brackets = keys["listeners"].key.refuse_list is not None  # a LIST since Kafka 4
+    """Refuse a change of the listeners, because the sockets of groupmock cannot be reopened at run time as Kafka's can."""
+    in_brackets = keys["listeners"].key.refuse_list is not None  # This config is a LIST since Kafka 4.
     for name in ("listeners", "advertised.listeners"):
         text = new(name) or ""
         if text == (old(name) or ""):
@@ -168,7 +167,7 @@ def _pool_step(was: int, wanted: int) -> str | None:
 
 
 def _log_trouble(keys: Mapping[str, BrokerKey], new: Values) -> str | None:
-    """Refuse a local retention above the whole retention (tiered storage), because the local data is a part of all data."""
+    """Return an error if the local retention exceeds the whole retention, because the local data is a part of all data (tiered storage)."""
     for local, whole in LOCAL_LIMITS:
         if local not in keys:
             continue

@@ -1,4 +1,4 @@
-"""Broker configs: the keys that a release has, the values at start, the changes at run time, and which configs may change."""
+"""Broker configs have the keys that the release defines, values from the start, and changes at run time."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from ..identity import Identity
     from ..settings import Quirks
 
-CLUSTER_WIDE: Final = ""  # resource name of the configs that hold for every broker
+CLUSTER_WIDE: Final = ""  # The configs that hold for every broker have this resource name.
 INTERNAL: Final = "i"
 READ_ONLY: Final = "r"
 ONE_BROKER: Final = "b"
 
-# Kafka's ConfigSource numbers
+# Kafka's ConfigSource defines these numbers.
 DYNAMIC_BROKER: Final = 2
 DYNAMIC_DEFAULT_BROKER: Final = 3
 STATIC_BROKER: Final = 4
@@ -37,17 +37,17 @@ FAMILIES: Final = {
     )
     for name in family
 } | {"log.flush.interval.ms": ("log.flush.interval.ms", "log.flush.scheduler.interval.ms")}
-"""For each config, the names from which it takes its value, in order (DynamicBrokerConfig.brokerConfigSynonyms)."""
+"""Maps each config to the names from which its value is taken, in order (DynamicBrokerConfig.brokerConfigSynonyms)."""
 FROM_ANOTHER: Final = {"log.retention.ms": "604800000"}
-"""Settings that have a default value in groupmock but none in Kafka, where the value comes from a synonym (log.retention.hours=168)."""
+"""Settings with a default in groupmock that Kafka takes from a synonym instead (log.retention.hours=168)."""
 ANY_ENTRIES: Final = "config.providers"
-"""The only LIST config of 4.3 that accepts empty entries (seen on 4.3.0)."""
+"""The only LIST config of Kafka 4.3 that may have empty entries (seen on 4.3.0)."""
 _LISTENER: Final = re.compile(r"listener\.name\.[^.]*\.(.+)")
 
 
 class BrokerKey(NamedTuple):
-    """A broker config, with `default` None if it has no value. `change` is INTERNAL, READ_ONLY or ONE_BROKER, or else means "for one
-    broker and for all"."""
+    """A broker config of Kafka, with `default` None if it has no value. `change` is INTERNAL, READ_ONLY or ONE_BROKER, or else means
+    "for one broker and for all"."""
 
     key: ConfigKey
     default: str | None
@@ -60,24 +60,25 @@ class BrokerKey(NamedTuple):
 
     @property
     def sensitive(self) -> bool:
-        """True if the value is never shown."""
+        """True if Kafka never shows the config's value."""
         return self.key.kind == PASSWORD
 
 
 class Overrides(NamedTuple):
-    """The run-time changes that apply to one node: its own, and those for the whole cluster. `ever` is True once anything was changed."""
+    """The config changes at run time that apply to one node: its own, and those of the whole cluster. `ever` is True once anything was
+    changed."""
 
     node: Mapping[str, str]
     cluster: Mapping[str, str]
     ever: bool = False
 
     def get(self, name: str) -> str | None:
-        """Return the node's value, else the cluster's, or None if it was not changed."""
+        """Return the value that was set for the node, or else for the cluster, or None if the config was not changed."""
         return self.node.get(name, self.cluster.get(name))
 
 
 class Synonym(NamedTuple):
-    """One possible source of a config's value. `value` is None if it must not be shown."""
+    """One of the places from which a config may take its value. `value` is None if it must not be shown."""
 
     name: str
     value: str | None
@@ -90,7 +91,7 @@ def _setting_fields() -> dict[str, str]:
 
 
 def started_with(name: str, settings: Settings) -> str | None:
-    """Return the value that this broker was started with, or None if the config is no setting of groupmock or has no value of its own."""
+    """Return the value that this broker was started with, or None if the config is no setting of groupmock or has no own value."""
     field = _setting_fields().get(name)
     value = None if field is None else _text(getattr(settings, field))
     return None if value in ("", FROM_ANOTHER.get(name)) else value
@@ -136,12 +137,12 @@ def _checks(kind: int, row: tables.ConfigRow, release: str) -> tuple[Check, List
 
 
 def _known_class(default: str | None) -> Check:
-    """Accept only the default class, because groupmock has no other Java classes."""
+    """Return a check that accepts only the default class, because groupmock has no other Java classes."""
     return lambda value: None if value == default else f"Class {value} could not be found."
 
 
 def started(settings: Settings, identity: Identity, node: int) -> dict[str, str]:
-    """Return the values at start that differ from Kafka's defaults, by Kafka's names: settings, limits, addresses and ids."""
+    """Return the configs at broker start that differ from Kafka's defaults: settings, limits, addresses and ids, by Kafka's names."""
     keys = broker_keys(settings.quirks)
     given = {name: value for name in _setting_fields() if (value := started_with(name, settings)) is not None} | dict(identity.limits)
     changed = {name: value for name, value in given.items() if name in keys and value != keys[name].default}
@@ -149,7 +150,8 @@ def started(settings: Settings, identity: Identity, node: int) -> dict[str, str]
 
 
 def _host(identity: Identity, node: int, quirks: Quirks) -> dict[str, str]:
-    """Return the node's id, addresses and roles. A real broker is also given directories and a quorum, which groupmock does not have."""
+    """Return the configs for the node's id, addresses and roles. A real broker is also given directories and a quorum, which groupmock
+    does not have."""
     endpoints = identity.endpoints[node].values()
     host = {
         "advertised.listeners": ",".join(f"{each.name}://{each.host}:{each.port}" for each in endpoints),
@@ -163,19 +165,18 @@ def _host(identity: Identity, node: int, quirks: Quirks) -> dict[str, str]:
 
 
 def base_name(name: str) -> str | None:
-    """Return the config that a name `listener.name.NAME.CONFIG` sets for one listener, or None for any other name."""
+    """Return the CONFIG in a name of the form `listener.name.NAME.CONFIG`, which is set for one listener, or None for any other name."""
     match = _LISTENER.fullmatch(name)
     return match and match[1]
 
 
 def key_of(name: str, keys: Mapping[str, BrokerKey]) -> BrokerKey | None:
-    """Return the config with that name, or the one that it sets for a listener, or None if Kafka knows neither."""
+    """Return the config with this name, or the config that the name sets for one listener, or None if Kafka knows neither."""
     return keys.get(name) or keys.get(base_name(name) or "")
 
 
 def chain(name: str, keys: Mapping[str, BrokerKey], changed: Overrides, static: Mapping[str, str]) -> list[Synonym]:
-    """Return the possible sources of a broker config's value in order: changed at run time, given at start, Kafka's default, then
-    synonyms.
+    """Return where a broker config's value may come from, in order: changed at run time, given at start, Kafka's default, synonyms.
 
     A value that comes from a synonym alone is not shown (ConfigHelper drops the entries before the config's own name)."""
     names = FAMILIES.get(name, (name,))

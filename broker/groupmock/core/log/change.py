@@ -1,4 +1,4 @@
-"""Requested changes of configs (AlterConfigs, IncrementalAlterConfigs), and their effect on a resource's configs."""
+"""Applies the changes of AlterConfigs and IncrementalAlterConfigs to the configs of a resource."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OPERATION_NAMES: Final = {APPEND: "APPEND", SUBTRACT: "SUBTRACT"}
 
 
 class Change(NamedTuple):
-    """The change of one config. Its `value` is None only if the config is deleted."""
+    """One change of one config. Its `value` is None only if the config is deleted."""
 
     name: str
     operation: int
@@ -30,7 +30,8 @@ class Change(NamedTuple):
 
 
 class Alteration(NamedTuple):
-    """All changes of one resource. With `replace`, configs that are not named return to their defaults (AlterConfigs)."""
+    """All changes that a request makes to one resource. With `replace`, configs that are not named return to their defaults
+    (AlterConfigs)."""
 
     kind: int
     name: str
@@ -39,11 +40,11 @@ class Alteration(NamedTuple):
 
 
 def made(current: Mapping[str, str], wanted: Alteration, keys: Mapping[str, ConfigKey], effective: Callable[[str], str]) -> dict[str, str]:
-    """Return `current` with the change applied; `effective` gives the value of a config that is not set. Raises TopicRefused for an
-    operation that does not exist, or a list operation on a config that is no list."""
+    """Return the configs `current` with the change applied; `effective` gives the value of a config that is not set. Raises TopicRefused
+    for an operation that does not exist, or a list operation on a config that is no list."""
     changed = {} if wanted.replace else dict(current)
     by_name = {change.name: change for change in wanted.changes}
-    for change in (by_name[name] for name in java_order(by_name, java_hash)):  # Kafka's controller iterates over a HashMap
+    for change in (by_name[name] for name in java_order(by_name, java_hash)):  # Kafka's controller iterates over a HashMap of the changes.
         if change.operation == SET:
             changed[change.name] = change.value or ""
         elif change.operation == DELETE:
@@ -58,7 +59,7 @@ def made(current: Mapping[str, str], wanted: Alteration, keys: Mapping[str, Conf
 
 
 def _listed(change: Change, keys: Mapping[str, ConfigKey], changed: Mapping[str, str], effective: Callable[[str], str]) -> str:
-    """Apply APPEND or SUBTRACT to the current list, which may be the default. Appending "" adds an empty entry."""
+    """Return the value of a LIST config after an APPEND or SUBTRACT. Appending "" adds an empty entry."""
     key = keys.get(change.name)
     if key is None or key.kind != LIST:
         verb = OPERATION_NAMES[change.operation]
@@ -67,13 +68,13 @@ def _listed(change: Change, keys: Mapping[str, ConfigKey], changed: Mapping[str,
     named = java_split(change.value or "")
     if change.operation == SUBTRACT:
         return ",".join(without(parts, named))
-    # 2.8 appends entries that the list already holds once more (docs/kafka/differences.md)
+    # Kafka 2.8 appends even entries that the list already has (docs/kafka/differences.md).
     existing = set(parts)
     return ",".join([*parts, *(part for part in dict.fromkeys(named) if part not in existing)])
 
 
 def without(parts: Iterable[str], named: Iterable[str]) -> list[str]:
-    """Return the list with the first occurrence of each name removed."""
+    """Return the list without the first occurrence of each of the names."""
     remaining = Counter(named)
     kept = []
     for part in parts:

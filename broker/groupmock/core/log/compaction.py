@@ -41,7 +41,7 @@ NOWHERE: Final = -1
 
 
 class Round(NamedTuple):
-    """The result of one cleaning round: it looked at the log up to `cleaned_to`, removed `gone` records, and could not read `opaque`
+    """The result of one cleaning round, which read the log up to `cleaned_to`, removed `gone` records, and could not read `opaque`
     batches."""
 
     cleaned_to: int
@@ -50,7 +50,7 @@ class Round(NamedTuple):
 
 
 def border(partition: Partition, limits: LogLimits, wall_ms: int) -> int:
-    """Return the offset up to which a round may clean (LogCleanerManager.cleanableOffsets)."""
+    """Return the offset up to which a cleaning round may clean (LogCleanerManager.cleanableOffsets)."""
     active = partition.segments.active
     if active is None:
         return partition.start
@@ -63,7 +63,7 @@ def border(partition: Partition, limits: LogLimits, wall_ms: int) -> int:
 
 
 def compact(partition: Partition, limits: LogLimits, wall_ms: int) -> Round | None:
-    """Run one cleaning round, or return None if there is nothing new to clean."""
+    """Run one cleaning round on the log, or return None if there is nothing new to clean."""
     upto, dirty = border(partition, limits, wall_ms), max(partition.cleaned_to, partition.start)
     if upto <= dirty:
         return None
@@ -86,8 +86,8 @@ def _beyond(partition: Partition, upto: int) -> list[Segment]:
 
 
 def _merged(partition: Partition, kept: list[Batch], upto: int, most: int) -> list[Segment]:
-    """Return the segments before the border. Neighbours are merged as long as their sizes before the round fit
-    (Cleaner.groupSegmentsBySize)."""
+    """Return the segments before the border, merged where their sizes allow it. Neighbours are merged as long as their sizes before the
+    round fit (Cleaner.groupSegmentsBySize)."""
     merged: list[Segment] = []
     sizes: list[int] = []
     for segment in partition.segments.kept():
@@ -108,8 +108,6 @@ def _merged(partition: Partition, kept: list[Batch], upto: int, most: int) -> li
 
 
 class _Cleaner:
-    """One cleaning round over the log of one partition."""
-
     def __init__(self, partition: Partition, upto: int, delete_retention_ms: int, wall_ms: int) -> None:
         self._partition, self._upto, self._wall_ms = partition, upto, wall_ms
         self._horizon_ms = wall_ms + delete_retention_ms
@@ -117,17 +115,17 @@ class _Cleaner:
         self.opaque = 0
 
     def note_keys(self, dirty: int) -> None:
-        """Record the last offset of each key, starting at offset `dirty`."""
+        """Record the last offset of each key in the log from offset `dirty` on."""
         for batch in _until(self._partition, self._upto):
             if batch.last_offset >= dirty and not batch.control and not self._aborted(batch):
                 self._newest.update((record.key, record.offset) for record in self._records(batch) or () if record.key is not None)
 
     def kept(self) -> list[Batch]:
-        """Return the remaining batches before the border."""
+        """Return the batches before the border that the cleaning round keeps."""
         return [kept for batch in _until(self._partition, self._upto) if (kept := self._cleaned(batch)) is not None]
 
     def _records(self, batch: Batch) -> list[Record] | None:
-        """Return the batch's records, or None if they cannot be read here."""
+        """Return the batch's records, or None if the batch cannot be decoded."""
         try:
             return list(iter_records(batch, any_room().unpacked(batch)))
         except RecordsError:
@@ -160,7 +158,7 @@ class _Cleaner:
         return record.value is not None or not tombstones_go
 
     def _holds_a_place(self, batch: Batch) -> bool:
-        """True if the batch stays although it is empty (BatchRetention.RETAIN_EMPTY)."""
+        """True if the batch is kept although it has no records left (BatchRetention.RETAIN_EMPTY)."""
         if batch.next_offset == self._upto:
             return True
         return batch.producer_id >= 0 and self._partition.producers.last_offset(batch.producer_id) == batch.last_offset

@@ -1,4 +1,4 @@
-"""Every topic config of Kafka 4.3.0, 3.9.1 and 2.8.2: its type, default, bounds, and the broker config that gives the default."""
+"""Lists every topic config of Kafka 4.3.0, 3.9.1 and 2.8.2 with its type, default, bounds, and the broker config that gives the default."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ TOPIC_CONFIGS: Final = {
             at_least(1),
             "Longest time that a record may stay uncompacted.",
         ),
-        # 1 MiB plus the 12 bytes in front of a batch that its length does not count (Records.LOG_OVERHEAD)
+        # The default is 1 MiB plus the 12 bytes before a batch that the batch's length does not count (Records.LOG_OVERHEAD).
         ConfigKey("max.message.bytes", INT, "1048588", "message.max.bytes", at_least(0), "Largest record batch the topic takes."),
         ConfigKey(
             "message.timestamp.after.max.ms",
@@ -257,7 +257,7 @@ def split_list(value: str) -> list[str]:
 
 
 def java_split(value: str) -> list[str]:
-    """Split like Java's `String.split(",")`, which drops empty entries at the end, but returns one entry for an empty string."""
+    """Split the text like Java's `String.split(",")`, which drops empty entries at the end, but keeps one entry for an empty string."""
     parts = value.split(",")
     while len(parts) > 1 and not parts[-1]:
         parts.pop()
@@ -265,7 +265,7 @@ def java_split(value: str) -> list[str]:
 
 
 def written(key: ConfigKey, value: str) -> str:
-    """Return a valid value in the form that Kafka prints after parsing it: 5 for " +05", true for TRUE, 0.5 for 5e-1."""
+    """Return a valid value in the form in which Kafka prints it after parsing: 5 for " +05", true for TRUE, 0.5 for 5e-1."""
     if key.kind == LIST:
         entries = split_list(value)
         return ",".join(dict.fromkeys(entries) if key.distinct else entries)
@@ -279,7 +279,7 @@ def written(key: ConfigKey, value: str) -> str:
 
 
 def number_of(value: str) -> int:
-    """Return the number in a valid value, which may have been written with blanks, leading zeros, and digits of any script."""
+    """Return the number in a valid value, which may have blanks, leading zeros, and digits of any script."""
     return whole_number(trimmed(value), BITS[LONG]) or 0
 
 
@@ -305,9 +305,9 @@ _CHECKED_FIRST: Final = (
     "compression.type",
 )
 CHECKED: Final = (*_CHECKED_FIRST, *(name for name in TOPIC_CONFIGS if name not in _CHECKED_FIRST))
-"""The order in which Kafka checks values: when several are bad, it names the first of them."""
+"""The configs in the order in which Kafka checks values, because only the first bad value is reported."""
 
-# Configs that Kafka 4 dropped with the old record formats (KIP-724, KIP-937), and bounds and defaults that it narrowed (KIP-1030)
+# Kafka 4 dropped these configs with the old record formats (KIP-724, KIP-937), and narrowed these bounds and defaults (KIP-1030).
 _BEFORE_4: Final = (
     ConfigKey("message.downconversion.enable", BOOLEAN, "true", "log.message.downconversion.enable", fine, "Kept and returned."),
     ConfigKey("message.format.version", STRING, "3.0-IV1", "log.message.format.version", fine, "Kept and returned."),

@@ -1,4 +1,4 @@
-"""Config values: checked as Kafka checks them, laid over the broker's values, and read into the limits of an append."""
+"""Config values are checked as in Kafka, completed with the broker's values, and converted to the limits of a log."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from .value_checks import TOO_LONG, bad_value, too_long
 
 
 class BadConfig(ValueError):
-    """A config that Kafka refuses with INVALID_CONFIG; the text is Kafka's error message."""
+    """The config value is one that Kafka refuses with INVALID_CONFIG; the text is Kafka's error message."""
 
 
 class UnknownConfig(BadConfig):
-    """The config name does not exist."""
+    """Kafka has no config with this name."""
 
 
 def check(key: ConfigKey, value: str) -> None:
@@ -62,7 +62,7 @@ def _not_of_kind(kind: int, text: str) -> str | None:
 
 
 def check_all(settings: Mapping[str, str | None], keys: Mapping[str, ConfigKey] = TOPIC_CONFIGS) -> dict[str, str]:
-    """Check a whole set of topic configs in Kafka's order: nulls, then names, then values. Raises BadConfig for the first problem."""
+    """Check all configs of a topic in Kafka's order: nulls, then names, then values. Raises BadConfig for the first problem."""
     nulls = [name for name, value in settings.items() if value is None]
     if nulls:
         raise BadConfig(f"Null value not supported for topic configs: {','.join(nulls)}")
@@ -86,7 +86,8 @@ def _fit_together(settings: Mapping[str, str]) -> None:
 
 
 def effective(name: str, set_on_topic: Mapping[str, str], changed: Overrides, settings: Settings) -> str:
-    """Return the value in effect for a topic: its own, else the broker's (changed at run time, else as started), else Kafka's default."""
+    """Return the value in effect for a topic: its own, or else the broker's (changed at run time or from start), or else Kafka's
+    default."""
     if name in set_on_topic:
         return trimmed(set_on_topic[name])
     key = topic_keys(settings.quirks)[name]
@@ -105,14 +106,15 @@ def limits(set_on_topic: Mapping[str, str], changed: Overrides, settings: Settin
     policies = split_list(value("cleanup.policy"))
     segment_ms = number_of(value("segment.ms"))
     if "compact" in policies:
-        segment_ms = min(segment_ms, max(0, number_of(value("max.compaction.lag.ms"))))  # as LogConfig.maxSegmentMs does
+        segment_ms = min(segment_ms, max(0, number_of(value("max.compaction.lag.ms"))))  # LogConfig.maxSegmentMs takes the same minimum.
     return LogLimits(
         compact="compact" in policies,
         max_message_bytes=number_of(value("max.message.bytes")),
         log_append_time=value("message.timestamp.type") == "LogAppendTime",
         before_max_ms=_stamp_bound(value, "message.timestamp.before.max.ms", settings),
         after_max_ms=_stamp_bound(value, "message.timestamp.after.max.ms", settings),
-        # A topic that is only compacted loses nothing for its size (UnifiedLog.deleteOldSegments), so only the memory limit applies
+        # Size does not limit a topic that is only compacted (UnifiedLog.deleteOldSegments), so only groupmock's own memory limit applies to
+        # it.
         retention_bytes=number_of(value("retention.bytes")) if "delete" in policies else settings.log_retention_bytes,
         producer_expiration_ms=_expiration_ms(changed, settings),
         retention_ms=number_of(value("retention.ms")) if "delete" in policies else -1,
@@ -129,6 +131,7 @@ def _expiration_ms(changed: Overrides, settings: Settings) -> int:
 
 
 def _stamp_bound(value: Callable[[str], str], name: str, settings: Settings) -> int:
-    """Before Kafka 4, message.timestamp.difference.max.ms applies when neither bound is set (LogConfig, KIP-937)."""
+    """Return the bound of timestamps, which before Kafka 4 is message.timestamp.difference.max.ms if the config `name` is not set
+    (LogConfig, KIP-937)."""
     own = number_of(value(name))
     return own if own != LONG_MAX or not settings.quirks.topic_configs_before_4 else number_of(value("message.timestamp.difference.max.ms"))

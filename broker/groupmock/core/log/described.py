@@ -1,4 +1,4 @@
-"""Configs as DescribeConfigs and CreateTopics show them: the effective value, its source, and the chain of synonyms."""
+"""Builds the configs that DescribeConfigs and CreateTopics show: the effective value, its source, and the chain of synonyms."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from .broker_configs import (
 )
 from .config_keys import CHECKED, ConfigKey, topic_keys, written
 
-DYNAMIC_TOPIC: Final = 1  # Kafka's ConfigSource number
+DYNAMIC_TOPIC: Final = 1  # Kafka's ConfigSource.DYNAMIC_TOPIC_CONFIG has this number.
 GIVEN_BUCKETS: Final = 64
-"""The number of buckets in the map of given configs: enough for a usual server.properties and a few changes (seen on 4.3.0)."""
+"""The number of buckets in Kafka's map of given configs, which holds a usual server.properties and a few changes (seen on 4.3.0)."""
 
 
 class Described(NamedTuple):
-    """One config of a resource. `kind` is Kafka's ConfigType, 0 if unknown. `value` is None if there is none or the config is `sensitive`.
-    """
+    """One config of a resource, as DescribeConfigs shows it. `kind` is Kafka's ConfigType, 0 if unknown. `value` is None if there is
+    none or the config is `sensitive`."""
 
     name: str
     value: str | None
@@ -43,8 +43,8 @@ class Described(NamedTuple):
 
 
 class TopicConfigs:
-    """The config rows of topics for one request. Configs that a topic does not set are computed once for all topics. `changed` belongs to
-    the node that is asked."""
+    """Builds the configs of topics for one request. Configs that a topic does not set are computed once for all topics. `changed`
+    belongs to the node that is asked."""
 
     def __init__(self, changed: Overrides, settings: Settings) -> None:
         self._changed, self._settings = changed, settings
@@ -52,7 +52,7 @@ class TopicConfigs:
 
     @cached_property
     def standard(self) -> dict[str, Described]:
-        """Return the configs of a topic that sets nothing, by name in alphabetical order."""
+        """Return the configs of a topic that has no own configs, by name in alphabetical order."""
         return {key.name: _topic_config(key, {}, self._changed, self._settings) for key in self._keys.values()}
 
     def of(self, set_on_topic: Mapping[str, str]) -> list[Described]:
@@ -75,7 +75,7 @@ def _topic_config(key: ConfigKey, set_on_topic: Mapping[str, str], changed: Over
 
 
 def node_configs(static: Mapping[str, str], changed: Overrides, quirks: Quirks) -> list[Described]:
-    """Return every config of one broker, where `static` holds its values at start (`broker_configs.started`).
+    """Return every config of one broker, where `static` has its values at start (`broker_configs.started`).
 
     The order is that of Kafka 4: first the names that no definition has, from the map of all given configs, then the map of the defined
     ones."""
@@ -99,7 +99,7 @@ def _node_config(name: str, keys: Mapping[str, BrokerKey], changed: Overrides, s
 
 
 def cluster_configs(changed: Overrides, quirks: Quirks) -> list[Described]:
-    """Return the configs that were changed for every broker (resource name ""), with the values as written."""
+    """Return the configs that were changed for every broker (resource name ""), with the values as the client wrote them."""
     keys, here = broker_keys(quirks), Overrides({}, changed.cluster)
     return [
         _node_config(name, keys, here, {})._replace(value=synonyms[0].value, synonyms=synonyms)
@@ -109,8 +109,8 @@ def cluster_configs(changed: Overrides, quirks: Quirks) -> list[Described]:
 
 
 def as_answered(found: list[Described], wanted: Collection[str], quirks: Quirks) -> list[Described]:
-    """Return the configs in `wanted` (all if it is empty) in the order of Kafka's maps. 4.x picks them from the map of all configs;
-    releases before it build a map of these alone."""
+    """Return the requested configs, or all if `wanted` is empty, in the order of Kafka's maps. 4.x picks them from the map of all
+    configs; releases before it build a map of these alone."""
     by_name = {each.name: each for each in found}
     if quirks.topic_configs_before_4:
         return [by_name[name] for name in scala_table_order((name for name in by_name if not wanted or name in wanted), java_hash)]

@@ -1,4 +1,5 @@
-"""The one log directory that every node reports. Nothing is on disk: it is Kafka's default for `log.dir`, as DescribeConfigs shows it."""
+"""Every node reports one log directory, which does not exist on disk. It is Kafka's default for `log.dir`, as
+DescribeConfigs shows it."""
 
 from __future__ import annotations
 

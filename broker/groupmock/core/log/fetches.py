@@ -1,4 +1,4 @@
-"""Long-polling fetches: reading, deciding whether the result is enough for an answer, and waking parked fetches.
+"""A fetch is long polling: it reads, decides whether the result is enough for an answer, and is otherwise parked until there is more.
 
 A Fetch is answered at once or parked. It is answered at once when its max wait is zero, when no partition in it has a log here, when a
 partition has an error or a divergence, or when there are enough bytes. A parked fetch is data: a `WaitingFetch` in a map by ticket, found
@@ -68,38 +68,38 @@ if TYPE_CHECKING:
     from ..turn import Turn
     from .topics import Topics
 
-FOLLOWERS_SINCE: Final = 11  # KIP-392: a consumer may read from a replica that does not lead
-WHOLE_FIRST_BATCH_SINCE: Final = 3  # KIP-74
+FOLLOWERS_SINCE: Final = 11  # Since this version a consumer may read from a replica that is not the leader (KIP-392).
+WHOLE_FIRST_BATCH_SINCE: Final = 3  # Since this version the first batch is sent whole even if it is larger than the limit (KIP-74).
 DIVERGENCE_SINCE: Final = 12
-ONE_ERROR_SINCE: Final = 13  # a request that failed as a whole has one error code, and none for each partition
-LEADER_HINTS_SINCE: Final = 16  # KIP-951
-BATCHES_SINCE: Final = 4  # earlier versions get message sets
+ONE_ERROR_SINCE: Final = 13  # Since this version a request that failed as a whole has one error code and no rows.
+LEADER_HINTS_SINCE: Final = 16  # Since this version the answer may name the new leader of a partition (KIP-951).
+BATCHES_SINCE: Final = 4  # Earlier versions get message sets instead of record batches.
 READ_COMMITTED: Final = 1
-LOOK_COST: Final = 3  # in units of core.budget
+LOOK_COST: Final = 3
 Rows = list[tuple[Slot, PartitionData]]
 
 
 class WaitingFetch(msgspec.Struct):
-    """A fetch in progress, parked while there are too few bytes. Sizes are in bytes and `deadline` is in run time."""
+    """A fetch that is being answered, or is parked while there are too few bytes. Sizes are in bytes and `deadline` is in run time."""
 
     ticket: int
     connection: int
     asked: FetchRequest
     node: int
     version: int
-    replica: int  # negative for a consumer; others are followers, and groupmock's logs have none that fetch
+    replica: int  # The id is negative for a consumer. Followers send their node id, but no follower fetches from groupmock's logs.
     min_bytes: int
     max_bytes: int
     isolation_level: int
     deadline: int
     context: Context
     listener: str
-    rack: str = ""  # the consumer's rack, if a replica there may serve it
-    waits_for: frozenset[tuple[str, int]] = frozenset()  # once parked: the partitions that existed then
+    rack: str = ""  # The consumer's rack is only set if a replica in that rack may serve the fetch.
+    waits_for: frozenset[tuple[str, int]] = frozenset()  # When a fetch is parked, this is set to its partitions that exist then.
 
 
 class Fetches:
-    """The fetch sessions of every node, and the fetches that wait for data."""
+    """The fetch sessions of all nodes, and the fetches that wait for data."""
 
     def __init__(self, environment: Environment, topics: Topics) -> None:
         self._environment = environment
@@ -113,7 +113,6 @@ class Fetches:
         return len(self._parked)
 
     def sessions(self, node: int) -> FetchSessions:
-        """Return the session cache of the node."""
         if node not in self._sessions:
             slots = self._environment.settings.max_incremental_fetch_session_cache_slots
             self._sessions[node] = FetchSessions(self._environment.dice, slots)
@@ -123,9 +122,10 @@ class Fetches:
         return self.sessions(node).partitions(session_id)
 
     def serve(self, turn: Turn, fetch: WaitingFetch) -> None:
-        """Answer now, or park the fetch until there are enough bytes, an error appears, or the deadline passes."""
+        """Answer the fetch now, or park it until there are enough bytes, an error appears, or its max wait is over."""
         rows, enough = self._read(fetch)
-        # Kafka tries a DelayedFetch once before it parks it (DelayedOperationPurgatory.tryCompleteElseWatch): hence both counts
+        # Kafka tries a DelayedFetch once before it parks it (DelayedOperationPurgatory.tryCompleteElseWatch), so either count of bytes may
+        # answer the fetch here.
         places = _places(fetch)
         if enough or fetch.deadline <= turn.now or self._worth_it(fetch) or self._crowded(places):
             self._answer(turn, fetch, rows)
@@ -138,17 +138,18 @@ class Fetches:
         turn.timers.set(("fetch", str(fetch.ticket)), fetch.deadline)
 
     def _crowded(self, places: list[tuple[str, int]]) -> bool:
-        """True if one more waiting fetch would make a write too expensive, because a write checks every fetch that waits for its
-        partition, with all its partitions (core.budget). Such a fetch is answered at once, as if its max wait were over. The calculation
-        assumes that the others are as large."""
+        """True if another waiting fetch would make a write too expensive, because a write checks all fetches that wait for its partition
+        (core.budget). Such a fetch is answered at once, as if its max wait were over. The calculation assumes that the others are as
+        large."""
         waiting = max((len(self._by_partition.get(place, ())) for place in places), default=0)
         return waiting * len(places) * LOOK_COST > self._environment.settings.request_max_work
 
     def changed(self, turn: Turn, places: Iterable[tuple[str, int]]) -> None:
-        """Check the waiting fetches of partitions that changed: records came, the leader moved, or the topic was deleted."""
+        """Check the fetches that wait for partitions that changed, because records came, the leader moved, or the topic was deleted."""
         if not self._by_partition:
             return
-        # A copy, because answered fetches leave these maps. A fetch that waits for several of the partitions is checked once
+        # The dict is a copy, because answered fetches are removed from these maps. A fetch that waits for several of the partitions is
+        # checked once.
         waiting = {ticket: None for place in places for ticket in self._by_partition.get(place, ())}
         for ticket in waiting:
             fetch = self._parked[ticket]
@@ -158,17 +159,17 @@ class Fetches:
                 self._answer(turn, fetch, rows)
 
     def expire(self, turn: Turn, subject: tuple[str, ...]) -> bool:
-        """Answer a fetch whose max wait is over with what there is (timer "fetch")."""
+        """Answer a fetch whose max wait is over with the available records (timer "fetch")."""
         fetch = self._parked.get(int(subject[0]))
         if fetch is None:
             return False
         self._unpark(fetch)
-        # Read again, because bytes may have come since that were too few to wake the fetch
+        # The partitions are read again, because since the last read some bytes may have come that were too few to end the wait.
         self._answer(turn, fetch, self._read(fetch)[0])
         return True
 
     def disconnected(self, connection: int) -> None:
-        """Forget the fetch that waits on the connection."""
+        """Forget the fetch that is parked on the connection."""
         ticket = self._by_connection.get(connection)
         if ticket is not None:
             self._unpark(self._parked[ticket])
@@ -183,8 +184,8 @@ class Fetches:
                 self._by_partition.pop(place, None)
 
     def _worth_it(self, fetch: WaitingFetch) -> bool:
-        """True if a waiting fetch has enough bytes. Kafka (DelayedFetch) then counts the bytes after each offset up to the partition's
-        limit. An answer may hold fewer, if a single batch is larger than its limit."""
+        """True if there are enough bytes to answer a waiting fetch. Kafka (DelayedFetch) then counts the bytes after each offset up to
+        the partition's limit. An answer may hold fewer, if a single batch is larger than its limit."""
         there = 0
         for slot in fetch.context.slots.values():
             partition = None if slot.topic is None else self._topics.find(slot.topic, slot.partition)
@@ -196,19 +197,20 @@ class Fetches:
         return there >= fetch.min_bytes
 
     def _read(self, fetch: WaitingFetch, parked: bool = False) -> tuple[Rows, bool]:
-        """Return the rows, and True if it is time to answer. As in Kafka, an unknown topic or partition alone does not end the wait of the
-        others.
+        """Read all partitions of the fetch, and return the rows and whether the fetch should be answered now. As in Kafka, an unknown topic
+        or partition alone does not end the wait of the others.
 
         The number of bytes does not count here for a `parked` fetch."""
         reader = Reader(self._topics, self._environment, fetch)
         rows = [(slot, reader.read(slot)) for slot in fetch.context.slots.values()]
-        # A stable sort: within a rank the order of the request, or of the session, remains
+        # The sort is stable, so rows of the same rank keep the order of the request or of the session.
         rows.sort(key=lambda row: self._rank(fetch, row[0]))
         read = reader.bytes >= fetch.min_bytes or reader.sent_elsewhere
         return rows, (read and not parked) or reader.trouble or reader.logs == 0
 
     def _rank(self, fetch: WaitingFetch, slot: Slot) -> int:
-        """Return the rank in the answer. As in Kafka, known partitions come first, then unknown ids, then unknown names and partitions."""
+        """Return the rank of the partition's row, by which the answer is sorted. As in Kafka, known partitions come first, then unknown
+        ids, then unknown names and partitions."""
         if slot.topic is None:
             return 1
         known = (slot.topic, slot.partition) in fetch.waits_for or self._topics.find(slot.topic, slot.partition) is not None
@@ -218,14 +220,14 @@ class Fetches:
         sessions = self.sessions(fetch.node)
         session_id, sent = sessions.finish(fetch.context, rows, fetch.version, turn.wall_ms)
         if fetch.version < DIVERGENCE_SINCE and any(found.diverging_epoch.epoch >= 0 for _, found in sent):
-            # The session has last_fetched_epoch from a higher version. Kafka cannot write the divergence, because the field is not
-            # ignorable.
+            # The session got last_fetched_epoch from a request of a higher version. Kafka cannot encode the divergence in this version,
+            # because the field is not ignorable.
             code = error_codes.UNSUPPORTED_VERSION
             turn.reply(fetch.ticket, failed(turn.quirks, fetch.asked, fetch.version, code))
             return
         response = FetchResponse(session_id=session_id, responses=_grouped(sent, fetch.version))
         if fetch.version >= LEADER_HINTS_SINCE:
-            # Only endpoints of leaders that a row names: this saves the client a Metadata request (KIP-951)
+            # The answer has the endpoints of leaders that a row names, which saves the client a Metadata request (KIP-951).
             leaders = {found.current_leader.leader_id for _, found in sent if found.current_leader.leader_id >= 0}
             response.node_endpoints = [
                 NodeEndpoint(node_id=node.node_id, host=at.host, port=at.port, rack=node.rack)
@@ -262,7 +264,8 @@ class Reader:
             return self._missing(slot)
         self.logs += 1
         partition = topic.partitions[slot.partition]
-        # A session keeps the name that it found for an id; since then the topic may have been deleted and created again under that name
+        # A session keeps the topic name that it found for an id, but the topic may have been deleted since and created again with another
+        # id.
         if version >= IDS_SINCE and topic.topic_id != slot.topic_id:
             return self._refuse(slot, error_codes.INCONSISTENT_TOPIC_ID, partition)
         code = self._gate(slot, partition)
@@ -285,7 +288,7 @@ class Reader:
 
     def _missing(self, slot: Slot) -> PartitionData:
         row = self._absent(slot, error_codes.UNKNOWN_TOPIC_OR_PARTITION)
-        if (slot.topic, slot.partition) in self._fetch.waits_for:  # deleted meanwhile, which ends the wait
+        if (slot.topic, slot.partition) in self._fetch.waits_for:  # The topic was deleted while the fetch waited, which ends the wait.
             self.trouble = True
             row.aborted_transactions = None
         return row
@@ -293,7 +296,7 @@ class Reader:
     def _gate(self, slot: Slot, partition: Partition) -> int:
         if self._fetch.replica >= 0 or (self._fetch.node != partition.leader and self._fetch.node not in partition.replicas):
             return error_codes.NOT_LEADER_OR_FOLLOWER
-        # A replica checks the epoch before it checks whether it leads (Partition.getLocalLog)
+        # Kafka checks the leader epoch before it checks whether the replica leads (Partition.getLocalLog).
         code = fence(slot.current_leader_epoch, partition)
         if code == error_codes.NONE and self._fetch.node != partition.leader and self._fetch.version < FOLLOWERS_SINCE:
             return error_codes.NOT_LEADER_OR_FOLLOWER
@@ -301,34 +304,36 @@ class Reader:
 
     def _within(self, slot: Slot, partition: Partition) -> PartitionData:
         if slot.max_bytes < 0 or self._fetch.max_bytes < 0:
-            # LogSegment.read throws IllegalArgumentException for a negative size, which is no error of the protocol: -1
+            # For a negative size, LogSegment.read throws an IllegalArgumentException, which clients see as UNKNOWN_SERVER_ERROR (-1).
             return self._refuse(slot, error_codes.UNKNOWN_SERVER_ERROR, partition)
-        if slot.last_fetched_epoch >= 0:  # in a session, it may come from an earlier request of a higher version
+        if slot.last_fetched_epoch >= 0:  # In a session, the epoch may come from an earlier request of a higher version.
             known = partition.epoch_end(slot.last_fetched_epoch)
             if known.start == NO_OFFSET:
                 return self._refuse(slot, error_codes.OFFSET_OUT_OF_RANGE, partition)
-            # The log was cut before the client's position: the answer says where the epochs diverge, so that it can go back to there
-            # (KIP-595)
+            # The log was truncated before the client's position, so the answer says where the epochs diverge and the client can go back to
+            # that offset (KIP-595).
             if known.epoch < slot.last_fetched_epoch or known.start < slot.fetch_offset:
                 self.trouble = True
                 diverging = EpochEndOffset(epoch=known.epoch, end_offset=known.start)
                 row = self._row(slot, partition, b"", diverging, partition.end_at(self._fetch.node))
                 row.aborted_transactions = None
                 return row
-        # After the divergence, because an offset beyond a truncated log needs the point of divergence, not "out of range"
+        # This check comes after the divergence, because a client beyond the end of a truncated log needs the diverging offset, not
+        # OFFSET_OUT_OF_RANGE.
         end = upper = partition.end_at(self._fetch.node)
         if not partition.start <= slot.fetch_offset <= end:
             return self._refuse(slot, error_codes.OFFSET_OUT_OF_RANGE, partition)
         committed = partition.producers.transactions is not None and self._fetch.isolation_level == READ_COMMITTED
-        if committed:  # it reads up to the last stable offset
+        if committed:  # With read_committed the fetch ends at the last stable offset.
             upper = min(end, partition.stable(self._pinned))
-            # DelayedFetch compares with the result of LogSegment.read, which since 4 is the start of the batch
+            # DelayedFetch compares the last stable offset with the result of LogSegment.read, which since Kafka 4 is the start of the
+            # batch.
             found = slot.fetch_offset if self._own_offset else partition.first_offset(slot.fetch_offset)
             self.trouble |= found > upper
         size = min(self._room, slot.max_bytes)
         row = self._row(slot, partition, self._records(slot, partition, size, upper), EpochEndOffset(), end)
         if not row.records and slot.fetch_offset < upper and 0 < size < partition.first_size(slot.fetch_offset):
-            row.aborted_transactions = None  # Kafka discards the list together with a first batch that does not fit
+            row.aborted_transactions = None  # Kafka drops the list together with a first batch that does not fit.
         elif committed and slot.fetch_offset < upper:
             row.aborted_transactions = [
                 AbortedTransaction(producer_id=each.producer_id, first_offset=each.first_offset)
@@ -339,7 +344,7 @@ class Reader:
     def _records(self, slot: Slot, partition: Partition, size: int, end: int) -> bytes:
         whole_first = self._fetch.version >= WHOLE_FIRST_BATCH_SINCE
         if whole_first and self.bytes and partition.first_size(slot.fetch_offset) > size:
-            return b""  # only the first batch of an answer may be larger than allowed
+            return b""  # Only the first batch of an answer may be larger than allowed.
         found = partition.read(slot.fetch_offset, size, at_least_one=whole_first and not self.bytes, end=end)
         self._room = max(0, self._room - len(found))
         self.bytes += len(found)
@@ -362,10 +367,10 @@ class Reader:
     def _convert(self, row: PartitionData, slot: Slot) -> None:
         room = self._unpacked
         if room.records < CONVERTED:
-            row.records = b""  # the client fetches it again
+            row.records = b""  # The client will fetch these records again.
             return
         try:
-            # A fetch may end in the middle of a batch, which cannot be converted to an old format
+            # A fetch may end in the middle of a batch, but such a part cannot be converted to an old format.
             batches = iter_batches(row.records or b"", cut=True)
             row.records = down_convert(batches, 1 if self._fetch.version >= 2 else 0, slot.fetch_offset, room)
         except OverLimit as error:
@@ -388,7 +393,8 @@ class Reader:
 
 
 def failed(quirks: Quirks, asked: FetchRequest, version: int, code: int) -> FetchResponse:
-    """Return the answer for an exception in Kafka's handler: its code for the whole request, and before v13 for each partition in it."""
+    """Return the answer to a fetch on which Kafka's handler throws: one error code for the whole request, and before v13 for each of its
+    partitions."""
     if version >= ONE_ERROR_SINCE:
         return FetchResponse(error_code=code, session_id=asked.session_id)
     records = None if quirks.failed_fetch_without_records else b""
@@ -407,11 +413,10 @@ def failed(quirks: Quirks, asked: FetchRequest, version: int, code: int) -> Fetc
 
 
 def fence(epoch: int, partition: Partition) -> int:
-    """Return the error code for a request's known leader epoch, which is negative if the request has none (KIP-320)."""
+    """Return the error code for the leader epoch that a request names; a negative epoch is not checked (KIP-320)."""
     if epoch < 0 or epoch == partition.leader_epoch:
         return error_codes.NONE
-    # A lower epoch means that the client is behind and has to refresh its metadata. A higher one means that this node is behind, and the
-    # client retries
+    # A lower epoch means that the client's metadata is outdated. A higher epoch means that this node is outdated, so the client retries.
     return error_codes.FENCED_LEADER_EPOCH if epoch < partition.leader_epoch else error_codes.UNKNOWN_LEADER_EPOCH
 
 
@@ -420,7 +425,7 @@ def _places(fetch: WaitingFetch) -> list[tuple[str, int]]:
 
 
 def _grouped(rows: Rows, version: int) -> list[FetchableTopicResponse]:
-    """Group rows into the answer's topics: neighbours of one topic share an entry."""
+    """Group the rows into the answer's topics: consecutive rows of the same topic share an entry."""
     topics: list[FetchableTopicResponse] = []
     for slot, found in rows:
         name, topic_id = ("", slot.topic_id) if version >= IDS_SINCE else (slot.topic or "", bytes(16))

@@ -1,4 +1,5 @@
-"""The topics that Kafka creates by itself when a client looks for a coordinator, with its default configs (seen on 4.3.0, 3.9.1, 2.8.2)."""
+"""Creates the topics that Kafka creates by itself when a client looks for a coordinator, with its default configs (seen on 4.3.0, 3.9.1,
+2.8.2)."""
 
 from __future__ import annotations
 
@@ -12,15 +13,15 @@ if TYPE_CHECKING:
     from ..turn import Turn
     from .topics import Topic, Topics
 
-TRANSACTION_PARTITIONS: Final = 50  # transaction.state.log.num.partitions
-_REPLICAS: Final = 3  # offsets.topic.replication.factor, transaction.state.log.replication.factor
-_IN_SYNC: Final = 2  # transaction.state.log.min.isr
+TRANSACTION_PARTITIONS: Final = 50  # This is the default of transaction.state.log.num.partitions.
+_REPLICAS: Final = 3  # This is the default of offsets.topic.replication.factor and transaction.state.log.replication.factor.
+_IN_SYNC: Final = 2  # This is the default of transaction.state.log.min.isr.
 _COMMON: Final = {"cleanup.policy": "compact", "segment.bytes": "104857600"}
 MADE_BY_KAFKA: Final = frozenset((names.OFFSETS_TOPIC, names.TRANSACTION_TOPIC))
 
 
 def make(turn: Turn, topics: Topics, name: str) -> Topic:
-    """Return an internal topic of MADE_BY_KAFKA, and create it if it does not exist. Raises TopicRefused if its name collides with a
+    """Return an internal topic of MADE_BY_KAFKA, and create the topic if it does not exist. Raises TopicRefused if its name collides with a
     topic's.
 
     Its id is not drawn from the dice, so that later draws of a run do not depend on the look-up of a coordinator. Where Kafka would wait

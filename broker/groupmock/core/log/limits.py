@@ -1,4 +1,4 @@
-"""The topic configs that an append looks at, read once when they change."""
+"""The limits of a topic are the configs that an append needs, parsed once when they change."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 
 class LogLimits(NamedTuple):
-    """The limits of one topic on what it accepts and keeps. Sizes are bytes and times are ms; `before_max_ms` and `after_max_ms` bound
-    CreateTime timestamps. `retention_ms` is -1 if nothing expires, as in a topic that is only compacted. In a compacted topic, tombstones
-    stay for `delete_retention_ms` and records stay uncompacted for `min_compaction_lag_ms`."""
+    """The limits of one topic on the records that it accepts and keeps. Sizes are bytes and times are ms; `before_max_ms` and
+    `after_max_ms` bound CreateTime timestamps. `retention_ms` is -1 if nothing expires, as in a topic that is only compacted. In a
+    compacted topic, tombstones stay for `delete_retention_ms` and records stay uncompacted for `min_compaction_lag_ms`."""
 
     compact: bool
     max_message_bytes: int

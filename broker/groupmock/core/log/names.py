@@ -1,10 +1,10 @@
-"""The rules for topic names, and Kafka's messages for invalid ones."""
+"""Checks topic names by Kafka's rules, with Kafka's messages for invalid names."""
 
 from __future__ import annotations
 
 from typing import Final
 
-# A partition's directory is named after the topic, '-' and a number, and file systems allow 255 characters (KAFKA-3219)
+# The directory of a partition is named after the topic, '-' and a number, and file systems allow 255 characters (KAFKA-3219).
 LONGEST: Final = 249
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 TRANSACTION_TOPIC: Final = "__transaction_state"
@@ -13,7 +13,7 @@ _LEGAL: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0
 
 
 def why_invalid(name: str) -> str | None:
-    """Return the text of Kafka's INVALID_TOPIC_EXCEPTION for the name, or None if the name is valid."""
+    """Return Kafka's message why the topic name is invalid (INVALID_TOPIC_EXCEPTION), or None for a valid name."""
     if not name:
         return "the empty string is not allowed"
     if name in (".", ".."):
@@ -26,5 +26,6 @@ def why_invalid(name: str) -> str | None:
 
 
 def metric_name(name: str) -> str:
-    """Return the name as Kafka's metric names print it, with '.' and '_' alike. Two topic names collide if these are equal."""
+    """Return the topic name as Kafka's metric names print it, where '.' and '_' are the same. Two topic names collide if these are
+    equal."""
     return name.replace(".", "_")

@@ -1,5 +1,5 @@
-"""Kafka's offset index of a log. It has one visible effect: a read_committed Fetch lists the aborted transactions that begin before the
-first index entry after the returned records (TX-86).
+"""The offset index of a log maps positions to offsets, with an entry about every 4096 bytes, as in Kafka. It has one visible effect: a
+read_committed Fetch lists the aborted transactions that begin before the first index entry after the returned records (TX-86).
 
 Each segment has its own index. A batch gets an entry, its last offset and its position, when more than index.interval.bytes were written
 since the last entry; here that is always 4096, the default. In Kafka: LogSegment.append, LogSegment.fetchUpperBoundOffset.
@@ -18,8 +18,8 @@ _place = attrgetter("place")
 
 
 class Indexed(msgspec.Struct):
-    """The index of one segment. `place` is the position where the segment begins, `places` and `offsets` are its entries. `first` is the
-    position of the first entry ever, -1 before there is one, and `since` counts the bytes since the last one."""
+    """The offset index of one segment. `place` is the position where the segment begins, `places` and `offsets` are its entries. `first`
+    is the position of the first entry ever, -1 before there is one, and `since` counts the bytes since the last one."""
 
     base_offset: int
     place: int
@@ -36,7 +36,7 @@ class OffsetIndex:
         self._segments: list[Indexed] = []
 
     def wrote(self, segment: int, last_offset: int, place: int, size: int) -> None:
-        """Record that a batch was written at the position `place`, to the segment with that base offset."""
+        """Record that a batch was written at position `place` to the segment with the base offset `segment`."""
         if not self._segments or self._segments[-1].base_offset != segment:
             self._segments.append(Indexed(segment, place, [], []))
         last = self._segments[-1]
@@ -49,8 +49,8 @@ class OffsetIndex:
         last.since += size
 
     def behind(self, place: int) -> int | None:
-        """Return the offset of the first entry at or after the position, in the segment where the read ends, or else the next segment's
-        base offset. Return None if there is neither. (The very first entry is not found by its own position:
+        """Return the offset of the first index entry at or after the position in the segment where the read ends, or else the next
+        segment's base offset. Return None if there is neither. (The very first entry is not found by its own position:
         AbstractIndex.indexSlotRangeFor.)"""
         at = bisect_left(self._segments, place, key=_place) - 1
         if at < 0:
@@ -64,7 +64,7 @@ class OffsetIndex:
         return self._segments[at + 1].base_offset if at + 1 < len(self._segments) else None
 
     def trim(self, place: int) -> None:
-        """Forget the entries before the position."""
+        """Forget the index entries before the position."""
         gone = max(0, bisect_left(self._segments, place + 1, key=_place) - 1)
         del self._segments[:gone]
         if self._segments:

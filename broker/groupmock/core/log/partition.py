@@ -1,4 +1,4 @@
-"""The log of one partition: stored batches, offsets, leader epochs, producers and segments, bounded by retention.
+"""The log of one partition stores batches, offsets, leader epochs, producers and segments, and is bounded by retention.
 
 There is one copy of every record whatever the replication factor is: all replicas are in sync, so the high watermark is the end of the
 log. The last stable offset is before it while transactions are open (transactions.py).
@@ -30,13 +30,15 @@ _start = attrgetter("start")
 MOST_OFFSETS: Final = 2**31 - 1
 """The largest difference between the last and the first offset of a batch."""
 OWED: Final = 2
-"""The number of batches that the first look-up of a request may open at any cost, so that a single look-up is always answered."""
-_SHARE: Final = 8  # and at least an eighth of all of them
-_SLACK: Final = 64  # dropped batches before the lists are shortened, because deleting from a list's front costs its length
+"""The number of batches that the first look-up of a request may open at any cost, so that a single look-up never fails for its cost."""
+_SHARE: Final = 8
+# Dropped batches leave list entries until there are so many, because deleting from the front of a list costs its length.
+_SLACK: Final = 64
 
 
 class Appended(NamedTuple):
-    """The result of an append for its producer. `log_append_time` is -1 unless the broker stamped the batch or the batch is a duplicate."""
+    """The result that an append has for the producer. `log_append_time` is -1 unless the broker stamped the batch or the batch is a
+    duplicate."""
 
     base_offset: int
     log_append_time: int
@@ -44,7 +46,7 @@ class Appended(NamedTuple):
 
 
 class TimestampAndOffset(NamedTuple):
-    """A result of ListOffsets, with -1 and -1 if nothing was found."""
+    """The result of a look-up in ListOffsets, with offset and timestamp -1 if nothing was found."""
 
     timestamp: int
     offset: int
@@ -75,30 +77,31 @@ class Partition:
         self.segments = Segments()
         self.epochs = [EpochStart(0, 0)]
         self.lagging: dict[int, int] = {}
-        """Replicas that get no more records because of an operator's command, each with the end of its log."""
+        """Maps the id of a replica that a command keeps behind to the end of the replica's log."""
         self.cleaned_to = 0
-        """Compaction has covered everything before that offset (Kafka's cleaner checkpoint)."""
-        self.written_ms = made_ms  # wall clock of the last append
+        """Compaction has covered everything before this offset (Kafka's cleaner checkpoint)."""
+        self.written_ms = made_ms  # This is the wall clock time of the last append.
         self._swept_ms = 0
         self._batches: list[Batch] = []
-        self._lasts: list[int] = []  # Last offset of each batch
-        self._places: list[int] = []  # the position of each batch: bytes before it since the log began
-        self._newest: list[int] = []  # the largest timestamp up to each batch, perhaps that of a dropped one: `_settle_newest`
-        self._dropped = 0  # leading entries that are dropped already
-        self._deleted: Batch | None = None  # the batch with the largest timestamp of those that DeleteRecords removed
-        self._bytes = 0  # bytes ever written: the position of the next batch
-        self._index: OffsetIndex | None = None  # built at the first abort, because nothing reads it before
+        self._lasts: list[int] = []  # This list has the last offset of each batch.
+        self._places: list[int] = []  # This list has the position of each batch, which is the number of bytes written before it.
+        # This list has the largest timestamp up to each batch. A dropped batch may have had that timestamp: see `_settle_newest`.
+        self._newest: list[int] = []
+        self._dropped = 0  # This is the number of leading list entries whose batches are dropped.
+        self._deleted: Batch | None = None  # Of the batches that DeleteRecords removed, this one has the largest timestamp.
+        self._bytes = 0  # The number of bytes ever written is the position of the next batch.
+        self._index: OffsetIndex | None = None  # The index is built when the first transaction is aborted, because nothing reads it before.
 
     @property
     def size(self) -> int:
         return self._bytes - self._places[self._dropped] if len(self._batches) > self._dropped else 0
 
     def end_at(self, node: int) -> int:
-        """Return the log end offset of the node's replica."""
+        """Return the log end offset of the replica on that node."""
         return max(self.start, self.lagging.get(node, self.end)) if self.lagging else self.end
 
     def stable(self, pinned: bool = False) -> int:
-        """Return the last stable offset. With `pinned` it is never before the log's start (quirk `stable_offset_within_log`)."""
+        """Return the last stable offset of the log. With `pinned` it is never before the log's start (quirk `stable_offset_within_log`)."""
         transactions = self.producers.transactions
         first = None if transactions is None else transactions.first_open()
         if first is None:
@@ -106,14 +109,14 @@ class Partition:
         return first if first >= self.start else self._stable_start(pinned)
 
     def _stable_start(self, pinned: bool) -> int:
-        """Return the last stable offset when records of an open transaction were deleted: the log's start. If that is in the middle of a
-        batch, 4.3.0 returns the offset of that batch, and 3.9.1 and 2.8.2 return the log's start (TX-90)."""
+        """Return the last stable offset after records of an open transaction were deleted, which is the log's start. If that is in the
+        middle of a batch, 4.3.0 returns the offset of that batch, and 3.9.1 and 2.8.2 return the log's start (TX-90)."""
         place = self._batch_at(self.start)
         return self.start if pinned or place == len(self._batches) else self._batches[place].base_offset
 
     def aborted(self, offset: int, size: int, end: int) -> list[Aborted]:
-        """Return the aborted transactions for a reader of `size` bytes from `offset` on, which has to skip their batches. `end` is the end
-        of the replica's log."""
+        """Return the aborted transactions whose batches a reader of `size` bytes from `offset` on has to skip. `end` is the end of the
+        replica's log."""
         transactions = self.producers.transactions
         if transactions is None or not transactions.any_aborted:
             return []
@@ -124,7 +127,7 @@ class Partition:
         return transactions.aborted(offset, end if upper is None else upper)
 
     def _indexed(self) -> OffsetIndex:
-        """Build the index of the present batches. Dropped ones have left no entries."""
+        """Build the offset index of the present batches. Dropped ones have left no entries."""
         index = OffsetIndex()
         for place in range(self._dropped, len(self._batches)):
             self._enter(index, self._batches[place], self._places[place])
@@ -134,8 +137,9 @@ class Partition:
         index.wrote(self.segments.base_at(batch.base_offset), batch.last_offset, place, len(batch.data))
 
     def append(self, batches: list[Batch], limits: LogLimits, wall_ms: int, origin: Origin = Origin.CLIENT) -> Appended:
-        """Append checked batches to the log. A batch that repeats one of its producer's last five is not written again: its old offset is
-        returned. Raises RecordsError(INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_TXN_STATE)."""
+        """Append batches that were checked before, and return the result for the producer. A batch that repeats one of its producer's
+        last five is not written again: its old offset is returned. Raises RecordsError(INVALID_PRODUCER_EPOCH,
+        OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_TXN_STATE)."""
         self._forget_producers(wall_ms, limits.producer_expiration_ms)
         for batch in batches:
             if batch.producer_id < 0:
@@ -149,7 +153,7 @@ class Partition:
         for batch in batches:
             if limits.log_append_time:
                 batch = batch.appended_at(wall_ms)
-            # A producer's claim that the log stamped it is removed in a log with CreateTime (docs/kafka/differences.md)
+            # The batch claims that the log stamped it, but in a log with CreateTime the claim is removed (docs/kafka/differences.md).
             elif batch.log_append_time:
                 batch = batch.by_create_time()
             self._write(batch, wall_ms)
@@ -157,8 +161,8 @@ class Partition:
         return Appended(base_offset, wall_ms if limits.log_append_time else -1, grew=True)
 
     def mark(self, marker: Marker, limits: LogLimits, wall_ms: int) -> int:
-        """Append the marker that ends a producer's transaction, and return its offset. Raises RecordsError(INVALID_PRODUCER_EPOCH,
-        TRANSACTION_COORDINATOR_FENCED)."""
+        """Append the control batch that ends a producer's transaction, and return its offset. Raises
+        RecordsError(INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED)."""
         self.producers.check_marker(marker)
         batch = marker_batch(marker.committed, marker.producer_id, marker.producer_epoch, marker.coordinator_epoch, wall_ms)
         if limits.log_append_time:
@@ -173,8 +177,8 @@ class Partition:
         return placed.base_offset
 
     def read(self, offset: int, max_bytes: int, at_least_one: bool, end: int | None = None) -> bytes:
-        """Return at most `max_bytes` from the batch with `offset` up to `end` (None: the log's end). The last batch may be cut, because
-        Kafka sends slices of its file.
+        """Return at most `max_bytes` of batches, from the batch with `offset` up to the offset `end` (None: the log's end). The last batch
+        may be cut, because Kafka sends slices of its file.
 
         With `at_least_one` (Fetch v3+), a first batch larger than `max_bytes` is returned whole, otherwise cut."""
         place = self._batch_at(offset)
@@ -186,7 +190,7 @@ class Partition:
         if room <= len(first):
             return first if room == len(first) else first[: max(0, room)]
         parts = []
-        for at in range(place, stop):  # no slice, because it would copy the list of a whole log
+        for at in range(place, stop):  # A range is used and not a slice, which would copy the list of a whole log.
             data = self._whole(at)
             if len(data) >= room:
                 parts.append(data[:room])
@@ -196,8 +200,8 @@ class Partition:
         return b"".join(parts)
 
     def _whole(self, place: int) -> bytes:
-        """Return the bytes of a batch for a reader. A batch that is still a view of its request's frame is copied at the first read, so
-        that the frame is released."""
+        """Return the bytes of a whole batch for a reader. A batch that is still a view of its request's frame is copied at the first
+        read, so that the frame is released."""
         data = self._batches[place].data
         if type(data) is bytes:
             return data
@@ -205,17 +209,17 @@ class Partition:
         return batch.data
 
     def first_size(self, offset: int) -> int:
-        """Return the size of the batch with `offset`, or 0 at the end of the log."""
+        """Return the size of the batch that contains `offset`, or 0 at the end of the log."""
         place = self._batch_at(offset)
         return len(self._batches[place].data) if place < len(self._batches) else 0
 
     def first_offset(self, offset: int) -> int:
-        """Return the first offset of the batch with `offset`, or `offset` itself at the end of the log."""
+        """Return the first offset of the batch that contains `offset`, or `offset` itself at the end of the log."""
         place = self._batch_at(offset)
         return self._batches[place].base_offset if place < len(self._batches) else offset
 
     def available(self, offset: int, end: int | None = None) -> int:
-        """Return how many bytes a reader at `offset` could get, from the start of its batch up to `end` (None: the log's end)."""
+        """Return the number of bytes from the start of the batch that contains `offset` up to `end` (None: the log's end)."""
         place = self._batch_at(offset)
         if place == len(self._batches) or (end is not None and offset >= end):
             return 0
@@ -223,11 +227,11 @@ class Partition:
         return (self._places[behind] if behind < len(self._batches) else self._bytes) - self._places[place]
 
     def batches(self, offset: int = 0) -> Iterator[Batch]:
-        """Iterate over the stored batches, starting with the one that has `offset`."""
+        """Iterate over the stored batches, starting with the batch that contains `offset`."""
         return map(Batch.whole, self._batches[self._batch_at(max(offset, self.start)) :])
 
     def go_on_at(self, offset: int, start: int | None = None) -> None:
-        """Let the next record get the given offset. A batch without records fills the gap, as after compaction, so that readers get past
+        """Set the offset that the next record gets. A batch without records fills the gap, as after compaction, so that readers get past
         it. A log without records begins at `start`, or at that offset if `start` is None."""
         if self.start == self.end:
             self.start = self.end = offset if start is None else start
@@ -239,7 +243,7 @@ class Partition:
             self._write(hole, self.written_ms)
 
     def delete_before(self, offset: int) -> None:
-        """Move the log start offset (DeleteRecords). A batch that holds it stays, but its earlier records are not returned."""
+        """Move the log start offset, as DeleteRecords does. A batch that holds it stays, but its earlier records are not returned."""
         self.start = max(self.start, offset)
         place = self._batch_at(self.start)
         gone = ([] if self._deleted is None else [self._deleted]) + self._batches[self._dropped : place]
@@ -248,7 +252,8 @@ class Partition:
         self._trim_epochs()
 
     def replace_before(self, offset: int, batches: list[Batch]) -> None:
-        """Replace all batches that end before the offset by these. Offsets do not change; there are only fewer records."""
+        """Replace all batches that end before the offset, because compaction has removed records. Offsets do not change; there are only
+        fewer records."""
         kept = [*batches, *self.batches(offset)]
         self._batches, self._lasts, self._places, self._newest = [], [], [], []
         self._dropped = self._bytes = 0
@@ -257,23 +262,23 @@ class Partition:
             self._keep(batch)
 
     def lead(self, node: int) -> None:
-        """Move the leadership to a node: the leader epoch grows. The node then has the whole log, even if its replica was kept behind."""
+        """Make the node the leader, which raises the leader epoch. The node then has the whole log, even if its replica was kept behind."""
         self.leader = node
         self.lagging.pop(node, None)
         self.leader_epoch += 1
-        # If no record was written in the epoch before, LeaderEpochFileCache keeps only the newest entry for a start offset
+        # LeaderEpochFileCache keeps only the newest epoch for a start offset, so an epoch without records is replaced.
         if self.epochs[-1].start == self.end:
             self.epochs.pop()
         self.epochs.append(EpochStart(self.leader_epoch, self.end))
 
     def epoch_end(self, epoch: int) -> EpochStart:
-        """Return the largest epoch at or below `epoch` that wrote here, and its end offset, or (-1, -1) for an unknown one (KIP-101,
-        KIP-279)."""
-        # The current epoch ends where the log does
+        """Return the largest epoch at or below `epoch` that has records in this log, and its end offset, or (-1, -1) for an unknown
+        epoch (KIP-101, KIP-279)."""
+        # The current epoch ends at the end of the log.
         if epoch == self.leader_epoch:
             return EpochStart(epoch, self.end)
         later = bisect_right(self.epochs, epoch, key=_epoch)
-        # The epoch is newer than the known ones, so its end is unknown (LeaderEpochFileCache.endOffsetFor)
+        # The requested epoch is newer than all known epochs, so its end is unknown (LeaderEpochFileCache.endOffsetFor).
         if epoch == NO_EPOCH or later == len(self.epochs):
             return EpochStart(NO_EPOCH, NO_OFFSET)
         return EpochStart(self.epochs[later - 1].epoch if later else epoch, self.epochs[later].start)
@@ -284,7 +289,7 @@ class Partition:
         return self.epochs[found - 1].epoch if found else NO_EPOCH
 
     def by_timestamp(self, timestamp: int, room: Room) -> TimestampAndOffset:
-        """Return the first record whose timestamp is not below `timestamp`.
+        """Return the first record whose timestamp is at least `timestamp`.
 
         One batch is opened, two if the log begins inside the first, and more only if headers claim a later timestamp than any of their
         records has. Raises OverLimit if there is no `room` for that."""
@@ -297,13 +302,13 @@ class Partition:
             if batch.max_timestamp >= timestamp:
                 heads, owed = heads_of(batch, room, owed > 0), max(0, owed - 1)
                 for stamp, offset, _ in heads:
-                    # DeleteRecords may have moved the log start into the batch, whose earlier records are not returned
+                    # The log start may be in the middle of the batch, whose earlier records were deleted by DeleteRecords.
                     if stamp >= timestamp and offset >= self.start:
                         return TimestampAndOffset(stamp, offset, batch.leader_epoch)
         return NOTHING
 
     def latest_timestamp(self, room: Room) -> TimestampAndOffset:
-        """Return the first record with the largest timestamp of the log (ListOffsets -3, KIP-734). Raises OverLimit."""
+        """Return the first record that has the largest timestamp of the log (ListOffsets -3, KIP-734). Raises OverLimit."""
         newest = self._newest_batch()
         if newest is None:
             return NOTHING
@@ -314,7 +319,7 @@ class Partition:
         return found
 
     def _newest_batch(self) -> Batch | None:
-        """Return the first batch with the largest timestamp. Deleted records count as long as their segment stays
+        """Return the first batch that has the largest timestamp of the log. Deleted records count as long as their segment stays
         (UnifiedLog.fetchOffsetByTimestamp asks the segments)."""
         deleted = self._deleted if self._deleted is not None and self.segments.holds(self._deleted.base_offset) else None
         if self._dropped == len(self._batches):
@@ -324,12 +329,12 @@ class Partition:
         return newest if deleted is None or _stamp(deleted) < _stamp(newest) else deleted
 
     def _settle_newest(self) -> None:
-        """Recompute the largest timestamps without the dropped batches, as far as theirs were the largest."""
+        """Recompute the largest timestamps up to each batch, because dropped batches may have had them."""
         newest = _stamp(self._batches[self._dropped]) if self._dropped < len(self._batches) else 0
         for place in range(self._dropped, len(self._batches)):
             newest = max(newest, _stamp(self._batches[place]))
             if self._newest[place] == newest:
-                break  # all following entries are correct, because they were compared with this one
+                break  # All later entries are correct, because they were compared with this one.
             self._newest[place] = newest
 
     def _write(self, batch: Batch, wall_ms: int) -> None:
@@ -352,10 +357,11 @@ class Partition:
         return bisect_left(self._lasts, offset, lo=self._dropped)
 
     def retain(self, retention_bytes: int) -> None:
-        """Drop the oldest batches while the rest has at least that many bytes. A negative number drops none."""
+        """Drop the oldest batches, as long as the rest has at least `retention_bytes`. A negative number drops none."""
         if retention_bytes < 0:
             return
-        # As Kafka decides for segments (UnifiedLog.deleteRetentionSizeBreachedSegments), a log never shrinks below the limit
+        # The log never shrinks below the limit, because Kafka decides in the same way for segments
+        # (UnifiedLog.deleteRetentionSizeBreachedSegments).
         first = bisect_right(self._places, self._bytes - retention_bytes, lo=self._dropped) - 1
         if first > self._dropped:
             self.start = max(self.start, self._lasts[first - 1] + 1)
@@ -363,7 +369,7 @@ class Partition:
         self._trim_epochs()
 
     def _trim_epochs(self) -> None:
-        """Forget epochs and segments that ended before the log start. The epoch that contains it begins there."""
+        """Forget the epochs and segments that ended before the log start. The epoch that contains it begins there."""
         self.segments.trim(self.start)
         if self.producers.transactions is not None:
             self.producers.transactions.trim(self.start)
@@ -373,7 +379,7 @@ class Partition:
             self.epochs[0] = EpochStart(self.epochs[0].epoch, self.start)
 
     def _drop_to(self, place: int) -> None:
-        """Drop the batches before the index `place`. Their bytes are released at once, the list entries when there are many."""
+        """Drop the batches before the list index `place`. Their bytes are released at once, the list entries when there are many."""
         if self._index is not None:
             self._index.trim(self._places[place] if place < len(self._places) else self._bytes)
         if place >= max(_SLACK, len(self._batches) // _SHARE) or place == len(self._batches):
@@ -397,8 +403,8 @@ def _stamp(batch: Batch) -> int:
 
 
 def heads_of(batch: Batch, room: Room, owed: bool) -> Iterable[Head]:
-    """Iterate over a batch's records. A batch whose compression cannot be opened here counts as one record, with its first offset and its
-    largest timestamp.
+    """Iterate over the offsets and timestamps of a batch's records. A batch whose compression cannot be opened here counts as one record,
+    with its first offset and its largest timestamp.
 
     With `owed`, the batch is opened even if there is no room for it. Otherwise raises OverLimit."""
     try:

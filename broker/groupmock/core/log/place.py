@@ -1,4 +1,4 @@
-"""One partition as named in a request, and its hash in the maps of Kafka's handlers."""
+"""Identifies a partition as a request names it, and computes its hash in the maps of Kafka's handlers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from ..java.hashes import id_partition_hash, partition_hash
 
 
 class Place(NamedTuple):
-    """A partition named by its topic's `name` or by `topic_id`. With an id, `name` is the topic's name, or "" if the id is unknown."""
+    """A partition that a request names by its topic's name or by topic id. With an id, `name` is the topic's name, or "" if the id is
+    unknown."""
 
     name: str
     topic_id: bytes
@@ -16,10 +17,10 @@ class Place(NamedTuple):
 
 
 def by_name(place: Place) -> int:
-    """Return the `hashCode()` of its TopicPartition."""
+    """Return the `hashCode()` of Kafka's TopicPartition for the place."""
     return partition_hash((place.name, place.partition))
 
 
 def by_id(place: Place) -> int:
-    """Return the `hashCode()` of its TopicIdPartition."""
+    """Return the `hashCode()` of Kafka's TopicIdPartition for the place."""
     return id_partition_hash((place.name, place.partition), place.topic_id)

@@ -1,5 +1,5 @@
-"""The placement of replicas on nodes. Kafka draws a topic's first broker at random; groupmock derives it from the name, so that runs
-repeat."""
+"""Replicas are placed on nodes as in Kafka, but the first broker of a topic is not random. Kafka draws a topic's first broker at random;
+groupmock derives it from the name, so that runs repeat."""
 
 from __future__ import annotations
 
@@ -21,39 +21,39 @@ NO_LEADER: Final = -1
 MOST_PARTITIONS: Final = 10_000
 """The largest number of partitions that a controller creates for one request (ReplicationControlManager.MAX_PARTITIONS_PER_BATCH)."""
 CREATION_COST: Final = 25
-"""The cost of creating a topic and each of its partitions, in units of core.budget."""
+"""The cost of creating a topic, in units of core.budget."""
 MADE_COST: Final = 4
 TOPIC_SIZE: Final = 16
-"""A topic takes as long to make as so many partitions."""
+"""Creating a topic takes as long as creating this number of partitions."""
 
 
 class Host(Protocol):
-    """Decides which node leads the partitions of an internal topic, because its coordinators are there (core.hosting)."""
+    """Decides which node leads the partitions of an internal topic, because the leader is the coordinator (core.hosting)."""
 
     @property
     def places(self) -> int:
-        """The number of partitions with coordinators; partitions beyond it are led like any other."""
+        """Return the number of partitions that have coordinators. Further partitions are led like those of any topic."""
 
     def leader_of(self, partition: int) -> int | None:
-        """Return the node that leads a partition, or None without a leader."""
+        """Return the node that leads the partition, or None if no node does."""
 
     def elected(self, turn: Turn, first: int, leaders: Sequence[int]) -> None:
-        """Handle the creation of partitions from `first` on with these leaders (-1: none)."""
+        """Handle new partitions: partition `first` and those after it have these leaders, where -1 means none."""
 
     def load(self, turn: Turn, partition: int, node: int, loading_ms: int) -> None:
-        """Begin to load a partition on its new leader."""
+        """Start to load a partition on its new leader."""
 
 
 def first_node(name: str, nodes: int) -> int:
-    """Return the 0-based index of partition 0's leader. Internal topics start at the first node (the (p mod N)-th has offsets partition
-    p)."""
+    """Return the index, among the nodes, of the leader of partition 0. Internal topics start at the first node (the (p mod N)-th has
+    offsets partition p)."""
     return 0 if name in INTERNAL else crc32(name.encode()) % nodes
 
 
 def replicas(
     name: str, partitions: Iterable[int], factor: int, node_ids: list[int], leader_of: Callable[[int], int | None] | None = None
 ) -> Generator[None, None, list[list[int]]]:
-    """Return the replica list of each partition, preferred leader first: `factor` neighbours on the ring of nodes, in steps.
+    """Return the replica list of each partition, in steps: `factor` neighbours on the ring of nodes, the preferred leader first.
 
     `leader_of` returns the node that leads a partition, or None if that is not decided yet."""
     nodes, twice_round = len(node_ids), node_ids * 2
@@ -68,7 +68,7 @@ def replicas(
 
 
 def check_numbers(partitions: int, factor: int, nodes: int, quirks: Quirks) -> None:
-    """Check whether the partitions and their replicas (`factor`) fit on the nodes. Raises TopicRefused with the controller's messages."""
+    """Check whether the nodes allow so many partitions and replicas. Raises TopicRefused with the controller's messages."""
     if factor < 1:
         message = "Replication factor must be larger than 0, or -1 to use the default value."
         raise TopicRefused(error_codes.INVALID_REPLICATION_FACTOR, message)

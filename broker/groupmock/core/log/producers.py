@@ -1,5 +1,5 @@
-"""The producers that a partition remembers: the last five batches of each, so that a retry is not written twice (KIP-98); its epoch, so
-that a replaced producer cannot write any more; and the coordinator that ended its last transaction."""
+"""A partition remembers its producers: their last five batches, so that a retry is not written twice (KIP-98), their epoch, so that a
+fenced producer cannot write, and the coordinator that ended their last transaction."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from groupmock_codec.records import Batch, RecordsError, next_sequence
 
 from .transactions import LogTransactions, Marker
 
-# An idempotent producer has at most five requests in flight (ProducerStateEntry.NUM_BATCHES_TO_RETAIN)
+# An idempotent producer has at most five requests in flight (ProducerStateEntry.NUM_BATCHES_TO_RETAIN).
 REMEMBERED: Final = 5
 NO_SEQUENCE: Final = -1
 MOST_TRIED: Final = 1_000
-"""Limits the number of remembered refused attempts, because no log limits it."""
+"""The largest number of refused attempts that a partition remembers, because retention does not remove them."""
 NO_COORDINATOR: Final = -1
 NO_EPOCH: Final = -1
 
 
 class Origin(StrEnum):
-    """The origin of a batch (Kafka's AppendOrigin)."""
+    """The origin of a batch, which decides what is checked (Kafka's AppendOrigin)."""
 
     CLIENT = "client"
     COORDINATOR = "a coordinator, whose batches have no order of their own"
 
 
 class Written(msgspec.Struct, gc=False, frozen=True):
-    """One batch that was appended. `timestamp` is the batch's largest, which Kafka reports for a duplicate."""
+    """One batch that a producer has appended. `timestamp` is the batch's largest, which Kafka reports for a duplicate."""
 
     first_sequence: int
     last_sequence: int
@@ -40,8 +40,8 @@ class Written(msgspec.Struct, gc=False, frozen=True):
 
 
 class ProducerState(msgspec.Struct, gc=False):
-    """The state of one producer id in one partition. `seen` is the wall clock (ms) of its last append, for expiry. `timestamp` is that of
-    its last batch or marker, and `coordinator_epoch` that of the coordinator which ended its last transaction here."""
+    """The state of one producer id in one partition. `seen` is the wall clock (ms) of its last append, for expiry. `timestamp` is that
+    of its last batch or marker, and `coordinator_epoch` that of the coordinator which ended its last transaction here."""
 
     epoch: int
     seen: int
@@ -51,7 +51,7 @@ class ProducerState(msgspec.Struct, gc=False):
 
     @property
     def last_sequence(self) -> int:
-        """Return the last sequence of the current epoch, or -1 if nothing was written in it."""
+        """Return the last sequence number of the current epoch, or -1 if the epoch has no batch yet."""
         return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
 
 
@@ -72,33 +72,33 @@ class ProducerStates:
         self._states: dict[int, ProducerState] = {}
         self._tried: dict[int, Tried] = {}
         self.transactions: LogTransactions | None = None
-        """The transactions of this partition, from its first transactional batch on."""
+        """The transactions of this partition, or None before its first transactional batch."""
 
     def __len__(self) -> int:
         return len(self._states)
 
     def all(self) -> dict[int, ProducerState]:
-        """Return all producers by producer id."""
+        """Return the state of all producers by producer id."""
         return self._states
 
     def in_transaction(self, producer_id: int, epoch: int, any_epoch: bool = False) -> bool:
-        """True if the producer has an open transaction here, so that its batches need no verification (KIP-890). With `any_epoch`, its
-        epoch does not matter, as in 3.9 (UnifiedLog.hasOngoingTransaction)."""
+        """True if the producer has an open transaction in this partition, so that its batches need no verification (KIP-890). With
+        `any_epoch`, its epoch does not matter, as in 3.9 (UnifiedLog.hasOngoingTransaction)."""
         state = self._states.get(producer_id)
         return state is not None and (any_epoch or state.epoch == epoch) and self.open_from(producer_id) is not None
 
     def is_fenced(self, producer_id: int, epoch: int) -> bool:
-        """True if a higher epoch of the producer has written here, or has ended a transaction."""
+        """True if a higher epoch of the producer has written to this partition, or has ended a transaction in it."""
         state = self._states.get(producer_id)
         return state is not None and epoch < state.epoch
 
     def open_from(self, producer_id: int) -> int | None:
-        """Return the first offset of the producer's open transaction here, or None without one."""
+        """Return the first offset of the producer's open transaction in this partition, or None if there is none."""
         return None if self.transactions is None else self.transactions.open_from(producer_id)
 
     def tries(self, batch: Batch, wall_ms: int, new: bool) -> None:
-        """Remember a batch that will be the first of a transaction here, if its coordinator allows it. If it fails, no later batch may
-        overtake it (VerificationStateEntry)."""
+        """Remember a batch that will be the first of a transaction in this partition, if the coordinator allows it. If it fails, no
+        later batch may overtake it (VerificationStateEntry)."""
         tried = self._tried.get(batch.producer_id)
         if tried is None:
             if len(self._tried) >= MOST_TRIED:
@@ -110,7 +110,7 @@ class ProducerStates:
             tried.lowest = min(tried.lowest, batch.base_sequence)
 
     def check(self, batch: Batch, origin: Origin = Origin.CLIENT) -> Written | None:
-        """Return the earlier append that this batch repeats, or None if it is new and in sequence.
+        """Return the earlier append that this batch repeats, or None if the batch is new and in sequence.
 
         Raises INVALID_PRODUCER_EPOCH for an older epoch, OUT_OF_ORDER_SEQUENCE_NUMBER for a gap, INVALID_TXN_STATE for a plain batch
         inside a transaction. A producer id that the partition does not know (expired, or its records deleted) may begin with any sequence,
@@ -123,7 +123,7 @@ class ProducerStates:
             )
         if origin is Origin.COORDINATOR:
             return None
-        # Before the sequence check, because a retry is before the last sequence and would be refused as out of order
+        # Duplicates are found before the sequence check, which would refuse a retry as out of order.
         for written in state.batches if state is not None and state.epoch == batch.producer_epoch else ():
             if (written.first_sequence, written.last_sequence) == (batch.base_sequence, batch.last_sequence):
                 return written
@@ -133,21 +133,22 @@ class ProducerStates:
         return None
 
     def _in_turn(self, batch: Batch, state: ProducerState | None) -> None:
-        """Check the sequence of a batch (ProducerAppendInfo.checkSequence). The epoch -1, which no producer has, counts as none."""
+        """Check the sequence number of a batch (ProducerAppendInfo.checkSequence). The epoch -1, which no producer has, counts as none."""
         tried = self._tried.get(batch.producer_id)
         if tried is not None and tried.new and (state is None or not state.batches):
-            # a new client begins with a fresh epoch (KIP-890), so its first sequence must be 0 even before anything is stored
+            # A new client begins a transaction with a fresh epoch (KIP-890), so its first sequence must be 0, even if the partition has no
+            # batch of it yet.
             _in_order(batch, 0)
         if tried is not None and batch.base_sequence > tried.lowest:
             _in_order(batch, tried.lowest)
         if state is not None and state.epoch != NO_EPOCH:
-            # A bumped epoch counts from 0 again (KIP-360)
+            # After an epoch bump, sequences start from 0 again (KIP-360).
             _in_order(batch, 0 if batch.producer_epoch > state.epoch else next_sequence(state.last_sequence))
 
     def wrote(self, batch: Batch, wall_ms: int) -> None:
-        """Remember an appended batch (`batch` has its offsets in the log)."""
+        """Remember an appended batch, whose offsets are those in the log."""
         state = self._states.get(batch.producer_id)
-        # Batches of the old epoch are forgotten: the new epoch's sequences begin at 0 and would count as repetitions
+        # Batches of the old epoch are forgotten, because the new epoch's sequences begin at 0 and would look like repetitions.
         if state is None or state.epoch != batch.producer_epoch:
             state = self._entered(batch.producer_id, batch.producer_epoch, wall_ms, state)
         state.seen, state.timestamp = wall_ms, batch.max_timestamp
@@ -160,7 +161,8 @@ class ProducerStates:
             self.transactions.began(batch.producer_id, batch.base_offset)
 
     def check_marker(self, marker: Marker) -> None:
-        """Refuse an outdated marker (ProducerAppendInfo). Raises INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED."""
+        """Refuse a marker of an outdated producer or coordinator epoch (ProducerAppendInfo). Raises INVALID_PRODUCER_EPOCH,
+        TRANSACTION_COORDINATOR_FENCED."""
         state = self._states.get(marker.producer_id)
         if state is None:
             return
@@ -173,15 +175,15 @@ class ProducerStates:
             )
 
     def marked(self, marker: Marker, offset: int, wall_ms: int) -> None:
-        """Record a marker that was written: the producer's transaction is over, and its epoch is the marker's."""
+        """Record that a marker was written: it ends the producer's transaction and sets the producer's epoch."""
         state = self._states.get(marker.producer_id)
         if state is None or state.epoch != marker.producer_epoch:
             state = self._entered(marker.producer_id, marker.producer_epoch, wall_ms, state)
         state.seen = state.timestamp = wall_ms
         state.coordinator_epoch = marker.coordinator_epoch
         tried = self._tried.get(marker.producer_id)
-        # A new client's next transaction has another epoch. An attempt with the same epoch is that transaction
-        # (UnifiedLog.updateProducers)
+        # The next transaction of a new client has another epoch, so an attempt of this epoch belongs to the transaction that ended
+        # (UnifiedLog.updateProducers).
         if tried is not None and not (tried.new and tried.epoch == marker.producer_epoch):
             del self._tried[marker.producer_id]
         if self.transactions is not None:
@@ -199,7 +201,7 @@ class ProducerStates:
         return state.batches[-1].last_offset if state is not None and state.batches else None
 
     def expire(self, before_ms: int) -> None:
-        """Forget producers without a write since that wall clock time (producer.id.expiration.ms), except those in a transaction."""
+        """Forget producers that have not written since `before_ms` (producer.id.expiration.ms), except those with an open transaction."""
         old = [producer_id for producer_id, state in self._states.items() if state.seen < before_ms]
         for producer_id in old:
             if self.open_from(producer_id) is None:

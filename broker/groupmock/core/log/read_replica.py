@@ -1,4 +1,4 @@
-"""The replica that a consumer fetches from: fetch from follower (KIP-392).
+"""A consumer may fetch from a follower in its own rack (KIP-392).
 
 A consumer sends its rack with every Fetch (v11 and later, `client.rack`). Where the brokers have replica.selector.class set to Kafka's
 RackAwareReplicaSelector, the leader answers it without records and names a replica in that rack (`preferred_read_replica`); the consumer
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 RACK_AWARE: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 LEADER_ONLY: Final = "org.apache.kafka.common.replica.LeaderSelector"
-"""The names of Kafka's own selectors. A broker without a configured selector behaves like the second one."""
+"""The class name of the replica selector that always selects the leader, as a broker without a configured selector does."""
 
 
 def preferred(partition: Partition, rack: str, offset: int, nodes: Iterable[Node]) -> int | None:
-    """The node that a consumer in that rack is sent to for that offset; None: the leader serves it.
+    """Return the node from which a consumer in that rack should fetch this offset, or None if the leader serves the consumer.
 
     Of several the one that has most of the log (ReplicaView.comparator). `nodes`: those that run.
     """

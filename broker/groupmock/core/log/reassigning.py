@@ -1,4 +1,4 @@
-"""Administrators' changes of replicas: which one leads a partition (KIP-183, KIP-460), and on which nodes they are (KIP-455).
+"""Administrators can change which replica leads a partition (KIP-183, KIP-460), and on which nodes its replicas are (KIP-455).
 
 There is one copy of every record whatever the replicas are, so a reassignment is done as soon as it is ordered and none is ever in
 progress. Codes and texts are those of the KRaft controller (org.apache.kafka.controller.ReplicationControlManager), as seen on 4.3.0 and
@@ -31,12 +31,11 @@ NONE_ELIGIBLE: Final = "Eligible topic partition leaders are not available."
 
 
 def elect(turn: Turn, topics: Topics, topic: str, partition: Partition, kind: int) -> None:
-    """Move the leadership to the first replica (PREFERRED), or to any replica of a partition without a leader (UNCLEAN). Raises
-    TopicRefused."""
+    """Make the first replica the leader (PREFERRED), or any replica of a partition without a leader (UNCLEAN). Raises TopicRefused."""
     first = partition.replicas[0]
     if partition.leader == first or (kind == UNCLEAN and partition.leader != NO_LEADER):
         raise TopicRefused(error_codes.ELECTION_NOT_NEEDED, NOT_NEEDED)
-    # A running replica leads already if the partition has no leader: an unclean election finds no other
+    # An unclean election finds no replica here, because a running replica would already be the leader.
     if kind == UNCLEAN:
         raise TopicRefused(error_codes.ELIGIBLE_LEADERS_NOT_AVAILABLE, NONE_ELIGIBLE)
     if first not in {each.node_id for each in turn.environment.up}:
@@ -51,14 +50,14 @@ def check_replicas(turn: Turn, partition: Partition, replicas: Sequence[int], ma
         raise TopicRefused(
             error_codes.INVALID_REPLICATION_FACTOR, f"The replication factor is changed from {len(partition.replicas)} to {len(replicas)}"
         )
-    # Kafka begins, and goes on when one of them starts; reassignments that last are not played here
-    # (docs/kafka/differences.md#administration)
+    # Kafka would accept the reassignment and complete it when one of these nodes starts, but groupmock has no reassignments that last
+    # (docs/kafka/differences.md#administration).
     if not any(node.node_id in replicas for node in turn.environment.up):
         raise TopicRefused(error_codes.INVALID_REPLICA_ASSIGNMENT, f"None of the brokers {list(replicas)} runs.")
 
 
 def reassign(turn: Turn, topics: Topics, topic: str, partition: Partition, replicas: Sequence[int]) -> None:
-    """Replace the replicas by checked ones. The leader stays if it is one of them."""
+    """Replace the replicas of a partition by a list that was checked. The leader stays if it is one of them."""
     partition.replicas = list(replicas)
     turn.note("partition_reassigned", topic=topic, partition=partition.index, replicas=partition.replicas)
     up = {node.node_id for node in turn.environment.up}

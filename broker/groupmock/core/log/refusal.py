@@ -1,4 +1,5 @@
-"""The error of the data plane outside of a log, with Kafka's error code and message."""
+
+"""A refusal is an error of the data plane outside of a log, with Kafka's error code and message."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from ..budget import fitting
 
 
 class TopicRefused(ValueError):
-    """A topic that cannot be created, changed or found."""
+    """The request for a topic is refused with Kafka's error code and message."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)

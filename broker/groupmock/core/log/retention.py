@@ -1,4 +1,4 @@
-"""Retention by age (retention.ms): a broker looks for old records at fixed times, and removes whole segments (LogManager.cleanupLogs).
+"""Retention by age (retention.ms) removes whole segments at fixed times, as Kafka does (LogManager.cleanupLogs).
 
 Kafka looks every log.retention.check.interval.ms. Here a timer is set for the first of these moments at which something will be too old,
 and none if nothing ages: so a virtual clock that jumps by a month does not stop nine thousand times.
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 KEY: Final = ("log_retention",)
 FAR_NS: Final = 100 * 365 * 24 * 3600 * 1000 * NS_PER_MS
-"""A century, because what is due later is not waited for."""
+"""A sweep that is due in more than a century is not scheduled."""
 
 
 class Aging(NamedTuple):
-    """A log whose records may become too old: its topic, the log, and its limits."""
+    """A log whose records may become too old, with its topic and limits."""
 
     topic: str
     partition: Partition
@@ -33,12 +33,11 @@ class Aging(NamedTuple):
 
 
 def watch(turn: Turn, logs: Iterable[Aging]) -> None:
-    """Arm the timer for the moment at which something in these logs is too old."""
+    """Set the retention timer to the time at which something in these logs is too old."""
     at_once(watch_many(turn, logs))
 
 
 def watch_many(turn: Turn, logs: Iterable[Aging]) -> Generator[None, None, None]:
-    """Do what `watch` does, in steps."""
     first: int | None = None
     for number, log in enumerate(logs):
         due = None if log.limits.retention_ms < 0 else log.partition.segments.due_ms(log.limits.retention_ms)
@@ -57,7 +56,7 @@ def watch_many(turn: Turn, logs: Iterable[Aging]) -> Generator[None, None, None]
 
 
 def shrink(turn: Turn, logs: list[Aging]) -> None:
-    """Drop what exceeds retention.bytes, as each append does by itself."""
+    """Drop the batches beyond retention.bytes, because the limit has changed since the last append."""
     for topic, partition, limits in logs:
         before = partition.start
         partition.retain(limits.retention_bytes)
@@ -70,7 +69,7 @@ def _told(turn: Turn, topic: str, partition: Partition, before: int) -> None:
 
 
 def sweep(turn: Turn, logs: Iterable[Aging]) -> Steps:
-    """Drop the records that are too old."""
+    """Drop the records that are older than retention.ms."""
     seen = []
     for log in logs:
         seen.append(log)

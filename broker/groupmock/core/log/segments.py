@@ -1,4 +1,4 @@
-"""The segments of a log and their ages, on which retention by time depends.
+"""A log consists of segments, whose ages decide about retention by time.
 
 A log is a list of files, its segments, and it loses a whole segment at a time: the oldest ones, while the largest timestamp in each is
 more than retention.ms ago (UnifiedLog.deleteRetentionMsBreachedSegments). The last one is removed as well and replaced by an empty one, so
@@ -22,8 +22,8 @@ _base = attrgetter("base_offset")
 
 
 class Segment(msgspec.Struct, gc=False):
-    """A segment begins at `base_offset`. `first_ms` is the largest timestamp of its first write, from which segment.ms counts;
-    `newest_ms` is the largest of all."""
+    """A segment of a log, which begins at `base_offset`. `first_ms` is the largest timestamp of its first write, from which segment.ms
+    counts; `newest_ms` is the largest of all."""
 
     base_offset: int
     first_ms: int
@@ -40,7 +40,7 @@ class Segments:
         self._kept: list[Segment] = []
 
     def wrote(self, base_offset: int, newest_ms: int, size: int, limits: LogLimits) -> None:
-        """Note batches that were written at that offset, with that largest timestamp."""
+        """Record that batches were written at the offset, with the given largest timestamp."""
         last = self._kept[-1] if self._kept else None
         if last is not None and not last.size:
             last.first_ms = last.newest_ms = newest_ms
@@ -60,47 +60,48 @@ class Segments:
 
     @property
     def active(self) -> Segment | None:
-        """Return the segment that is written to, or None before the first write."""
+        """Return the segment that is being written to, or None before the first write."""
         return self._kept[-1] if self._kept else None
 
     def replace(self, kept: list[Segment]) -> None:
         self._kept = kept
 
     def kept(self) -> list[Segment]:
-        """Return the segments, the oldest first."""
+        """Return all segments of the log, the oldest first."""
         return list(self._kept)
 
     def base_at(self, offset: int) -> int:
-        """Return the base offset of the segment that holds the offset."""
+        """Return the base offset of the segment that contains the offset."""
         found = bisect_right(self._kept, offset, key=_base) - 1
         return self._kept[max(0, found)].base_offset if self._kept else offset
 
     def holds(self, offset: int) -> bool:
-        """Return whether the offset lies in a segment. Deleted records do until their segment goes."""
+        """True if the offset lies in a segment of the log. Deleted records do until their segment goes."""
         return bool(self._kept) and self._kept[0].base_offset <= offset
 
     def begins_at(self, offset: int) -> bool:
-        """Return whether the oldest segment begins at that offset."""
+        """True if the oldest segment begins at this offset."""
         return bool(self._kept) and self._kept[0].base_offset == offset
 
     def trim(self, start: int) -> None:
-        """Drop the segments before the log's new start."""
+        """Drop the segments that end before the log's new start."""
         gone = 0
         while gone + 1 < len(self._kept) and self._kept[gone + 1].base_offset <= start:
             gone += 1
         del self._kept[:gone]
 
     def due_ms(self, retention_ms: int) -> int | None:
-        """Return when the oldest segment is too old, or None if none can be."""
+        """Return the time at which the oldest segment is too old, or None if it never is."""
         return self._kept[0].newest_ms + retention_ms + 1 if self._goes(0) else None
 
     def _goes(self, place: int) -> bool:
-        """Return whether the segment may go some day. The active one does not while it is empty (UnifiedLog.deletableSegments)."""
+        """True if retention may remove the segment when it is old enough. The active one does not while it is empty
+        (UnifiedLog.deletableSegments)."""
         return place < len(self._kept) - 1 or (place < len(self._kept) and self._kept[place].size > 0)
 
     def expire(self, wall_ms: int, retention_ms: int, end: int) -> int | None:
-        """Remove the oldest segments that are too old, and return the new log start offset, where `end` is the log's end. Return None if
-        all stay."""
+        """Remove the oldest segments that are too old, and return the new log start offset; `end` is the log's end. Return None if all
+        stay."""
         gone = 0
         while self._goes(gone) and wall_ms - self._kept[gone].newest_ms > retention_ms:
             gone += 1

@@ -1,4 +1,4 @@
-"""Incremental fetch sessions (KIP-227) remember what a fetcher asked for and was answered, so that both sides send only what changed."""
+"""Incremental fetch sessions (KIP-227) remember what a client has requested and received, so that both sides only send changes."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from ..dice import Dice
 NO_SESSION: Final = 0
 INITIAL_EPOCH: Final = 0
 FINAL_EPOCH: Final = -1
-# A constant in every release: KafkaServer.MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS
+# This is a constant of Kafka: KafkaServer.MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS.
 EVICTION_MS: Final = 120_000
 INT_MAX: Final = 2**31 - 1
-IDS_SINCE: Final = 13  # Fetch versions from this one on name topics by id
+IDS_SINCE: Final = 13  # Since this Fetch version, requests name topics by id.
 
 Key = tuple[str | bytes, int]
 NameOf = Callable[[bytes], str | None]
 
 
 class Slot(msgspec.Struct, gc=False):
-    """One partition in a fetch: how it was named, what was asked, and (in a session) what was last answered about it."""
+    """One partition of a fetch, with its last request and, in a session, the last answer."""
 
-    topic: str | None  # None for an id that names no topic
+    topic: str | None  # The topic is None if no topic has the requested id.
     topic_id: bytes
     partition: int
     fetch_offset: int
@@ -39,15 +39,15 @@ class Slot(msgspec.Struct, gc=False):
     told_log_start: int = -1
 
     def ask(self, newer: Slot) -> None:
-        """Take over what a later request of the session says about this partition."""
+        """Take over the offsets and limits of a later request of the session for this partition."""
         self.fetch_offset, self.max_bytes = newer.fetch_offset, newer.max_bytes
         self.current_leader_epoch, self.last_fetched_epoch = newer.current_leader_epoch, newer.last_fetched_epoch
 
     def news(self, found: PartitionData) -> bool:
-        """Return whether `found` differs from the last answer (records, high watermark, log start, an error), and remember it as
-        answered."""
-        # An error is answered each time, and resets what was answered before: once it is gone the partition is sent even without news,
-        # because the client would go on without it otherwise (FetchSession.CachedPartition.maybeUpdateResponseData)
+        """True if `found` differs from the last answer (records, high watermark, log start, error). The method also stores `found` as
+        the last answer."""
+        # An error is sent each time, and resets the stored answer: the partition is also sent once when the error is gone, because the
+        # client would not notice otherwise (FetchSession.CachedPartition.maybeUpdateResponseData).
         if found.error_code:
             self.told_high_watermark = -1
             return True
@@ -69,8 +69,8 @@ class Session(msgspec.Struct):
 
 
 class Context(msgspec.Struct):
-    """How one fetch relates to sessions: the `slots` to read; the `session` of an incremental one; `create` for a full one that wants a
-    session."""
+    """The partitions that a fetch reads, and its session: the existing one of an incremental fetch, or with `create` a new one after a
+    full fetch."""
 
     slots: dict[Key, Slot]
     session: Session | None = None
@@ -78,7 +78,7 @@ class Context(msgspec.Struct):
 
 
 class SessionRefused(Exception):
-    """The fetch names a session wrongly, so the whole answer is this code."""
+    """The fetch has a wrong session id or epoch, so the whole answer is this error."""
 
     def __init__(self, code: int) -> None:
         super().__init__(error_name(code))
@@ -86,7 +86,7 @@ class SessionRefused(Exception):
 
 
 class FetchSessions:
-    """The session cache of one node: at most `slots` sessions (max.incremental.fetch.session.cache.slots)."""
+    """The fetch sessions of one node, limited to `slots` sessions (max.incremental.fetch.session.cache.slots)."""
 
     def __init__(self, dice: Dice, slots: int) -> None:
         self._dice = dice
@@ -97,19 +97,19 @@ class FetchSessions:
         return len(self._sessions)
 
     def size(self, session_id: int) -> int:
-        """Return how many partitions the session has; 0 if it does not exist."""
+        """Return how many partitions the session has, or 0 if the session does not exist."""
         session = self._sessions.get(session_id)
         return 0 if session is None else len(session.slots)
 
     def partitions(self, session_id: int) -> Iterator[tuple[str | None, bytes, int]]:
-        """Yield (topic, or None where its id names none; topic id; partition) of each partition of that session."""
+        """Yield (topic name or None, topic id, partition) for each partition of the session."""
         session = self._sessions.get(session_id)
         return ((slot.topic, slot.topic_id, slot.partition) for slot in (session.slots.values() if session is not None else ()))
 
     def context(self, request: FetchRequest, version: int, name_of: NameOf, wall_ms: int) -> Context:
-        """Return the partitions that this request is to read. Raises SessionRefused with 70, 71 or 106."""
+        """Return the partitions that a fetch reads, and its session. Raises SessionRefused with 70, 71 or 106."""
         if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
-            # The session of a fetcher that starts over is dropped, because it would take a place until it is evicted (KIP-227)
+            # A client that starts over no longer uses its session, which would otherwise take a slot until its eviction (KIP-227).
             self._sessions.pop(request.session_id, None)
             return Context(_slots_of(request, version, name_of), create=request.session_epoch == INITIAL_EPOCH)
         session = self._sessions.get(request.session_id)
@@ -117,28 +117,28 @@ class FetchSessions:
             raise SessionRefused(error_codes.FETCH_SESSION_ID_NOT_FOUND)
         if session.epoch != request.session_epoch:
             raise SessionRefused(error_codes.INVALID_FETCH_SESSION_EPOCH)
-        # Partitions are filed under names or under ids, so a client that changes between them begins a new session (KIP-516)
+        # A session stores partitions by topic name or by topic id, so a client that changes between the two begins a new session (KIP-516).
         if session.uses_ids != (version >= IDS_SINCE):
             raise SessionRefused(error_codes.FETCH_SESSION_TOPIC_ID_ERROR)
         self._update(session, request, version, name_of)
         if not session.slots:
             del self._sessions[session.session_id]
-            return Context(_slots_of(request, version, name_of))  # Kafka serves it without a session
+            return Context(_slots_of(request, version, name_of))  # If all slots are taken, Kafka serves the fetch without a session.
         session.used = wall_ms
-        # 1 follows the largest epoch, because 0 asks for a new session (FetchMetadata.nextEpoch)
+        # The largest epoch is followed by 1, because 0 requests a new session (FetchMetadata.nextEpoch).
         session.epoch = session.epoch + 1 if session.epoch < INT_MAX else 1
         return Context(session.slots, session)
 
     def finish(
         self, context: Context, rows: list[tuple[Slot, PartitionData]], version: int, wall_ms: int
     ) -> tuple[int, list[tuple[Slot, PartitionData]]]:
-        """Return the session id and the rows to send: all of a full fetch, only news of an incremental one. Creates the session that was
-        asked for."""
+        """Return the session id and the rows to send: all rows of a full fetch, but only changed rows of an incremental fetch. Creates
+        the session that was asked for."""
         session = context.session
         if session is not None:
             sent = [(slot, found) for slot, found in rows if slot.news(found)]
             for slot, found in sent:
-                if found.records:  # The partition goes to the end, so that the others get their turn within max bytes
+                if found.records:  # A partition with records moves to the end, so that max bytes does not starve the other partitions.
                     key = _key(slot, session.uses_ids)
                     if session.slots.pop(key, None) is not None:
                         session.slots[key] = slot
@@ -148,7 +148,7 @@ class FetchSessions:
         for slot, found in rows:
             slot.news(found)
         uses_ids = version >= IDS_SINCE
-        slots = {_key(slot, uses_ids): slot for slot, _ in rows}  # in the order of the answer
+        slots = {_key(slot, uses_ids): slot for slot, _ in rows}  # The session stores the partitions in the order of the answer.
         session = Session(self._new_id(), uses_ids, slots, wall_ms, wall_ms)
         self._sessions[session.session_id] = session
         return session.session_id, rows
@@ -164,13 +164,12 @@ class FetchSessions:
             for partition in topic.partitions:
                 session.slots.pop((topic.topic_id if session.uses_ids else topic.topic, partition), None)
         for slot in session.slots.values():
-            # The topic may have been created since
+            # The topic may have been created since the session's last request.
             if slot.topic is None:
                 slot.topic = name_of(slot.topic_id)
 
     def _make_room(self, size: int, wall_ms: int) -> bool:
-        """Return whether there is room for a session of `size` partitions, if need be by evicting a stale one or a smaller one that had
-        its time."""
+        """True if the cache has room for a session of `size` partitions, perhaps after evicting a stale or a smaller session."""
         if len(self._sessions) < self._room:
             return True
         if not self._sessions:
@@ -188,7 +187,7 @@ class FetchSessions:
 
     def _new_id(self) -> int:
         while True:
-            # Never 0, which means on the wire that there is no session
+            # A session id is never 0, which means "no session" in the protocol.
             session_id = self._dice.below(INT_MAX) + 1
             if session_id not in self._sessions:
                 return session_id

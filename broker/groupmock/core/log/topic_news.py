@@ -1,4 +1,4 @@
-"""Listeners for changes of topics, registered by parts of the core that topics do not need to know."""
+"""Topics announce their changes to listeners, so that topics need not know the parts of the core that listen."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from .transactions import Marker
 
 OfTopic = Callable[["Turn", str], None]
-"""A listener called with the name of a topic."""
+"""A listener that is called with the name of a topic."""
 OfMarker = Callable[["Turn", str, int, "Marker"], None]
-"""A listener called with topic, partition and marker of a transaction that ended there."""
+"""A listener that is called with topic, partition and marker when a transaction ends in that partition."""
 
 
 class TopicNews:
-    """Listeners, each called in the order in which it was registered."""
+    """The listeners of all topics, each called in the order of registration."""
 
     def __init__(self) -> None:
         self._changes: list[OfTopic] = []
@@ -25,19 +25,19 @@ class TopicNews:
         self._marks: list[OfMarker] = []
 
     def when_changed(self, told: OfTopic) -> None:
-        """Call `told` with the name of every topic that is created, or grows, from now on."""
+        """Register a listener for topics that are created or get more partitions."""
         self._changes.append(told)
 
     def when_deleted(self, told: OfTopic) -> None:
-        """Call `told` with the name of every topic that is deleted from now on."""
+        """Register a listener for topics that are deleted."""
         self._deletions.append(told)
 
     def when_led(self, told: OfTopic) -> None:
-        """Call `told` with the name of every topic of which a partition gets another leader from now on."""
+        """Register a listener for topics of which a partition gets another leader."""
         self._elections.append(told)
 
     def when_marked(self, told: OfMarker) -> None:
-        """Call `told` with every transaction that ends in a partition from now on."""
+        """Register a listener for transactions that end in a partition."""
         self._marks.append(told)
 
     def _tell_changed(self, turn: Turn, name: str) -> None:

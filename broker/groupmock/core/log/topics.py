@@ -1,4 +1,4 @@
-"""The topics of the cluster: their partitions, ids, configs and placement, and the questions that the rest of the core has about them.
+"""Manages the topics of the cluster: their partitions, ids, configs and placement.
 
 A server imports this module before it listens, so logs, configs and fetches are imported when the first topic, setting or fetch needs them.
 """
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Topic(msgspec.Struct, eq=False):
-    """A topic and its partitions. `configs` holds what was set on it, by Kafka's names."""
+    """A topic with its partitions and its own configs. `configs` holds what was set on it, by Kafka's names."""
 
     name: str
     topic_id: bytes
@@ -49,7 +49,7 @@ class Topic(msgspec.Struct, eq=False):
 
 
 class Topics(TopicNews):
-    """Every topic by name and id, and the fetches that wait for their records."""
+    """All topics by name and id, and the fetches that wait for their records."""
 
     def __init__(self, environment: Environment) -> None:
         super().__init__()
@@ -57,21 +57,19 @@ class Topics(TopicNews):
         self._hosts: dict[str, Host] = {}
         self._topics: dict[str, Topic] = {}
         self._names: dict[bytes, str] = {}
-        self._printed: dict[str, tuple[str, ...]] = {}  # Names as metrics print them -> the topics
+        self._printed: dict[str, tuple[str, ...]] = {}  # Maps a topic's name in metrics to the topics that have this name there.
         self._partition_count = 0
         self.made = 0
-        """The number of topics that were created so far."""
         self.deleted = 0
-        """The number of topics that were deleted so far."""
-        # Configs that were changed at run time: node id as text, or "" for all -> configs
+        # Maps a node id as text, or "" for all nodes, to the configs that were changed at run time.
         self._broker_configs: dict[str, dict[str, str]] = {}
-        # With eligible leader replicas it is a config of the cluster from the start, not a default (KIP-966; docs/kafka/differences.md)
+        # With eligible leader replicas, the cluster has this config from the start (KIP-966; docs/kafka/differences.md).
         if environment.settings.quirks.min_insync_replicas_pinned:
             self._broker_configs[""] = {"min.insync.replicas": "1"}
-        self._limits: dict[str, dict[int, LogLimits]] = {}  # By topic, existing or to come, and node
+        self._limits: dict[str, dict[int, LogLimits]] = {}  # Maps topic names (existing or not) and nodes to limits.
 
     def hosted_by(self, name: str, host: Host) -> None:
-        """Register the coordinator that hosts an internal topic: it decides from now on who leads the partitions, and hears of new ones."""
+        """Register the host of an internal topic, which decides who leads the topic's partitions and is told of new ones."""
         self._hosts[name] = host
 
     @cached_property
@@ -82,20 +80,20 @@ class Topics(TopicNews):
         return Fetches(self._environment, self)
 
     def timer_handlers(self) -> dict[str, TimerHandler]:
-        """The timers of the data plane."""
+        """Return the handlers of the data plane's timers, by timer name."""
         return {"fetch": lambda subject, turn: self.fetches.expire(turn, subject), "log_retention": lambda _, turn: self._expire(turn)}
 
     def _expire(self, turn: Turn) -> bool:
-        """Delete records that are too old. The timer has fired also if nothing was too old, so that a replay looks at the very same
-        moments."""
+        """Delete the records that are older than retention.ms. The timer has fired also if nothing was too old, so that a replay looks
+        at the very same moments."""
         from . import retention
 
         turn.begin(lambda turn: retention.sweep(turn, self._aging()))
         return True
 
     def _aging(self, only: Topic | None = None) -> Iterator[Aging]:
-        """Return the logs of one topic or of all that exist now, without those to which nothing was written, and those of topics that are
-        deleted before their turn comes."""
+        """Return the logs of one topic, or of all topics that exist now, except logs that were never written. A topic that is deleted
+        during the iteration is skipped."""
         from .retention import Aging
 
         topics = list(self._topics.values()) if only is None else [only]
@@ -104,8 +102,8 @@ class Topics(TopicNews):
         return (Aging(topic.name, each, self.limits(topic, each.leader)) for topic, each in written)
 
     def disconnected(self, connection: int) -> None:
-        """Drop the fetch that waits on that connection."""
-        if "fetches" in self.__dict__:  # No fetch was ever asked for otherwise
+        """Forget the fetch that is parked on the connection."""
+        if "fetches" in self.__dict__:  # Before the first Fetch, there are no parked fetches.
             self.fetches.disconnected(connection)
 
     def create(
@@ -117,8 +115,8 @@ class Topics(TopicNews):
         settings: Mapping[str, str] | None = None,
         topic_id: bytes | None = None,
     ) -> None:
-        """Create a topic with checked configs, its replicas placed here. `factor` None: default.replication.factor; `topic_id` None: a
-        fresh one. Raises TopicRefused."""
+        """Create a topic with configs that were checked, and place its replicas. `factor` None: default.replication.factor; `topic_id`
+        None: a fresh one. Raises TopicRefused."""
         self.check_name(name)
         self.check_room(partitions)
         standard = self._environment.settings.default_replication_factor
@@ -126,13 +124,13 @@ class Topics(TopicNews):
         self.add(turn, name, at_once(placed), settings or {}, topic_id)
 
     def check_name(self, name: str) -> None:
-        """Raises TopicRefused for a name that Kafka does not take, that exists, or that collides with one by '.' and '_'."""
+        """Raise TopicRefused for a topic name that is invalid, exists, or collides with another by '.' and '_'."""
         reason = names.why_invalid(name)
         if reason is not None:
             raise TopicRefused(error_codes.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {reason}")
         if name in self._topics:
             raise TopicRefused(error_codes.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
-        # Metrics print both as '_': two such topics would share theirs (Topic.hasCollision)
+        # Metrics print both '.' and '_' as '_', so that two such topics would have the same metrics (Topic.hasCollision).
         if "." in name or "_" in name:
             for other in self._printed.get(names.metric_name(name), ()):
                 raise TopicRefused(error_codes.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}")
@@ -140,16 +138,16 @@ class Topics(TopicNews):
     def add(
         self, turn: Turn, name: str, replicas: Sequence[list[int]], settings: Mapping[str, str], topic_id: bytes | None = None
     ) -> Topic:
-        """Make a topic of checked parts: a replica list per partition, valid configs. `topic_id`: None for a fresh one."""
+        """Create a topic from checked configs and from one checked replica list per partition. `topic_id`: None for a fresh one."""
         return self.add_made(turn, name, at_once(new_partitions(self._environment, replicas)), settings, topic_id)
 
     def add_made(
         self, turn: Turn, name: str, partitions: list[Partition], settings: Mapping[str, str], topic_id: bytes | None = None
     ) -> Topic:
-        """Make a topic of checked configs and of partitions that `new_partitions` returned."""
+        """Create a topic from checked configs and from partitions that `new_partitions` returned."""
         topic_id = self._new_id() if topic_id is None else topic_id
         topic = Topic(name, topic_id, name in names.INTERNAL, dict(settings), partitions)
-        # `record_limit` asks for topics to come: what it found were the defaults, and not these configs
+        # `record_limit` may have stored limits before the topic existed, which do not include the topic's own configs.
         self._limits.pop(name, None)
         self.made += 1
         self._topics[name] = topic
@@ -163,20 +161,20 @@ class Topics(TopicNews):
         return topic
 
     def _new_id(self) -> bytes:
-        """Draw an id that no topic has: the same seed may be given twice (`reseed`), and then draws what it drew before."""
+        """Draw an id that no topic has, because a command may set the same seed twice (`reseed`) and then the same ids are drawn again."""
         drawn = self._environment.dice.uuid_bytes()
         while drawn in self._names:
             drawn = self._environment.dice.uuid_bytes()
         return drawn
 
     def _elected(self, turn: Turn, topic: Topic, first: int) -> None:
-        """Tell the host of an internal topic that new partitions have leaders."""
+        """Tell the host of an internal topic about the leaders of its new partitions."""
         host = self._hosts.get(topic.name)
         if host is not None:
             host.elected(turn, first, [partition.leader for partition in topic.partitions[first:]])
 
     def grow(self, turn: Turn, name: str, partitions: int) -> None:
-        """Raise the number of partitions to `partitions`. Raises TopicRefused."""
+        """Raise the topic's number of partitions to `partitions`. Raises TopicRefused."""
         topic = self.require(name)
         if partitions <= len(topic.partitions):
             raise TopicRefused(
@@ -189,7 +187,7 @@ class Topics(TopicNews):
         self.extend(turn, topic, at_once(new_partitions(self._environment, replicas, added.start)))
 
     def extend(self, turn: Turn, topic: Topic, partitions: list[Partition]) -> None:
-        """Add partitions that `new_partitions` returned."""
+        """Add partitions that `new_partitions` returned to a topic."""
         first = len(topic.partitions)
         topic.partitions += partitions
         self._partition_count += len(partitions)
@@ -199,9 +197,9 @@ class Topics(TopicNews):
         self._tell_changed(turn, topic.name)
 
     def delete(self, turn: Turn, name: str) -> None:
-        """Delete a topic, its records and what groups committed for it. Raises TopicRefused."""
+        """Delete a topic with its records and its committed offsets. Raises TopicRefused."""
         topic = self.require(name)
-        # Removed first: fetches that are looked at below must not find the topic, because that ends their wait
+        # The topic is removed first, so that the fetches that are checked below do not find it, which ends their wait.
         del self._topics[name], self._names[topic.topic_id]
         self._limits.pop(name, None)
         self._partition_count -= len(topic.partitions)
@@ -218,11 +216,11 @@ class Topics(TopicNews):
             self._printed[printed] = left
 
     def lead(self, turn: Turn, name: str, partition: int, node: int) -> None:
-        """Let another node lead a partition; its leader epoch grows by one. Raises TopicRefused."""
+        """Make another node the leader of a partition, which raises its leader epoch by one. Raises TopicRefused."""
         self.lead_all(turn, [(name, partition, node)])
 
     def lead_all(self, turn: Turn, moves: Iterable[tuple[str, int, int]]) -> None:
-        """Call `lead` for each (topic, partition, node), at once for waiting fetches. Raises TopicRefused."""
+        """Move the leaders of many partitions, and check the waiting fetches once. Raises TopicRefused."""
         known, moved = {each.node_id for each in self._environment.identity.nodes}, []
         for name, partition, node in moves:
             found, host = self.require_partition(name, partition), self._host(name, partition)
@@ -236,7 +234,7 @@ class Topics(TopicNews):
         self.fetches.changed(turn, moved)
 
     def hosted(self, turn: Turn, name: str, partition: int, node: int | None) -> None:
-        """Set the leader of a partition of an internal topic, which its host chose. None: no node leads it."""
+        """Set the leader of an internal topic's partition, as its host decided. None: no node leads it."""
         found = self.find(name, partition)
         if found is not None and found.leader != (NO_LEADER if node is None else node):
             self._lead(turn, name, found, NO_LEADER if node is None else node)
@@ -248,14 +246,14 @@ class Topics(TopicNews):
 
     def _lead(self, turn: Turn, name: str, found: Partition, node: int) -> None:
         if node not in found.replicas and node != NO_LEADER:
-            # An operator may move a leader to any node, and a leader is always one of the replicas
+            # A command may move a leader to any node, and a leader must be one of the replicas.
             found.replicas = [node, *found.replicas[1:]]
         found.lead(node)
         turn.note("leader_moved", topic=name, partition=found.index, leader=node, leader_epoch=found.leader_epoch)
         self._tell_led(turn, name)
 
     def node_stopped(self, turn: Turn, node: int) -> None:
-        """Give the partitions that the node led to the next replica that runs, or to none (leader -1). Group coordinators moved before."""
+        """Give the partitions that the node led to their next replica that is up, or to no leader (-1). Group coordinators moved before."""
         for topic in self._topics.values():
             moved = [partition for partition in topic.partitions if partition.leader == node]
             for partition in moved:
@@ -263,7 +261,7 @@ class Topics(TopicNews):
             self._tell_leaders(turn, topic, moved)
 
     def node_started(self, turn: Turn, node: int) -> None:
-        """Let the node lead partitions that have a replica there and no leader. Group coordinators have begun there before."""
+        """Make the node the leader of its replicas that have no leader. Group coordinators have begun there before."""
         for topic in self._topics.values():
             orphans = [partition for partition in topic.partitions if partition.leader == NO_LEADER and node in partition.replicas]
             moved = [partition for partition in orphans if may_lead(self._environment, partition, node)]
@@ -279,8 +277,8 @@ class Topics(TopicNews):
             self._tell_led(turn, topic.name)
 
     def append(self, turn: Turn, topic: str, partition: int, batch: bytes) -> int:
-        """Append record batches on the server's side and wake waiting fetches. Returns the first offset. Raises TopicRefused,
-        RecordsError."""
+        """Append record batches on behalf of the server, not of a client, and wake the waiting fetches. Returns the first offset. Raises
+        TopicRefused, RecordsError."""
         from groupmock_codec.records import RecordsError, read_batches
 
         from .producers import Origin
@@ -301,14 +299,14 @@ class Topics(TopicNews):
         return appended
 
     def mark(self, turn: Turn, topic: Topic, partition: Partition, marker: Marker) -> None:
-        """Append the marker of a transaction's end. The caller calls `fetches.changed`. Raises RecordsError for one of the past."""
+        """Append the marker that ends a transaction. The caller calls `fetches.changed`. Raises RecordsError for one of the past."""
         limits = self.limits(topic, partition.leader)
         self._watch_age(turn, topic, partition, limits, partition.mark(marker, limits, turn.wall_ms))
         self._tell_marked(turn, topic.name, partition.index, marker)
 
     def _watch_age(self, turn: Turn, topic: Topic, partition: Partition, limits: LogLimits, offset: int) -> None:
-        """Watch the log's age if it got its oldest segment: only that one says when something is too old, and later batches do not age
-        it."""
+        """Set the retention timer if the offset begins the log's oldest segment, because only this segment decides when something is too
+        old."""
         if limits.retention_ms >= 0 and partition.segments.begins_at(offset):
             from . import retention
 
@@ -318,12 +316,12 @@ class Topics(TopicNews):
         return self._topics.get(name)
 
     def find(self, name: str, partition: int) -> Partition | None:
-        """Return the partition if topic and index exist, else None."""
+        """Return the partition, or None if the topic or the partition does not exist."""
         topic = self._topics.get(name)
         return topic.partitions[partition] if topic is not None and 0 <= partition < len(topic.partitions) else None
 
     def require(self, name: str) -> Topic:
-        """Return the topic of that name. Raises TopicRefused(UNKNOWN_TOPIC_OR_PARTITION)."""
+        """Return the topic with this name. Raises TopicRefused(UNKNOWN_TOPIC_OR_PARTITION)."""
         topic = self._topics.get(name)
         if topic is None:
             raise TopicRefused(error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
@@ -337,7 +335,7 @@ class Topics(TopicNews):
         return found
 
     def partitions(self, name: str) -> int | None:
-        """Return how many partitions the topic has, or None for an unknown topic."""
+        """Return the number of the topic's partitions, or None for an unknown topic."""
         topic = self._topics.get(name)
         return len(topic.partitions) if topic is not None else None
 
@@ -351,7 +349,7 @@ class Topics(TopicNews):
         return self._names.get(topic_id)
 
     def names(self) -> list[str]:
-        """Return the names of all topics, in order of creation."""
+        """Return the names of all topics in the order of their creation."""
         return list(self._topics)
 
     def __contains__(self, name: str) -> bool:
@@ -366,7 +364,7 @@ class Topics(TopicNews):
         return self._partition_count
 
     def check_room(self, partitions: int) -> None:
-        """Raises TopicRefused(POLICY_VIOLATION) where the cluster would have more than groupmock.cluster.max.partitions."""
+        """Raise TopicRefused(POLICY_VIOLATION) if the cluster would have more partitions than groupmock.cluster.max.partitions allows."""
         most = self._environment.settings.cluster_max_partitions
         if self._partition_count + partitions > most:
             raise TopicRefused(
@@ -376,7 +374,8 @@ class Topics(TopicNews):
             )
 
     def controller(self) -> int:
-        """Return the node id of the controller: the first node. (A KRaft broker names any live broker; older ones the elected one.)"""
+        """Return the node id of the controller, which is always the first node. (A KRaft broker names any live broker; older ones the
+        elected one.)"""
         return (self._environment.up or self._environment.identity.nodes)[0].node_id
 
     def leader_of(self, topic: str, partition: int) -> int:
@@ -384,23 +383,23 @@ class Topics(TopicNews):
         return self.require_partition(topic, partition).leader
 
     def batches(self, topic: str, partition: int) -> Iterator[Batch]:
-        """Yield stored batches in order, the one that holds the log start offset first. Raises TopicRefused."""
+        """Yield the stored batches of a partition, starting with the batch that contains the log start offset. Raises TopicRefused."""
         return self.require_partition(topic, partition).batches()
 
     def place(self, name: str, partitions: int, factor: int) -> Generator[None, None, list[list[int]]]:
-        """Return where the partitions of a new topic are put, in steps. Raises TopicRefused for impossible numbers, in the words of the
-        controller."""
+        """Return the replicas for the partitions of a new topic, in steps. Raises TopicRefused for impossible numbers, in the words of
+        the controller."""
         placement.check_numbers(partitions, factor, len(self._environment.identity.nodes), self._environment.settings.quirks)
         return self.replicas(name, range(partitions), factor)
 
     def replicas(self, name: str, partitions: range, factor: int) -> Generator[None, None, list[list[int]]]:
-        """Return the replicas of new partitions of a topic, leader first, in steps."""
+        """Return the replicas of additional partitions of a topic, the leader first, in steps."""
         host, node_ids = self._hosts.get(name), [node.node_id for node in self._environment.identity.nodes]
         leader_of = None if host is None else lambda partition: host.leader_of(partition) if partition < host.places else None
         return placement.replicas(name, partitions, factor, node_ids, leader_of)
 
     def configure(self, turn: Turn, topic: Topic, settings: Mapping[str, str]) -> None:
-        """Replace what was set on a topic by checked configs."""
+        """Replace the topic's own configs by configs that were checked."""
         from . import retention
 
         topic.configs = dict(settings)
@@ -408,7 +407,7 @@ class Topics(TopicNews):
         retention.watch(turn, self._aging(topic))
 
     def configure_broker(self, turn: Turn, resource: str, settings: Mapping[str, str]) -> None:
-        """Replace what was changed at run time for one node (its id as text) or for all ("")."""
+        """Replace the configs that were changed at run time for one node (its id as text) or for all nodes ("")."""
         from . import retention
 
         self._broker_configs[resource] = dict(settings)
@@ -416,30 +415,29 @@ class Topics(TopicNews):
         turn.begin(lambda turn: retention.watch_many(turn, self._aging()))
 
     def broker_overrides(self, node: int) -> Overrides:
-        """Return the broker configs that were changed at run time, as that node sees them."""
+        """Return the broker configs that were changed at run time and apply to that node."""
         from .broker_configs import CLUSTER_WIDE, Overrides
 
         changed = self._broker_configs
         return Overrides(changed.get(str(node), {}), changed.get(CLUSTER_WIDE, {}), ever=str(node) in changed or CLUSTER_WIDE in changed)
 
     def config(self, topic: Topic, name: str, node: int) -> str:
-        """Return the value of a config with which a topic works on that node."""
+        """Return the value of a topic's config that is in effect on that node."""
         from . import configs
 
         return configs.effective(name, topic.configs, self.broker_overrides(node), self._environment.settings)
 
     def limits(self, topic: Topic, node: int) -> LogLimits:
-        """Return what an append on that node needs of a topic's configs."""
+        """Return the topic's limits that are in effect for appends on that node."""
         return self._limits_of(topic.name, topic.configs, node)
 
     def record_limit(self, name: str, node: int) -> int:
-        """Return the bytes of the largest batch that a coordinator on that node may write: max.message.bytes of its topic, existing or
-        to come."""
+        """Return max.message.bytes of the topic on that node, which limits the batches of a coordinator. The topic need not exist."""
         topic = self._topics.get(name)
         return self._limits_of(name, {} if topic is None else topic.configs, node).max_message_bytes
 
     def _limits_of(self, name: str, set_on_topic: Mapping[str, str], node: int) -> LogLimits:
-        name = name if set_on_topic else ""  # All topics without configs of their own share them, because there may be thousands
+        name = name if set_on_topic else ""  # Topics without own configs share one object, because there may be thousands of them.
         nodes = self._limits.get(name)
         known = None if nodes is None else nodes.get(node)
         if known is None:

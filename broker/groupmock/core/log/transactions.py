@@ -1,4 +1,4 @@
-"""The open and the aborted transactions of one log: they decide how far a reader of committed records gets (KIP-98).
+"""The open and aborted transactions of a log decide how far consumers with read_committed may read (KIP-98).
 
 A transaction is open in a log from its first batch there to its marker, a control batch that says commit or abort. Records behind the first
 batch of the oldest open transaction are not stable: a read_committed reader does not get them, plain records and whole transactions
@@ -18,8 +18,8 @@ _marker = attrgetter("marker_offset")
 
 
 class Marker(NamedTuple):
-    """The end of a producer's transaction. `coordinator_epoch` is the leader epoch of the coordinator that decided, which an older one may
-    not contradict."""
+    """A transaction marker, which ends a producer's transaction. `coordinator_epoch` is the leader epoch of the coordinator that
+    decided, which an older one may not contradict."""
 
     producer_id: int
     producer_epoch: int
@@ -28,7 +28,7 @@ class Marker(NamedTuple):
 
 
 class Aborted(NamedTuple):
-    """A transaction that was aborted, in one log: offsets of its first batch and of its marker. `stable_offset` is the last stable one
+    """An aborted transaction in one log, with the offsets of its first batch and of its marker. `stable_offset` is the last stable one
     just after that; no transaction that began before it was aborted later."""
 
     producer_id: int
@@ -41,16 +41,18 @@ class LogTransactions:
     __slots__ = ("_aborted", "_aborted_by", "_open")
 
     def __init__(self) -> None:
-        self._open: dict[int, int] = {}  # Producer id -> first offset, the oldest first
-        self._aborted: list[Aborted] = []  # Aborted transactions in the order of their markers
-        self._aborted_by: dict[int, list[Aborted]] = {}  # The same by producer id, for questions about batch after batch
+        self._open: dict[int, int] = {}  # Maps the producer id to the first offset of its open transaction, the oldest first.
+        self._aborted: list[Aborted] = []  # This list has the aborted transactions in the order of their markers.
+        # This dict has the same transactions by producer id, to look up many batches quickly.
+        self._aborted_by: dict[int, list[Aborted]] = {}
 
     def began(self, producer_id: int, offset: int) -> None:
-        """Note a batch of a transaction; only the first of each counts."""
+        """Record a batch of a transaction; the first batch opens the transaction."""
         self._open.setdefault(producer_id, offset)
 
     def ended(self, marker: Marker, offset: int) -> None:
-        """Note the marker of a transaction. A transaction that wrote nothing here leaves nothing."""
+        """Record the marker of a transaction, which ends the transaction in this log. A transaction that wrote nothing here leaves
+        nothing."""
         first = self._open.pop(marker.producer_id, None)
         if first is not None and not marker.committed:
             oldest = self.first_open()
@@ -59,20 +61,21 @@ class LogTransactions:
             self._aborted_by.setdefault(marker.producer_id, []).append(aborted)
 
     def open_from(self, producer_id: int) -> int | None:
-        """Return where the producer's open transaction begins, or None without one."""
+        """Return the first offset of the producer's open transaction, or None if there is none."""
         return self._open.get(producer_id)
 
     def first_open(self) -> int | None:
-        """Return where the oldest open transaction begins, or None without one."""
+        """Return the first offset of the oldest open transaction, or None if there is none."""
         return next(iter(self._open.values()), None)
 
     @property
     def any_aborted(self) -> bool:
-        """Return whether an aborted transaction is listed for some reader."""
+        """True if the log knows an aborted transaction."""
         return bool(self._aborted)
 
     def aborted(self, offset: int, upper: int) -> list[Aborted]:
-        """Return the aborted transactions that a reader from `offset` to `upper` leaves out (TransactionIndex.collectAbortedTxns)."""
+        """Return the aborted transactions that a reader of the offsets from `offset` to `upper` has to skip
+        (TransactionIndex.collectAbortedTxns)."""
         found = []
         for place in range(bisect_left(self._aborted, offset, key=_marker), len(self._aborted)):
             each = self._aborted[place]
@@ -83,7 +86,7 @@ class LogTransactions:
         return found
 
     def trim(self, start: int) -> None:
-        """Drop what lies before the log's new start: a marker before it is behind every reader."""
+        """Forget the aborted transactions whose markers are before the log's new start, because no reader meets them any more."""
         gone = self._aborted[: bisect_left(self._aborted, start, key=_marker)]
         del self._aborted[: len(gone)]
         for producer_id, count in Counter(each.producer_id for each in gone).items():
@@ -93,7 +96,7 @@ class LogTransactions:
                 del self._aborted_by[producer_id]
 
     def aborted_batch(self, producer_id: int, offset: int) -> bool:
-        """Return whether a batch of that producer at that offset belongs to an aborted transaction."""
+        """True if the producer's batch at this offset belongs to an aborted transaction."""
         mine = self._aborted_by.get(producer_id, ())
         place = bisect_left(mine, offset, key=_marker)
         return place < len(mine) and mine[place].first_offset <= offset

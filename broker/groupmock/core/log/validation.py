@@ -1,4 +1,4 @@
-"""Checks of produced records before a log takes them; answers as observed on Kafka 4.3.0, 3.9.1 and 2.8.2."""
+"""Checks produced records before they are appended, with the errors seen on Kafka 4.3.0, 3.9.1 and 2.8.2."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ from .limits import LogLimits
 
 ZSTD: Final = 4
 LAST_CODEC: Final = 4
-ONE_BATCH_SINCE: Final = 3  # Earlier Produce versions may carry message sets and several batches
+ONE_BATCH_SINCE: Final = 3  # Earlier Produce versions may contain message sets and several batches.
 ZSTD_SINCE: Final = 7
 SHOWN_ERRORS: Final = 3
 MOST_FAULTS: Final = 1000
-"""Record errors in one partition's row: Kafka 4.3.0 lists every one (5,000 of 5,000 seen), which is a hundred bytes for each of six."""
+"""The largest number of record errors in the answer. Kafka 4.3.0 lists every error, each with a hundred bytes of text (5,000 seen)."""
 OLD_BATCH: Final = 50
-"""Cost of a batch in a Produce before v3 besides its records: there may be many in a partition, and each takes 5 us."""
+"""The cost of a batch in a Produce before v3, besides its records: a partition may have many batches, and each takes 5 us."""
 VARINT_MORE: Final = 0x80
-SMALLEST_RECORD: Final = 6  # Attributes, two deltas, two lengths, the count of headers
-SMALLEST_BATCH: Final = 14  # The oldest format needs this much behind the length
+SMALLEST_RECORD: Final = 6  # The smallest record has attributes, two deltas, two lengths, and a count of headers of one byte each.
+SMALLEST_BATCH: Final = 14  # The oldest format has at least this many bytes after the length field.
 LARGEST_BATCH: Final = 2**31 - 1 - LENGTH_ENDS
 NEWEST_MAGIC: Final = 2
 PRODUCER_ID_ENDS: Final = 51
-ATTRIBUTES_AT: Final = 22  # The low byte of the attributes
+ATTRIBUTES_AT: Final = 22  # The low byte of the attributes is at this position.
 TRANSACTIONAL: Final = 0x10
 LONG_MAX: Final = 2**63 - 1
 KEYLESS: Final = "Compacted topic cannot accept message without key in topic partition"
@@ -50,14 +50,15 @@ BAD_STAMPS: Final = "One or more records have been rejected due to invalid times
 
 
 class RecordFault(NamedTuple):
-    """One record of a refused batch is wrong. `place` is its index."""
+    """An error in one record of a refused batch. `place` is its index."""
 
     place: int
     message: str
 
 
 class Refused(RecordsError):
-    """Records are refused with more than a code. `logged`: the log itself refused, so Kafka's answer has its start offset."""
+    """Records are refused with an error code and details for the answer. `logged`: the log itself refused, so Kafka's answer has its
+    start offset."""
 
     def __init__(
         self, code: int, reason: str, message: str | None = None, faults: tuple[RecordFault, ...] = (), logged: bool = True
@@ -67,16 +68,17 @@ class Refused(RecordsError):
 
 
 class HandlerFails(Refused):
-    """Kafka's handler meets an exception that it does not expect: a length that overflows, an unknown compression. The whole request is
+    """Kafka's handler meets an unexpected exception, such as an overflow of a length or an unknown compression. The whole request is
     refused then, before anything was written."""
 
 
 class TooShort(Refused):
-    """A batch is shorter than a header. Only the log refuses it, because earlier checks look at less."""
+    """A batch is shorter than the header of a batch. Only the log refuses it, because earlier checks look at less."""
 
 
 def is_transactional(data: bytes) -> bool:
-    """Is the first batch of a partition transactional? Kafka looks at this before anything else (RequestUtils.hasTransactionalRecords).
+    """True if the first batch of a partition is transactional, which Kafka checks before anything else
+    (RequestUtils.hasTransactionalRecords). Kafka looks at this before anything else (RequestUtils.hasTransactionalRecords).
 
     A batch that cannot be one raises Refused: the whole request is refused then.
     """
@@ -85,8 +87,8 @@ def is_transactional(data: bytes) -> bool:
 
 
 def read_produced(data: bytes, version: int, room: Room) -> list[Batch]:
-    """The batches of one partition's `records` field, old formats converted. Raises Refused(logged=False) for what no log needs to see,
-    and for what there is no `room` for.
+    """Return the batches in a partition's `records` field, with old formats converted. Raises Refused(logged=False) for what no log needs
+    to see, and for what there is no `room` for.
 
     From Produce v3 on there must be exactly one batch of magic 2; bytes after it that are no whole batch are ignored, as Kafka does.
     """
@@ -94,7 +96,7 @@ def read_produced(data: bytes, version: int, room: Room) -> list[Batch]:
         return _read_old(bytes(data), room)
     first = _first_batch(data)
     codec = first.attributes & COMPRESSION_MASK
-    # From v7 on the log sees the batch, and refuses that partition alone (docs/kafka/differences.md)
+    # Since v7 the log checks the compression, and refuses only that partition (docs/kafka/differences.md).
     if codec > LAST_CODEC and version < ZSTD_SINCE:
         raise HandlerFails(error_codes.UNKNOWN_SERVER_ERROR, f"compression {codec}", logged=False)
     if codec == ZSTD and version < ZSTD_SINCE:
@@ -103,7 +105,7 @@ def read_produced(data: bytes, version: int, room: Room) -> list[Batch]:
 
 
 def _read_old(data: bytes, room: Room) -> list[Batch]:
-    """Read the records of Produce v0-v2: a message set, or batches, which brokers accept, too."""
+    """Read the records of Produce v0 to v2, which are a message set or batches."""
     try:
         if len(data) > MAGIC_AT and data[MAGIC_AT] == 2:
             batches = []
@@ -129,7 +131,7 @@ def _first_batch(data: bytes) -> Batch:
         raise Refused(error_codes.INVALID_RECORD, f"magic {magic}", logged=False)
     if _whole_batch(data, size) is not None:
         raise Refused(error_codes.INVALID_RECORD, "more than one batch", logged=False)
-    # Kafka reads the producer id before a log sees the batch, and fails with the whole request
+    # Kafka reads the producer id before the log sees the batch, and throws for the whole request.
     if size < PRODUCER_ID_ENDS:
         raise HandlerFails(error_codes.UNKNOWN_SERVER_ERROR, f"a batch of {size} bytes", logged=False)
     if size < HEADER_BYTES:
@@ -138,7 +140,8 @@ def _first_batch(data: bytes) -> Batch:
 
 
 def _whole_batch(data: bytes, at: int) -> int | None:
-    """Return the size of the batch at `at`, or None if it is missing or incomplete. Raises Refused if no batch can begin so."""
+    """Return the size of the batch at position `at`, or None if the batch is missing or incomplete. Raises Refused if no batch can begin
+    so."""
     left = len(data) - at
     if left < LENGTH_ENDS:
         return None
@@ -158,11 +161,11 @@ def _whole_batch(data: bytes, at: int) -> int | None:
 
 
 def check(batch: Batch, limits: LogLimits, wall_ms: int, where: str, room: Room) -> None:
-    """Everything a leader checks of a client's batch but its sequence numbers. `where` is "topic-partition". Raises RecordsError.
+    """Check a client's batch as a leader does, except for sequence numbers. `where` is "topic-partition". Raises RecordsError.
 
     `room`: what may be unpacked for the whole request, else MESSAGE_TOO_LARGE.
     """
-    # In the order of UnifiedLog.analyzeAndValidateRecords: base offset, size, CRC; of several faults the first is answered
+    # The order is that of UnifiedLog.analyzeAndValidateRecords (base offset, size, CRC), because only the first error is answered.
     if batch.base_offset != 0:
         raise Refused(error_codes.INVALID_RECORD, f"base offset {batch.base_offset}")
     if len(batch.data) > limits.max_message_bytes:
@@ -185,7 +188,8 @@ def _check_records(batch: Batch, limits: LogLimits, wall_ms: int, where: str, ro
     room.take(batch.records_count)
     _framed(payload, batch.records_count)
     highest = wall_ms + limits.after_max_ms
-    # Without a lower bound, Kafka's default, the header's stamps tell whether a record can be at fault, so records are seldom read
+    # Without a lower bound, which is Kafka's default, the header's timestamps show whether a record can be wrong, so that records are
+    # seldom read.
     stamps_suspect = limits.before_max_ms < LONG_MAX or max(batch.base_timestamp, batch.max_timestamp) > highest
     stamps = stamps_suspect and not limits.log_append_time
     for wanted, look in (limits.compact, _keys), (stamps, _timestamps):
@@ -195,7 +199,8 @@ def _check_records(batch: Batch, limits: LogLimits, wall_ms: int, where: str, ro
 
 
 def _payload(batch: Batch, room: Room) -> bytes | None:
-    """Return the records' bytes if they can be opened. Bytes that do not open are UNKNOWN_SERVER_ERROR in all three releases."""
+    """Return the decompressed records of a batch, or None if the compression is not supported here. Bytes that do not open are
+    UNKNOWN_SERVER_ERROR in all three releases."""
     code = batch.attributes & COMPRESSION_MASK
     if code > LAST_CODEC:
         raise Refused(error_codes.UNKNOWN_SERVER_ERROR, f"compression {code}")
@@ -210,12 +215,12 @@ def _payload(batch: Batch, room: Room) -> bytes | None:
 
 
 def _framed(payload: bytes, count: int) -> None:
-    """Check that these are `count` records, one behind the other. Reading each one whole would cost thirty times as much."""
+    """Check that the bytes are `count` records, one after the other. Reading each one whole would cost thirty times as much."""
     at, end = 0, len(payload)
     try:
         for _ in range(count):
             first = payload[at]
-            if first < VARINT_MORE and not first & 1:  # One byte, not negative, as in nearly every record
+            if first < VARINT_MORE and not first & 1:  # The length is a single byte and not negative, as in nearly every record.
                 size = first >> 1
                 at += 1 + size
             else:
@@ -230,7 +235,7 @@ def _framed(payload: bytes, count: int) -> None:
 
 
 class _Faults:
-    """The first MOST_FAULTS records at fault, and how many there are."""
+    """The first MOST_FAULTS wrong records of a batch, and the number of all wrong records."""
 
     def __init__(self) -> None:
         self.first: list[RecordFault] = []
@@ -260,7 +265,7 @@ def _timestamps(heads: Iterable[Head], limits: LogLimits, wall_ms: int, where: s
     lowest, highest = wall_ms - limits.before_max_ms, wall_ms + limits.after_max_ms
     faults: list[RecordFault] = []
     for index, (timestamp, _, _) in enumerate(heads):
-        # -1 stands for no timestamp, which is never out of range (LogValidator.validateTimestamp)
+        # The timestamp -1 means no timestamp, which is never out of range (LogValidator.validateTimestamp).
         if timestamp != -1 and not lowest <= timestamp <= highest and len(faults) < MOST_FAULTS:
             text = f"Timestamp {timestamp} of message with offset {index} is out of range. "
             faults.append(RecordFault(index, f"{text}The timestamp should be within [{lowest}, {highest}]"))

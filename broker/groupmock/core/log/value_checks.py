@@ -1,4 +1,4 @@
-"""Checks of config values, like ConfigDef's validators. Each returns Kafka's words for what is wrong, or None."""
+"""Checks config values like the validators of Kafka's ConfigDef. Each returns Kafka's words for what is wrong, or None."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 Check = Callable[[str], str | None]
 ListCheck = Callable[[str, Sequence[str]], str | None]
-"""Returns Kafka's words for what is wrong with a list: (name, entries)."""
+"""A function of a config's name and entries that returns Kafka's message for a bad list, or None."""
 
 
 def bad_value(name: str, value: str, why: str) -> str:
@@ -16,12 +16,12 @@ def bad_value(name: str, value: str, why: str) -> str:
 
 
 LONGEST_VALUE: Final = 32767
-"""The most bytes of a string in Kafka's protocol."""
+"""The largest number of bytes in a string of Kafka's protocol."""
 TOO_LONG: Final = f"The configuration value cannot be added because it exceeds the maximum value size of {LONGEST_VALUE} bytes."
 
 
 def too_long(value: str) -> bool:
-    """True if DescribeConfigs could not tell the value. An APPEND can make one out of values that a request can hold."""
+    """True if the value is too long for an answer of DescribeConfigs. An APPEND can make one out of values that a request can hold."""
     return len(value) > LONGEST_VALUE or len(value.encode("utf-8", "surrogatepass")) > LONGEST_VALUE
 
 
@@ -31,16 +31,16 @@ def fine(_: str) -> str | None:
 
 
 def at_least(lowest: float) -> Check:
-    """Accept numbers from a lower bound on."""
+    """Return a check that accepts numbers from a lower bound on."""
 
     def check(value: str) -> str | None:
-        return f"Value must be at least {lowest}" if float(value) < lowest else None  # Java's comparisons let NaN pass
+        return f"Value must be at least {lowest}" if float(value) < lowest else None  # In Java NaN passes this comparison, too.
 
     return check
 
 
 def between(lowest: float, highest: float) -> Check:
-    """Accept numbers between two bounds."""
+    """Return a check that accepts numbers between two bounds."""
 
     def check(value: str) -> str | None:
         if float(value) < lowest:
@@ -51,7 +51,7 @@ def between(lowest: float, highest: float) -> Check:
 
 
 def compression_level(lowest: int, highest: int) -> Check:
-    """Accept a level, or -1 for the codec's own."""
+    """Return a check that accepts a compression level, or -1 for the codec's default."""
 
     def check(value: str) -> str | None:
         fits = int(value) == -1 or lowest <= int(value) <= highest
@@ -68,7 +68,7 @@ def one_of(*words: str) -> Check:
 
 
 def words(*known: str) -> ListCheck:
-    """Accept a list of known words. Before Kafka 4 an empty list is refused, too."""
+    """Return a check that accepts a list of the known words. Before Kafka 4 an empty list is refused, too."""
     refuse = one_of(*known)
 
     def check(name: str, entries: Sequence[str]) -> str | None:
@@ -78,12 +78,13 @@ def words(*known: str) -> ListCheck:
 
 
 def something(name: str, entries: Sequence[str]) -> str | None:
-    """Accept entries that are not empty (Kafka 4: ConfigDef.ValidList)."""
+    """Accept a list whose entries are not empty (Kafka 4: ConfigDef.ValidList)."""
     return None if all(entries) else f"Configuration '{name}' values must not be empty."
 
 
 def words_or_nothing(*known: str) -> ListCheck:
-    """Accept a list of known words. Since Kafka 4 an empty entry is refused with words of its own."""
+    """Return a check that accepts a list of the known words, or an empty list. Since Kafka 4 an empty entry is refused with words of its
+    own."""
     before = words(*known)
 
     def check(name: str, entries: Sequence[str]) -> str | None:

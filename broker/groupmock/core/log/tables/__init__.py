@@ -1,4 +1,5 @@
-"""The broker configs of each release as data, in the order in which Kafka defines (and checks) them. tools/broker_configs recorded them."""
+"""The tables have the broker configs of each release in the order in which Kafka defines and checks them. tools/broker_configs recorded
+them."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ NULL: Final = "null"
 
 
 class ConfigRow(NamedTuple):
-    """`change`: i internal, r read-only, b for one broker, c for a broker or all of them; `bounds`: `0:`, `0:1`, `1:9|-1`, `a,b` or `-`."""
+    """One broker config of a release. `change`: i internal, r read-only, b for one broker, c for a broker or all of them; `bounds`: `0:`,
+    `0:1`, `1:9|-1`, `a,b` or `-`."""
 
     name: str
     kind: str
@@ -19,8 +21,8 @@ class ConfigRow(NamedTuple):
 
 
 def rows(release: str) -> Iterator[ConfigRow]:
-    """Yield the rows of that release: 3.9 or 4.3. A table is imported when it is first asked for, which a server that starts does not
-    do."""
+    """Yield the broker configs of a release, which is 3.9, 4.3 or a later one that has a table. A table is imported when it is first
+    asked for, which a server that starts does not do."""
     if release == "3.9":
         from .kafka_3_9 import ROWS
     else:
