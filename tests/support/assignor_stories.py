@@ -1,4 +1,4 @@
-"""The part of a consumer group that targets depend on: members, their partitions, and the targets that heartbeats compute.
+"""Models the part of a consumer group that determines target assignments: members, subscribed topics and computed targets.
 KafkaAssignors.java plays the same."""
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ Told = list[list[Any]]
 
 
 class Subscriber(msgspec.Struct):
-    """A member of the group. `topics` are in the order of its own set, and sorted once the log has them; `matched` are the topics of its
-    regular expression."""
+    """A member of the modelled group. `topics` are in the order of its own set, and sorted once the log has them; `matched` are the
+    topics of its regular expression."""
 
     member_id: str
     group_instance_id: str | None
@@ -31,7 +31,6 @@ class Subscriber(msgspec.Struct):
 def targets(
     assignor: str, subscribers: Sequence[Subscriber], topics: Topics, replaced: str | None = None, *, alike: bool
 ) -> dict[str, Target]:
-    """Compute the new target of every member by its id."""
     spreads = Spreads()
     members = [
         Member(one.member_id, one.group_instance_id, subscription_of(one.topics, one.matched, topics, spreads), one.target)
@@ -41,7 +40,8 @@ def targets(
 
 
 class Story:
-    """The story of one group. `topics` maps a name to (id, partitions); `regexes` maps an expression to its topics."""
+    """The history of one consumer group in an assignor test. `topics` maps a name to (id, partitions); `regexes` maps an expression to
+    its topics."""
 
     def __init__(self, assignor: str, topics: Topics, regexes: dict[str, list[str]] | None = None) -> None:
         self.assignor, self.topics, self.regexes = assignor, topics, regexes or {}
@@ -49,11 +49,12 @@ class Story:
         self.members: dict[str, Subscriber] = {}
 
     def put(self, member: str, instance: str | None, names: Sequence[str], target: Target, regex: str | None = None) -> None:
-        """Put a member into the group with the target that the log gives it."""
+        """Add a member whose stored target is already known."""
         self._enter(Subscriber(member, instance, names, at_once(stored({}, target, Effort())), regex, self._matched(regex)))
 
     def heartbeat(self, member: str, instance: str | None, names: Sequence[str], regex: str | None = None, computes: bool = True) -> None:
-        """Play a heartbeat that joins, subscribes anew, or replaces a static member. Then compute the targets of all if `computes`."""
+        """Play a heartbeat that joins, changes the subscription, or replaces a static member. Then compute the targets of all if
+        `computes`."""
         replaced = next(
             (one for one in self.members if instance and self.members[one].group_instance_id == instance and one != member), None
         )
@@ -65,22 +66,22 @@ class Story:
         computed = targets(self.assignor, subscribers, self.topics, replaced, alike=alike) if computes else {}
         if replaced is not None:
             self.leave(replaced)
-            new.target = at_once(stored({}, new.target, Effort()))  # the record of the target is written again under the new id
+            # A replaced static member's target record is written again under the new member id.
+            new.target = at_once(stored({}, new.target, Effort()))
         self._enter(new)
         for one, target in computed.items():
             self.members[one].target = target
 
     def leave(self, member: str) -> None:
-        """Remove a member without computing targets."""
         self.table.discard(member)
         del self.members[member]
 
     def told(self) -> Told:
-        """Return [member, [[id in hex, partitions]...]] of each member, in the order of the table."""
+        """Return [member, [[topic id in hex, partitions]...]] of each member, in the order of the member table."""
         return [[one, [[topic.hex(), list(held)] for topic, held in self.members[one].target.items()]] for one in self.table]
 
     def _enter(self, subscriber: Subscriber) -> None:
-        """Add the member to the group. From now on its topics come from the log, where they are sorted."""
+        """Add the member with its topics sorted, because the group's log stores them in sorted order."""
         subscriber.topics = sorted(set(subscriber.topics))
         if subscriber.member_id not in self.table:
             self.table.add(subscriber.member_id)
@@ -91,7 +92,7 @@ class Story:
 
 
 def _alike(subscribers: Sequence[Subscriber]) -> bool:
-    """Decide CG-103 in another way than `Group.alike` does."""
+    """Decide whether all members subscribe to the same topics (CG-103), independently of `Group.alike`."""
     if any(one.regex for one in subscribers):
         return len({one.regex for one in subscribers}) == 1 and not any(one.topics for one in subscribers)
     return len({frozenset(one.topics) for one in subscribers}) == 1

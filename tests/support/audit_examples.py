@@ -1,4 +1,4 @@
-"""Plays the examples of audit rules: a scripted client against the whole driver on a virtual clock, which writes journal rows.
+"""Plays the examples of audit rules with a scripted client against the driver on a virtual clock, which writes journal rows.
 
 tests/live/audit plays the same texts over TCP.
 """
@@ -25,11 +25,11 @@ from groupmock_clients.probe.verdicts.runner import play
 
 SETUP = FOLDER / "00-setup.exchange"
 OPAQUE = re.compile(r'b"for ([A-Z])"')
-"""The bytes that the probe's macros assign to A, B, ... A broker passes any bytes on, but a consumer needs an Assignment: here one of
-one partition each."""
+"""Matches the opaque bytes that the probe's macros assign to members. A broker accepts any bytes, but a consumer needs an Assignment, so
+each is replaced by an Assignment of one partition."""
 FIRST_TOPIC = re.compile(r"^topics: t1:", re.MULTILINE)
 TIMES = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 10_000}
-"""The timeouts of members where an example names none. CLIENT-32 accepts this rebalance timeout."""
+"""Timeouts of members in examples that name none; they satisfy the rule about rebalance timeouts (CLIENT-32)."""
 
 GIVEN_AWAY = """
 topics: t1:2
@@ -44,7 +44,7 @@ A: SyncGroup assignments=[for($A.member_id, told(held("$t1", 0))), for($B.member
 {pause}
 A: OffsetCommit topics=[t($t1, o(1, 5))] -> 0
 """
-"""B joins A and is given one of the two partitions that A had. A commits that partition, after a pause or at once."""
+"""B joins and gets one of A's two partitions, and A commits an offset of that partition, at once or after a pause."""
 
 
 def exchange_of(rule: type[Rule], which: str) -> Exchange:
@@ -77,7 +77,7 @@ def _timed(body: str) -> str:
 
 
 def _subscribed(body: str) -> str:
-    """Subscribe the members of an example to its topic t1, unless it lists protocols."""
+    """Add a subscription to the topic t1 for all members of an example that lists no protocols."""
     if "protocols=" in body or not FIRST_TOPIC.search(body):
         return body
     protocols = 'protocols=[p("range", sub("$t1"))]'
@@ -85,12 +85,12 @@ def _subscribed(body: str) -> str:
 
 
 def played(rule: type[Rule], which: str) -> list[Row]:
-    """Return the rows of the example. Raises AssertionError if the broker does not answer as the text says."""
+    """Play a rule's example and return its journal rows. Raises AssertionError if the broker does not answer as the text says."""
     return rows_of(exchange_of(rule, which))
 
 
 def rows_of(exchange: Exchange) -> list[Row]:
-    """Return the rows of an exchange. Raises AssertionError if the broker does not answer as the text says."""
+    """Play an exchange and return its journal rows. Raises AssertionError if the broker does not answer as the text says."""
     stage = WireStage(exchange.wanted_settings)
     outcome = play(next(exchange.variants()), stage)
     assert outcome.verdict == "kept", f"{exchange.name}: the exchange is not answered as it says: {outcome}"
@@ -99,6 +99,5 @@ def rows_of(exchange: Exchange) -> list[Row]:
 
 
 def from_a_file(rows: list[Row]) -> list[Row | UnknownRow]:
-    """Return the same rows as a journal file gives them back."""
     lines = [msgspec.json.encode(rig_header(VirtualClock())), *(msgspec.json.encode(row) for row in rows)]
     return list(JournalReader(BytesIO(b"\n".join(lines) + b"\n")))

@@ -1,4 +1,4 @@
-"""Random histories of stock clients for the audit of clients. A seed draws the members, the faults and the steps of an operator.
+"""Random histories of stock clients that the audit of clients judges. A seed draws the members, the faults and the steps of an operator.
 
 A history runs for some seconds in real time against our own server over TCP; its journal is judged. Two runs of one seed have the same
 members, faults and steps, at times that depend on the machine's load.
@@ -43,7 +43,7 @@ ASSIGNORS: Final = {
     "confluent-kafka": (("range",), ("roundrobin",), ("cooperative-sticky",), ("range", "roundrobin")),
 }
 REQUEST_MS: Final = 3_500
-"""The request timeout of every client, longer than the longest session, as kafka-python demands."""
+"""Request timeout of every client; kafka-python requires it to be longer than the longest session timeout."""
 APIS: Final = ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "OffsetFetch", "LeaveGroup", "FindCoordinator", "Metadata", "Fetch")
 OF_MEMBERS: Final = ("SyncGroup", "Heartbeat", "Heartbeat")
 ERRORS: Final = {
@@ -59,16 +59,16 @@ ERRORS: Final = {
 }
 """The errors with which a broker may answer each API."""
 PLANS: Final = [name for name in ready_plans() if not any(of(read_plan(name)) for of in (for_producers, for_consumer_groups))]
-"""The plans whose faults strike members of classic groups. A plan without an effect here would waste a history."""
+"""Fault plans that affect members of classic groups. A plan without an effect here would waste a history."""
 LONGEST_STALL_S: Final = 1.0
 TOO_LATE_MS: Final = 200
-"""If a thread had to wait for this long, nobody is judged for lateness: the shortest session is three times as long."""
+"""No client is judged for lateness after a thread had to wait this long; the shortest session is three times as long."""
 PROFILES: Final = ("groupmock", "groupmock", "kafka-4.3", "kafka-3.9")
 KNOWN: Final[tuple[tuple[str, str, re.Pattern[str]], ...]] = tuple(
     (each["library"], each["rule"], re.compile(each["says"]))
     for each in tomllib.loads((Path(__file__).parent / "audit_known.toml").read_text())["finding"]
 )
-"""Rows of (library, rule, pattern of the sentence): real mistakes of libraries, each with a comment on the library's source."""
+"""Known mistakes of client libraries as (library, rule, pattern of the finding), each with a comment on the library's source."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class History:
 
 @dataclass
 class Played:
-    """The result of a history. `raised` has the errors that a library reported to its user, and the steps that could not be steered."""
+    """The result of a history. `raised` has the errors that a library reported to its user and the steps that failed."""
 
     history: History
     journal: Path
@@ -102,7 +102,7 @@ class Played:
     raised: list[str] = field(default_factory=list)
 
     def findings(self, known: bool) -> list[str]:
-        """Return the known findings or the others, one line each with the rows it cites."""
+        """Return either the known findings or the others, one line each with the cited rows."""
         return [
             f"{self.history} {each.severity} {each.rule}: {each.sentence} (rows {', '.join(map(str, each.rows))} of {self.journal})"
             for each in self.audit.findings
@@ -116,7 +116,6 @@ class Played:
 
 
 def drawn(library: str, seed: int) -> History:
-    """Draw the history of this seed and library."""
     dice = random.Random(f"{library} {seed}")
     seconds = dice.uniform(2, 4)
     session = dice.choice((600, 1000, 2000, 3000))
@@ -182,7 +181,7 @@ def _rule(dice: random.Random) -> dict[str, Any]:
 
 
 class Play:
-    """One history that is being played. Setting `wake` ends it early."""
+    """A history that is being played. Setting `wake` ends it early."""
 
     def __init__(self, history: History, broker: Broker) -> None:
         self.history, self.broker = history, broker
@@ -192,7 +191,7 @@ class Play:
         self.wake = threading.Event()
 
     def run(self) -> None:
-        """Take every step at its second, or as soon as the step before is done."""
+        """Take every step at its planned second, or as soon as the previous step is done."""
         begin = time.monotonic()
         for at, verb, which in self.history.steps:
             self.wake.wait(max(0.0, begin + at - time.monotonic()))
@@ -205,7 +204,7 @@ class Play:
                 STEPS[verb](self, which)
             else:
                 getattr(self, verb)(which)
-        except (CannotSteer, AssertionError) as problem:  # nobody is there to be steered, or a library does not start
+        except (CannotSteer, AssertionError) as problem:  # A step fails if it has no member to act on or if a library does not start.
             self.raised.append(f"{verb}: {problem}".splitlines()[0])
 
     def join(self, which: int) -> None:
@@ -226,13 +225,11 @@ class Play:
             self.gone.append(member)
 
     def produce(self, _: int) -> None:
-        """Write a record to every partition."""
         for topic, partitions in self.history.topics.items():
             for number in range(partitions):
                 self.broker.produce(topic, b"one", partition=number)
 
     def close(self) -> None:
-        """Remove every fault, then close all members."""
         self.broker.clear_faults()
         for node in range(1, self.history.nodes + 1):
             with contextlib.suppress(CannotSteer):
@@ -260,11 +257,11 @@ STEPS: Final[dict[str, Callable[[Play, int], object]]] = {
     "rebalance": lambda play, which: play.broker.rebalance(GROUP),
     "stall": lambda play, which: play.broker.stall_node(1, LONGEST_STALL_S),
 }
-"""The steps of an operator."""
+"""Operator commands by the name of the step."""
 
 
 def played(history: History, folder: Path, lateness: Lateness) -> Played:
-    """Play a history, then judge its journal.
+    """Play a history and audit its journal.
 
     Clients and broker are one process on a machine that may be busy. Therefore an answer counts as heard only after a while in which no
     thread had to wait.
@@ -292,7 +289,7 @@ def played(history: History, folder: Path, lateness: Lateness) -> Played:
 
 
 def _hurried(plan: Plan) -> Plan:
-    """Shorten the waits of a plan to the time of a history."""
+    """Shorten the waits of a fault plan to the duration of a history."""
     return msgspec.structs.replace(plan, rule=[
         msgspec.structs.replace(rule, do=rule.do | {"seconds": LONGEST_STALL_S}) if rule.do.get("seconds", 0) > LONGEST_STALL_S else rule
         for rule in plan.rule
@@ -300,7 +297,7 @@ def _hurried(plan: Plan) -> Plan:
 
 
 def play_all(histories: Iterable[History], folder: Path, at_once: int) -> Iterator[Played]:
-    """Yield the histories as they end. Journals without findings are deleted."""
+    """Play histories in parallel and yield each result as soon as it is complete. Journals without findings are deleted."""
     folder.mkdir(parents=True, exist_ok=True)
     with WakeLateness() as lateness, ThreadPoolExecutor(at_once) as pool:
         for done in pool.map(lambda each: played(each, folder, lateness), histories):
@@ -310,7 +307,7 @@ def play_all(histories: Iterable[History], folder: Path, at_once: int) -> Iterat
 
 
 def table(audits: dict[str, Audit]) -> str:
-    """Return a table of rules and libraries: how often each rule was kept and broken."""
+    """Return a table that shows how often each rule was kept and broken per library."""
     lines = [f"{'rule':10} {'':7} " + " ".join(f"{library:>26}" for library in audits)]
     for code, rule in registered().items():
         cells = []

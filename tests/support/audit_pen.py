@@ -1,4 +1,4 @@
-"""Writes journal rows by hand for an audit: connections with requests and answers, at a time that the test advances."""
+"""Writes journal rows by hand for an audit: connections with requests and answers, on a clock that the test advances."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from groupmock_codec.units import NS_PER_MS
 
 
 class AuditPen:
-    """Collects the rows in `rows`, or passes them to `take`."""
-
     def __init__(self, take: Any = None) -> None:
         self.rows: list[Row] = []
         self.take = self.rows.append if take is None else take
@@ -23,12 +21,11 @@ class AuditPen:
         self.seq = self.ticket = self.connection = 0
 
     def pause(self, ms: float) -> AuditPen:
-        """Advance the time of the next rows."""
         self.t += int(ms * NS_PER_MS)
         return self
 
     def connect(self, client_id: str = "app", host: str = "/10.0.0.1", seen: bool = True, node: int = 1) -> Line:
-        """Open a new client connection. If it is not `seen`, it is older than the journal."""
+        """Open a new client connection. If `seen` is false, the connection is older than the journal."""
         self.connection += 1
         line = Line(self, self.connection, client_id, node)
         if seen:
@@ -36,20 +33,21 @@ class AuditPen:
         return line
 
     def write(self, row: Row) -> None:
-        """Write one row with the next number."""
+        """Write one row with the next sequence number."""
         self.seq += 1
         row.seq = self.seq
         self.take(row)
 
 
 class Line:
-    """The connection of a client. Its methods write the requests and their answers; `ms` is the time until the answer."""
+    """The client connection that a test writes rows for. Its methods write the requests and their answers; `ms` is the time until the
+    answer."""
 
     def __init__(self, pen: AuditPen, number: int, client_id: str, node: int) -> None:
         self.pen, self.number, self.client_id, self.node = pen, number, client_id, node
 
     def asks(self, key: int, sent_ms_ago: float = 0, **message: Any) -> dict[str, Any]:
-        """Write a request and return the place for `told`."""
+        """Write a request and return the handle that `told` needs for its answer."""
         self.pen.ticket += 1
         place: dict[str, Any] = {
             "connection": self.number, "ticket": self.pen.ticket, "correlation_id": 1, "api_key": key, "api_name": APIS[key].name,
@@ -63,15 +61,13 @@ class Line:
         return place
 
     def told(self, place: dict[str, Any], delivered: bool = True, **message: Any) -> None:
-        """Write the answer to a request."""
         self.pen.write(ReplyRow(t=self.pen.t, node=self.node, size=1, delivered=delivered, message=message, **place))
 
     def abandoned(self, place: dict[str, Any]) -> None:
-        """Write that a request will have no answer."""
+        """Write that the broker gave up a request without an answer."""
         self.pen.write(AbandonedRow(t=self.pen.t, reason="a rule", **place))
 
     def closes(self, by: str = "client") -> None:
-        """Write the end of the connection."""
         self.pen.write(CloseRow(t=self.pen.t, connection=self.number, by=by, reason="done"))
 
     # -- The requests of members
@@ -85,14 +81,14 @@ class Line:
         )  # fmt: skip
 
     def joined(self, place: dict[str, Any], member: str, generation: int = 1, error: int = 0, delivered: bool = True) -> None:
-        """Write the answer to a JoinGroup: success, or error 79 with the member id."""
+        """Write the answer to a JoinGroup: success, or MEMBER_ID_REQUIRED (79) with the member id."""
         self.told(
             place, delivered, error_code=error, generation_id=generation, protocol_type="consumer", protocol_name="range", leader=member,
             member_id=member, members=[{"member_id": member, "metadata": "", "group_instance_id": None}] if not error else [],
         )  # fmt: skip
 
     def enters(self, member: str, generation: int = 1, group: str = "g", instance: str | None = None, session_ms: int = 10_000) -> None:
-        """Write a whole join: error 79 (except for a static member), JoinGroup, SyncGroup."""
+        """Write a whole join: MEMBER_ID_REQUIRED (79) except for a static member, then JoinGroup and SyncGroup."""
         if instance is None:
             self.joined(self.join("", group, session_ms=session_ms), member, error=79)
         place = self.join(member if instance is None else "", group, instance, session_ms)
@@ -100,7 +96,6 @@ class Line:
         self.syncs(member, generation, group)
 
     def syncs(self, member: str, generation: int = 1, group: str = "g") -> None:
-        """Write a SyncGroup that succeeds."""
         place = self.asks(SYNC_GROUP, group_id=group, member_id=member, generation_id=generation, assignments=[])
         self.told(place, error_code=0, assignment="")
 
@@ -115,7 +110,6 @@ class Line:
         self.told(place, topics=[{"name": "t", "partitions": [{"partition_index": 0, "error_code": error}]}])
 
     def leaves(self, *members: str, group: str = "g", delivered: bool = True) -> None:
-        """Write a LeaveGroup of one or several members."""
         named = [{"member_id": each, "group_instance_id": None} for each in members]
         place = self.asks(LEAVE_GROUP, group_id=group, members=named)
         self.told(place, delivered, error_code=0, members=[each | {"error_code": 0} for each in named])

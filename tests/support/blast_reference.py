@@ -1,7 +1,5 @@
-"""Computes the effects of a fault row by row in plain Python, to judge `groupmock_pipeline.jobs.faults`.
-
-It walks a run's rows once per strike and keeps the state of every group by hand; it shares no code with the job.
-"""
+"""Computes the effects of a fault row by row in plain Python, as a reference for the job `groupmock_pipeline.jobs.faults`. The
+computation keeps the state of every group by hand and shares no code with the job."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ class Group:
 
 @dataclass
 class Blast:
-    """The effects of one strike. A time that is None never came."""
+    """The effects of one fault on its run. A time is None if the event never happened."""
 
     seq: int
     group: str | None
@@ -62,8 +60,8 @@ def named(row: Row) -> str | None:
 
 
 def strikes(rows: list[Row], breaking: tuple[str, ...]) -> list[int]:
-    """Find the places of strikes: fault rows except the ends of waits, and breaking commands except those that the fault row before
-    caused."""
+    """Return the indexes of faults in the rows: fault rows except the ends of waits, and disruptive commands except those that a fault
+    rule issued."""
     found, last = [], ("", -1)
     for place, row in enumerate(rows):
         if row["kind"] == "fault" and row["action"] not in ("over", "released"):
@@ -97,7 +95,7 @@ def expels(row: Row) -> bool:
 
 
 def blast(rows: list[Row], place: int) -> Blast:
-    """Compute all columns of the table for the strike at this place."""
+    """Compute all columns of the `faults` table for the fault at this index."""
     strike = rows[place]
     asked = {row["ticket"]: row for row in rows if row["kind"] == "request"}
     group = struck_group(strike, asked)
@@ -145,7 +143,8 @@ def let_go(rows: list[Row], strike: Row) -> int:
 
 
 def after_group(rows: list[Row], place: int, name: str, base: Group, session: int, off: bool, told: Blast, asked: dict[int, Row]) -> int:
-    """Follow one group; return the seq where its window ends. This is the strike's own seq if the group was not disturbed."""
+    """Follow one group after a fault and return the sequence number at which the fault's window ends. That is the fault's own number if
+    the group was not disturbed."""
     strike = rows[place]
     if off:
         return int(strike["seq"])
@@ -249,7 +248,7 @@ def _codes(value: Any) -> list[int]:
 
 
 def refetched(rows: list[Row], group: str) -> list[tuple[int, int]] | None:
-    """Return (seq, records) of every fetch that repeats records which the group had; None if no member fetched anything.
+    """Return (seq, records) of every Fetch that returns records which the group had already fetched, or None if no member sent a Fetch.
 
     The records of each client are tracked offset by offset.
     """

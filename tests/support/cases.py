@@ -1,8 +1,5 @@
-"""One test for many cases: it runs every case and lists the failing ones by name.
-
-A row of a table is no test of its own: it fails for the same reason as its neighbour, and a report of four hundred ids says less than three
-names of failing cases. `for_each` has the arguments of `pytest.mark.parametrize`.
-"""
+"""Runs every case of a table in one test and lists the failing cases by name. Separate tests would fail for the same reason and fill a
+report with hundreds of ids. `for_each` has the arguments of `pytest.mark.parametrize`."""
 
 from __future__ import annotations
 
@@ -15,14 +12,14 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 SHOWN: Final = 12
-"""The number of failing cases that are shown with their failure. The others are shown by name."""
+"""Number of failing cases that a report shows in full. The others are shown by name."""
 LINES: Final = 8
 WIDTH: Final = 60
 FAILURES: Final = (Exception, pytest.fail.Exception)
 
 
 class Case(NamedTuple):
-    """A row of the table: its name, and the arguments that it gives to the test."""
+    """A row of the table: the name and the test's arguments."""
 
     name: str
     arguments: dict[str, Any]
@@ -31,7 +28,8 @@ class Case(NamedTuple):
 def for_each(
     names: str | Sequence[str], rows: Iterable[Any], ids: Callable[[Any], object] | Iterable[object] | None = None
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Call the test with every row and fail once with the names of the failing rows. One decorator upon another makes every pair.
+    """Call the test once per row and report all failing rows together. Stacked decorators combine every pair of rows. One decorator upon
+    another makes every pair.
 
     `ids` are the names of the rows, or a function from a value to a name. Each case has its own `tmp_path`, an undone `monkeypatch`, and
     empty `capsys` and `caplog`; the cases share all other fixtures.
@@ -49,7 +47,6 @@ def for_each(
 
 
 def str_of(value: object) -> str:
-    """Return the name of a value in the list of cases."""
     name = getattr(value, "__name__", None)
     text = value if isinstance(value, str) and value else str(name) if name else repr(value)
     return text if len(text) <= WIDTH else f"{text[: WIDTH - 3]}..."
@@ -83,7 +80,7 @@ def _played(body: Callable[..., Any], case: Case, fixtures: Mapping[str, Any]) -
 
 @contextmanager
 def _fresh(fixtures: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield fresh fixtures for a case: nothing of the case before is in them."""
+    """Yield fixtures without leftovers from the previous case."""
     own = dict(fixtures)
     if "tmp_path" in own:
         own["tmp_path"] = own["tmp_path"] / f"case-{sum(1 for _ in own['tmp_path'].iterdir())}"

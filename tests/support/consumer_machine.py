@@ -1,7 +1,5 @@
-"""Random members of one consumer group that keep the rules of its protocol, with lost answers, silences and restarts, against the pure
-core.
-
-The judge knows what each of them was told. It checks that:
+"""Random members of one consumer group keep the rules of its protocol, with lost answers, silences and restarts, against the pure core. The
+judge knows the answers of each member and checks that:
 
 - no partition has two owners: a member that must give one up owns it until its next heartbeat says otherwise;
 - a member's epoch never falls, and never is ahead of the group's;
@@ -28,8 +26,6 @@ Spot = tuple[bytes, int]
 
 
 class Client:
-    """A process with its subscription, its epoch, its partitions, and the partitions that its next heartbeat must confirm."""
-
     def __init__(self, name: str, instance: str | None, subscription: tuple[str, ...]) -> None:
         self.name, self.instance, self.subscription = name, instance, subscription
         self.epoch = 0
@@ -39,7 +35,7 @@ class Client:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The fields of a heartbeat that repeats everything."""
+        """Return the fields of a heartbeat that repeats the whole state of the member."""
         (first, *_) = self.subscription
         return {
             "rebalance_timeout_ms": 10_000,
@@ -49,7 +45,7 @@ class Client:
 
 
 class ConsumerMachine(RuleBasedStateMachine):
-    """Every step is one heartbeat, or an event that members do not notice."""
+    """Tests a consumer group step by step: each step is one heartbeat or an event that members do not notice."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -116,7 +112,7 @@ class ConsumerMachine(RuleBasedStateMachine):
 
     def _beat(self, client: Client, lost: bool) -> None:
         joins = client.epoch == 0
-        client.owned &= client.told  # it has given up the revoked partitions by now and says so
+        client.owned &= client.told  # The member has given up the revoked partitions by now and its heartbeat confirms that.
         fields: dict[str, Any] = {"member_id": client.name, "member_epoch": client.epoch, "instance_id": client.instance}
         if client.says_all:
             fields |= client.fields | {"topic_partitions": _listed(client.owned)}
@@ -162,7 +158,6 @@ class ConsumerMachine(RuleBasedStateMachine):
                 assert names <= group.subscription_of(member) | {None}
 
     def teardown(self) -> None:
-        """Let all members heartbeat until nothing changes any more."""
         for _ in range(40):
             self.world.sleep(1500)
             for client in list(self.clients.values()):

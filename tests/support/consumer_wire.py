@@ -1,4 +1,4 @@
-"""Members of a consumer group on a driver without sockets, with a journal file. The methods are short."""
+"""Members of a consumer group on a driver without sockets, with a journal file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SETTINGS = {"group.consumer.assignment.interval.ms": 0, "group.consumer.session.
 
 
 class ConsumerWire:
-    """One node, the topic `t` of four partitions, one group. A member has a connection of its own and its name as client id."""
+    """One node, the topic `t` of four partitions and one group. Each member has its own connection and its name as client id."""
 
     def __init__(self, path: Path, sinks: Iterable[Sink] = (), group: str = "g", **settings: object) -> None:
         self.path, self.group = path, group
@@ -42,7 +42,7 @@ class ConsumerWire:
         return self.members[member].heartbeat_request(own, **fields)
 
     def beat(self, member: str, owned: list[int] | None = None, **fields: Any) -> Any:
-        """Send a heartbeat and return its error code, epoch and partitions (None for null)."""
+        """Send a heartbeat and return the answer's error code, epoch and partitions (None for null)."""
         answer = self.ask(member, 68, 1, self.said(member, owned, **fields))
         self.members[member].told(answer)
         told = answer.assignment
@@ -64,7 +64,7 @@ class ConsumerWire:
 
 
 def handed_over(path: Path, sinks: Iterable[Sink] = (), group: str = "g") -> Path:
-    """Play a hand-over of partitions and write its journal.
+    """Play a hand-over of partitions between members and write its journal.
 
     A has all partitions, B joins at 1 s. At 1.5 s A is told to give two partitions up, and at 2 s it confirms. B has them at 2.2 s and
     leaves at 2.3 s; at 2.4 s A has all again. At 3 s C joins, at 3.1 s D. C, which was told to wait, never sends anything again, and A and
@@ -103,7 +103,7 @@ def handed_over(path: Path, sinks: Iterable[Sink] = (), group: str = "g") -> Pat
 
 
 def in_trouble(path: Path) -> Path:
-    """Play a group in trouble and write its journal.
+    """Play a consumer group with fencing, absence and revocation and write its journal.
 
     The static member A is fenced and joins again without its instance. It is away for a while, and C takes its place; B joins; the topic
     grows; D joins, and the journal ends while C still has partitions to give up.

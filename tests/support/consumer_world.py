@@ -1,4 +1,5 @@
-"""A cluster with members of consumer groups. Every request goes through the codec; answers are tuples."""
+"""A cluster with members of consumer groups whose requests pass through the codec. Every request goes through the codec; answers are
+tuples."""
 
 from __future__ import annotations
 
@@ -19,15 +20,16 @@ GO_AWAY: Final = -2
 
 
 class Told(NamedTuple):
-    """The answer to a heartbeat. `has` is a list of partitions of the one topic, or [(topic, numbers)]; None for null."""
+    """The answer to a ConsumerGroupHeartbeat as a tuple. `has` is a list of partitions of the one topic, or [(topic, numbers)]; None for
+    null."""
 
     epoch: int
     has: Any
 
 
 class ConsumerWorld(LogWorld):
-    """A world with the topics `t` (six partitions) and `u` (two). By default targets have no interval. `epochs` has each member's last
-    epoch."""
+    """A cluster with the topics `t` (six partitions) and `u` (two) for tests of consumer groups. By default targets have no interval.
+    `epochs` has each member's last epoch."""
 
     def __init__(self, *, topics: bool = True, **settings: Any) -> None:
         timing = {"group_consumer_session_timeout_ms": SESSION_MS, "group_consumer_heartbeat_interval_ms": 3000}
@@ -40,7 +42,7 @@ class ConsumerWorld(LogWorld):
     # -- Heartbeats
 
     def raw(self, version: int = 1, *, client: str | None = "c", **fields: Any) -> Any:
-        """Return the whole answer to a heartbeat; by default of group "g" and member "A"."""
+        """Send a heartbeat, by default of group "g" and member "A", and return the whole answer."""
         asked = ConsumerGroupHeartbeatRequest(**{"group_id": "g", "member_id": "A", **fields})
         sent = self.rig.send(68, version, asked, client_id=client, client_host="/10.0.0.7", node=self.node)
         found = self.answers[sent.ticket]
@@ -50,18 +52,18 @@ class ConsumerWorld(LogWorld):
         return found
 
     def refused(self, version: int = 1, **fields: Any) -> tuple[int, str | None]:
-        """Return (code, text) of a heartbeat that is refused. Its answer contains nothing else."""
+        """Send a heartbeat that must be refused and return the answer's error code and message. Its answer contains nothing else."""
         found = self.raw(version, **fields)
         assert (found.member_id, found.member_epoch, found.heartbeat_interval_ms, found.assignment) == (None, 0, 0, None), found
         return found.error_code, found.error_message
 
     def join(self, member: str = "A", *names: str, **fields: Any) -> Told:
-        """Join at epoch 0; the default subscription is `t`."""
+        """Join with epoch 0 and the topics `names`, by default `t`."""
         asked = {"subscribed_topic_names": list(names) or ["t"], "rebalance_timeout_ms": 60_000, "topic_partitions": [], **fields}
         return self._told(member, self.raw(member_id=member, member_epoch=0, **asked))
 
     def beat(self, member: str = "A", *, owned: list[int] | None = None, **fields: Any) -> Told:
-        """Heartbeat at the member's last epoch. `owned` has partitions of `t`."""
+        """Send a heartbeat with the member's last epoch. `owned` has partitions of `t`."""
         own = None if owned is None else [TopicPartitions(topic_id=self.topic_id("t"), partitions=owned)]
         asked = {"member_epoch": self.epochs.get(member, 0), "topic_partitions": own, **fields}
         return self._told(member, self.raw(member_id=member, **asked))
@@ -78,7 +80,7 @@ class ConsumerWorld(LogWorld):
 
     @property
     def node(self) -> int:
-        """The node that coordinates the group."""
+        """Id of the node that coordinates the group."""
         return self.cluster.groups.hosting.node_of("g") or 1
 
     # -- Views of the group
@@ -123,7 +125,7 @@ class ConsumerWorld(LogWorld):
         return code
 
     def fetched(self, member: str | None = None, epoch: int = -1, version: int = 9) -> tuple[int, list[int]]:
-        """Return the error code of the group, and its offsets."""
+        """Return the group's error code and committed offsets from OffsetFetch."""
         wanted = OffsetFetchRequestGroup(group_id="g", member_id=member, member_epoch=epoch, topics=None)
         (found,) = self.ask(9, version, OffsetFetchRequest(groups=[wanted])).groups
         return found.error_code, [each.committed_offset for topic in found.topics for each in topic.partitions]

@@ -1,4 +1,4 @@
-"""A broker with a journal and its cooperative members (fixture `house`), with the waits of their tests."""
+"""A broker with a journal and cooperative members (fixture `house`), and functions that wait for their state."""
 
 from __future__ import annotations
 
@@ -19,20 +19,19 @@ from groupmock_clients.scenarios.live.member_spec import COOPERATIVE, DUAL, RANG
 LIBRARIES = ("aiokafka", "kafka-python")
 EVERY = (*LIBRARIES, "aiokafka twin", "kafka-python twin")
 RARELY_MS = 3_600_000
-"""The interval in which a twin commits by itself. It is so long that only its end and a hand-over commit."""
+"""Interval of the automatic commits of a CooperativeConsumer. The interval is so long that only closing and a hand-over commit."""
 ALL = frozenset(("T", number) for number in range(4))
 PER_PARTITION = 20
 
 
 def fill(house: Any, count: int = PER_PARTITION) -> None:
-    """Write `count` more records into every partition."""
     for number in range(4):
         for _ in range(count):
             house.broker.produce("T", b"x", partition=number)
 
 
 def holding(house: Any, *members: Any, wanted: frozenset[Partition] = ALL, sizes: list[int] | None = None) -> None:
-    """Wait until the members hold `wanted` among them, each partition once, in shares of these sizes."""
+    """Wait until the members own exactly the partitions `wanted`, each partition once, in shares of the given sizes."""
 
     def done() -> bool:
         for member in members:
@@ -45,7 +44,7 @@ def holding(house: Any, *members: Any, wanted: frozenset[Partition] = ALL, sizes
 
 
 def everything(house: Any, *members: Any, each: int) -> Counter[tuple[Partition, int]]:
-    """Wait until `each` records of every partition were delivered, and count how often each of them was."""
+    """Wait until `each` records of every partition were delivered and return how often each record was."""
     wanted = {(part, offset) for part in ALL for offset in range(each)}
     until(
         f"{len(wanted)} records",
@@ -56,8 +55,6 @@ def everything(house: Any, *members: Any, each: int) -> Counter[tuple[Partition,
 
 
 class House:
-    """A broker and all its members, which are closed at the end of the test."""
-
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
         self._open: list[Any] = []
@@ -66,7 +63,8 @@ class House:
         self, library: str, name: str, settings: dict[str, Any] | None, topics: tuple[str, ...] = ("T",), *, dual: bool = False,
         also_range: bool = False, commit_revoked: bool = False, listens: bool = True, poll_ms: int = 500, **options: Any,
     ) -> Member:  # fmt: skip
-        """Start a stock consumer of group g: one of EVERY, with our assignor of these settings or, for None, the library's own range."""
+        """Start a stock consumer of group g with the cooperative assignor of these settings or, if they are None, the library's own
+        range assignor."""
         ours = (DUAL,) if dual else (COOPERATIVE, RANGE) if also_range else (COOPERATIVE,)
         twin = library.endswith(" twin")
         member = Member(
@@ -80,19 +78,18 @@ class House:
         return member
 
     def script(self, name: str, design: int) -> RawMember:
-        """Start a raw member of group g."""
         member = RawMember(self.broker.bootstrap, "g", name, "T", design)
         self._open.append(member)
         return member
 
     def gone(self, member: Any) -> None:
-        """Make a member leave the group."""
         self._open.remove(member)
         (member.leave if isinstance(member, RawMember) else member.stop)()
 
     def close(self) -> None:
         scripts = [member for member in self._open if isinstance(member, RawMember)]
-        for script in scripts:  # the scripts go before the members that lead them
+        # Close scripted members first, while the stock members that lead their group still run.
+        for script in scripts:
             script.drop()
         for member in self._open:
             if member not in scripts:
@@ -102,8 +99,8 @@ class House:
 
 @pytest.fixture
 def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
-    """Yield a House for a test. `@pytest.mark.parametrize("house", [{"group_initial_rebalance_delay_ms": 0}], indirect=True)` sets
-    settings."""
+    """Yield a broker with cooperative members for one test. `@pytest.mark.parametrize("house", [{"group_initial_rebalance_delay_ms":
+    0}], indirect=True)` sets settings."""
     settings = {"group_initial_rebalance_delay_ms": 300, **getattr(request, "param", {})}
     with Broker(topics={"T": 4}, seed=1, journal=str(tmp_path / "journal.jsonl"), **settings) as broker:
         made = House(broker)

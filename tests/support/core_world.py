@@ -1,5 +1,4 @@
-"""A cluster without sockets on a virtual clock. It takes requests, returns answers, and checks every group's invariants after every
-event."""
+"""A cluster without sockets on a virtual clock that checks every group's invariants after every event."""
 
 from __future__ import annotations
 
@@ -34,7 +33,6 @@ Protocols = list[tuple[str, bytes]]
 
 
 def subscription(*topics: str, user_data: bytes = b"") -> bytes:
-    """Encode a consumer Subscription v0."""
     names = b"".join(len(name.encode()).to_bytes(2, "big") + name.encode() for name in topics)
     return b"\0\0" + len(topics).to_bytes(4, "big") + names + len(user_data).to_bytes(4, "big") + user_data
 
@@ -43,7 +41,7 @@ RANGE: Protocols = [("range", subscription("orders"))]
 
 
 class StandInTopics:
-    """The part of the data plane that the group coordinator uses: names, ids, partition counts, a limit."""
+    """The part of the data plane that the group coordinator uses: names, ids, partition counts and a size limit."""
 
     def __init__(self, topics: dict[str, int], largest_batch: int) -> None:
         self.counts = dict(topics)
@@ -51,59 +49,55 @@ class StandInTopics:
         self.largest_batch = largest_batch
 
     def record_limit(self, _name: str, _node: int) -> int:
-        """Return the largest batch of the offsets topic."""
+        """Return the largest batch size of the offsets topic."""
         return self.largest_batch
 
     def partitions(self, name: str) -> int | None:
-        """Return the number of partitions, or None for an unknown topic."""
         return self.counts.get(name)
 
     def topic_id(self, name: str) -> bytes | None:
-        """Return sixteen bytes made from the name."""
+        """Return sixteen bytes that are derived from the name."""
         return name.encode().ljust(16, b"-")[:16] if name in self.counts else None
 
     def name_of(self, topic_id: bytes) -> str | None:
-        """Return the topic of that id."""
         return next((name for name in self.counts if self.topic_id(name) == topic_id), None)
 
     def get(self, name: str) -> Topic:
-        """Return a coordinator's own topic: one exists for any name, led by node 1, so that none is ever created."""
+        """Return a coordinator's internal topic, which exists for any name and is led by node 1, so that no test creates one."""
         return Topic(name, b"", True, {}, [Partition(index, [1]) for index in range(50)])
 
     def hosted_by(self, name: str, host: object) -> None:
-        """Ignore the call: nobody asks these topics to create one or to move its leader."""
+        """Ignore the call, because these topics are neither created nor moved on demand."""
 
     def when_changed(self, told: object) -> None:
-        """Ignore the call: no topic comes or grows."""
+        """Ignore the callback, because no topic is created or grows."""
 
     def when_deleted(self, told: object) -> None:
-        """Ignore the call: no topic is ever deleted."""
+        """Ignore the callback, because no topic is ever deleted."""
 
     def when_led(self, told: object) -> None:
-        """Ignore the call: no leader moves."""
+        """Ignore the callback, because no leader moves."""
 
     def when_marked(self, told: object) -> None:
-        """Ignore the call: no transaction ends."""
+        """Ignore the callback, because no transaction ends."""
 
     def timer_handlers(self) -> dict[str, Any]:
-        """Return no handlers, because no fetch waits for these topics."""
+        """Return no handlers, because no Fetch waits for these topics."""
         return {}
 
     def hosted(self, turn: Turn, name: str, partition: int, node: int | None) -> None:
-        """Ignore a moved coordinator: nobody asks who leads these topics."""
+        """Ignore the call, because the leader of these topics does not matter."""
 
     def node_stopped(self, turn: Turn, node: int) -> None:
-        """Ignore a stopped node: these topics have no leader."""
+        """Ignore the stopped node, because these topics have no leader."""
 
     def node_started(self, turn: Turn, node: int) -> None:
-        """Ignore a started node: these topics have no leader."""
+        """Ignore the started node, because these topics have no leader."""
 
 
 class World:
-    """A rig with short methods for the group APIs. Each request has a connection of its own; times are ms.
-
-    With `at_once` requests arrive together: what one of them makes the coordinator write is committed only by the next `fire` or `sleep`.
-    """
+    """A rig with short methods for the group APIs. Each request has its own connection, and times are in milliseconds. With `at_once`
+    requests arrive together, and the records that they make the coordinator write are committed only by the next `fire` or `sleep`."""
 
     def __init__(self, core: Core) -> None:
         self.rig, self.core, self.cluster, self.environment = CoreRig(core, coded=False), core, core.cluster, core.environment
@@ -122,7 +116,7 @@ class World:
         real_topics: bool = False,
         **settings: Any,
     ) -> World:
-        """Make a fresh cluster; `settings` are fields of Settings. The initial delay has Kafka's default.
+        """Create a cluster whose Settings have these fields. The initial delay has Kafka's default.
 
         With `real_topics` it has the data plane (with none of `topics`) instead of its stand-in.
         """
@@ -132,13 +126,13 @@ class World:
         if real_topics:
             return cls(Core(cluster_on(environment)))
         counts = {"orders": 4} if topics is None else topics
-        stand_in: Any = StandInTopics(counts, environment.settings.message_max_bytes)  # groups need no more than this
+        stand_in: Any = StandInTopics(counts, environment.settings.message_max_bytes)  # Groups need only this part of the data plane.
         parts = GroupRegistry(environment, stand_in), TransactionCoordinator(environment, stand_in)
         return cls(Core(Cluster(environment, stand_in, *parts)))
 
     @property
     def now(self) -> int:
-        """The run time in ms."""
+        """Return the run time of the virtual clock in milliseconds."""
         return int(self.rig.now_ms)
 
     # -- Driving
@@ -146,7 +140,7 @@ class World:
     def send(
         self, message: Message, key: int, version: int | None = None, *, node: int = 1, client: str | None = "c", host: str = "/10.0.0.7"
     ) -> Ask:
-        """Send a request and return it with its answer, if there is one already."""
+        """Send a request and return it with its answer if the answer exists already."""
         at = highest(key) if version is None else version
         ask = self.asked[len(self.asked) + 1] = self.rig.send(key, at, message, client_id=client, node=node, client_host=host)
         timers = self.environment.timers
@@ -155,23 +149,23 @@ class World:
         return ask
 
     def finish_phase(self, group: str = "g") -> None:
-        """Let time pass until the group's join phase is over, and not a moment longer."""
+        """Advance the clock exactly to the end of the group's join phase."""
         self.rig.until(lambda: self.group(group).state != "PreparingRebalance")
 
     def fire(self) -> None:
-        """Fire the timers that are due now."""
+        """Fire the timers that are due at the current time."""
         self.sleep(0)
 
     # -- Views
 
     def group(self, group_id: str = "g") -> ClassicGroup:
-        """Return the group; AssertionError if it does not exist."""
+        """Return the group or fail with AssertionError."""
         group = self.find(group_id)
         assert group is not None, f"no group {group_id!r}"
         return group
 
     def find(self, group_id: str = "g") -> ClassicGroup | None:
-        """Return the group if it exists. Here all groups are classic ones."""
+        """Return the classic group or None. Here all groups are classic ones."""
         group = self.cluster.groups.find(group_id)
         assert group is None or isinstance(group, ClassicGroup)
         return group
@@ -180,19 +174,17 @@ class World:
         return [group for group in self.cluster.groups.all() if isinstance(group, ClassicGroup)]
 
     def moves(self) -> list[tuple[str, str, int]]:
-        """Return every state change so far: (before, after, generation)."""
+        """Return every state change so far as (before, after, generation)."""
         return [(one.before, one.after, one.generation) for one in self.rig.of(Moved)]
 
     def reasons(self) -> list[str]:
-        """Return the reasons of the state changes."""
         return [one.reason for one in self.rig.of(Moved)]
 
     def changes(self, what: str) -> list[str]:
-        """Return the ids of the members with such a change."""
+        """Return the ids of the members that changed in the given way."""
         return [one.member_id for one in self.rig.of(MemberChanged) if one.what == what]
 
     def fired(self) -> list[tuple[str, tuple[str, ...]]]:
-        """Return the timers that had an effect."""
         return [(one.timer, one.subject) for one in self.rig.of(TimerFired)]
 
     # -- The group APIs in short
@@ -226,7 +218,8 @@ class World:
         return self.send(message, 11, version, client=client, node=node)
 
     def enter(self, **how: Any) -> tuple[str, Ask]:
-        """Send the two JoinGroups of a dynamic member (error 79, then with its id): return (member id, the second request)."""
+        """Join as a dynamic member, with a JoinGroup that gets MEMBER_ID_REQUIRED (79) and one with the id. Return the id and the second
+        request."""
         first = self.join(**how)
         assert first.error == 79, first.answer
         return first.answer.member_id, self.join(first.answer.member_id, **how)
@@ -244,7 +237,7 @@ class World:
         protocol_name: str | None = "range",
         node: int = 1,
     ) -> Ask:
-        """Send a SyncGroup; generation None means the group's."""
+        """Send a SyncGroup; a generation of None means the group's current one."""
         message = SyncGroupRequest(
             group_id=group,
             generation_id=self.group(group).generation if generation is None else generation,
@@ -266,7 +259,6 @@ class World:
         instance: str | None = None,
         node: int = 1,
     ) -> int:
-        """Send a Heartbeat and return its error code."""
         return self.beats(member_id, generation, group=group, version=version, instance=instance, node=node).error
 
     def beats(
@@ -279,7 +271,7 @@ class World:
         instance: str | None = None,
         node: int = 1,
     ) -> Ask:
-        """Send a Heartbeat and return it with its lease."""
+        """Send a Heartbeat and return the request, whose answer may carry a lease."""
         at = self.group(group).generation if generation is None else generation
         message = HeartbeatRequest(group_id=group, generation_id=at, member_id=member_id, group_instance_id=instance)
         return self.send(message, 12, version, node=node)
@@ -287,7 +279,7 @@ class World:
     def leave(
         self, *who: str | tuple[str, str | None], group: str = "g", version: int = 5, reason: str | None = None, node: int = 1
     ) -> Ask:
-        """Send a LeaveGroup of ids or (id, instance id) pairs."""
+        """Send a LeaveGroup with member ids or (member id, instance id) pairs."""
         entries = [(one, None) if isinstance(one, str) else one for one in who]
         if version < 3:
             return self.send(LeaveGroupRequest(group_id=group, member_id=entries[0][0]), 13, version, node=node)
@@ -307,7 +299,7 @@ class World:
         retention_ms: int = -1,
         node: int = 1,
     ) -> Ask:
-        """Send an OffsetCommit of (topic, partition, offset) triples, with one topic element each."""
+        """Send an OffsetCommit of (topic, partition, offset) triples with a separate topic element for each."""
         topics = [
             OffsetCommitRequestTopic(
                 name=topic,
@@ -326,7 +318,7 @@ class World:
         return self.send(message, 8, version, node=node)
 
     def stable(self, count: int = 2, **how: Any) -> list[str]:
-        """Make a Stable group of dynamic members with a complete generation and return their ids, the leader's first."""
+        """Create a Stable group of dynamic members and return their ids, the leader's first."""
         entered = [self.enter(**how) for _ in range(count)]
         self.finish_phase(how.get("group", "g"))
         ids = [member_id for member_id, _ in entered]

@@ -1,4 +1,4 @@
-"""Hundreds of members over TCP, scripted on one event loop of a thread: they join, share their topic, heartbeat, commit, and join again."""
+"""Hundreds of scripted members on one event loop over TCP: they join, share their topic, heartbeat, commit, and rejoin."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from groupmock_codec.error_codes import MEMBER_ID_REQUIRED, UNKNOWN_MEMBER_ID
 
 
 class Crowd:
-    """Members with these client ids that run until `end`. `commit_s` is the time between two commits of a member; None means no commits."""
+    """Members with these client ids that run until `end` is called. `commit_s` is the time between two commits of a member; None means
+    no commits."""
 
     def __init__(self, port: int, names: Iterable[str], *, group: str = "kitchen", topic: str = "orders", partitions: int = 12,
                  commit_s: float | None = 1.0, beat_s: float = 0.5, session_ms: int = 10_000) -> None:  # fmt: skip
@@ -30,18 +31,16 @@ class Crowd:
             self.come(name)
 
     def come(self, name: str) -> None:
-        """Add one more member to the crowd."""
         self._loop.call_soon_threadsafe(self._begin, name)
 
     def _begin(self, name: str) -> None:
         self._tasks[name] = self._loop.create_task(self._live(name))
 
     def crash(self, name: str) -> None:
-        """Close a member's connection without a LeaveGroup."""
         self._loop.call_soon_threadsafe(lambda: self._tasks.pop(name).cancel())
 
     def end(self) -> None:
-        """Close all members as `crash` does; idempotent."""
+        """Close all connections without a LeaveGroup; a second call does nothing."""
         if self._loop.is_closed():
             return
 
@@ -68,7 +67,7 @@ class Crowd:
         return await client.ask(key, newest(key, message), message)
 
     async def _stay(self, client: AsyncClient, member: ClassicMember) -> None:
-        """Join and stay until the coordinator asks for another join."""
+        """Join and send heartbeats until the coordinator starts a rebalance."""
         if error := member.joined(await self._ask(client, JOIN_GROUP, member.join_request())):
             if error != MEMBER_ID_REQUIRED:
                 member.forget()

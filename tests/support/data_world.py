@@ -1,4 +1,5 @@
-"""A cluster's core in the shape that `groupmock.data` expects of a running one: no sockets, no journal, a virtual clock."""
+"""Wraps a cluster's core in the interface that `groupmock.data` expects of a running server, without sockets or journal and on a virtual
+clock."""
 
 from __future__ import annotations
 
@@ -16,11 +17,8 @@ from groupmock_codec.records import Record
 
 
 class DataWorld(LogWorld):
-    """A LogWorld with the parts of Running that seed data and records need."""
-
     @property
     def running(self) -> Target:
-        """The world in the type that the tested code takes."""
         double = SimpleNamespace(
             cluster=self.cluster,
             config=SimpleNamespace(settings=self.environment.settings),
@@ -33,7 +31,7 @@ class DataWorld(LogWorld):
         self.command(command.name, **command.arguments)
 
     def write(self, topic: str, lines: Any, partition: int | None = None, **forms: Any) -> list[Written]:
-        """Write lines, as text or Python data, as the routes do."""
+        """Write lines, given as text or Python data, as the HTTP routes do."""
         found = self.topics.require(topic)
         reader = Reader(self.running, topic, len(found.partitions), **forms)
         for _ in reader.read(lines_of(lines), partition):
@@ -41,10 +39,9 @@ class DataWorld(LogWorld):
         return write(self.running, found, reader.lines)
 
     def read(self, topic: str, most_records: int = 10**9, most_bytes: int = 10**9, starts: dict[int, int] | None = None) -> Reading:
-        """Read from the start, or from these offsets."""
+        """Read from the start or from the given offsets."""
         found = self.topics.require(topic)
         return Reading(found, starts or dict.fromkeys(range(len(found.partitions)), 0), most_records, most_bytes).all()
 
     def records(self, topic: str) -> list[tuple[int, Record]]:
-        """Return all records of a topic with their partitions."""
         return [(found.partition, found.record) for found in self.read(topic).records]

@@ -1,5 +1,4 @@
-"""The examples of the cooperative-rebalancing document (tests/data/doc_vectors.json): initial claims, rounds, sent assignments, their
-bytes."""
+"""Reads the examples of the cooperative-rebalancing document from tests/data/doc_vectors.json."""
 
 from __future__ import annotations
 
@@ -17,19 +16,19 @@ Held = frozenset[tuple[str, int]]
 
 
 def held(text: str) -> Held:
-    """Convert `T1,T4` to {("T", 0), ("T", 3)}: the document counts from one."""
+    """Convert a text like `T1,T4` to {("T", 0), ("T", 3)}, because the document counts from one."""
     return frozenset(("T", int(name[1:]) - 1) for name in text.split(",") if name)
 
 
 def listed(text: str) -> list[TopicPartitions]:
-    """Convert such a text to the codec's list."""
+    """Convert a text like `T1,T4` to the codec's list of TopicPartitions."""
     partitions = sorted(partition for _, partition in held(text))
     return [TopicPartitions("T", partitions)] if partitions else []
 
 
 @dataclass(frozen=True)
 class Sent:
-    """The assignment that the leader sends to one member, in the document's words."""
+    """The assignment that the leader sends to one member, in the notation of the document."""
 
     assigned: str
     revoked: str
@@ -38,8 +37,8 @@ class Sent:
 
 @dataclass(frozen=True)
 class Round:
-    """One round of an example. `when` is None, or "after" or "before" t1. Each member has its claim, the leader's assignment, and the
-    three byte forms."""
+    """One rebalance of an example in the document. `when` is None, or "after" or "before" t1. Each member has its claim, the leader's
+    assignment, and the three byte forms."""
 
     example: str
     number: int
@@ -53,7 +52,7 @@ class Round:
 
 @dataclass(frozen=True)
 class Example:
-    """One of the document's four examples. `initial` has the claims of the settled round before it."""
+    """One of the four examples in the document. `initial` has the claims of the settled round before it."""
 
     name: str
     design: int
@@ -62,7 +61,6 @@ class Example:
 
 
 def examples() -> list[Example]:
-    """Return all four examples with their seven rounds."""
     return [
         Example(
             each["id"], DESIGNS[each["design"]], each["initial"], [_round(each["id"], n, one) for n, one in enumerate(each["rounds"], 1)]

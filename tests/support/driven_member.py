@@ -1,9 +1,6 @@
-"""A scripted consumer over the wire client for tests of `groupmock audit --drive`: its settings come from the environment, SIGTERM closes
-it.
-
-It keeps every rule, unless DRIVEN_BREAKS names one of `BREAKS`. It sends one request at a time, over a connection to its coordinator and
-over those of its `driven_reader`. It uses `range` over one topic.
-"""
+"""A scripted consumer for tests of `groupmock audit --drive` that reads its settings from the environment and closes on SIGTERM. It
+keeps every rule, unless DRIVEN_BREAKS names one of `BREAKS`. It sends one request at a time on its connection to the coordinator and on
+those of its `driven_reader`, and uses the `range` assignor on one topic."""
 
 from __future__ import annotations
 
@@ -47,15 +44,15 @@ FOR_GOOD: Final = {
 }
 """Errors that only another party can correct (CLIENT-26)."""
 BREAKS: Final = ("CLIENT-07", "CLIENT-27")
-"""The rules that it can break; `not static` makes it ignore its group.instance.id."""
+"""The rules that the member can be told to break; `not static` makes it ignore its group.instance.id."""
 
 
 class Rejoin(Exception):
-    """The member must join again or find its coordinator again."""
+    """Raised when the member must join again or find its coordinator again."""
 
 
 class Stopped(Exception):
-    """SIGTERM asked the member to stop."""
+    """Raised when SIGTERM asks the member to stop."""
 
 
 class DrivenMember(ClassicMember):
@@ -127,7 +124,7 @@ class DrivenMember(ClassicMember):
             self._link = None
 
     def _refused(self, code: int) -> None:
-        """Raise what an error code demands; return if it is 0."""
+        """Raise the exception for an error code; return if the code is 0."""
         if not code:
             return
         if code == FENCED_INSTANCE_ID:
@@ -163,7 +160,7 @@ class DrivenMember(ClassicMember):
         return found
 
     def _partitions(self) -> int:
-        """Return the number of partitions; 0 while the topic is missing."""
+        """Return the number of partitions, or 0 while the topic does not exist."""
         return len(self._metadata().topics[0].partitions)
 
     def _fetch_offsets(self) -> None:
@@ -186,11 +183,11 @@ class DrivenMember(ClassicMember):
         try:
             self._ask(LEAVE_GROUP, self.leave_request())
         except (OSError, Unreadable):
-            pass  # the broker removes the member when its session ends
+            pass  # The broker removes the member when its session expires, so a failed LeaveGroup does not matter.
 
 
 PROGRAMS: Final[dict[str, Callable[[], None]]] = {"member": lambda: DrivenMember().run(), "nobody": lambda: time.sleep(600)}
-"""The member programs by name. `nobody` never connects."""
+"""The programs that the drive can start, by name. `nobody` never connects."""
 
 if __name__ == "__main__":
     PROGRAMS[sys.argv[1] if len(sys.argv) > 1 else "member"]()

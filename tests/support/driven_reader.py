@@ -1,8 +1,5 @@
-"""The reading of the scripted member `driven_member`: it fetches each partition from its leader, over one connection per node.
-
-It never waits for records: a round fetches what is there. The group does not notice a node that cannot be reached or does not lead any
-more; the next round asks for metadata first.
-"""
+"""Fetches records for the scripted member `driven_member`, with one connection per node. It never waits for records. If a node is
+unreachable or no longer leads a partition, the next round asks for metadata first, and the group does not notice."""
 
 from __future__ import annotations
 
@@ -20,20 +17,18 @@ from groupmock_codec.records import iter_batches
 
 MOST_BYTES: Final = 1 << 20
 SECONDS: Final = 1.0
-"""The time that a node may take, because the member heartbeats between two rounds."""
+"""Time limit for an answer from a node, because the member must send heartbeats between two rounds."""
 Node = tuple[str, int]
 
 
 class Reader:
-    """Reads a topic with the client id `name`. `metadata` requests the metadata of the topic."""
-
     def __init__(self, topic: str, name: str, metadata: Callable[[], MetadataResponse]) -> None:
         self.topic, self.name, self.metadata = topic, name, metadata
         self._leaders: dict[int, Node] = {}
         self._links: dict[Node, Client] = {}
 
     def read(self, offsets: dict[int, int]) -> dict[int, int]:
-        """Fetch once and return the offsets at which these partitions are to be read next."""
+        """Fetch once and return the next offset of each partition."""
         by_node: dict[Node, list[int]] = defaultdict(list)
         if not offsets.keys() <= self._leaders.keys():
             self._look()
@@ -67,7 +62,7 @@ class Reader:
         return [each for topic in answer.responses for each in topic.partitions]
 
     def _next(self, answer: PartitionData, offset: int) -> int:
-        """Return the offset after the last record; 0 if the log has no such offset (`auto.offset.reset=earliest`)."""
+        """Return the offset after the last record, or 0 if the log has no such offset (`auto.offset.reset=earliest`)."""
         if answer.error_code:
             self._leaders.pop(answer.partition_index, None)
             return 0 if answer.error_code == OFFSET_OUT_OF_RANGE else offset

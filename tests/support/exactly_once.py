@@ -1,9 +1,7 @@
-"""Defines "exactly once" for outcomes: each sentence names one way in which a consume-transform-produce run violates it.
-
-`read_committed` reads as a consumer does (KIP-98), `amounts` checks the records that it read, and `together` checks that offsets and
-records of a transaction appear together. The random producers of `transaction_machine` and the histories of stock clients are judged by
-these three.
-"""
+"""Defines "exactly once" for the result of a consume-transform-produce run; each sentence names one kind of violation. `read_committed`
+reads like a consumer (KIP-98), `amounts` checks the records that it read, and `together` checks that offsets and records of a
+transaction appear together. The random producers of `transaction_machine` and the histories of stock clients are judged by these
+functions."""
 
 from __future__ import annotations
 
@@ -15,12 +13,12 @@ from groupmock.rig.read_committed import committed_records
 
 
 def read_committed(records: bytes, aborted_transactions: Iterable[Any]) -> Iterator[bytes]:
-    """Yield the values of a fetch at isolation level 1 as a consumer delivers them: without those in the list of aborted transactions."""
+    """Yield the values that a read_committed consumer delivers from a fetch: without those of aborted transactions."""
     return (record.value or b"" for record in committed_records(records, aborted_transactions))
 
 
 def amounts(seen: Iterable[bytes], committed: Iterable[bytes], everything: bool = True) -> list[str]:
-    """Check that a reader sees each committed record once and no other. `everything`: none may be missing any more."""
+    """Return violations unless a reader sees each committed record once and no other record. With `everything` no record may be missing."""
     found, wanted = Counter(seen), Counter(committed)
     wrong = [f"{value.decode()} was read and never committed" for value in found if value not in wanted]
     wrong += [
@@ -32,11 +30,8 @@ def amounts(seen: Iterable[bytes], committed: Iterable[bytes], everything: bool 
 
 
 def together(sources: Mapping[int, list[bytes]], offsets: Mapping[int, int], seen: Iterable[bytes]) -> list[str]:
-    """Check for each source partition that the output contains exactly the values below its committed offset.
-
-    `sources` maps a partition to its values in the order of their offsets; `offsets` maps a partition to its committed offset, if it has
-    one.
-    """
+    """Return violations unless the output contains, per source partition, exactly the values below its committed offset. `sources` maps
+    a partition to its values in the order of their offsets; `offsets` maps a partition to its committed offset, if it has one."""
     found = set(seen)
     wrong = []
     for partition, values in sources.items():

@@ -1,4 +1,4 @@
-"""Runs of scripted members under random fault rules and commands, on a virtual clock and without sockets. The seed decides everything."""
+"""Runs scripted members under random fault rules and commands, on a virtual clock and without sockets. The seed decides everything."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ IDENTITY: Final = Identity(
 
 
 class Scripted(ClassicMember):
-    """One member that joins, syncs, heartbeats, commits and leaves. If it cannot read an answer, it connects again."""
+    """A classic member that joins, syncs, heartbeats, commits and leaves, and reconnects after an unreadable answer."""
 
     def __init__(self, run: Run, number: int) -> None:
         self.run, self.name = run, f"m{number}"
@@ -53,7 +53,7 @@ class Scripted(ClassicMember):
         self.wire = self.run.connect()
 
     def act(self, dice: Random) -> None:
-        """Read the answers, then perhaps send a request."""
+        """Read the answers and then possibly send a request."""
         self._read()
         if self.wire.closed:
             self.hang_up()
@@ -109,7 +109,7 @@ class Scripted(ClassicMember):
 
 
 class Consumer(Scripted):
-    """A member of a consumer group: it joins, reports its partitions after a change, otherwise heartbeats, and sometimes leaves."""
+    """A consumer group member that joins, reports changed partitions, sends heartbeats, and sometimes leaves."""
 
     def __init__(self, run: Run, number: int) -> None:
         super().__init__(run, number)
@@ -132,7 +132,7 @@ class Consumer(Scripted):
 
 
 class Run:
-    """One run of the script. `leases` allows repeated heartbeats; `chaos` adds random rules and commands."""
+    """One run of the script on a cluster. `leases` allows repeated heartbeats; `chaos` adds random rules and commands."""
 
     def __init__(self, seed: int, path: Path, leases: bool = True, chaos: bool = True) -> None:
         self.script = Random(f"script {seed}")
@@ -154,7 +154,7 @@ class Run:
         return self.wires[-1]
 
     def play(self) -> None:
-        """Let the members act in turns, with random faults and commands, while time passes."""
+        """Let the members act in turn, with random faults and commands, while the clock advances."""
         dice = self.script
         self.driver.submit(Command("create_topic", {"name": "T", "partitions": 1}))
         self.driver.submit(Command("create_topic", {"name": CONSUMERS_TOPIC, "partitions": 4}))
@@ -180,7 +180,7 @@ class Run:
 
 
 def random_rule(dice: Random) -> dict[str, Any]:
-    """Draw a rule of any kind, with conditions that really occur."""
+    """Draw a fault rule of any kind whose conditions can occur in a run."""
     do, stage = dice.choice(DOINGS)
     rule: dict[str, Any] = {"do": dict(do), "stage": stage}
     when: dict[str, Any] = {}

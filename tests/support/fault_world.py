@@ -1,5 +1,4 @@
-"""Prepares one occasion for each group API in each version: a group in the state in which the request has an effect, and a check for
-that effect."""
+"""Prepares a request for each group API and version, on a group in a state in which the request has an effect that can be checked."""
 
 from __future__ import annotations
 
@@ -37,18 +36,18 @@ _numbers = itertools.count(1)
 
 
 class Wire(Client):
-    """A connection with unique correlation ids. It shows whether the server is silent, and how the connection ends."""
+    """A client connection with unique correlation ids that shows whether the server is silent and how the connection ends."""
 
     def __init__(self, address: str, client_id: str) -> None:
         host, port = address.split(":")
         super().__init__(host, int(port), client_id, PATIENCE_S, first=next(_numbers) * 1000 + 1)
 
     def silent(self) -> bool:
-        """Return whether there is nothing to read now, not even an end."""
+        """Return whether neither bytes nor the end of the connection can be read now."""
         return not select.select([self.socket], [], [], 0)[0]
 
     def exactly(self, size: int) -> bytes:
-        """Read exactly this many bytes and nothing after them."""
+        """Read exactly this many bytes."""
         data = b""
         while len(data) < size:
             piece = self.socket.recv(size - len(data))
@@ -66,8 +65,8 @@ class Wire(Client):
 
 @dataclass
 class Occasion:
-    """A request `ask` that is ready to be sent on `wire`. `applied()` returns whether the server executed it; None if it leaves no
-    trace."""
+    """A request `ask` that is ready to be sent on `wire`. `applied()` returns whether the server executed it, or is None if the request
+    leaves no trace."""
 
     key: int
     version: int
@@ -82,27 +81,26 @@ class Occasion:
         return APIS[self.key].name
 
     def when(self) -> dict[str, Any]:
-        """Return conditions that only this request meets."""
+        """Return fault conditions that only this request meets."""
         return {"api": self.name, "version": self.version, "client_id": self.wire.side.client_id}
 
     @property
     def usual(self) -> int:
-        """The error without any fault: none, except for the versions that wrote to ZooKeeper (35, UNSUPPORTED_VERSION)."""
+        """The error code without a fault: 0, or UNSUPPORTED_VERSION (35) for the versions that once wrote to ZooKeeper."""
         return 35 if (self.key, self.version) in ((8, 0), (9, 0)) else 0
 
     def send(self) -> int:
         return self.wire.send(self.key, self.version, self.request)
 
     def read(self) -> Any:
-        """Read the answer to the request."""
         return self.read_frame(self.wire.receive())
 
     def read_frame(self, frame: bytes) -> Any:
-        """Decode the answer from a frame that was already read, without its length."""
+        """Decode the answer from a frame without its length."""
         return read_response(self.key, self.version, frame)[1]
 
     def error(self, answer: Any) -> int:
-        """Return the error code at the place that it has in this version (docs/kafka/apis.md#field-layouts)."""
+        """Return the answer's error code, whose position depends on the version (docs/kafka/apis.md#field-layouts)."""
         place = ERROR_AT[self.key](answer, self.version)
         return int(place.error_code)
 
@@ -123,7 +121,7 @@ ERROR_AT: Final[dict[int, Callable[[Any, int], Any]]] = {
 
 
 class World:
-    """A broker with the topic `orders` and occasions on it. It closes every connection at the end."""
+    """A broker with the topic `orders` that prepares requests. All connections are closed at the end."""
 
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
@@ -135,17 +133,15 @@ class World:
             wire.close()
 
     def wire(self, node: int = 1, client_id: str = "") -> Wire:
-        """Open a new connection to a node."""
         wire = Wire(self.broker.bootstrap.split(",")[node - 1], client_id or f"client-{next(_numbers)}")
         self._wires.append(wire)
         return wire
 
     def node_of(self, group: str) -> int:
-        """Return the node that coordinates the group."""
         return int(self.wire().ask(10, 0, FindCoordinatorRequest(key=group)).node_id)
 
     def occasion(self, key: int, version: int, instance: str | None = None) -> Occasion:
-        """Return an occasion: a group in the state that this request needs."""
+        """Prepare a request of this API and version, on a group in the state that the request needs."""
         group = f"g{next(_numbers)}"
         wire = self.wire(self.node_of(group))
         member_id, generation = self._join(wire, group, instance)
@@ -157,8 +153,6 @@ class World:
             wire.ask(13, 3, LeaveGroupRequest(group_id=group, members=[MemberIdentity(member_id=member_id)]))
         request, applied = getattr(self, f"_k{key:02}")(version, group, member_id, generation, instance)
         return Occasion(key, version, group, wire, request, applied, member_id)
-
-    # The steps of a group to that state.
 
     def _join(self, wire: Wire, group: str, instance: str | None) -> tuple[str, int]:
         protocols = [JoinGroupRequestProtocol(name="range", metadata=b"\0\0\0\0\0\0")]
@@ -191,8 +185,6 @@ class World:
     def _group(self, group: str) -> Any:
         return self.broker.groups.get(group)
 
-    # The request of each API.
-
     def _k08(self, version: int, group: str, member_id: str, generation: int, instance: str | None) -> Any:
         request = self._commit_request(version, group, member_id, generation)
         if version >= 7:
@@ -213,7 +205,7 @@ class World:
         return FindCoordinatorRequest(key=group) if version < 4 else FindCoordinatorRequest(coordinator_keys=[group]), None
 
     def _k11(self, version: int, group: str, member_id: str, generation: int, instance: str | None) -> Any:
-        """Let the leader join again, which begins the next generation."""
+        """Return a JoinGroup with which the leader rejoins and the next generation begins."""
         request = JoinGroupRequest(
             group_id=group, session_timeout_ms=10_000, member_id=member_id, protocol_type="consumer",
             protocols=[JoinGroupRequestProtocol(name="range", metadata=b"\0\0\0\0\0\1")],
@@ -263,6 +255,6 @@ class World:
 
 
 def ends(key: int) -> tuple[int, ...]:
-    """Return the oldest and the newest version that the default profile serves."""
+    """Return the oldest and the newest version of an API in the default profile."""
     versions = APIS[key].versions
     return tuple(dict.fromkeys((versions.lowest, versions.highest)))

@@ -1,4 +1,4 @@
-"""A server with few file descriptors, as a process of its own: `python few_descriptors.py cold|warm PROFILE`.
+"""Runs a server with few free file descriptors in its own process: `python few_descriptors.py cold|warm PROFILE`.
 
 It prints its port. `cold` imports nothing ahead of the first request. `warm` waits until a connection exists and everything is imported,
 then takes all remaining descriptors and prints a second line. The process ends with its standard input.
@@ -32,7 +32,7 @@ async def serve(kind: str, profile: str) -> None:
 
 
 def exhaust_when_warm(running: Running) -> None:
-    """Take every remaining descriptor once the server is warm."""
+    """Open every remaining descriptor once the server is warm."""
     if running.server._warm is not None or not running.server.driver.connections:
         asyncio.get_running_loop().call_later(0.01, exhaust_when_warm, running)
         return

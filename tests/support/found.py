@@ -1,4 +1,4 @@
-"""Finds: failing cases of random tests, stored as files that are tested ever after (docs/proof/search.md).
+"""Stores failing cases of random tests as files that are tested from then on (docs/proof/search.md).
 
 A *property* has a name and checks a *case*: explicit values in JSON, so that a file keeps its meaning when the generator or hypothesis
 changes. A test or state machine that draws cases shows the property each one that is tried. When the test fails, the last case shown is the
@@ -17,53 +17,50 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 Case = dict[str, Any]
-"""The values that a property checks. A random sequence stands under `steps`, one JSON value per step."""
+"""A case: the values that a property checks. Its random sequence is under `steps`, one JSON value per step."""
 
 FOLDER: Final = Path(__file__).resolve().parent.parent / "found"
-"""The folder of the finds that are tested ever after."""
+"""Folder of the stored failing cases, which are tested in every run."""
 DIGITS: Final = 10
 LONGEST_FAILURE: Final = 600
 
 
 class Property:
-    """A statement about every case. `holds` raises any exception for a case that violates it."""
+    """A statement about every case of a random test. `holds` raises any exception for a case that violates it."""
 
     def __init__(self, name: str, holds: Callable[[Case], None]) -> None:
         self.name, self.holds = name, holds
 
     def shown(self, case: Case) -> Case:
-        """Announce the case that is tried next. A state machine goes on adding steps to this very case."""
+        """Announce the case that is tried next. A state machine adds steps to this case later."""
         SHOWN[:] = [Shown(self, case)]
         return case
 
     def check(self, case: Case) -> None:
-        """Announce the case and try it."""
         self.holds(self.shown(case))
 
 
 class Shown(NamedTuple):
-    """A case that was tried, with its property."""
+    """A case that was tried, and its property."""
 
     property: Property
     case: Case
 
 
 SHOWN: Final[list[Shown]] = []
-"""The last case that was tried since the list was cleared, if any."""
+"""Contains the last case that was tried since the list was cleared, if any."""
 
 
 class Unrepeated(Exception):
-    """The last case holds when it is tried again, so a file of it would be no test."""
+    """Raised when the last case holds on a second try, so that a file of it would be useless as a test."""
 
 
 # -- Writing
 
 
 def write(folder: Path, shown: Shown, about: dict[str, Any]) -> Path:
-    """Write the find into a file of `folder`, with as few steps as possible. `about` has its date, seed and version.
-
-    The same find twice is one file. Raises Unrepeated.
-    """
+    """Write the last failing case into a file of `folder`, with as few steps as possible. `about` has date, seed and version. The same
+    case always gets the same file. Raises Unrepeated."""
     case = json.loads(json.dumps(shown.case))
     failure = failure_of(shown.property, case)
     if failure is None:
@@ -78,7 +75,7 @@ def write(folder: Path, shown: Shown, about: dict[str, Any]) -> Path:
 
 
 def save(file: Path, text: str) -> None:
-    """Write the file as a whole, because several workers may find the same case at once."""
+    """Write the file atomically, because several workers may find the same case at once."""
     file.parent.mkdir(parents=True, exist_ok=True)
     whole = file.with_name(f".{file.name}.{os.getpid()}")
     whole.write_text(text, encoding="utf-8")
@@ -86,21 +83,20 @@ def save(file: Path, text: str) -> None:
 
 
 def told(failure: BaseException) -> str:
-    """Return the first lines of a failure."""
     return "".join(traceback.format_exception_only(failure)).strip()[:LONGEST_FAILURE]
 
 
 def failure_of(asked: Property, case: Case) -> Exception | None:
-    """Return the failure of the property for this case; None if it holds."""
+    """Return the exception that the property raises for this case, or None."""
     try:
         asked.holds(case)
-    except Exception as failure:  # any exception is a failure: a judge's sentence or a crash on the way to it
+    except Exception as failure:  # Any exception is a failure: the sentence of a check or a crash before it.
         return failure
     return None
 
 
 def smaller(asked: Property, case: Case, kind: type[Exception]) -> Case:
-    """Return the case with as few steps as still fail in the same way. It leaves out shorter and shorter runs of steps."""
+    """Return the case with as few steps as possible that still fails in the same way. It leaves out shorter and shorter runs of steps."""
     size = len(case.get("steps", ())) // 2
     while size:
         for fewer in _without_runs(case, size):
@@ -122,7 +118,7 @@ def _without_runs(case: Case, size: int) -> Iterator[Case]:
 
 
 def replay(text: str, properties: dict[str, Property]) -> None:
-    """Try the case of a find again. Raises the property's failure, or AssertionError if there is no such property."""
+    """Try a stored case again. Raises the property's failure, or AssertionError if there is no such property."""
     find = json.loads(text)
     asked = properties.get(find["property"])
     assert asked is not None, f"no property is called {find['property']!r} any more: rename it in the file, or say why the find is void"
@@ -133,10 +129,9 @@ def replay(text: str, properties: dict[str, Property]) -> None:
 
 
 def packed(data: bytes | None) -> str | None:
-    """Encode bytes in base64; None stays None."""
     return None if data is None else base64.b64encode(data).decode()
 
 
 def unpacked(text: str) -> bytes:
-    """Decode what `packed` made of bytes."""
+    """Decode the result of `packed`."""
     return base64.b64decode(text)

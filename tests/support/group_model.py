@@ -1,7 +1,5 @@
-"""Random members against the pure core: their actions, what they may see, and what must hold after every step.
-
-The judge knows the specification's sentences, not the core's code: it looks at answers, effects and the groups' attributes.
-"""
+"""Random members act on the pure core, and a judge checks after every step what they see and what must hold. The judge is written from
+the specification and looks only at answers, effects and the groups' attributes."""
 
 from __future__ import annotations
 
@@ -44,7 +42,7 @@ OLD = Quirks(
 
 @dataclass
 class Client:
-    """One consumer process with the id and generation that it believes to have."""
+    """One consumer process with the member id and generation that it believes to have."""
 
     group: str
     instance: str | None
@@ -58,7 +56,7 @@ class Client:
 
 @dataclass
 class GroupModel:
-    """A world, eight clients in two groups, and the memory of the judge."""
+    """A cluster, eight clients in two groups, and the expectations of the judge."""
 
     old: bool = False
     max_size: int = 2**31 - 1
@@ -66,14 +64,16 @@ class GroupModel:
     clients: list[Client] = field(init=False)
     given: dict[tuple[str, int, int], dict[str, bytes]] = field(
         default_factory=dict
-    )  # (group, life, generation) -> the leader's assignments
+    )  # Maps (group, life, generation) to the leader's assignments.
     lives: dict[str, int] = field(default_factory=dict)
     generations: dict[str, int] = field(default_factory=dict)
     offsets: dict[str, dict[int, int]] = field(default_factory=dict)
-    signs: dict[tuple[str, str], int] = field(default_factory=dict)  # (group, member id) -> time in ms of its last sign of life or answer
-    owed: dict[str, tuple[int, set[str]]] = field(default_factory=dict)  # group -> (deadline in ms, ids that owe a SyncGroup)
+    # Maps (group, member id) to the time in ms of the member's last request or answer.
+    signs: dict[tuple[str, str], int] = field(default_factory=dict)
+    # Maps a group to the deadline in ms and the ids of members that have not sent SyncGroup.
+    owed: dict[str, tuple[int, set[str]]] = field(default_factory=dict)
     leases: list[Lease] = field(default_factory=list)
-    open: list[Ask] = field(default_factory=list)  # requests whose answer was not seen so far
+    open: list[Ask] = field(default_factory=list)  # Requests whose answer the judge has not read yet.
     known: int = 0
     seen: int = 0
 
@@ -87,7 +87,8 @@ class GroupModel:
     # -- The actions
 
     def join(self, who: int, version: int) -> None:
-        """Send a JoinGroup with the client's id (none at first). A reserved id is used at the next join."""
+        """Send a JoinGroup with the client's member id, which is empty at first. An id from MEMBER_ID_REQUIRED is used in the next
+        JoinGroup."""
         client = self.clients[who]
         at = JOIN_VERSIONS[version % len(JOIN_VERSIONS)]
         if client.instance is not None:
@@ -106,7 +107,8 @@ class GroupModel:
         )
 
     def sync(self, who: int, listed: int) -> None:
-        """Send a SyncGroup, mostly of a client that owes one. The leader assigns bytes to some of the members."""
+        """Send a SyncGroup, usually for a client that has not sent one in this generation. The leader assigns bytes to some of the
+        members."""
         owing = [one for one in self.clients if one.waits is None and one.generation == self.generations.get(one.group, 0) > 0]
         client = owing[who % len(owing)] if owing and listed else self.clients[who]
         group = self._group(client)
@@ -124,13 +126,13 @@ class GroupModel:
         self._waits(client, asked)
 
     def _known(self, who: int) -> Client:
-        """Return a client of the current generation if there is one, else any that has an id."""
+        """Return a client of the current generation if possible, otherwise any client with a member id."""
         current = [one for one in self.clients if one.member_id and one.generation == self.generations.get(one.group, 0) > 0]
         known = current if current and who % 4 else [one for one in self.clients if one.member_id]
         return known[who % len(known)] if known else self.clients[who]
 
     def heartbeat(self, who: int, leased: int) -> None:
-        """Send a Heartbeat; its code follows from the group's state. Sometimes a lease is renewed instead."""
+        """Send a Heartbeat, whose error code must follow from the group's state. Sometimes a lease is renewed instead."""
         client = self._known(who)
         if leased % 2 and self.leases:
             lease = self.leases[who % len(self.leases)]
@@ -148,13 +150,13 @@ class GroupModel:
             self._sign(client.group, client.member_id)
 
     def leave(self, who: int, by_instance: int) -> None:
-        """Send a LeaveGroup by id, or by instance id alone."""
+        """Send a LeaveGroup with the member id or only the instance id."""
         client = self._known(who)
         member_id = "" if by_instance % 2 and client.instance is not None else client.member_id
         self.world.leave((member_id, client.instance), group=client.group)
 
     def commit(self, who: int, partition: int) -> None:
-        """Send an OffsetCommit; its code follows from the group's state."""
+        """Send an OffsetCommit, whose error code must follow from the group's state."""
         client = self._known(who)
         wanted, offset = self._commit_code(client), len(self.world.asked)
         answer = self.world.commit(
@@ -167,22 +169,19 @@ class GroupModel:
             self._sign(client.group, client.member_id)
 
     def tick(self, step: int) -> None:
-        """Let some time pass in the world."""
         self.world.sleep(STEPS_MS[step % len(STEPS_MS)])
 
     def crash(self, who: int, list_at: int) -> None:
-        """Restart the process: it forgets its id and comes back with other settings."""
+        """Restart the process of a client: it loses its member id and changes its settings."""
         client = self.clients[who]
         client.member_id, client.generation = "", -1
         client.list_at = list_at % len(LISTS)
         client.session, client.rebalance = SESSIONS[list_at % 3], REBALANCES[(list_at + who) % 3]
 
     def change(self, who: int, list_at: int) -> None:
-        """Change the subscription of the client."""
         self.clients[who].list_at = list_at % len(LISTS)
 
     def delete(self, who: int, _: int) -> None:
-        """Send a DeleteGroups, which deletes only Empty groups."""
         name = self.clients[who].group
         group = self.world.find(name)
         wanted = 69 if group is None else 0 if str(group.state) == "Empty" else 68
@@ -190,7 +189,6 @@ class GroupModel:
         assert answer.results[0].error_code == wanted
 
     def move(self, who: int, loading: int) -> None:
-        """Move the coordinator away and back."""
         partition = PARTITIONS[self.clients[who].group]
         self.world.command("load_coordinator", partition=partition, node=1, loading_ms=0)
         for name in GROUPS:
@@ -199,7 +197,6 @@ class GroupModel:
                 self._sign(name, member_id)
 
     def describe(self, who: int, _: int) -> None:
-        """Check that DescribeGroups shows the group's real state."""
         name = self.clients[who].group
         group = self.world.find(name)
         told = self.world.send(DescribeGroupsRequest(groups=[name]), 15).answer.groups[0]
@@ -220,7 +217,7 @@ class GroupModel:
         self.signs[group, member_id] = self.world.now
 
     def digest(self) -> None:
-        """Let the clients read their answers."""
+        """Let all clients process the answers that have arrived."""
         for client in self.clients:
             asked = client.waits
             if asked is None or asked.parked:
@@ -240,7 +237,7 @@ class GroupModel:
             client.member_id, client.generation = "", -1
         elif code == 22:
             client.generation = -1
-        elif key == 14 and code in (0, 27):  # whatever answer ends the wait (GroupCoordinator.propagateAssignment)
+        elif key == 14 and code in (0, 27):  # Every end of the wait for SyncGroup has a code from GroupCoordinator.propagateAssignment.
             self._sign(client.group, client.member_id)
 
     # -- The sentences of the specification
@@ -283,7 +280,6 @@ class GroupModel:
     # -- The invariants
 
     def check(self) -> None:
-        """Check every invariant after a step."""
         fresh = self.world.effects[self.seen :]
         self.seen = len(self.world.effects)
         self._check_moves(fresh)
@@ -422,7 +418,7 @@ class GroupModel:
             assert stored == self.offsets.get(name, {}), f"offsets of {name}"
 
     def finish(self) -> None:
-        """Check that everything comes to rest when nobody acts: nobody waits, no members remain, few timers run."""
+        """Check the end state without further requests: no request is parked, no members remain, and few timers run."""
         self.world.sleep(500_000)
         self.check()
         for group in self.world.groups():

@@ -1,4 +1,4 @@
-"""Journals as frames of the table `rows`, without the job `ingest`: for tests of the jobs behind it."""
+"""Converts journals to frames of the table `rows` without the job `ingest`, for tests of the jobs that read the table."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Row = dict[str, Any]
 
 
 def read(path: Path) -> list[Row]:
-    """Read a journal's header and rows as they are written."""
+    """Read a journal's header and rows as JSON objects."""
     with path.open(encoding="utf-8") as file:
         return [json.loads(line) for line in file]
 
 
 def frame(spark: SparkSession, folder: Path, journals: Mapping[str, Iterable[Row]]) -> DataFrame:
-    """Make a frame of several journals by run. Without a header, time begins at 0.
+    """Create a frame of several journals by run name. Without a header, time begins at 0.
 
     A file in `folder` carries the rows, because Spark reads it faster than Python rows.
     """

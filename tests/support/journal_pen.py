@@ -1,4 +1,4 @@
-"""Writes journals by hand: one method per row, times in ns, and only the fields that a rebalance depends on."""
+"""Writes journals by hand, with one method per kind of row, times in ns, and only the fields that matter for a rebalance."""
 
 from __future__ import annotations
 
@@ -15,13 +15,10 @@ TOPIC: Final = "orders"
 
 
 def listed(numbers: list[int]) -> list[TopicPartitions]:
-    """Return partitions of the one topic."""
     return [TopicPartitions(TOPIC, numbers)] if numbers else []
 
 
 class Pen:
-    """Writes a journal: `rows` has the rows so far, `t` is the time of the next rows."""
-
     def __init__(self) -> None:
         self.rows: list[Row] = []
         self.t = 0
@@ -29,16 +26,13 @@ class Pen:
         self.open: dict[int, Row] = {}
 
     def at(self, t: int) -> Pen:
-        """Set the clock for the next rows."""
         self.t = t
         return self
 
     def row(self, kind: str, **fields: Any) -> None:
-        """Write a row of any kind."""
         self.rows.append({"kind": kind, "seq": len(self.rows) + 1, "t": self.t, **fields})
 
     def moved(self, group: str, before: str, after: str, generation: int, reason: str, members: int = 0, leader: str | None = None) -> None:
-        """Write that a group changed its state."""
         protocol = {"protocol_name": "range"} if after in ("CompletingRebalance", "Stable") else {}
         self.row(
             "moved", group=group, before=before, after=after, generation=generation, reason=reason, members=members, leader=leader,
@@ -60,11 +54,10 @@ class Pen:
         return self.ticket
 
     def reply(self, ticket: int, message: Row, embedded: Row | None = None, **more: Any) -> None:
-        """Write the answer to a request."""
         self.row("reply", **self.open[ticket], size=1, message=message, embedded=embedded, **more)
 
     def join(self, group: str, member: str, connection: int, client_id: str = "app", owned: list[int] | None = None, **more: Any) -> int:
-        """Write a JoinGroup of a member that claims `owned`."""
+        """Write a JoinGroup of a member that claims to own the partitions `owned`."""
         metadata = self.subscription(owned or [])
         message = {
             "group_id": group, "member_id": member, "protocol_type": "consumer",
@@ -83,7 +76,7 @@ class Pen:
         self.reply(ticket, message, embedded or None)
 
     def sync(self, group: str, member: str, connection: int, generation: int, told: dict[str, list[int]] | None = None) -> int:
-        """Write a SyncGroup request row. The leader's carries everybody's assignment."""
+        """Write the SyncGroup request of a member. The leader's request has the assignments of all members."""
         assignments = {name: self.assignment(numbers) for name, numbers in (told or {}).items()}
         entries = [{"member_id": name, "assignment": encoded(consumer.encode_assignment(each))} for name, each in assignments.items()]
         embedded = {f"assignments[{place}].assignment": builtins(each) for place, each in enumerate(assignments.values())}
@@ -91,36 +84,35 @@ class Pen:
         return self.request((14, "SyncGroup"), connection, message, embedded or None)
 
     def synced(self, ticket: int, numbers: list[int], **more: Any) -> None:
-        """Write the answer to a SyncGroup."""
         assignment = self.assignment(numbers)
         message = {"error_code": 0, "assignment": encoded(consumer.encode_assignment(assignment))}
         self.reply(ticket, message, {"assignment": builtins(assignment)}, **more)
 
     def produce(self, number: int, offset: int) -> None:
-        """Write a Produce request and its answer with the offset."""
+        """Write a Produce request and an answer with the offset."""
         ticket = self.request((0, "Produce"), 90, {})
         parts = [{"index": number, "base_offset": offset, "error_code": 0}]
         self.reply(ticket, {"responses": [{"name": TOPIC, "topic_id": "", "partition_responses": parts}]})
 
     def fetch(self, client_id: str, number: int, offset: int) -> None:
-        """Write a Fetch from that offset. Its answer does not matter."""
+        """Write a Fetch from that offset, with an answer whose content does not matter."""
         partitions = [{"partition": number, "fetch_offset": offset}]
         self.request((1, "Fetch"), 91, {"topics": [{"topic": TOPIC, "topic_id": "", "partitions": partitions}]}, client_id=client_id)
 
     @staticmethod
     def subscription(owned: list[int]) -> consumer.Subscription:
-        """Return a stock subscription of version 1."""
+        """Return a Subscription of version 1 as stock consumers send it."""
         return consumer.Subscription(1, [TOPIC], b"", listed(owned))
 
     @staticmethod
     def assignment(numbers: list[int]) -> consumer.Assignment:
-        """Return a stock assignment of version 1."""
+        """Return an Assignment of version 1 as stock leaders send it."""
         return consumer.Assignment(1, listed(numbers), b"")
 
     # -- Whole steps of a group
 
     def round(self, group: str, generation: int, told: dict[str, list[int]], reason: str, before: str = "Stable", step: int = 10) -> None:
-        """Write a whole rebalance of eager members that begins now; the first member leads.
+        """Write a whole rebalance of eager members that starts now and has the first member as leader.
 
         Each member uses the connection with its name's last digit. `step` ns lie between the begin, the last JoinGroup and the assignment.
         """
@@ -139,11 +131,10 @@ class Pen:
 
 
 def encoded(data: bytes) -> str:
-    """Encode bytes as a journal does."""
     return b64encode(data).decode()
 
 
 def builtins(message: Any) -> Row:
-    """Convert a decoded message as a journal does."""
+    """Convert a decoded message to the JSON data of a journal."""
     found: Row = msgspec.to_builtins(message)
     return {name: value for name, value in found.items() if name != "unknown_tags"}

@@ -1,4 +1,4 @@
-"""A group with which many tests of pictures, logs and stories begin."""
+"""Starts a group of two members that many tests of timelines, logs and stories share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tools.mistakes.stage import Stage
 
 
 class TwoMembers(Stage):
-    """A stage with Anna alone in the group `kitchen`, then with ben; `orders` has four partitions."""
+    """Starts Anna alone in the group `kitchen` and later ben; the topic `orders` has four partitions."""
 
     def __init__(self) -> None:
         super().__init__({"orders": 4})

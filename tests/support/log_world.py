@@ -1,4 +1,4 @@
-"""A cluster's data plane without sockets. Requests and answers go through the codec in their version; answers are plain dictionaries."""
+"""A cluster's data plane without sockets, for tests that send requests through the codec and read answers as dictionaries."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Shown = Any
 
 
 def shown(message: object) -> Shown:
-    """Return a message as a dictionary of the fields that differ from their defaults, short enough for a test."""
+    """Return a message as a dictionary of the fields that differ from their defaults."""
     if isinstance(message, Message):
         values = {field.name: (getattr(message, field.name), field.default) for field in fields_of(type(message))}
         return {name: shown(value) for name, (value, default) in values.items() if value != default}
@@ -41,7 +41,7 @@ def batch(*values: bytes | None, keys: list[bytes | None] | None = None, timesta
 
 
 class LogWorld(Watch):
-    """A rig with the answers so far by ticket. A request sent with `ask` has a connection of its own."""
+    """A rig that keeps answers by ticket. A request sent with `ask` has a connection of its own."""
 
     def __init__(
         self,
@@ -69,59 +69,56 @@ class LogWorld(Watch):
         self.answers: dict[int, Any] = {}
 
     def answered(self, ask: Ask) -> None:
-        """Keep an answer by ticket. The rig calls this."""
         self.answers[ask.ticket] = ask.answer
 
     # -- Driving
 
     def send(self, key: int, version: int, message: Message, *, node: int = 1, connection: int | None = 1) -> int:
-        """Send a request and return its ticket. `connection` None: a connection of its own."""
+        """Send a request and return its ticket. With `connection=None` the request has its own connection."""
         name = None if connection is None else str(connection)
         ask = self.rig.send(key, version, message, connection=name, client_id="c", node=node, client_host="/10.0.0.7")
         self.asked[ask.ticket] = ask
         return ask.ticket
 
     def ask(self, key: int, version: int, message: Message, *, node: int = 1) -> Any:
-        """Send a request that is answered at once; return the answer as its version carries it."""
+        """Send a request that must be answered at once and return the answer as its version encodes it."""
         ticket = self.send(key, version, message, node=node, connection=None)
         assert ticket in self.answers, f"{APIS[key].name} v{version} was not answered: {self.effects[-3:]}"
         return self.answers[ticket]
 
     def show(self, key: int, version: int, message: Message, *, node: int = 1) -> Shown:
-        """Return the answer of `ask` as a dictionary."""
         return shown(self.ask(key, version, message, node=node))
 
     def outcome(self, ticket: int) -> str:
-        """Return answered, silent, closed, abandoned or parked."""
+        """Return the outcome of a request: answered, silent, closed, abandoned or parked."""
         return self.asked[ticket].status
 
     def hang_up(self, connection: int = 1) -> None:
-        """Close the connection of a client."""
         self.rig.hang_up(str(connection))
 
     def notes(self, what: str) -> list[dict[str, object]]:
-        """Return the notes of that kind so far."""
         return [effect.fields for effect in self.rig.of(Note) if effect.what == what]
 
     # -- In short
 
     def topic(self, name: str = "t", partitions: int = 1, node: int | None = None, **configs: str) -> None:
-        """Create a topic whose partitions are all led by `node` (default: as placed). Names of configs have underscores for dots."""
+        """Create a topic whose partitions are all led by `node`, by default by the usual placement. Config names have underscores in
+        place of dots."""
         replicas = [[node] for _ in range(partitions)] if node else at_once(self.topics.replicas(name, range(partitions), 1))
         self.topics.add(self.turn(), name, replicas, {key.replace("_", "."): value for key, value in configs.items()})
 
     def append(self, *batches: bytes, topic: str = "t", partition: int = 0) -> None:
-        """Append batches on the server's side."""
+        """Append batches to a log without a Produce request."""
         for each in batches:
             self.command("append", topic=topic, partition=partition, batch=each)
 
     def produce(self, records: bytes | None, *, topic: str = "t", partition: int = 0, version: int = 12, node: int = 1, **how: Any) -> Any:
-        """Produce to one partition and return its row of the answer."""
+        """Send a Produce for one partition and return the partition's part of the answer."""
         answer = self.show(0, version, produce_request(records, topic=topic, partition=partition, **how), node=node)
         return answer["responses"][0]["partition_responses"][0]
 
     def fetch(self, offset: int = 0, *, version: int = 11, topic: str = "t", node: int = 1, **how: Any) -> Any:
-        """Fetch one partition without waiting and return its row of the answer."""
+        """Send a Fetch for one partition without waiting and return the partition's part of the answer."""
         return (
             self.ask(1, version, fetch_request((topic, 0, offset), version=version, world=self, **how), node=node)
             .responses[0]
@@ -129,7 +126,6 @@ class LogWorld(Watch):
         )
 
     def topic_id(self, name: str) -> bytes:
-        """Return the id of that topic."""
         found = self.topics.topic_id(name)
         assert found is not None
         return found
@@ -153,8 +149,8 @@ def produce_request(
 def fetch_request(
     *wanted: tuple[str, int, int], version: int = 11, world: LogWorld | None = None, partition: dict[str, Any] | None = None, **how: Any
 ) -> FetchRequest:
-    """Return a Fetch request of (topic, partition, offset) in order. `partition` has fields of every partition; the rest are fields of
-    the request."""
+    """Return a Fetch request of (topic, partition, offset) triples in order. `partition` has fields of every partition; the rest are
+    fields of the request."""
     topics: list[FetchTopic] = []
     for name, index, offset in wanted:
         topic_id = world.topic_id(name) if version >= 13 and world is not None else bytes(16)

@@ -1,5 +1,5 @@
-"""python mortal_server.py PORT runs a server of one node without groups that dies of a Heartbeat with generation DEADLY. It prints its
-port first."""
+"""`python mortal_server.py PORT` runs a server of one node that exits on a Heartbeat with the generation DEADLY. It prints its port
+first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-if __name__ == "__main__":  # a test runs it by its path, like any server
+if __name__ == "__main__":  # A test starts this file by its path.
     sys.path[:0] = [str(Path(__file__).resolve().parents[2] / part) for part in ("codec", "broker")]
 
 from groupmock_codec import APIS
@@ -25,7 +25,7 @@ OFFERED = [ApiVersion(api_key=key, min_version=0, max_version=VERSION) for key i
 
 
 def answer(key: int, version: int, body: bytes) -> bytes:
-    """Return the body of the answer. A deadly request ends the process."""
+    """Return the body of the answer to a request. A deadly request ends the process."""
     if key == 18:
         return APIS[18].response.encode(0, ApiVersionsResponse(api_keys=OFFERED))
     if key == 3:
@@ -41,7 +41,6 @@ def answer(key: int, version: int, body: bytes) -> bytes:
 
 
 def serve(link: socket.socket) -> None:
-    """Serve one connection until it ends."""
     with link, suppress(OSError, struct.error):
         while True:
             (size,) = struct.unpack(">i", link.recv(4, socket.MSG_WAITALL))
@@ -52,7 +51,6 @@ def serve(link: socket.socket) -> None:
 
 
 def main(port: int) -> None:
-    """Serve until the process dies."""
     with socket.create_server(("127.0.0.1", port)) as listening:
         print(listening.getsockname()[1], flush=True)
         while True:

@@ -20,7 +20,7 @@ from groupmock_codec.messages.k28_txn_offset_commit import (
 
 
 class OffsetsWorld(TransactionWorld):
-    """A world with the one group `g`."""
+    """A cluster with the single group `g`."""
 
     def begin(self, name: str = "x", group: str = "g") -> Pid:
         """Start a producer whose transaction includes the group."""
@@ -42,7 +42,7 @@ class OffsetsWorld(TransactionWorld):
         node: int = 1,
         **by: Any,
     ) -> int:
-        """Send a TxnOffsetCommit of one partition and return its code."""
+        """Send a TxnOffsetCommit for one partition and return the answer's error code."""
         row = TxnOffsetCommitRequestPartition(partition_index=partition, committed_offset=offset, committed_metadata=metadata)
         asked = TxnOffsetCommitRequest(
             transactional_id=name,
@@ -55,13 +55,13 @@ class OffsetsWorld(TransactionWorld):
         return int(self.ask(28, version, asked, node=node).topics[0].partitions[0].error_code)
 
     def plain(self, offset: int, partition: int = 0) -> None:
-        """Commit an offset as nobody's member."""
+        """Commit an offset without a member id."""
         row = OffsetCommitRequestPartition(partition_index=partition, committed_offset=offset)
         asked = OffsetCommitRequest(group_id="g", topics=[OffsetCommitRequestTopic(name="t", partitions=[row])])
         assert self.ask(8, 6, asked).topics[0].partitions[0].error_code == 0
 
     def seen(self, partition: int = 0, *, stable: bool = False, version: int = 7) -> tuple[int, int, int, str]:
-        """Return error, offset, leader epoch and metadata of a partition."""
+        """Return error, offset, leader epoch and metadata of a partition from OffsetFetch."""
         asked = OffsetFetchRequest(
             group_id="g", require_stable=stable, topics=[OffsetFetchRequestTopic(name="t", partition_indexes=[partition])]
         )
@@ -69,12 +69,12 @@ class OffsetsWorld(TransactionWorld):
         return row.error_code, row.committed_offset, row.committed_leader_epoch, row.metadata
 
     def all_seen(self) -> list[tuple[int, int, int]]:
-        """Return partition, error and offset of all, with require_stable."""
+        """Return partition, error and offset of all partitions from OffsetFetch with require_stable."""
         answer = self.ask(9, 7, OffsetFetchRequest(group_id="g", require_stable=True, topics=None))
         return sorted((row.partition_index, row.error_code, row.committed_offset) for topic in answer.topics for row in topic.partitions)
 
     def member(self, instance: str | None = None) -> str:
-        """Join a Stable group of generation 1 and return the member id."""
+        """Create a Stable group of generation 1 with one member and return the member id."""
         protocols = [JoinGroupRequestProtocol(name="range", metadata=b"")]
         asked = JoinGroupRequest(
             group_id="g",
@@ -91,11 +91,10 @@ class OffsetsWorld(TransactionWorld):
         return member_id
 
     def group_state(self) -> tuple[str, str]:
-        """Return state and protocol type as DescribeGroups shows them."""
         row = self.ask(15, 1, DescribeGroupsRequest(groups=["g"])).groups[0]
         return row.group_state, row.protocol_type
 
     def ask_partition(self, partition: int) -> Any:
-        """Return the row of a read_committed fetch of the whole partition."""
+        """Return the answer to a read_committed Fetch of the whole partition."""
         asked = fetch_request(("t", partition, 0), isolation_level=1, max_bytes=1 << 30, session_epoch=-1)
         return self.ask(1, 11, asked).responses[0].partitions[0]

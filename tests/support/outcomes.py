@@ -1,4 +1,4 @@
-"""Records a run of pytest: the outcome of each test (`--outcomes FILE`), and the seconds of each folder against its budget.
+"""Records the outcome of each test of a pytest run (`--outcomes FILE`) and compares the seconds of each folder with its budget.
 
 The seconds are those that workers spent in set-up, call and tear-down. A folder over its budget is reported but fails nothing, because a
 busy machine is not a defect.
@@ -16,17 +16,17 @@ from typing import Final, NamedTuple
 import pytest
 
 BUDGETS: Final = Path(__file__).resolve().parent.parent / "budgets.toml"
-"""The seconds of one quiet core that each folder below tests/ may take."""
+"""File with the seconds of one idle core that each folder below tests/ may take."""
 
 
 def core_seconds() -> float:
-    """Return the time that the cores have worked for this process and all that it started. Only Linux tells of children that still run."""
+    """Return the CPU time of this process and of all processes that it started. Only Linux shows the time of children that still run."""
     running, ticks = _children(os.getpid()), 0
     while running:
         child = running.pop()
         try:
             fields = Path(f"/proc/{child}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
-        except OSError:  # it has just ended
+        except OSError:  # The process may end between the two reads.
             continue
         ticks += sum(map(int, fields[11:15]))
         running += _children(child)
@@ -38,13 +38,13 @@ def _children(process: int) -> list[int]:
     for tasks in Path(f"/proc/{process}/task").glob("*/children"):
         try:
             found += map(int, tasks.read_text().split())
-        except OSError:  # the thread has just ended
+        except OSError:  # The thread may end between the two reads.
             continue
     return found
 
 
 class Cores:
-    """Tells with each report of a worker what the cores did for it since the report before."""
+    """Adds to each worker's report the CPU time since the worker's previous report."""
 
     def __init__(self) -> None:
         self._before = core_seconds()
@@ -58,14 +58,12 @@ class Cores:
 
 
 class Spent(NamedTuple):
-    """The tests of a folder and the seconds of all workers together."""
-
     tests: int
     seconds: float
 
 
 class Outcomes:
-    """Collects the reports of a run. With pytest-xdist the controller receives those of every worker."""
+    """Collects the reports of a pytest run. With pytest-xdist the controller receives those of every worker."""
 
     def __init__(self) -> None:
         self.verdicts: dict[str, str] = {}
@@ -84,12 +82,12 @@ class Outcomes:
             self.verdicts.setdefault(test, report.outcome)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Count a file that cannot be collected as failed, under its own name."""
+        """Count a file that cannot be collected as one failed test."""
         if report.failed:
             self.verdicts[report.nodeid], self.texts[report.nodeid] = "failed", report.longreprtext
 
     def write(self, file: Path) -> None:
-        """Write a line of JSON per test: test, verdict (passed, failed, skipped), seconds, text of a failure."""
+        """Write one line of JSON per test: name, verdict (passed, failed, skipped), seconds, and the text of a failure."""
         rows = [
             {"test": test, "verdict": verdict, "seconds": round(self.seconds.get(test, 0.0), 3), "text": self.texts.get(test, "")}
             for test, verdict in self.verdicts.items()
@@ -104,13 +102,14 @@ def plain(test: str) -> str:
 
 
 def folder_of(test: str) -> str:
-    """Return the folder of a node id below tests/. The unit and live tests have a folder more."""
+    """Return the folder of a node id below tests/, with the subfolder for unit and live tests. The unit and live tests have a folder
+    more."""
     parts = test.partition("::")[0].split("/")[1:-1]
     return "/".join(parts[: 2 if parts[:1] in (["unit"], ["live"]) else 1])
 
 
 def spent(seconds: Mapping[str, float]) -> dict[str, Spent]:
-    """Return what the tests of each folder took, the most expensive folder first."""
+    """Return number of tests and seconds per folder, the most expensive folder first."""
     folders: dict[str, Spent] = {}
     for test, took in seconds.items():
         before = folders.get(folder_of(test), Spent(0, 0.0))
@@ -119,7 +118,6 @@ def spent(seconds: Mapping[str, float]) -> dict[str, Spent]:
 
 
 def table(folders: Mapping[str, Spent], budgets: Mapping[str, float]) -> Iterable[str]:
-    """Yield a line per folder: tests, seconds, budget, and whether it exceeds the budget or has none."""
     yield f"{'folder':20} {'tests':>6} {'seconds':>8} {'budget':>7}"
     for folder, (tests, seconds) in folders.items():
         budget = budgets.get(folder)
@@ -128,24 +126,22 @@ def table(folders: Mapping[str, Spent], budgets: Mapping[str, float]) -> Iterabl
 
 
 def budgets() -> dict[str, float]:
-    """Read the budgets of tests/budgets.toml."""
     return {folder: float(seconds) for folder, seconds in tomllib.loads(BUDGETS.read_text(encoding="utf-8")).items()}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option --outcomes FILE."""
     parser.addoption("--outcomes", metavar="FILE", type=Path, help="write a line of JSON per test: verdict, seconds, text of a failure")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the collector in the controller alone, which writes the file."""
+    """Register the collector only in the controller process, which writes the file."""
     config.pluginmanager.register(Cores(), "groupmock-cores")
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Outcomes(), "groupmock-outcomes")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Write the requested file, and the table of folders."""
+    """Write the outcomes file and print the table of folders."""
     seen: Outcomes = config.pluginmanager.getplugin("groupmock-outcomes")
     if (file := config.getoption("--outcomes")) is not None:
         seen.write(file)

@@ -1,4 +1,4 @@
-"""Records under the compressions that the codec does not write itself, as stock producers write them."""
+"""Compresses records like stock producers, with the compressions that the codec itself does not write."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from groupmock_codec.records import HEADER_BYTES, Batch, NewRecord, _sealed, enc
 
 
 def _xerial(data: bytes) -> bytes:
-    """Compress as snappy-java does: blocks of 32 KiB behind their lengths."""
+    """Compress like snappy-java: blocks of 32 KiB, each with its length in front."""
     blocks = [bytes(cramjam.snappy.compress_raw(data[at : at + 32_768])) for at in range(0, len(data), 32_768)]
     return b"\x82SNAPPY\0" + pack(">ii", 1, 1) + b"".join(pack(">i", len(block)) + block for block in blocks)
 
@@ -25,7 +25,7 @@ PACKED: Final[dict[str, Callable[[bytes], bytes]]] = {
     "lz4": lambda data: bytes(lz4.frame.compress(data, block_linked=False, store_size=False)),
     "zstd": lambda data: bytes(cramjam.zstd.compress(data)),
 }
-"""A compression function by name. The first word of a name is the compression."""
+"""Maps names to compression functions. The first word of a name is the compression."""
 
 
 def packed(name: str, records: list[NewRecord], spoiled: Callable[[bytes], bytes] = bytes) -> Batch:

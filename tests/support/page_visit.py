@@ -17,7 +17,8 @@ def until(page: Page, so: str, arg: Any = None) -> None:
 
 
 class Visit:
-    """A page that is open. `said` has the lines of its console, `may_say` those that are no mistake, `asked` the requested addresses."""
+    """A page that is open in the browser. `said` has the lines of its console, `may_say` the harmless ones, and `asked` the requested
+    addresses."""
 
     def __init__(self, browser: Browser, url: str, **how: Any) -> None:
         size: ViewportSize = {"width": how.pop("width", 1400), "height": how.pop("height", 1000)}
@@ -33,7 +34,7 @@ class Visit:
         self.page.goto(url)
 
     def steady(self, members: int) -> Page:
-        """Wait until the members are listed and drawn."""
+        """Wait until the page lists and draws this many members."""
         until(self.page, f"() => document.querySelectorAll('#member-rows tr').length === {members}")
         until(self.page, f"() => document.querySelectorAll('.row.lane').length >= {members}")
         until(self.page, "() => document.querySelectorAll('#tail li').length > 0")

@@ -26,7 +26,8 @@ RECORDS: Final = 40
 PATIENCE_S: Final = 30.0
 SESSION_MS: Final = 6_000
 REQUEST_MS: Final = 7_000
-"""So short that a client without answers gives up soon. kafka-python wants it longer than the session."""
+"""Request timeout in ms, short so that a client without answers gives up soon, but longer than the session because kafka-python requires
+it."""
 AUTO_COMMIT_MS: Final = 200
 HEARTBEAT_MS: Final = 100
 SETTINGS: Final = {
@@ -35,23 +36,20 @@ SETTINGS: Final = {
 }  # fmt: skip
 GROUP: Final = "plans"
 BEGINS: Final = ("CompletingRebalance", "Assigning", "Reconciling")
-"""The states that begin a generation (or a group epoch of a consumer group)."""
+"""States in which a new generation (or group epoch of a consumer group) begins."""
 BY_HAND: Final = "commit-outcome-unknown"
-"""The plan under which members commit on request, so that the test sees the errors their user gets."""
+"""The plan in which members commit explicitly, so that the test sees the errors that users get."""
 WHERE_IT_IS: Final = "loading-coordinator"
-"""The plan that needs one node, because the coordinator loads where it was."""
+"""The plan that needs a single node, because the coordinator reloads on its own node."""
 STALL_S: Final = 8.0
-"""The stall that replaces the plan's minute: longer than the session."""
+"""Seconds of a stall, instead of the plan's minute; longer than the session timeout."""
 
 
 @dataclass
 class Outcome:
-    """The result of a run.
-
-    `settled`: the living members hold all partitions and all records were delivered; `seconds`: the time from the first fault until then;
-    `generations`: the rounds begun since; `again`: the records delivered more than once; `raised`: the errors that the library reported to
-    its user; `ended`: the members that stopped for good.
-    """
+    """The result of a run. `settled`: the living members own all partitions and all records were delivered; `seconds`: the time from the
+    first fault until then; `generations`: the number of rebalances since; `again`: the records delivered more than once; `raised`: the
+    errors that the library reported to its user; `ended`: the members that stopped for good."""
 
     plan: str
     library: str
@@ -67,12 +65,11 @@ class Outcome:
 
 
 def libraries_of(name: str) -> tuple[str, ...]:
-    """Return the libraries that can be members under the plan."""
+    """Return the libraries that the plan can be run with."""
     return ("confluent-kafka",) if for_consumer_groups(read_plan(name)) else LIBRARIES
 
 
 def shortened(plan: Plan) -> Plan:
-    """Return the plan with stalls no longer than a test may take."""
     return msgspec.structs.replace(plan, rule=[_shortened(rule) for rule in plan.rule])
 
 
@@ -81,7 +78,8 @@ def _shortened(rule: Rule) -> Rule:
 
 
 def run(name: str, library: str) -> Outcome:
-    """Run two members of the library under the plan: the first reads and commits, the second joins, the fault strikes, records arrive."""
+    """Run two members of the library under the plan: the first reads and commits, the second joins, the fault rule fires, and records
+    arrive."""
     plan = shortened(read_plan(name))
     nodes = 1 if name == WHERE_IT_IS else 2
     protocol = CONSUMER if for_consumer_groups(plan) else CLASSIC
@@ -132,7 +130,7 @@ def _watch(broker: Broker, team: Team, name: str, library: str) -> Outcome:
 
 
 def _since_the_fault(broker: Broker) -> tuple[float, int]:
-    """Return the seconds and the generations begun since the first fault, as the rows show them."""
+    """Return seconds and new generations since the first fault, from the journal rows."""
 
     def read() -> tuple[float, int]:
         running = broker._up()
@@ -147,17 +145,15 @@ def _since_the_fault(broker: Broker) -> tuple[float, int]:
 
 
 def _settles(broker: Broker, members: list[Member], expected: list[bytes], static: bool) -> bool:
-    """Wait until the living members hold every partition once, everything was delivered, and no rule has more to do.
-
-    The fenced twin has nothing to return to: its place is taken.
-    """
+    """Wait until the living members own every partition once, everything was delivered, and no rule is pending. A fenced duplicate of a
+    static member never returns, because the newer process has its instance id."""
 
     def done() -> bool:
         alive = [each for each in members if each.failure is None]
         held = [partition for each in alive for partition in each.owned()]
         if static and len(alive) < len(members):
             return True
-        if static and not _came_back(broker):  # the fenced member has not noticed yet
+        if static and not _came_back(broker):  # Keep waiting, because the fenced member has not noticed its fencing yet.
             return False
         group = broker.groups.get(GROUP)
         if group is None or group.state != "Stable" or not all(report.spent or report.fired for report in broker.faults):
@@ -176,7 +172,7 @@ def _settles(broker: Broker, members: list[Member], expected: list[bytes], stati
 
 
 def _came_back(broker: Broker) -> bool:
-    """Return whether a member joined since the fault: the fenced one takes its place back."""
+    """Return whether a member joined after the fault, as the fenced member must."""
 
     def look() -> bool:
         ring = broker._up().ring
@@ -190,7 +186,7 @@ def _came_back(broker: Broker) -> bool:
 
 
 def _gave_up(broker: Broker) -> bool:
-    """Return whether the connections that a rule muted or closed are gone, because the client noticed."""
+    """Return whether the client has closed the connections that a rule muted or closed."""
 
     def look() -> bool:
         running = broker._up()
@@ -210,7 +206,7 @@ def _produce(broker: Broker, values: list[bytes]) -> None:
 def _try(raised: list[str], what: Any) -> None:
     try:
         what()
-    except Exception as error:  # the errors that the library reports to its user are what this run records
+    except Exception as error:  # The run records every exception that the library raises to its user.
         raised.append(_words(error))
 
 

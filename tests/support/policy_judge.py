@@ -1,4 +1,4 @@
-"""Judges the invariants I1-I6 (docs/how-to/cooperative.md) from what was claimed, decided and delivered alone."""
+"""Judges the invariants I1-I6 (docs/how-to/cooperative.md) only from the claims, decisions and deliveries of each rebalance."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from groupmock_clients.cooperative.balance import Partition
 
 
 class Judge:
-    """Receives and checks every round. `rest` is called when the group is left alone until nothing more can happen."""
+    """Receives and checks every rebalance of a group. `rest` is called when nothing more can happen without a new event."""
 
     def __init__(self, world: World) -> None:
         self.world = world
         self.before: RoundSeen | None = None
         self.excused: set[tuple[Partition, str]] = set()
-        self.since = 0  # rounds since the last change, including that one
-        self.started = 0  # the time of the first of them
+        self.since = 0  # Number of rebalances since the last change, including the one with the change.
+        self.started = 0  # Start time of the first rebalance after the last change.
         self.deadlines = 0
         self.settled = 0
         self.balancing: list[tuple[Partition, str]] = []
         self.lost_until: dict[Partition, int] = {}
 
     def round(self, seen: RoundSeen) -> None:
-        """Check everything that one round shows."""
+        """Check all invariants that one rebalance can show."""
         self._count(seen)
         self._sound(seen)
         self._one_owner(seen)
@@ -35,7 +35,7 @@ class Judge:
         self.before = seen
 
     def rest(self) -> None:
-        """Check I2, I3, I4 and I6 of a group without pending rounds or timers."""
+        """Check I2, I3, I4 and I6 for a group without pending rebalances or timers."""
         world, rules = self.world, self.world.rules
         held = {partition: owners[0].member for partition, owners in world.holders().items()}
         missing = world.universe() - held.keys()
@@ -112,7 +112,8 @@ class Judge:
         if before is None:
             return
         given = {partition for decision in seen.decisions.values() for partition in decision.gained}
-        kept = {partition for decision in before.decisions.values() for partition in decision.assigned}  # of two claims one was kept
+        # If two members claimed a partition, only one claim was kept.
+        kept = {partition for decision in before.decisions.values() for partition in decision.assigned}
         for partition in self._unclaimed(seen) - given:
             for member, decision in before.decisions.items():
                 assert partition not in decision.revoked - kept, f"I2b: {partition} was given up on request and is deferred"

@@ -1,8 +1,6 @@
-"""A group on a virtual clock whose members the cooperative policy leads: joins, deaths, expulsions, slow rounds, lost answers.
-
-The broker is minimal: a round collects every member, the leader plans, the answers arrive or get lost. `rounds` keeps the history for the
-judge (policy_judge.py), which never looks into the policy.
-"""
+"""Simulates a group that the cooperative policy leads on a virtual clock: joins, crashes, expulsions, slow rebalances, lost answers. The
+broker is minimal: a rebalance collects every member, the leader plans, and the answers arrive or get lost. `rounds` keeps the history
+for the judge (policy_judge.py), which never looks into the policy."""
 
 from __future__ import annotations
 
@@ -18,8 +16,8 @@ from groupmock_clients.cooperative.policy import Claim, Decision, LeaderMemory, 
 
 @dataclass(eq=False)
 class Process:
-    """One simulated process of a consumer. `member` is its id while it is in the group, else "". An expelled process keeps the partitions
-    that it believes to own."""
+    """One consumer process of the simulated group. `member` is its id while it is in the group, else "". An expelled process keeps the
+    partitions that it believes to own."""
 
     name: str
     topics: frozenset[str]
@@ -33,7 +31,7 @@ class Process:
 
 @dataclass(frozen=True)
 class RoundSeen:
-    """One round as an observer of the wire sees it. `changed`: members came or went, topics grew, or answers were lost before it."""
+    """One rebalance as an observer of the wire sees it. `changed`: members came or went, topics grew, or answers were lost before it."""
 
     time: int
     leader: str
@@ -47,8 +45,8 @@ class RoundSeen:
 
 
 class World:
-    """The group and its broker. `seed` draws member ids and leaders. With `nonce` False, PartitionAssignorData does not change from
-    round to round."""
+    """The simulated group with its broker. `seed` draws member ids and leaders. With `nonce` False, PartitionAssignorData does not
+    change from round to round."""
 
     def __init__(self, rules: Rules, seed: int, counts: dict[str, int], nonce: bool = True) -> None:
         self.rules, self.counts, self.dice, self.nonce = rules, counts, random.Random(seed), nonce
@@ -62,7 +60,7 @@ class World:
     # -- the events of members
 
     def join(self, name: str, topics: Iterable[str]) -> Process:
-        """Start a process that asks to join. It is a member from the next round on."""
+        """Start a process that asks to join. It becomes a member with the next rebalance."""
         process = Process(name, frozenset(topics))
         self._enter(process)
         return process
@@ -74,35 +72,35 @@ class World:
         self.changed = True
 
     def remove(self, process: Process) -> None:
-        """Remove a member that leaves, or that dies and whose session ends: the others see no difference."""
+        """Remove a member that leaves or whose session expires, because the others cannot see a difference."""
         self.group.remove(process)
         self.changed = True
         if self.leader is process:
             self.leader = None
 
     def expel(self, process: Process) -> None:
-        """End a member's session although it lives. It goes on with its partitions until it joins again."""
+        """End the session of a living member. The process keeps its partitions until it joins again."""
         self.remove(process)
         process.member, process.timer, process.wants = "", None, False
         self.zombies.append(process)
 
     def rejoin(self, process: Process, forgets: bool) -> None:
-        """Bring an expelled process back with a new id, with its partitions or (kafka-python) without."""
+        """Let an expelled process rejoin with a new id, with its partitions or (kafka-python) without."""
         self.zombies.remove(process)
         if forgets:
             process.owned = set()
         self._enter(process)
 
     def subscribe(self, process: Process, topics: Iterable[str], drops: bool) -> None:
-        """Change the subscription: the process joins again, without the partitions it no longer reads (`drops`, kafka-python) or still
-        claiming them."""
+        """Change the subscription and rejoin; with `drops` (kafka-python) the process first gives up the partitions that it no longer
+        reads."""
         process.topics = frozenset(topics)
         if drops:
             process.owned = {partition for partition in process.owned if partition[0] in process.topics}
         process.wants = self.changed = True
 
     def grow(self, topic: str, more: int) -> None:
-        """Add partitions: the leader sees them and joins again."""
+        """Add partitions to a topic, which makes the leader rejoin."""
         self.counts[topic] += more
         self.changed = True
 
@@ -110,7 +108,7 @@ class World:
 
     @property
     def pending(self) -> bool:
-        """Whether a round will begin by itself now."""
+        """Return whether a rebalance is about to begin."""
         return bool(self.group) and (self.changed or any(process.wants for process in self.group))
 
     def universe(self) -> frozenset[Partition]:
@@ -119,11 +117,8 @@ class World:
         return frozenset((topic, number) for topic in topics for number in range(self.counts[topic]))
 
     def round(self, losing: frozenset[int] = frozenset(), took: int = 0, silently: bool = False) -> RoundSeen:
-        """Run one round of the group. `losing` are places in the group whose answers are lost; `took` is the time in ms until the last
-        member joined.
-
-        A member that misses its answer joins again, unless it is lost `silently`.
-        """
+        """Run one rebalance of the group. `losing` are indexes of members whose answers are lost; `took` is the time in ms until the
+        last member joined. A member that misses its answer joins again, unless it is lost `silently`."""
         if self.leader is None:
             self.leader = self.dice.choice(self.group)
         leader, changed = self.leader, self.changed
@@ -161,11 +156,12 @@ class World:
     # -- the time
 
     def next_timer(self) -> int | None:
-        """Return when the next member's timer fires."""
+        """Return the time of the next timer among the members."""
         return min((process.timer for process in self.group if process.timer is not None), default=None)
 
     def fire(self) -> None:
-        """Go to the next timer; its member joins again. A follower that joins unchanged gets the same answer again, as from Kafka."""
+        """Advance to the next timer, at which its member rejoins. A follower that joins unchanged gets the same answer again, as from
+        Kafka."""
         self.now = max(self.now, self.next_timer() or 0)
         for process in self.group:
             if process.timer is not None and process.timer <= self.now:
@@ -174,7 +170,7 @@ class World:
                     self._deliver(process, self.rounds[-1].decisions[process.member], False)
 
     def holders(self) -> dict[Partition, list[Process]]:
-        """Return which members of the group believe to own each partition."""
+        """Return the processes that believe to own each partition."""
         found: dict[Partition, list[Process]] = {}
         for process in self.group:
             for partition in process.owned:

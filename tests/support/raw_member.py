@@ -1,4 +1,5 @@
-"""A scripted group member on a raw socket. It joins with the document's bytes, follows its assignments and keeps their bytes."""
+"""A scripted group member on a raw socket. It joins with the bytes of the document's examples, follows its assignments and keeps their
+bytes."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ BEAT_S: Final = 0.03
 
 
 class RawMember(ClassicMember):
-    """A member that runs on a thread of its own until `leave` or `drop`. It never leads and has no timer of its own."""
+    """A member that runs on its own thread until `leave` or `drop` is called. It never leads and has no timer of its own."""
 
     def __init__(self, bootstrap: str, group: str, name: str, topic: str, design: int) -> None:
         super().__init__(group, topics=[topic], session_ms=10_000, rebalance_ms=30_000)
@@ -31,7 +32,7 @@ class RawMember(ClassicMember):
         host, port = bootstrap.split(":")
         self._client = Client(host, int(port), name)
         self._end = threading.Event()
-        self.may_beat = threading.Event()  # if it is cleared, the member lives but hears of no round
+        self.may_beat = threading.Event()  # While this event is cleared, the member sends no heartbeat and learns of no rebalance.
         self.may_beat.set()
         self._deaf = threading.Event()
         self._leaving = False
@@ -40,25 +41,24 @@ class RawMember(ClassicMember):
         self._thread.start()
 
     def hear_nothing(self) -> None:
-        """Send no heartbeat until `may_beat` is set. Return when none is in flight."""
+        """Stop sending heartbeats until `may_beat` is set. Returns when no heartbeat is in flight."""
         self._deaf.clear()
         self.may_beat.clear()
         assert self._deaf.wait(30), f"{self.name} is still busy"
 
     def leave(self) -> None:
-        """Send a LeaveGroup, then close the connection."""
         self._leaving = True
         self._end.set()
         self._thread.join(30)
         self.drop()
 
     def drop(self) -> None:
-        """Close the connection whatever it waits for; idempotent. Raises any earlier failure of the thread."""
+        """Close the connection in any state. A second call does nothing. Raises any earlier failure of the thread."""
         self._end.set()
         try:
             self._client.socket.shutdown(socket.SHUT_RDWR)
         except OSError:
-            pass  # the socket was closed before
+            pass  # The socket may be closed already.
         self._thread.join(30)
         self._client.close()
         if self.failure is not None:
@@ -75,7 +75,7 @@ class RawMember(ClassicMember):
                     self._join()
             if self._leaving:
                 self._ask(LEAVE_GROUP, self.leave_request())
-        except Exception as error:  # the failure belongs to the test: `drop` raises it
+        except Exception as error:  # `drop` raises the exception in the test's thread.
             if not self._end.is_set():
                 self.failure = error
 
@@ -95,7 +95,7 @@ class RawMember(ClassicMember):
                 return
 
     def offers(self) -> list[tuple[str, bytes]]:
-        """Return the protocol list of the design's document."""
+        """Return the protocols with their metadata for a JoinGroup."""
         return [(f"coop-d{self.design}", self._subscription())]
 
     def _subscription(self) -> bytes:
@@ -107,7 +107,7 @@ class RawMember(ClassicMember):
         return designs.carry_subscription(DesignSubscription(self.design, [self.topic], nonce.to_bytes(4), held))
 
     def _obey(self, data: bytes) -> bool:
-        """Own (owned - revoked) | assigned. Return whether to join again at once."""
+        """Change the owned partitions to (owned - revoked) | assigned and return whether the member must rejoin at once."""
         self.assignments.append(data)
         told = (
             designs.decode_assignment(data) if self.design == 1 else designs.carried_assignment(consumer.decode_assignment(data).user_data)
@@ -122,7 +122,7 @@ class RawMember(ClassicMember):
 
     @staticmethod
     def ask_once(bootstrap: str, key: int, version: int, request: Any) -> Any:
-        """Send one request on a connection of its own."""
+        """Send one request on a new connection."""
         host, port = bootstrap.split(":")
         with Client(host, int(port), "admin") as client:
             return client.ask(key, version, request)

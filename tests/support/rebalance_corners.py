@@ -13,7 +13,7 @@ SWAPPED: Final = {"m1": [2, 3], "m2": [0, 1]}
 
 
 def overlapping() -> Pen:
-    """A rebalance of `tea` goes on around a whole one of `coffee`."""
+    """A rebalance of the group `tea` surrounds a complete rebalance of `coffee`."""
     pen = Pen()
     pen.at(100).moved("tea", "", "Empty", 0, "client 'm1' sent the first JoinGroup")
     pen.moved("tea", "Empty", "PreparingRebalance", 0, JOINED, 1, "m1")
@@ -28,8 +28,8 @@ def overlapping() -> Pen:
 
 
 def dies() -> Pen:
-    """A group is unloaded while it prepares, and a group of the same name begins with generation 1: its assignment is compared with the
-    former one."""
+    """A group is unloaded during its join phase, and a new group of the same name starts with generation 1. The job compares its
+    assignment with the former group's."""
     pen = Pen()
     pen.at(100).round("tea", 1, BOTH, JOINED, "Empty")
     pen.at(500).moved("tea", "Stable", "PreparingRebalance", 1, "member m2 left", 1, "m1")
@@ -40,7 +40,7 @@ def dies() -> Pen:
 
 
 def cut() -> Pen:
-    """The journal ends while `tea` prepares and `coffee` completes."""
+    """The journal ends during the join phase of `tea` and the sync phase of `coffee`."""
     pen = Pen()
     pen.at(100).round("tea", 1, BOTH, JOINED, "Empty")
     pen.at(200).round("coffee", 1, {"m8": [0]}, "member m8 joined", "Empty")
@@ -53,7 +53,7 @@ def cut() -> Pen:
 
 
 def backwards() -> Pen:
-    """The clock goes back by 400 ns in the middle of the second rebalance."""
+    """The clock jumps back by 400 ns in the middle of the second rebalance."""
     pen = Pen()
     pen.at(100).round("tea", 1, BOTH, JOINED, "Empty")
     pen.at(1000).round("tea", 2, SWAPPED, "leader m1 rejoined", step=-200)
@@ -61,7 +61,6 @@ def backwards() -> Pen:
 
 
 def same_ns() -> Pen:
-    """Three rebalances happen within one nanosecond."""
     pen = Pen()
     pen.at(100)
     for generation, told in enumerate((BOTH, SWAPPED, BOTH), 1):
@@ -70,7 +69,7 @@ def same_ns() -> Pen:
 
 
 def static() -> Pen:
-    """The static member m2 restarts as m3 without a rebalance and gets its partitions 900 ns after its old connection ended.
+    """The static member m2 restarts as m3 without a rebalance and receives its partitions 900 ns after its old connection ended.
 
     A later rebalance finds them with m3, under another id. A second end of m2's old connection takes nothing from m3.
     """
@@ -87,8 +86,8 @@ def static() -> Pen:
 
 
 def lost_sync() -> Pen:
-    """The leader's SyncGroup never comes, so the phase begins anew under another leader. Then an answer to SyncGroup is lost, and m2 has
-    nothing until the next rebalance."""
+    """The leader never sends SyncGroup, so a new join phase begins with another leader. Then the answer to a SyncGroup is lost, and m2
+    has no partitions until the next rebalance."""
     pen = Pen()
     pen.at(100).round("tea", 1, BOTH, JOINED, "Empty")
     pen.at(1000).moved("tea", "Stable", "PreparingRebalance", 1, "leader m1 rejoined", 2, "m1")
@@ -110,7 +109,8 @@ def lost_sync() -> Pen:
 
 
 def forced() -> Pen:
-    """A command forces a rebalance with the reason of another trigger; a session that a command ended keeps its class."""
+    """A command forces a rebalance with the reason of another trigger, and a session that a command expired counts as an expired
+    session."""
     pen = Pen()
     pen.at(100).round("tea", 1, BOTH, JOINED, "Empty")
     pen.at(1000).row("command", name="force_rebalance", arguments={"group": "tea", "reason": JOINED})
@@ -121,7 +121,8 @@ def forced() -> Pen:
 
 
 def waits() -> Pen:
-    """Records from before the first Fetch do not wait; one is fetched at once, one after the second rebalance, one never."""
+    """Records from before the first Fetch have no waiting time. Of the later records one is fetched at once, one after the second
+    rebalance, and one never."""
     pen = Pen()
     pen.at(50).produce(0, 0)
     pen.at(100).round("tea", 1, BOTH, JOINED, "Empty")
@@ -136,13 +137,13 @@ def waits() -> Pen:
     pen.at(1300).produce(2, 0)
     pen.at(1500).fetch("m2", 0, 4)
     pen.at(1600).round("tea", 3, BOTH, JOINED)
-    pen.at(1700).fetch("m3", 2, 9)  # this client is not in the group
+    pen.at(1700).fetch("m3", 2, 9)  # The client m3 is not a member, so its Fetch must not count.
     pen.at(2000).row("note", what="nothing more")
     return pen
 
 
 def headless() -> Pen:
-    """The journal begins while the group completes, and no message was decoded."""
+    """The journal begins during the sync phase, and no message was decoded."""
     pen = Pen()
     pen.at(100).moved("tea", "PreparingRebalance", "CompletingRebalance", 7, "all members joined, m1 was the last", 2, "m1")
     pen.at(150).moved("tea", "CompletingRebalance", "Stable", 7, "leader m1 brought the assignments", 2, "m1")
@@ -157,7 +158,7 @@ CORNERS: Final[dict[str, Callable[[], Pen]]] = {
 
 
 def expected() -> dict[str, list[dict[str, Any]]]:
-    """Return results worked out by hand: for each corner some columns of each line, groups by name."""
+    """Return some columns of the expected lines, which were computed by hand, by corner case and group."""
     return {
         "overlapping": [
             {"group": "coffee", "started_at": 200, "ended_at": 220, "preparing_ns": 10, "completing_ns": 10, "last_member_id": "m9"},

@@ -1,4 +1,4 @@
-"""Computes the columns of the job `rebalances` once more: one journal, row by row, in plain Python, from the messages' bytes.
+"""Computes the columns of the job `rebalances` again in plain Python, row by row from the bytes of the messages.
 
 The rebalances are those of `groupmock.rounds`, which shares nothing with the job: no Spark, no windows, no `embedded`. The waits of records
 are computed here, offset by offset. Columns that are missing here have tests of their own.
@@ -19,8 +19,6 @@ Row = dict[str, Any]
 
 @dataclass
 class Line:
-    """One rebalance with the column names of the table."""
-
     group: str
     rebalance: int
     generation_before: int
@@ -48,7 +46,7 @@ class Line:
 
 
 def line_of(found: Rebalance, epoch: int, end: int) -> Line:
-    """Convert a rebalance to a line of the table: times since 1970 in ns, and None for an assignment that was not seen."""
+    """Convert a rebalance to a line of the table, with times in ns since 1970 and None for an unseen assignment."""
     gaps = [gap.until - gap.since for gap in found.gaps if gap.until is not None]
     line = Line(
         found.group, found.number, found.generation_before, epoch + found.began, found.reason, found.members_before,
@@ -71,13 +69,14 @@ def line_of(found: Rebalance, epoch: int, end: int) -> Line:
 
 
 class Reader:
-    """Reads a journal into `lines`: its rebalances, groups by name."""
+    """Reads a journal and collects its rebalances in `lines`, by the name of the group."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
-        self.topics: dict[str, str] = {}  # maps a topic id to its name
-        self.made: list[tuple[int, Partition, int]] = []  # the produced records: time, partition, offset
-        self.had: defaultdict[str, list[tuple[int, Partition, int]]] = defaultdict(list)  # by client id: time, partition, offset of fetches
-        self.clients: defaultdict[str, set[str]] = defaultdict(set)  # maps a group to its client ids
+        self.topics: dict[str, str] = {}
+        self.made: list[tuple[int, Partition, int]] = []  # Produced records as (time, partition, offset).
+        # Maps a client id to the time, partition and offset of its Fetches.
+        self.had: defaultdict[str, list[tuple[int, Partition, int]]] = defaultdict(list)
+        self.clients: defaultdict[str, set[str]] = defaultdict(set)  # Maps a group to the client ids of its members.
         self.end = epoch = 0
         fold, found = Rebalances(), []
         for row in rows:
@@ -115,7 +114,8 @@ class Reader:
             self.had[row["client_id"]] += [(at, (name, one["partition"]), one["fetch_offset"]) for one in topic["partitions"]]
 
     def _waits(self, name: str, lines: list[Line]) -> None:
-        """Compute offset by offset when a record was written and when a member first fetched beyond it. Overlapping spans are joined."""
+        """Compute for each offset when the record was written and when a member first fetched a later offset. Overlapping spans are
+        joined."""
         had = sorted(each for client in self.clients[name] for each in self.had[client])
         for line in lines if had else ():
             line.undelivered_ns = 0

@@ -1,4 +1,4 @@
-"""State machines whose runs can be stored: each rule that hypothesis calls is a step of the case, and can be taken again."""
+"""State machines that record their runs: each rule that hypothesis calls becomes a step of the case, and a case can be run again."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 Condition = Callable[[Any], Any]
 Method = Callable[..., None]
 Decorates = Callable[..., Callable[[Method], Method]]
-# hypothesis types these by what a rule puts into bundles; ours puts nothing there.
+# The aliases hide the types of hypothesis, which depend on bundles that these rules do not use.
 _begin: Decorates = initialize
 _rule: Decorates = rule
 _possible: Decorates = precondition
 
 
 class RecordedMachine(RuleBasedStateMachine):
-    """A machine that records its `case`: `constants` say what kind of machine it is, and `steps` are [rule, values]. Values are JSON
-    values.
+    """A state machine that records its run as `case`: `constants` name the variant of the machine, and `steps` are [rule, values]. Values
+    are JSON values.
 
     Each kind of machine sets `proves`, and its variants set `constants`.
     """
@@ -38,7 +38,7 @@ class RecordedMachine(RuleBasedStateMachine):
             self.proves.shown(self.case)
 
     def retake(self, case: Case) -> None:
-        """Take the steps of a case on this fresh machine. A step that is no longer possible is left out, as hypothesis would."""
+        """Run the steps of a case on this fresh machine. A step that is no longer possible is skipped, as hypothesis would skip it."""
         for name, values in case["steps"]:
             getattr(self, name)(**values)
         self.teardown()
@@ -47,7 +47,7 @@ class RecordedMachine(RuleBasedStateMachine):
 def _recorded(method: Method, when: Condition | None) -> Method:
     @wraps(method)
     def step(self: RecordedMachine, *arguments: Any, **values: Any) -> None:
-        if self.inside:  # the rule is a part of another rule
+        if self.inside:  # A rule that another rule calls is part of the outer step.
             return method(self, *arguments, **values)
         if self.retaken and when is not None and not when(self):
             return None
@@ -62,12 +62,12 @@ def _recorded(method: Method, when: Condition | None) -> Method:
 
 
 def begins(**draws: st.SearchStrategy[Any]) -> Callable[[Method], Method]:
-    """Record a rule that hypothesis' `initialize` calls."""
+    """Turn a method into a recorded rule that hypothesis calls first (`initialize`)."""
     return lambda method: _begin(**draws)(_recorded(method, None))
 
 
 def step(when: Condition | None = None, /, **draws: st.SearchStrategy[Any]) -> Callable[[Method], Method]:
-    """Record a rule that hypothesis' `rule` calls, possible only where `when` holds."""
+    """Turn a method into a recorded rule that hypothesis may call while `when` holds."""
 
     def made(method: Method) -> Method:
         ruled = _rule(**draws)(_recorded(method, when))

@@ -1,4 +1,5 @@
-"""Journals of stock consumers, recorded once in tests/data/journals. `python tests/support/recorded_journals.py` records them anew.
+"""Journals of stock consumers that were recorded once into tests/data/journals. `python tests/support/recorded_journals.py` records them
+anew.
 
 Two runs of stock clients always differ; the pipeline's results for one journal must not. `make live` has fresh runs.
 """
@@ -25,26 +26,25 @@ STOCK_GROUP: Final = Path(__file__).with_name("stock_group.py")
 RECORDED: Final = {
     path.name.removesuffix(".jsonl.gz"): path for folder in (FOLDER, FOLDER.parent / "record") for path in sorted(folder.glob("*.jsonl.gz"))
 }
-"""Every recorded journal by its name: runs of this server, and what the recorder saw pass between clients and another one."""
+"""Recorded journals by name: runs of groupmock, and recordings of the proxy in front of another broker."""
 LIBRARIES: Final = ("aiokafka", "kafka-python")
 
 
 def recorded(name: str, folder: Path) -> Path:
-    """Unpack the journal of that name into a folder of the test."""
+    """Unpack the journal of that name into a folder of the test and return its path."""
     path = folder / f"{name}.jsonl"
     path.write_bytes(gzip.decompress(RECORDED[name].read_bytes()))
     return path
 
 
 def two_members(library: str, path: Path) -> None:
-    """Record two consumers that join one after the other and leave one after the other."""
     command = [sys.executable, "-W", "ignore", str(STOCK_GROUP), library]
     served = ["run", "--topic", "orders:6", "--log", "off", "--journal", str(path), "--", *command]
     subprocess.run([sys.executable, "-m", "groupmock", *served], check=True, timeout=60, stderr=subprocess.DEVNULL)
 
 
 def struck(path: Path) -> None:
-    """Record kafka-python in the group `struck`, expelled at its third heartbeat, and in the group `calm` of the same broker."""
+    """Record kafka-python in the group `struck`, which is expelled at its third heartbeat, and in the group `calm` of the same broker."""
     when = {"api": "Heartbeat", "group": "struck", "state": "Stable", "nth": 3}
     everything = {(("orders", number % 2), number // 2) for number in range(20)}
     with Broker(topics={"orders": 2}, seed=1, journal=str(path), group_initial_rebalance_delay_ms=20) as broker:
@@ -55,7 +55,8 @@ def struck(path: Path) -> None:
         for number in range(20):
             broker.produce("orders", b"one coffee", partition=number % 2)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas with importlib.resources.read_text
+            # kafka-python reads its schemas with importlib.resources.read_text, which is deprecated.
+            warnings.simplefilter("ignore", DeprecationWarning)
             one, calm = reader("struck"), reader("calm")
             for each in (one, calm):
                 until("all records", lambda each=each: everything <= set(each.delivered), lambda: (one.delivered, calm.delivered))
@@ -73,7 +74,6 @@ RECORDS: Final[dict[str, Callable[[Path], None]]] = {name: partial(two_members, 
 
 
 def main() -> None:
-    """Record all the journals anew."""
     FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         for name, record in RECORDS.items():

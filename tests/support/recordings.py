@@ -1,4 +1,4 @@
-"""Runs a recording proxy on a thread and an event loop of its own, and reads its journal for a test."""
+"""Runs a recording proxy on its own thread and event loop and reads its journal for a test."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def where(address: str) -> Where:
 
 
 class Recording:
-    """A proxy before these upstream nodes that writes `journal`. Every call of the proxy happens on its loop (`on_loop`)."""
+    """A proxy that listens for these upstream nodes and writes `journal`. All calls run on the loop of the proxy (`on_loop`)."""
 
     def __init__(self, upstream: str, journal: Path, **settings: Any) -> None:
         self.journal = journal
@@ -58,7 +58,6 @@ class Recording:
         return done.result(PATIENCE_S)
 
     def close(self) -> list[JsonRow]:
-        """Stop the proxy and return the rows of the complete journal."""
         self.trouble = self._run(self.proxy.close())
         self._stop()
         return self.rows()
@@ -67,7 +66,6 @@ class Recording:
         return [json.loads(line) for line in self.journal.read_text().splitlines()[1:]]
 
     def seen(self) -> list[JsonRow]:
-        """Return the rows that exist by now."""
         self.on_loop(self.proxy.work.finish)
         self.on_loop(self.proxy.journal.flush)
         return self.rows()

@@ -1,5 +1,3 @@
-"""Draws random regular expressions, valid and invalid, and names to match."""
-
 from __future__ import annotations
 
 import random
@@ -132,12 +130,12 @@ def spoilt(dice: random.Random, pattern: str) -> str:
 
 
 def soup(dice: random.Random) -> str:
-    """Join pieces of the language in random order."""
+    """Join random pieces of regular expression syntax."""
     return "".join(dice.choice(SOUP) for _ in range(dice.randint(1, 8)))
 
 
 def name(dice: random.Random) -> str:
-    """Draw a short text of characters that the expressions contain."""
+    """Draw a short text from the characters that the expressions contain."""
     return "".join(dice.choice(LITERALS) for _ in range(dice.randint(0, 5)))
 
 

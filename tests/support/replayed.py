@@ -11,7 +11,7 @@ from groupmock.rig.replay import replay
 
 
 class Journalled(Protocol):
-    """A world with a rig and the path of its journal."""
+    """A test helper with a rig and the path of its journal."""
 
     rig: Any
     path: Path
@@ -22,7 +22,7 @@ W = TypeVar("W", bound=Journalled)
 
 @contextmanager
 def replayed(world: W) -> Iterator[W]:
-    """Close the world after the test and replay its journal."""
+    """Yield the helper, close it after the test and replay its journal."""
     yield world
     world.rig.close()
     result = replay(world.path)

@@ -1,4 +1,4 @@
-"""Writes a journal file on the virtual clock: a member whose commit is refused and who leaves; its times and bytes never change."""
+"""Writes a journal file on the virtual clock, with a member whose commit is refused; its times and bytes never change."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupR
 
 
 def never(reason: str) -> None:
-    """Fail, because the disk is not full."""
+    """Raise an error, because the disk of a test is never full."""
     raise AssertionError(reason)
 
 
 def write_journal(path: Path, group: str = "billing", max_bytes: int | None = None, beats: int = 0, sinks: Iterable[Sink] = ()) -> Path:
-    """Write the journal: anna joins alone, heartbeats (`beats` times), commits with a wrong generation and vanishes.
+    """Write a journal: anna joins alone, heartbeats (`beats` times), commits with a wrong generation and disconnects.
 
     It has 27 rows and two more per beat; `sinks` get them too.
     """

@@ -1,4 +1,4 @@
-"""A scripted node: a test's function gives the bytes of each answer."""
+"""A scripted Kafka node whose answers a test's function writes."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from groupmock_codec.api_keys import METADATA
 from groupmock_codec.messages.k03_metadata import MetadataResponse, MetadataResponseBroker
 
 Answer = Callable[[socket.socket, bytes], None]
-"""A function of (connection, request's frame) that writes something or closes."""
+"""A function of connection and request frame that writes an answer or closes the connection."""
 
 
 class ScriptedUpstream:
-    """Node 1, alone, at `address`. It answers Metadata by itself; `answer` handles every other request on every connection."""
+    """A cluster of the single node 1 at `address`. It answers Metadata by itself; `answer` handles every other request on every
+    connection."""
 
     def __init__(self, answer: Answer, brokers: Callable[[], list[tuple[int, str, int]]] | None = None) -> None:
         self._answer = answer
@@ -35,7 +36,6 @@ class ScriptedUpstream:
         return f"{self.where[0]}:{self.where[1]}"
 
     def stop_listening(self) -> None:
-        """Refuse new connections from now on."""
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -68,7 +68,7 @@ class ScriptedUpstream:
                 else:
                     self.frames.append(frame)
                     self._answer(link, frame)
-            link.shutdown(socket.SHUT_RDWR)  # as Kafka does when its peer has shut down its side
+            link.shutdown(socket.SHUT_RDWR)  # Kafka also closes its side when the client has shut down its own.
 
     def _metadata(self, version: int, correlation: bytes) -> bytes:
         brokers = [MetadataResponseBroker(node_id=number, host=host, port=port) for number, host, port in self._brokers()]
@@ -85,10 +85,9 @@ def upstream(answer: Answer, **more: Any) -> Iterator[ScriptedUpstream]:
         made.close()
 
 
-def silent(link: socket.socket, frame: bytes) -> None:
-    """Never answer any of the requests."""
+def silent(link: socket.socket, frame: bytes) -> None: ...
 
 
 def echoes(link: socket.socket, frame: bytes) -> None:
-    """Answer every request with its correlation id and nothing else."""
+    """Answer every request with only its correlation id."""
     link.sendall(framed(frame[4:8]))

@@ -1,4 +1,4 @@
-"""Searches with pytest: fresh seeds, many more of them, and a file for each failing case (`--search FACTOR`; `make search`).
+"""Searches with pytest for failing cases: many fresh seeds, and a file for each failing case (`--search FACTOR`; `make search`).
 
 Without `--search` the same tests decide: the profile of tests/conftest.py, seeds that begin at 0, nothing written.
 """
@@ -28,25 +28,25 @@ MARKS: Final = {
 
 
 class Search:
-    """The amount of random cases. `factor` multiplies the normal amount; `seed` is None in a normal run."""
+    """The amount of random cases in a run. `factor` multiplies the normal amount; `seed` is None in a normal run."""
 
     factor: float = 1.0
     seed: int | None = None
 
 
 def examples(count: int, **more: Any) -> settings:
-    """Return hypothesis settings with this many examples, times the factor of a search."""
     return settings(max_examples=max(1, round(count * Search.factor)), **more)
 
 
 def seeds(count: int) -> range:
-    """Return the seeds 0, 1, 2, ... in a normal run. A search begins elsewhere and has more of them."""
+    """Return the seeds from 0 on in a normal run, and more seeds from another beginning in a search."""
     begin = 0 if Search.seed is None else Search.seed * 1_000_003 % 2**31
     return range(begin, begin + max(1, round(count * Search.factor)))
 
 
 def decides() -> bool:
-    """Return whether this is a normal run, whose cases depend on the tree alone. Only then tests check that every possibility was drawn."""
+    """Return whether this is a normal run, whose cases depend only on the source tree. Only then tests check that every possibility was
+    drawn."""
     return Search.seed is None
 
 
@@ -54,7 +54,6 @@ def decides() -> bool:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options --search FACTOR, --search-seed N, --finds FOLDER."""
     group = parser.getgroup("search")
     group.addoption("--search", metavar="FACTOR", type=float, help="draw afresh, FACTOR times as much as what decides")
     group.addoption("--search-seed", metavar="N", type=int, help="what the draws depend on (a fresh one by default)")
@@ -63,18 +62,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Set the profile and the marks. Tests ask for `examples` and `seeds` when they are collected, which is later."""
+    """Set the hypothesis profile and the pytest markers. Tests ask for `examples` and `seeds` when they are collected, which is later."""
     for name, meaning in MARKS.items():
         config.addinivalue_line("markers", f"{name}: {meaning}")
     Search.factor, Search.seed = 1.0, None
     if (factor := config.getoption("--search")) is None:
-        # Sometimes hypothesis draws a number or a text that it has read in the sources of the modules loaded so far. These depend on the
-        # order of the tests and on the worker, so only a search may do that.
+        # Only a search may draw constants from the sources of loaded modules, because these depend on the order of tests and on the worker.
         HypothesisProvider._local_constants = Constants()  # type: ignore[assignment]  # a cached property of the provider
         return
     if factor <= 0:
         raise pytest.UsageError("--search FACTOR is above 0")
-    if config.option.search_seed is None:  # workers of pytest-xdist inherit the controller's options
+    if config.option.search_seed is None:  # Only the controller draws the seed, because workers of pytest-xdist inherit its options.
         config.option.search_seed = SystemRandom().randrange(2**31)
     Search.factor, Search.seed = factor, config.option.search_seed
     config.option.hypothesis_seed = str(Search.seed)
@@ -88,7 +86,6 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Write a file for a property that fails in a search, and name it in the report."""
     report = yield
     if call.when == "call" and report.failed and Search.seed is not None:
         report.sections.append(("find", keep(item.config.getoption("--finds"), Search.seed)))

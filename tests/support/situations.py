@@ -1,5 +1,4 @@
-"""Runs that a picture must show well, each as its timeline: three stock consumers, a crash, Design II, faults, findings, hundreds of
-members."""
+"""Runs that a timeline must show well: three stock consumers, a crash, cooperative members, faults, findings and hundreds of members."""
 
 from __future__ import annotations
 
@@ -45,7 +44,7 @@ asyncio.run(main())
 
 
 def three_consumers(folder: Path) -> Timeline:
-    """Run three aiokafka members, of which one leaves before the others."""
+    """Run three aiokafka members, one of which leaves before the others."""
     journal = folder / "three.jsonl"
     command = ["run", "--topic", "orders:6", "--log", "off", "--journal", str(journal), "--", sys.executable, "-W", "ignore", "-c", THREE]
     subprocess.run([sys.executable, "-m", "groupmock", *command], check=True, timeout=60, stderr=subprocess.DEVNULL)
@@ -53,16 +52,15 @@ def three_consumers(folder: Path) -> Timeline:
 
 
 def scenario_played(name: str, protocol: str, folder: Path, members: int = 4) -> Timeline:
-    """Play a scenario on the virtual stage."""
     return of_journal(str(_journal_of(name, protocol, folder, members)))
 
 
 def side_by_side(name: str, protocols: Sequence[str], folder: Path) -> Timeline:
-    """Play a scenario under several protocols, one below the other."""
+    """Play a scenario under several protocols and draw them below each other."""
     drawing = Drawing()
     for protocol in protocols:
         reader, rows = read(_journal_of(name, protocol, folder, 3))
-        # The rows of the scenario itself are the same in all and would fill most of the picture.
+        # The rows of the scenario itself are the same in all protocols and would fill most of the picture.
         drawing.add(protocol, [row for row in rows if not isinstance(row, ClientRow)], reader.header)
     return drawing.timeline()
 
@@ -75,17 +73,17 @@ def _journal_of(name: str, protocol: str, folder: Path, members: int) -> Path:
 
 
 def three_hundred(folder: Path) -> Timeline:
-    """Run three hundred members for ten minutes; one is killed, one leaves."""
+    """Run three hundred members for ten minutes; one is killed, and another leaves."""
     return of_journal(str(crowd_journal(folder, 300, 600)))
 
 
 def struck(folder: Path) -> Timeline:
-    """Run a fault plan: refused heartbeats and delayed commits; ben is expelled and comes back."""
+    """Run a fault plan with refused heartbeats, delayed commits, and an expelled member that comes back."""
     return _drawn("faults", _struck())
 
 
 def found(folder: Path) -> Timeline:
-    """Run with an audit: ben and cleo commit offsets of anna's partition."""
+    """Run with an audit that finds ben and cleo committing offsets of anna's partition."""
     stage = Stage({"orders": 6})
     members = [stage.consumer(name) for name in ("anna", "ben", "cleo")]
     stage.together(*members)
@@ -98,7 +96,7 @@ def found(folder: Path) -> Timeline:
 
 
 def hostile(folder: Path) -> Timeline:
-    """Run with names that contain markup."""
+    """Run with names that contain HTML markup."""
     evil = "</script><img src=x onerror=\"document.title='taken'\">\u2028\u202e<b>"
     stage = Stage({"orders": 4})
     members = [stage.consumer(f"{evil}{number}", group=evil, topics=["orders", evil]) for number in range(2)]
@@ -153,4 +151,5 @@ SITUATIONS: Final[dict[str, Callable[[Path], Timeline]]] = {
     "findings": found,
     "hostile": hostile,
 }
-"""The situations by their names. Each function makes a situation, in a folder for its journal."""
+"""Maps a name to the function that draws the situation with its journal in a folder. Each function makes a situation, in a folder for
+its journal."""

@@ -1,4 +1,4 @@
-"""A Spark session for small frames: compiling expressions or re-planning between stages costs more than such frames take."""
+"""A Spark session for small frames, for which compiling expressions and re-planning between stages would take longer than the work."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 SETTINGS: Final = {"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2", "spark.driver.memory": "1g"}
 LITTLE: Final = 0
-"""The bytes to read, for a job with hardly any input: groupmock_pipeline.settings chooses its settings by them."""
+"""Bytes of input that tests report for jobs with hardly any input, because groupmock_pipeline.settings chooses settings by size."""
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups, even if a single folder is tested
+@pytest.hookimpl(tryfirst=True)  # The marks must exist before pytest-xdist looks for groups, even if a single folder is tested.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run all Spark tests in one worker, because a second JVM would cost more than it saves."""
     for item in items:

@@ -1,4 +1,4 @@
-"""Any broker as a replacement for the `groupmock` fixture, so that Apache Kafka itself can judge these tests."""
+"""Replaces the `groupmock` fixture by any other broker, so that the tests can run against Apache Kafka."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ QUIET = {"log_level": 3}
 
 
 class Groups:
-    """Answers `cluster.groups[group]` anew each time."""
+    """Describes a group anew on each access to `cluster.groups[group]`."""
 
     def __init__(self, admin: AdminClient) -> None:
         self._admin = admin
@@ -32,7 +32,7 @@ class Groups:
 
 
 class Elsewhere:
-    """A running broker, seen through confluent-kafka's admin client."""
+    """A running broker, observed through confluent-kafka's admin client."""
 
     def __init__(self, bootstrap: str) -> None:
         self.bootstrap = bootstrap
@@ -49,7 +49,7 @@ class Elsewhere:
         def known() -> bool:
             return partition in self._producer.list_topics(topic, 10).topics[topic].partitions
 
-        if (topic, partition) not in self._known:  # the partition may be younger than the producer's metadata
+        if (topic, partition) not in self._known:  # The producer's metadata may be older than the partition.
             until(f"{topic}-{partition} to be known", known, lambda: "unknown partition")
             self._known.add((topic, partition))
         offsets: list[int | None] = []

@@ -14,24 +14,23 @@ if TYPE_CHECKING:
     from stock_team import Cluster, Team
 
 OF_STOCK_CLIENTS = ("clients", "cooperative")
-"""Folders whose tests ignore a library's own warnings and the sockets that it leaves open."""
+"""Folders whose tests ignore warnings of client libraries and sockets that they leave open."""
 THEIRS = (
-    "ignore:(read|open)_text is deprecated:DeprecationWarning",  # kafka-python warns so on Python 3.11
+    "ignore:(read|open)_text is deprecated:DeprecationWarning",  # kafka-python uses deprecated functions and warns on Python 3.11.
     r"ignore::DeprecationWarning:aiokafka\.",
-    # kafka-python sometimes leaves a socket to the garbage collector when it is closed while it connects. The tests of the process and of
-    # the plug-in watch groupmock's own sockets.
+    # kafka-python sometimes does not close its socket when it is closed while it connects. The tests of the process and of the plug-in
+    # check groupmock's own sockets.
     "ignore:unclosed <socket:ResourceWarning",
     "ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning",
 )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option --against HOST:PORT."""
     parser.addoption("--against", metavar="HOST:PORT", help="run the stock-client tests against this broker instead of groupmock")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Ignore warnings inside the stock libraries; ours stay errors."""
+    """Ignore warnings inside the client libraries; groupmock's own warnings stay errors."""
     for item in items:
         if item.path.parent.name in OF_STOCK_CLIENTS:
             for words in THEIRS:
@@ -40,7 +39,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def cluster(request: pytest.FixtureRequest) -> Cluster:
-    """Return groupmock, started for this test, or the broker that --against or GROUPMOCK_TEST_BOOTSTRAP names."""
+    """Return a groupmock cluster for this test, or the broker that --against or GROUPMOCK_TEST_BOOTSTRAP names."""
     where = request.config.getoption("--against", default=None) or os.environ.get("GROUPMOCK_TEST_BOOTSTRAP")
     if not where:
         found: Cluster = request.getfixturevalue("groupmock")
@@ -60,18 +59,18 @@ def topic(cluster: Cluster) -> str:
 
 @pytest.fixture
 def team(cluster: Cluster, topic: str) -> Iterator[Team]:
-    """Yield members of one group that read `topic`; stop all of them at the end."""
+    """Yield a team whose members join one group and read `topic`; all of them stop at the end."""
     from stock_team import Team
 
     people = Team(cluster.bootstrap, f"group-{topic}", (topic,))
     yield people
     people.close()
     del people
-    gc.collect()  # sockets that a library left open are found in the test that left them
+    gc.collect()  # Sockets that a library left open must be reported in the test that left them.
 
 
 @pytest.fixture
 def sockets_are_found_where_they_were_left() -> Iterator[None]:
-    """Collect garbage after the test: a warning about kafka-python's open sockets belongs to it, not to the end of the run."""
+    """Collect garbage after the test, so that a warning about kafka-python's open sockets is reported in this test."""
     yield
     gc.collect()

@@ -1,4 +1,4 @@
-"""Runs two stock consumers beside a mock cluster (`groupmock run -- python stock_group.py LIBRARY`): both join, then both leave."""
+"""Runs two stock consumers for `groupmock run -- python stock_group.py LIBRARY`: both join, then both leave."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from stock_members import Member, spec
 
 TURN_MS = 20
 NAMES = {"aiokafka": ("anna", "ben"), "kafka-python": ("kafka-python", "kafka-python")}
-"""Client ids of the members. Those of kafka-python share one, as applications that set none."""
+"""Client ids of the two members by library. Those of kafka-python share one, as applications that set none."""
 ASSIGNORS = {"aiokafka": "roundrobin", "kafka-python": "cooperative-sticky"}
-"""An eager assignor and an incremental one."""
+"""An eager assignor for aiokafka and an incremental one for kafka-python."""
 
 
 def main(library: str) -> None:
-    """Start both members one after the other; the second leaves first."""
+    """Start one member after the other; the second leaves first."""
     where = os.environ["KAFKA_BOOTSTRAP_SERVERS"]
     producer = KafkaProducer(bootstrap_servers=where)
 

@@ -1,4 +1,4 @@
-"""Stock consumers for tests: the member program of the live stage (groupmock_clients.scenarios.live.members) on a thread.
+"""Runs stock consumers for tests: the member program of the live scenarios (groupmock_clients.scenarios.live.members) on a thread.
 
 Every member runs by itself: a test only starts members, waits for their partitions and stops them. Nothing here changes the behaviour of a
 library: only documented options and calls are used, except for aiokafka's generation, which has no public accessor.
@@ -23,19 +23,19 @@ from groupmock_clients.scenarios.live.members.forkserver import PROGRAMS
 
 Partition = tuple[str, int]
 LONG_MS = 1000
-"""A kafka-python member with a longer poll is interrupted when it is to end, so that nobody waits for the poll."""
+"""A kafka-python member with a longer poll interval (ms) is interrupted at its end, so that no test waits for the poll."""
 __all__ = ["LIBRARIES", "Member", "MemberSpec", "Partition", "heard", "pairs", "spec"]
 
 
 def spec(library: str, name: str, bootstrap: str, group: str, topics: tuple[str, ...] = (), **changes: Any) -> MemberSpec:
-    """Return the spec of a patient member that commits nothing by itself, requests no new metadata, and retries soon."""
+    """Return the settings of a member that does not commit or refresh metadata by itself and retries soon."""
     if library == "confluent-kafka":
         options: dict[str, Any] = {"log_level": 3}
     else:
         options = {"retry_backoff_ms": 50}
     fields = {"session_ms": 30_000, "heartbeat_ms": 100, "metadata_ms": 300_000, "commit_ms": None, "commit_revoked": False, **changes}
     if library != "kafka-python":
-        fields["poll_ms"] = 100  # the time that its end takes; nothing else depends on it
+        fields["poll_ms"] = 100  # This only shortens the time in which the member closes.
     fields["options"] = options | changes.get("options", {})
     return MemberSpec(library=library, name=name, bootstrap=bootstrap, group=group, topics=topics, **fields)
 
@@ -46,7 +46,7 @@ def pairs(partitions: Iterable[Any]) -> frozenset[Partition]:
 
 
 def heard(member: Member) -> frozenset[Partition]:
-    """Return the member's partitions according to its listener. Callbacks come after the library's own view has changed."""
+    """Return the member's partitions according to its rebalance listener. Callbacks come after the library's own view has changed."""
     held: frozenset[Partition] = frozenset()
     for what, partitions in list(member.told):
         held = held | partitions if what == "assigned" else held - partitions
@@ -54,7 +54,7 @@ def heard(member: Member) -> frozenset[Partition]:
 
 
 class Member(Channel):
-    """A consumer that is already running. Its views are safe from any thread; `check` raises the error that ended it.
+    """A stock consumer that runs on its own thread. Its views are safe from any thread; `check` raises the error that ended it.
 
     `consumer` is the library's object, and `assignor` ours where it has one; `told` has its listener's events in order; `errors` are those
     after which it went on, which needs `goes_on`; `failure` is the exception that the library raised to its user.
@@ -70,7 +70,7 @@ class Member(Channel):
         self.errors: list[str] = []
         self.failure: BaseException | None = None
         self._goes_on = goes_on
-        self._seen: tuple[frozenset[Partition], int] = frozenset(), -1  # confluent-kafka's assignment and generation
+        self._seen: tuple[frozenset[Partition], int] = frozenset(), -1  # Assignment and generation of a confluent-kafka member.
         self._work: queue.SimpleQueue[tuple[Callable[[Any], Any], Future[Any]]] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name=f"{self.library}-{spec.name}", daemon=True)
         self._thread.start()
@@ -81,31 +81,29 @@ class Member(Channel):
     # -- questions of a test
 
     def check(self) -> None:
-        """Raise the exception that the library raised to its user, if any."""
         if self.failure is not None:
             raise AssertionError(f"{self.library} member {self.spec.name} failed: {self.failure!r}") from self.failure
 
     @property
     def delivered(self) -> list[tuple[Partition, int]]:
-        """The (partition, offset) of the records delivered so far, in order of delivery."""
         return [(partition, offset) for partition, offset, _ in list(self._records)]
 
     def values(self) -> list[bytes]:
-        """Return the values of the records delivered so far."""
         return [value or b"" for _, _, value in list(self._records)]
 
     def rounds(self) -> int:
-        """Return how often an assignment arrived."""
+        """Return the number of assignments that the member received."""
         return sum(what == "assigned" for what, _ in list(self.told))
 
     def owned(self) -> frozenset[Partition]:
-        """Return the partitions held now. With an eager assignor there are none while the library is between two assignments."""
+        """Return the partitions that the member owns now. With an eager assignor there are none while the library is between two
+        assignments."""
         if self.library == "confluent-kafka":
             return self._seen[0]
         return heard(self) if self.assignor is None else pairs(self.assignor.owned)
 
     def generation(self) -> int:
-        """Return the generation that the library believes in; -1 outside a group."""
+        """Return the generation that the library reports, or -1 outside a group."""
         if self.library == "confluent-kafka":
             return self._seen[1]
         if self.library == "aiokafka":
@@ -116,7 +114,8 @@ class Member(Channel):
     # -- actions of a test
 
     def call(self, work: Callable[[Any], Any]) -> Any:
-        """Run `work(consumer)` on the member's thread, between two polls; with aiokafka on its loop, where a coroutine is awaited."""
+        """Run `work(consumer)` on the member's thread between two polls, or on the event loop of an aiokafka member, which awaits a
+        coroutine."""
         if self.loop is not None:
             return asyncio.run_coroutine_threadsafe(_awaited(work, self.consumer), self.loop).result(PATIENCE)
         done: Future[Any] = Future()
@@ -126,27 +125,27 @@ class Member(Channel):
         return done.result(0)
 
     def call_aside(self, work: Callable[[Any], Any]) -> Any:
-        """Run `work(consumer)` while its polls go on, where the library allows it."""
+        """Run `work(consumer)` while the member continues to poll, if the library allows calls from another thread."""
         return work(self.consumer) if self.loop is None else self.call(work)
 
     def commit(self) -> None:
-        """Commit the member's position and wait for the answer."""
         self.call(lambda consumer: consumer.commit(asynchronous=False) if self.library == "confluent-kafka" else consumer.commit())
 
     def start_stopping(self) -> None:
-        """Ask it to close, without waiting for it."""
+        """Ask the member to close without waiting for the end."""
         self.ended = True
         if self.library == "kafka-python" and self.spec.poll_ms > LONG_MS:
-            self.consumer.close(autocommit=False)  # this ends the current poll
+            self.consumer.close(autocommit=False)  # Closing the consumer from here interrupts the current poll.
 
     def stop(self) -> None:
-        """Close as an application does: a dynamic member leaves the group, a static one just vanishes. Idempotent."""
+        """Close as an application does: a dynamic member leaves the group, and a static member disappears without LeaveGroup.
+        Idempotent."""
         self.start_stopping()
         self._thread.join(PATIENCE)
         assert not self._thread.is_alive(), f"{self.library} did not close within {PATIENCE:g} s"
         self._seen = frozenset(), -1
 
-    # Events of the member program, on its thread.
+    # The member program calls the following methods on its own thread.
 
     def opened(self, library: str, consumer: Any, assignor: Any) -> None:
         self.assignor = assignor
@@ -158,8 +157,8 @@ class Member(Channel):
 
     def polled(self, consumer: Any) -> None:
         if self.library == "confluent-kafka":
-            # "CGMDv2:", then the generation, big-endian. Only this thread may ask: confluent-kafka 2.16 blocks in this call while another
-            # thread polls.
+            # The metadata is "CGMDv2:" and the big-endian generation. Only this thread may ask, because confluent-kafka 2.16 blocks in this
+            # call while another thread polls.
             metadata = bytes(consumer.consumer_group_metadata())
             assert metadata.startswith(b"CGMDv2:"), metadata
             self._seen = pairs(consumer.assignment()), int.from_bytes(metadata[7:11], "big", signed=True)
@@ -167,7 +166,7 @@ class Member(Channel):
             work, done = self._work.get()
             try:
                 done.set_result(work(consumer))
-            except Exception as error:  # the exception belongs to the caller
+            except Exception as error:  # The exception is raised in the thread of the caller.
                 done.set_exception(error)
 
     def consumed(self, topic: str, partition: int, records: Sequence[tuple[int, bytes | None]]) -> None:
@@ -183,7 +182,7 @@ class Member(Channel):
         program = importlib.import_module(f"groupmock_clients.scenarios.live.members.{PROGRAMS[self.library]}")
         try:
             program.run(self.spec, self)
-        except Exception as error:  # the exception belongs to the test: `check` raises it
+        except Exception as error:  # `check` raises the exception in the thread of the test.
             self.failure = error
 
 

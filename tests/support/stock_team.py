@@ -1,4 +1,4 @@
-"""The basis of the tests of stock clients: a view of the cluster, a team of members, members in processes that can be killed."""
+"""The common parts of the tests of stock clients: a view of the cluster, a team of members, and members in processes that can be killed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from groupmock_clients.scenarios.live.process import MemberProcess
 
 
 class Group(Protocol):
-    """The view of a group that a test needs; groupmock's GroupView and `Seen` have it."""
+    """The view of a group that a test needs, which groupmock's GroupView and `Seen` both implement."""
 
     @property
     def state(self) -> str: ...
@@ -31,7 +31,7 @@ class Group(Protocol):
 
 
 class Cluster(Protocol):
-    """The part of the `groupmock` fixture that these tests use; `Elsewhere` has the same for any other broker."""
+    """The part of the `groupmock` fixture that these tests use, which `Elsewhere` implements for any other broker."""
 
     @property
     def bootstrap(self) -> str: ...
@@ -67,7 +67,7 @@ class Child:
             self._owned = frozenset((topic, partition) for topic, partition in facts["partitions"])
 
     def owned(self) -> frozenset[Partition]:
-        """Return the partitions that it last reported."""
+        """Return the partitions that the member last reported."""
         return self._owned
 
     def kill(self) -> float:
@@ -78,7 +78,7 @@ class Child:
 
 
 class Team:
-    """The members of one test, by default of one group. Everything it started ends with it."""
+    """The members of one test, by default of one group. Everything that the team started ends with it."""
 
     def __init__(self, bootstrap: str, group: str, topics: tuple[str, ...], goes_on: bool = False, **changes: Any) -> None:
         self.bootstrap, self.group, self.topics = bootstrap, group, topics
@@ -92,20 +92,18 @@ class Team:
         return spec(library, name, **{**where, **self._changes, **changes})
 
     def join(self, library: str, **changes: Any) -> Member:
-        """Start a member like the others, with some fields of its spec changed."""
+        """Start a member with some fields of its settings changed."""
         member = Member(self._spec(library, f"{library}-{len(self._members)}", changes), self._goes_on)
         self._members.append(member)
         return member
 
     def join_child(self, library: str, **changes: Any) -> Child:
-        """Start a member in a process of its own."""
         name = f"{library}-child-{len(self._children)}"
         child = Child(self._spec(library, name, changes), Path(self._folder.name, name))
         self._children.append(child)
         return child
 
     def close(self) -> None:
-        """Stop all members and processes."""
         for child in self._children:
             child.kill()
         for member in self._members:
@@ -118,14 +116,13 @@ class Team:
 
 
 def partitions(topic: str, count: int) -> frozenset[Partition]:
-    """Return every partition of a topic."""
     return frozenset((topic, index) for index in range(count))
 
 
 def settled(
     members: Iterable[Member | Child], wanted: Set[Partition], sizes: Iterable[int] | None = None, patience: float = PATIENCE
 ) -> None:
-    """Block until the members hold exactly `wanted` among them, each partition once (and, if given, in shares of these sizes)."""
+    """Wait until the members own exactly the partitions `wanted`, each once, and in shares of the sizes `sizes` if given."""
     people = list(members)
     expected = sorted(sizes) if sizes is not None else None
 
@@ -145,7 +142,7 @@ def settled(
 
 
 def delivered(members: Iterable[Member], wanted: Iterable[bytes], patience: float = PATIENCE) -> None:
-    """Block until the members received all of `wanted`; then check that each value came once and nothing else did."""
+    """Wait until the members received all values in `wanted`, and check that each value came once and no other value did."""
     people, expected = list(members), sorted(wanted)
 
     def values() -> list[bytes]:
@@ -157,7 +154,7 @@ def delivered(members: Iterable[Member], wanted: Iterable[bytes], patience: floa
 
 
 def produce(cluster: Cluster, topic: str, name: str, count: int = 30, across: Sequence[int] = range(6)) -> list[bytes]:
-    """Write `count` records to these partitions in turn; return their values, which no other `name` has."""
+    """Write `count` records to these partitions in turn and return their values, which are unique per `name`."""
     values = [f"{name}-{index}".encode() for index in range(count)]
     for index, value in enumerate(values):
         cluster.produce(topic, value=value, key=str(index).encode(), partition=across[index % len(across)])

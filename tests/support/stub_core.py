@@ -1,4 +1,4 @@
-"""A minimal core for tests of the driver, and a function that makes frames for it."""
+"""A minimal core for tests of the driver, and a function that makes request frames."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class StubGroup:
 
 
 class StubCore(Core):
-    """Answers every request with an empty response. JoinGroup waits for the command "release"; heartbeats come with a lease."""
+    """A core that answers every request with an empty response. JoinGroup waits for the command "release"; heartbeats come with a lease."""
 
     def __init__(self) -> None:
         super().__init__(cluster_on(Environment(Settings(), IDENTITY, Random(1), 0)))
@@ -85,5 +85,4 @@ class StubCore(Core):
 
 
 def frame(key: int, version: int, correlation: int = 1, client_id: str | None = "peer", **fields: Any) -> bytes:
-    """Return a whole request with its length."""
     return request(key, version, APIS[key].request.message(**fields), correlation, client_id)

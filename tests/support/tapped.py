@@ -1,4 +1,4 @@
-"""Records every connection of a rig as a proxy would, beside the journal that the rig writes itself."""
+"""Records every connection of a rig as a proxy would, in addition to the journal of the rig."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from groupmock.rig.wire_rig import Wire
 
 
 class TappedWire(Wire):
-    """A connection to the rig with a line of the recording beside it."""
+    """A connection to the rig whose bytes are also recorded."""
 
     def __init__(self, dialogue: Dialogue) -> None:
         super().__init__()

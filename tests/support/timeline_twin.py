@@ -1,5 +1,5 @@
-"""Plays one scenario of a group on real Kafka behind the recording proxy and on the virtual stage. The two pictures must be equal except
-for times and ids.
+"""Plays one scenario of a group on real Kafka behind the recording proxy and on groupmock with a virtual clock. The two pictures must be
+equal except for times and ids.
 
 Nobody sleeps: a step begins when the coordinator reports (by DescribeGroups, past the proxy) that the group is where the last step brought
 it. `recorded` plays against a Kafka that was started with `SETTINGS`; `RECORDED` was made this way, and the gate draws it anew.
@@ -51,40 +51,37 @@ RECORDED: Final = Path(__file__).resolve().parents[1] / "data" / "record" / "shi
 GROUP, TOPIC, PARTITIONS = "kitchen", "orders", 6
 SETTINGS: Final = {"group.initial.rebalance.delay.ms": 1000, "group.min.session.timeout.ms": 100}
 SHORT_MS, LONG_MS, REBALANCE_MS = 1500, 60_000, 60_000
-"""The sessions of members that will crash and of all others."""
+"""Session timeouts of members that will crash and of all others, and the rebalance timeout, in ms."""
 BETWEEN_MS: Final = 100
-"""The time from step to step on the virtual stage."""
+"""Milliseconds between two steps on the virtual clock."""
 DESCRIBE: Final = DescribeGroupsRequest([GROUP])
 Place = tuple[Any, ...]
-"""A part of a picture without its time."""
+"""An entry of a timeline without its time."""
 
 
 class Setting(ABC):
-    """A place where the scenario is played, with a connection per member, by its name."""
+    """An environment in which the scenario is played, with one connection per member name."""
 
     @abstractmethod
     def send(self, name: str, key: int, message: Any) -> Any:
-        """Send a request; `answer` takes the result."""
+        """Send a request and return a handle for `answer`."""
 
     @abstractmethod
-    def answer(self, sent: Any) -> Any:
-        """Wait for the answer to a request."""
+    def answer(self, sent: Any) -> Any: ...
 
     @abstractmethod
     def hang_up(self, name: str) -> None:
-        """Close the connection as the death of its process does."""
+        """Close the connection as if the process had died."""
 
     @abstractmethod
-    def wait_for(self, state: str, members: int) -> None:
-        """Wait until the coordinator reports this state."""
+    def wait_for(self, state: str, members: int) -> None: ...
 
     def ask(self, name: str, key: int, message: Any) -> Any:
-        """Send a request and wait for its answer."""
         return self.answer(self.send(name, key, message))
 
 
 class OnTheStage(Setting):
-    """groupmock's core on a virtual clock, with rows as a served cluster writes them."""
+    """The scenario runs on groupmock's core with a virtual clock, and its rows equal those of a served cluster."""
 
     def __init__(self) -> None:
         self.kept = KeptRows(heartbeats=True)
@@ -117,7 +114,7 @@ class OnTheStage(Setting):
 
 
 class Overheard(OnTheStage):
-    """The virtual stage with a recorder on every connection; `recorded` has its rows."""
+    """The scenario runs on a virtual clock with a recorder on every connection; `recorded` has the recorder's rows."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -129,7 +126,7 @@ class Overheard(OnTheStage):
 
 
 class OverTheWire(Setting):
-    """A broker at `observed`, to which members connect through `bootstrap`."""
+    """The scenario runs on a broker at `observed`, to which members connect through `bootstrap`."""
 
     def __init__(self, bootstrap: str, observed: str) -> None:
         self._members, self._clients = where(bootstrap), dict[str, Client]()
@@ -159,7 +156,6 @@ class OverTheWire(Setting):
         until(f"{state} with {members}", there, lambda: seen)
 
     def close(self) -> None:
-        """Close the connections of all members."""
         for client in [*self._clients.values(), self._observer]:
             client.close()
 
@@ -173,14 +169,13 @@ class Cook(ClassicMember):
         self._sent: Any = None
 
     def joins(self) -> None:
-        """Send the JoinGroup that may wait. A member without an id first gets one (KIP-394)."""
+        """Send the JoinGroup that may be parked. A member without an id first gets one (KIP-394)."""
         self._sent = self.setting.send(self.name, JOIN_GROUP, self.join_request())
         if not self.member_id and self.instance_id is None:
             assert self.joined(self.setting.answer(self._sent)) == MEMBER_ID_REQUIRED
             self._sent = self.setting.send(self.name, JOIN_GROUP, self.join_request())
 
     def is_in(self) -> None:
-        """Receive the answer to the JoinGroup."""
         assert self.joined(self.setting.answer(self._sent)) == 0
 
     def syncs(self, plan: dict[str, list[int]] | None = None) -> None:
@@ -189,21 +184,19 @@ class Cook(ClassicMember):
         assert self.setting.ask(self.name, SYNC_GROUP, request).error_code == 0
 
     def beats(self) -> int:
-        """Send a heartbeat and return its error code."""
         return int(self.setting.ask(self.name, HEARTBEAT, self.heartbeat_request()).error_code)
 
     def commits(self, partition: int, offset: int, generation: int | None = None) -> int:
-        """Send a commit and return its error code."""
         answer = self.setting.ask(self.name, OFFSET_COMMIT, self.commit_request({(TOPIC, partition): offset}, generation))
         return int(answer.topics[0].partitions[0].error_code)
 
     def leaves(self) -> None:
-        """Leave with a reason (KIP-800)."""
+        """Send LeaveGroup with a reason (KIP-800)."""
         assert self.setting.ask(self.name, LEAVE_GROUP, self.leave_request("the shift is over")).error_code == 0
         self.dies()
 
     def dies(self) -> None:
-        """Vanish without sending a LeaveGroup."""
+        """Close the connection without sending a LeaveGroup."""
         self.setting.hang_up(self.name)
         self.forget()
 
@@ -213,8 +206,8 @@ def _assignment(numbers: list[int]) -> bytes:
 
 
 def together(cooks: Sequence[Cook]) -> None:
-    """Complete a round: all joins are answered, the leader assigns the partitions, all sync. The leader is first, so that the order is
-    fixed."""
+    """Complete a rebalance: all JoinGroups are answered, the leader assigns the partitions, and all members sync. The leader is first,
+    so that the order is fixed."""
     for each in cooks:
         each.is_in()
     (leader,) = [each for each in cooks if each.leads]
@@ -226,8 +219,8 @@ def together(cooks: Sequence[Cook]) -> None:
 
 
 def shift(setting: Setting) -> None:
-    """Play the scenario: three members join, one leaves, one dies and comes back, a static one replaces itself, one commits too late,
-    all leave."""
+    """Play the scenario: three members join, one leaves, one crashes and returns, a static member is replaced, one commits too late, all
+    leave."""
     anna, ben, cleo = Cook(setting, "anna"), Cook(setting, "ben"), Cook(setting, "cleo", SHORT_MS)
     for number, each in enumerate((anna, ben, cleo), 1):
         each.joins()
@@ -250,7 +243,7 @@ def shift(setting: Setting) -> None:
 
 
 def _static(setting: Setting, anna: Cook, cleo: Cook) -> None:
-    """Play a static member: dora's second process takes the place of the first, and nobody joins again (KIP-345, KIP-814)."""
+    """Replace the process of the static member dora, which starts no rebalance (KIP-345, KIP-814)."""
     dora = Cook(setting, "dora", instance="dora-1")
     dora.joins()
     setting.wait_for("PreparingRebalance", 3)
@@ -276,26 +269,25 @@ def _again(*cooks: Cook, waiting: Sequence[Cook] = ()) -> None:
 
 
 def here() -> Timeline:
-    """Draw the scenario from the virtual stage."""
+    """Draw the timeline of the scenario on the virtual clock."""
     setting = OnTheStage()
     shift(setting)
     return drawn(setting.kept.rows)
 
 
 def drawn(rows: Sequence[Any]) -> Timeline:
-    """Draw rows as they were written."""
+    """Draw a timeline of the given journal rows."""
     drawing = Drawing(GROUP)
     drawing.add("twin", list(rows))
     return drawing.timeline()
 
 
 def of_kafka(journal: Path = RECORDED) -> Timeline:
-    """Draw a journal that the proxy wrote."""
+    """Draw a timeline of a journal that the recording proxy wrote."""
     return drawn(read(journal)[1])
 
 
 def recorded(bootstrap: str, journal: Path) -> None:
-    """Play the scenario on a real broker through the recording proxy."""
     with Client(*where(bootstrap)) as admin:
         prepare(admin)
     with recording(bootstrap, journal) as proxy:
@@ -307,7 +299,7 @@ def recorded(bootstrap: str, journal: Path) -> None:
 
 
 def prepare(admin: Client) -> None:
-    """Create the topic, and wait until the coordinator of the group has loaded."""
+    """Create the topic and wait until the group's coordinator has loaded."""
     topic = CreatableTopic(name=TOPIC, num_partitions=PARTITIONS, replication_factor=1)
     made = admin.ask(CREATE_TOPICS, 5, CreateTopicsRequest(topics=[topic], timeout_ms=10_000))
     assert made.topics[0].error_code == 0, made
@@ -323,8 +315,7 @@ def prepare(admin: Client) -> None:
 
 
 def without_times(timeline: Timeline) -> dict[str, list[Place]]:
-    """Return a picture without times: the contents of each line in order, with the rebalance or rest of the group in which each begins and
-    ends.
+    """Return the entries of a timeline in order and without times, each with the rebalance or Stable phase in which it begins and ends.
 
     A member's name is its client id with the number of earlier members of that id.
     """
@@ -370,11 +361,10 @@ def _span(timeline: Timeline, group: Group, span: Band | Hole | Double) -> Place
 
 
 def _stay(group: Group, at: int) -> int:
-    """Count the stays of a group. A join phase and the phase after it count as one, because the wire shows the end of a join phase only
-    by its answer."""
+    """Count the phases of a group up to a time. Join and sync phase count as one, because the wire does not show the time between them."""
     return sum(each.since <= at for each in group.states if each.state != COMPLETING_REBALANCE)
 
 
 def differences(one: dict[str, list[Place]], other: dict[str, list[Place]]) -> list[str]:
-    """Return the differences as sentences; an empty list for the same picture."""
+    """Return the differences as sentences, or an empty list for equal timelines."""
     return [f"{line}:\n  {one.get(line)}\n  {other.get(line)}" for line in {**one, **other} if one.get(line) != other.get(line)]

@@ -1,4 +1,4 @@
-"""Runs whose stories are judged: recorded journals, and runs on the virtual clock with the state of their server at several moments."""
+"""Runs whose stories are checked: recorded journals, and runs on the virtual clock with snapshots of their server."""
 
 from __future__ import annotations
 
@@ -32,18 +32,15 @@ PROTOCOLS: Final = ("range", "cooperative-sticky", "kip-848")
 
 
 class Moment(NamedTuple):
-    """The state of the server after this many rows."""
+    """The state of the server after a number of rows."""
 
     rows: int
     views: Mapping[str, View]
 
 
 class ToldRun(NamedTuple):
-    """All rows of a run.
-
-    `moments` are some of them, in order, with the end; a recorded run has none. `told` is the story of a narrator that knows the ends of
-    logs, and hence the lag; None if nobody knows them.
-    """
+    """All rows of a run. `moments` are snapshots of the server in order and include the end; a recorded run has none. `told` is the
+    story with consumer lag from a narrator that knows the log ends, or None."""
 
     name: str
     rows: Rows
@@ -51,17 +48,14 @@ class ToldRun(NamedTuple):
     told: list[str] | None = None
 
     def story(self) -> list[str]:
-        """Return the story of all rows."""
         return story_of(self.rows) if self.told is None else self.told
 
 
 def recorded_runs() -> list[ToldRun]:
-    """Return the journals of tests/data/journals as runs."""
     return [ToldRun(path.name, read(path)[1], []) for path in sorted(FOLDER.glob("*.jsonl.gz"))]
 
 
 def simulated_run(seed: int) -> ToldRun:
-    """Return the run that the simulation makes of a seed."""
     playing = Watched(draw(seed))
     playing.run()
     playing.end()
@@ -78,14 +72,13 @@ def scenario_runs() -> Iterator[ToldRun]:
 
 
 def scenario_run(scenario: Scenario, protocol: Protocol) -> ToldRun:
-    """Play one scenario with one protocol."""
     with open_stage(Sizes(), protocol) as stage:
         seen = play(scenario, Sizes(), protocol, stage)
     return ToldRun(f"{scenario.name}, {protocol.name}", _as_read(seen.rows), [])
 
 
 def transactional_run() -> ToldRun:
-    """Commit offsets by a producer for the groups `committed`, `aborted` and `open`, named after the end of the transaction."""
+    """Commit offsets in a transaction for each of the groups `committed`, `aborted` and `open`, which are named after the result."""
     kept = KeptRows(details=True)
     rig = WireRig.make(topics={"t": 1}, seed=3, sinks=[kept])
     wire = rig.connect()
@@ -105,8 +98,8 @@ def transactional_run() -> ToldRun:
 
 
 def kitchen_run() -> ToldRun:
-    """Play a group with odd commits: one offset behind the last, one for a foreign partition. A third member joins, and the leader has
-    not yet sent the assignments."""
+    """Play a group with two unusual commits: an offset beyond the log's end, and an offset of another member's partition. A third member
+    joins, and the leader has not yet sent the assignments."""
     stage = TwoMembers()
     stage.produce("orders", 1, 12)
     for member, partition, offset in ((stage.ben, 1, 9), (stage.ben, 1, 6), (stage.anna, 3, 5)):
@@ -120,19 +113,19 @@ def kitchen_run() -> ToldRun:
 
 
 def _as_read(rows: Iterable[Any]) -> Rows:
-    """Convert rows in memory to those that a reader of their journal has."""
+    """Convert rows to the form that a reader gets from their journal."""
     return [row for each in rows if (row := row_of(line_of(each)))]
 
 
 class Watched(Playing):
-    """A simulated run that keeps the state of the server after every wait."""
+    """A simulated run that takes a snapshot of the server after every wait."""
 
     def __init__(self, plan: SimulationPlan) -> None:
         super().__init__(plan, sampled=False)
         self.moments: list[Moment] = []
 
     def look(self) -> None:
-        """Keep the state of the server now. The first line of the journal is its header."""
+        """Take a snapshot of the server. The first line of the journal is its header."""
         self.moments.append(Moment(len(self.world.journal.lines) - 1, views_of(self.world.core.cluster)))
 
     def _wait(self, ms: Any) -> None:

@@ -1,5 +1,3 @@
-"""The requests of a transactional producer as messages, for tests over TCP."""
-
 from __future__ import annotations
 
 from typing import Any
@@ -10,12 +8,12 @@ from groupmock_codec.messages.k24_add_partitions_to_txn import AddPartitionsToTx
 
 
 def comes(name: str, timeout_ms: int = 60_000) -> InitProducerIdRequest:
-    """Return an InitProducerId for any version below 6."""
+    """Return an InitProducerId request for the versions below 6."""
     return InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=timeout_ms)
 
 
 def adds(name: str, given: Any, *partitions: int, topic: str = "orders") -> AddPartitionsToTxnRequest:
-    """Return an AddPartitionsToTxn v0-3; `given` is the answer to InitProducerId."""
+    """Return an AddPartitionsToTxn request of version 0-3; `given` is the answer to InitProducerId."""
     return AddPartitionsToTxnRequest(
         v3_and_below_transactional_id=name,
         v3_and_below_producer_id=given.producer_id,
@@ -25,7 +23,7 @@ def adds(name: str, given: Any, *partitions: int, topic: str = "orders") -> AddP
 
 
 def opens(client: Client, name: str, *partitions: int, timeout_ms: int = 60_000) -> Any:
-    """Send both requests one after the other; return the answer to InitProducerId."""
+    """Send InitProducerId and AddPartitionsToTxn and return the answer to InitProducerId."""
     given = client.ask(22, 4, comes(name, timeout_ms))
     client.ask(24, 3, adds(name, given, *partitions))
     return given

@@ -14,10 +14,10 @@ from groupmock.faults.plan import read_plan, ready_plans
 
 CLIENTS: Final = ("aiokafka", "confluent-kafka", "java")
 ONE_ID: Final = "aiokafka-one-id"
-"""A program with a mistake that is common with aiokafka: one transactional id for each member, which is independent of its partitions."""
+"""A client program with a common mistake: one transactional id per member, which does not depend on the assigned partitions."""
 PLANS: Final = [name for name in ready_plans() if for_producers(read_plan(name))]
 PORTIONS: Final = 24
-"""The number of times that records are written during a history. The first ones are there before it begins."""
+"""Number of batches of records that are written during a history. The first ones are there before it begins."""
 IDS: Final = ("InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn")
 APIS: Final = (*IDS, *IDS, "Produce", "FindCoordinator", "Heartbeat", "JoinGroup", "SyncGroup", "OffsetFetch", "Fetch")
 ERRORS: Final = {
@@ -34,15 +34,15 @@ ERRORS: Final = {
     "OffsetFetch": (14, 16, 88),
     "Fetch": (6,),
 }
-"""The errors with which a broker may refuse each API without executing anything."""
+"""Errors with which a broker may refuse each API without executing the request."""
 PEOPLE: Final = ("kill", "pause", "zombie", "twin", "leave")
-"""Events of processes, which need no particular broker."""
+"""Events of client processes, which are possible with any broker."""
 OPERATOR: Final = (
     "abort", "fence", "hold_markers", "move", "move_transaction", "move_leaders", "rebalance", "start_nodes", "stop_node",
 )  # fmt: skip
-"""The steps of an operator of groupmock."""
+"""Steps of a groupmock operator."""
 MEMBERS: Final = {"client_id": "till-*"}
-"""The clients that faults strike: not the writer of the orders nor the reader of the results."""
+"""The clients that faults affect, without the writer of the orders and the reader of the results."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,6 @@ class History:
 
     @property
     def name(self) -> str:
-        """The name of its files."""
         return f"{self.client}-{self.seed or self.plan}"
 
     def __str__(self) -> str:
@@ -89,7 +88,7 @@ def drawn(client: str, seed: int) -> History:
 
 
 def of_zombies(client: str, seed: int) -> History:
-    """Return a history of two members that are paused in turn, each for longer than its session, without faults."""
+    """Return a history of two members without faults that are paused in turn, each for longer than its session timeout."""
     dice = random.Random(f"zombies {client} {seed}")
     pauses = [(at + dice.uniform(0, 0.5), "pause", number % 2) for number, at in enumerate((0.5, 3.0, 5.5, 8.0))]
     portions = [(at / PORTIONS * 10, "produce", at) for at in range(1, PORTIONS)]
@@ -100,7 +99,7 @@ def of_zombies(client: str, seed: int) -> History:
 
 
 def of_plan(client: str, plan: str) -> History:
-    """Return a history of one ready plan and two members without other faults."""
+    """Return a history of two members under one ready fault plan."""
     portions = [(at / PORTIONS * 4.0, "produce", at) for at in range(1, PORTIONS)]
     return History(
         client=client, seed=0, nodes=2, source=2, sink=2, members=2, records=48, session_ms=3_000, timeout_ms=6_000, markers_ms=0,

@@ -1,4 +1,4 @@
-"""Random producers with two transactional ids, some of them zombies, against the pure core.
+"""Random producers with two transactional ids, including zombies, are checked on the pure core.
 
 The judge knows what each of them was told. It checks that:
 
@@ -43,7 +43,7 @@ class Producer:
 
 
 class TransactionMachine(RuleBasedStateMachine):
-    """The machine whose transaction markers come at once."""
+    """Tests transactions whose markers are written at once."""
 
     delay_ms: ClassVar[int] = 0
 
@@ -59,7 +59,7 @@ class TransactionMachine(RuleBasedStateMachine):
         self.number = 0
 
     def _anybody(self) -> st.SearchStrategy[Producer]:
-        """Draw a producer; the newest ones come first, because they may do most."""
+        """Draw a producer, preferably a new one, because new producers can do most."""
         return st.sampled_from(self.producers[::-1])
 
     def _next(self) -> int:
@@ -71,7 +71,7 @@ class TransactionMachine(RuleBasedStateMachine):
         assert self.given[pid] == 1, f"{pid} was handed out twice"
 
     def _over(self, name: str, committed: bool) -> None:
-        """Record the end of a transaction. Nothing of it is visible before its markers are written."""
+        """Record the end of a transaction, whose records become visible with its markers."""
         if self.delay_ms:
             self.readers_see_what_is_committed()
             self.offsets_are_those_written_last()
@@ -136,7 +136,7 @@ class TransactionMachine(RuleBasedStateMachine):
         if code == 0 and before != self.world.state(one.name):
             self._over(one.name, commit)
         if code == 0 and one.new and Pid(*pid) != one.pid:
-            if self.world.state(one.name)[1] != before[1]:  # a retry gets the same answer again
+            if self.world.state(one.name)[1] != before[1]:  # A retried EndTxn gets the same producer id and epoch again.
                 self._given(Pid(*pid))
             one.pid = Pid(*pid)
             one.sequences = dict.fromkeys(PARTITIONS, 0)
@@ -220,7 +220,7 @@ class TransactionMachine(RuleBasedStateMachine):
 
 
 class LateMarkers(TransactionMachine):
-    """The machine whose markers come later: nothing of a transaction is visible before them."""
+    """Tests transactions whose markers are written later, so that nothing is visible before."""
 
     delay_ms = DELAY_MS
 

@@ -1,4 +1,4 @@
-"""Plays a history of `transaction_histories` for some seconds of real time, with members in processes and a supervisor that restarts them.
+"""Plays a random history for some seconds of real time, with members in processes and a supervisor that restarts them.
 
 Then all faults end, everybody catches up, and the committed output is compared with the input (`exactly_once`).
 """
@@ -30,34 +30,31 @@ from groupmock_codec.api_keys import OFFSET_FETCH
 
 JAVA: Final = "4.3.0"
 PATIENCE_S: Final = 120.0
-"""The time in which all members must catch up after the faults have ended."""
+"""Seconds in which all members must catch up after the faults have ended."""
 STALL_S: Final = 30.0
-"""A member without progress for this long after the faults is restarted, as an operator would do. It is longer than any timeout of these
-programs."""
+"""A member without progress for this many seconds after the faults is restarted, as an operator would do. It is longer than any timeout
+of these programs."""
 CLEANUP_MS: Final = 500
-"""The interval in which the coordinator looks for transactions that are open too long; Kafka's default is 10 s."""
+"""Interval in ms at which the coordinator aborts transactions that are open too long; Kafka's default is 10 s."""
 REQUEST_MS: Final = 2_500
 READY_S: Final = 60.0
-"""The time that the first transaction may take. The history begins after it, because a JVM needs some seconds."""
+"""Seconds that the first transaction may take. The history begins after it, because a JVM needs some seconds."""
 RESTART_S: Final = 0.3
-"""The time until a supervisor notices that a process ended."""
+"""Seconds until the supervisor notices that a process has ended."""
 RULES: Final = ("CLIENT-45", "CLIENT-69", "CLIENT-70")
-"""The audited rules: where reading begins, whose offsets are committed, and fenced producers."""
+"""Audit rules to check: the offset at which reading begins, whose offsets are committed, and fenced producers."""
 AGAIN_NS: Final = 1_000_000_000
-"""A refused client that may retry does so long before this time."""
+"""A client that may retry a refused request does so within this time in ns."""
 QUIET: Final[dict[str, Any]] = {"log_level": 0}
-"""Settings of the rig's own clients, whose nodes come and go."""
+"""Client settings of the test itself, quiet because nodes stop and start."""
 
 
 @dataclass
 class Played:
-    """The result of a history.
-
-    `wrong`: the sentences of `exactly_once`, and the members that did not catch up; `raised`: the members' errors; `refused`: steps that
-    could not be steered; `said`: client and version, as the library reports them; `ends`: how often a member ended by itself; `stalls`: how
-    often nobody made progress although nothing was broken; `fired`: faults by rule; `broke`: a sentence for each rule of producers that was
-    broken.
-    """
+    """The result of a history. `wrong` has the violations of `exactly_once` and the members that did not catch up; `raised` has the
+    members' errors and `refused` the failed steps; `said` is client and version as the library reports them; `ends` counts members that
+    ended by themselves; `stalls` counts stalls after the faults; `fired` counts faults by rule; `broke` has a sentence for each broken
+    producer rule."""
 
     history: History
     wrong: list[str] = field(default_factory=list)
@@ -77,7 +74,8 @@ class Played:
 
 
 class Play:
-    """One history that is being played. A slot has the process of one member, and sometimes a twin that believes to be the same."""
+    """A history that is being played on a broker. A slot has the process of one member, and sometimes a twin that believes to be the
+    same."""
 
     replicas = 1
 
@@ -124,7 +122,7 @@ class Play:
             made.result(30)
 
     def _until(self, end: float) -> None:
-        """Wait as a supervisor: ended members are restarted, paused ones continue in time."""
+        """Act as the supervisor until a time: restart ended members and resume paused ones."""
         while time.monotonic() < end:
             self._tend()
             time.sleep(0.05)
@@ -158,7 +156,7 @@ class Play:
             getattr(self, verb)(which)
 
     def produce(self, portion: int) -> None:
-        """Write the next portion of the records."""
+        """Write the next batch of records."""
         share = self.history.records // PORTIONS
         for number in range(portion * share, (portion + 1) * share):
             partition, value = number % self.history.source, f"order-{number}".encode()
@@ -172,33 +170,33 @@ class Play:
             each.kill()
 
     def pause(self, which: int) -> None:
-        """Send SIGSTOP for longer than a session, and perhaps than a transaction may take."""
+        """Send SIGSTOP for longer than a session timeout, possibly longer than the transaction timeout."""
         for each in self.slots[which][:1]:
             if all(each is not member for _, member in self.paused):
                 each.pause()
                 self.paused.append((time.monotonic() + self.history.session_ms / 1000 + 0.5, each))
 
     def zombie(self, which: int) -> None:
-        """Pause a member and start a twin in its place; afterwards both live."""
+        """Pause a member and start a duplicate process; afterwards both run."""
         self.pause(which)
         self._start(which)
 
     def twin(self, which: int) -> None:
-        """Start another process that believes to be the same member."""
+        """Start another process with the same member identity."""
         self._start(which)
 
     def leave(self, which: int) -> None:
-        """Close a member in good order; the supervisor starts another one."""
+        """Close a member properly; the supervisor starts another one."""
         for each in self.slots[which]:
             each.ask("leave")
 
     # -- The end of a history
 
     def _mend(self) -> None:
-        """Do nothing, because nobody breaks this broker."""
+        """Do nothing, because no fault affects this broker."""
 
     def _calm(self) -> None:
-        """End all faults, keep one process in each slot, and let them catch up."""
+        """End all faults, keep one process per member, and let the members catch up."""
         self._mend()
         for _, member in self.paused:
             member.go_on()
@@ -226,8 +224,8 @@ class Play:
         self._quiet()
 
     def _quiet(self) -> None:
-        """Wait until no transaction is open: those of dead members have timed out."""
-        latest: Any = OffsetSpec.latest  # the library has no types for `latest`
+        """Wait until no transaction is open, because those of dead members time out."""
+        latest: Any = OffsetSpec.latest  # confluent-kafka has no type annotations for `latest`.
         wanted = {confluent_kafka.TopicPartition(self.sink, number): latest() for number in range(self.history.sink)}
         end = time.monotonic() + PATIENCE_S
 
@@ -261,7 +259,7 @@ class Play:
             self.played.raised += each.complaints()
 
     def _read(self) -> Iterator[bytes]:
-        """Yield the values of the sink for a reader of committed records."""
+        """Yield the values of the output topic for a read_committed consumer."""
         reader = confluent_kafka.Consumer(QUIET | {
             "bootstrap.servers": self.bootstrap, "group.id": f"reader-{self.sink}", "isolation.level": "read_committed",
             "enable.partition.eof": True, "enable.auto.commit": False,
@@ -282,7 +280,7 @@ class Play:
 
 
 class PlayHere(Play):
-    """A history on a groupmock of its own, with the steps of its operator."""
+    """A history on its own groupmock cluster, including the operator's steps."""
 
     def __init__(self, history: History, folder: Path, broker: Broker) -> None:
         super().__init__(history, broker.bootstrap, folder)
@@ -291,7 +289,7 @@ class PlayHere(Play):
     def _step(self, verb: str, which: int) -> None:
         try:
             super()._step(verb, which)
-        except CannotSteer as problem:  # nothing exists that could be steered
+        except CannotSteer as problem:  # The step fails if nothing exists that it could act on.
             self.played.refused.append(f"{verb}: {problem}")
 
     def _id(self, which: int) -> str:
@@ -301,39 +299,34 @@ class PlayHere(Play):
         return known[which % len(known)]
 
     def abort(self, which: int) -> None:
-        """Abort a transaction as its timeout does."""
+        """Abort a transaction as its timeout would."""
         self.broker.abort_transaction(self._id(which))
 
     def fence(self, which: int) -> None:
-        """Fence a producer as a newer one does."""
+        """Fence a producer as a newer producer would."""
         self.broker.fence_transaction(self._id(which))
 
     def hold_markers(self, which: int) -> None:
-        """Hold the markers of a transaction for a second."""
+        """Hold back a transaction's markers for a second."""
         self.broker.hold_markers(self._id(which), 1.0)
 
     def move(self, _: int) -> None:
-        """Move the coordinator of the group."""
         self.broker.move_coordinator(self.group)
 
     def move_transaction(self, which: int) -> None:
-        """Move the coordinator of a transactional id."""
         self.broker.move_transaction_coordinator(self._id(which), loading=0.3)
 
     def move_leaders(self, _: int) -> None:
-        """Move the leaders of all partitions."""
         self.broker.move_leaders()
 
     def rebalance(self, _: int) -> None:
-        """Force a rebalance of the group."""
         self.broker.rebalance(self.group)
 
     def stop_node(self, which: int) -> None:
-        """Stop a node until somebody starts it."""
+        """Stop a node until `start_nodes` runs."""
         self.broker.stop_node(1 + which % self.history.nodes)
 
     def start_nodes(self, _: int = 0) -> None:
-        """Start all nodes of the broker."""
         for node in range(1, self.history.nodes + 1):
             self.broker.start_node(node)
 
@@ -346,14 +339,13 @@ class PlayHere(Play):
 
 
 def command_of(client: str) -> list[str]:
-    """Return the command line of a member."""
     if client == "java":
         return building.java(building.built(catalogue.java_program(JAVA)), "groupmock.interop.Transformer")
     return [sys.executable, str(building.HERE / "members" / "python" / "transformer.py"), client]
 
 
 def _unheeded(journal: Path) -> str:
-    """Return a sentence about an OffsetFetch that was refused as a whole and not soon repeated; "" if there is none.
+    """Return a sentence about an OffsetFetch that was refused and not repeated soon, or "" if there is none.
 
     The audit's rule is milder: a member that once had an answer may have asked out of curiosity. These programs ask in order to read on
     from there.
@@ -371,7 +363,7 @@ def _unheeded(journal: Path) -> str:
 
 
 def played(history: History, folder: Path, keep: bool = False) -> Played:
-    """Play a history on a groupmock of its own. The journal stays if the run was not exact, if somebody was stuck, or with `keep`."""
+    """Play a history on a new groupmock cluster. The journal is kept if the run was not exact, if a member was stuck, or with `keep`."""
     folder.mkdir(parents=True, exist_ok=True)
     journal = folder / f"{history.name}.jsonl"
     journal.unlink(missing_ok=True)
@@ -401,6 +393,5 @@ def played_on(bootstrap: str, history: History, folder: Path) -> Played:
 
 
 def play_all(histories: Iterable[History], folder: Path, at_once: int, bootstrap: str | None = None) -> Iterator[Played]:
-    """Yield the histories as they end."""
     with ThreadPoolExecutor(at_once) as pool:
         yield from pool.map(lambda each: played(each, folder) if bootstrap is None else played_on(bootstrap, each, folder), histories)

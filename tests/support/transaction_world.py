@@ -1,4 +1,5 @@
-"""A cluster with transactional producers. Every request goes through the codec; answers are codes and tuples."""
+"""A cluster with transactional producers whose requests pass through the codec. Every request goes through the codec; answers are codes
+and tuples."""
 
 from __future__ import annotations
 
@@ -29,18 +30,18 @@ NOBODY: Final = (-1, -1)
 
 
 class Pid(NamedTuple):
-    """The id and the epoch of a producer."""
+    """The id and epoch of a producer."""
 
     id: int
     epoch: int
 
     def older(self, by: int = 1) -> Pid:
-        """Return the same producer at an earlier epoch; a negative number gives a future one."""
+        """Return the same producer with an earlier epoch, or a future one for a negative number."""
         return Pid(self.id, self.epoch - by)
 
 
 class TransactionWorld(LogWorld):
-    """A world with the topic `t` of two partitions, and the quirks, features and verification of a profile."""
+    """A cluster with the topic `t` of two partitions and the features of a profile."""
 
     def __init__(self, profile: str = "groupmock", *, nodes: int = 1, **settings: Any) -> None:
         loaded = profiles.load(profile)
@@ -62,7 +63,7 @@ class TransactionWorld(LogWorld):
         return self.ask(10, 1, FindCoordinatorRequest(key=name, key_type=1))
 
     def init_code(self, name: str | None = "x", own: Pid | None = None, *, version: int = 4, timeout: int = 60_000, node: int = 1) -> Any:
-        """Return (error, pid, epoch) of InitProducerId."""
+        """Send InitProducerId and return error, producer id and epoch."""
         asked = InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=timeout)
         if own is not None:
             asked.producer_id, asked.producer_epoch = own
@@ -70,7 +71,7 @@ class TransactionWorld(LogWorld):
         return found.error_code, found.producer_id, found.producer_epoch
 
     def init(self, name: str | None = "x", own: Pid | None = None, **how: Any) -> Pid:
-        """Return the producer's new id and epoch; error 51 is retried."""
+        """Send InitProducerId, retry it while it answers CONCURRENT_TRANSACTIONS (51), and return the new producer id and epoch."""
         found = self.init_code(name, own, **how)
         if found[0] == 51:
             found = self.init_code(name, own, **how)
@@ -78,7 +79,6 @@ class TransactionWorld(LogWorld):
         return Pid(found[1], found[2])
 
     def add(self, pid: Pid, *partitions: int, name: str = "x", version: int = 3, topic: str = "t", node: int = 1) -> list[int]:
-        """Return the error codes of AddPartitionsToTxn for the partitions."""
         topics = [AddPartitionsToTxnTopic(name=topic, partitions=list(partitions or (0,)))]
         asked = AddPartitionsToTxnRequest(
             v3_and_below_transactional_id=name,
@@ -94,14 +94,14 @@ class TransactionWorld(LogWorld):
         return [row.partition_error_code for each in found for row in each.results_by_partition]
 
     def add_nothing(self, pid: Pid) -> list[Any]:
-        """Return the answer to an empty list."""
+        """Send AddPartitionsToTxn without partitions and return the answer."""
         asked = AddPartitionsToTxnRequest(
             v3_and_below_transactional_id="x", v3_and_below_producer_id=pid.id, v3_and_below_producer_epoch=pid.epoch
         )
         return list(self.ask(24, 3, asked).results_by_topic_v3_and_below)
 
     def verify(self, pid: Pid, partition: int = 0, *, name: str = "x", version: int = 4) -> int:
-        """Return whether that partition is in the transaction, as an error code."""
+        """Send AddPartitionsToTxn that only verifies and return the error code for the partition."""
         topics = [AddPartitionsToTxnTopic(name="t", partitions=[partition])]
         each = AddPartitionsToTxnTransaction(
             transactional_id=name, producer_id=pid.id, producer_epoch=pid.epoch, verify_only=True, topics=topics
@@ -110,31 +110,28 @@ class TransactionWorld(LogWorld):
         return int(answer.results_by_transaction[0].topic_results[0].results_by_partition[0].partition_error_code)
 
     def offsets(self, pid: Pid, *, group: str = "g", name: str = "x", version: int = 3, node: int = 1) -> int:
-        """Send an AddOffsetsToTxn and return its code."""
+        """Send AddOffsetsToTxn and return its error code."""
         asked = AddOffsetsToTxnRequest(transactional_id=name, producer_id=pid.id, producer_epoch=pid.epoch, group_id=group)
         return int(self.ask(25, version, asked, node=node).error_code)
 
     def end(self, pid: Pid, commit: bool = True, *, name: str = "x", version: int = 3, node: int = 1) -> int:
-        """Send an EndTxn and return its code."""
+        """Send EndTxn and return its error code."""
         return int(self.finish(pid, commit, name=name, version=version, node=node)[0])
 
     def finish(self, pid: Pid, commit: bool = True, *, name: str = "x", version: int = 5, node: int = 1) -> tuple[int, int, int]:
-        """Send an EndTxn and return (error, pid, epoch)."""
+        """Send EndTxn and return error, producer id and epoch."""
         asked = EndTxnRequest(transactional_id=name, producer_id=pid.id, producer_epoch=pid.epoch, committed=commit)
         answer = self.ask(26, version, asked, node=node)
         return answer.error_code, answer.producer_id, answer.producer_epoch
 
     def described(self, *names: str, node: int = 1) -> Any:
-        """Return the rows of DescribeTransactions."""
         return self.ask(65, 0, DescribeTransactionsRequest(transactional_ids=list(names or ("x",))), node=node).transaction_states
 
     def state(self, name: str = "x") -> tuple[str, int]:
-        """Return state and epoch of a transaction."""
         row = self.described(name)[0]
         return row.transaction_state, row.producer_epoch
 
     def listed(self, version: int = 2, node: int = 1, **filters: Any) -> list[str]:
-        """Return the transactional ids of ListTransactions."""
         answer = self.ask(66, version, ListTransactionsRequest(**filters), node=node)
         return [each.transactional_id for each in answer.transaction_states]
 
@@ -151,14 +148,14 @@ class TransactionWorld(LogWorld):
         bits: int = 16,
         value: bytes = b"v",
     ) -> int:
-        """Produce one record of a transaction and return its code."""
+        """Produce one record of a transaction and return the error code."""
         sent = batch(value, producer_id=pid.id, producer_epoch=pid.epoch, base_sequence=sequence, attributes=bits)
         topic, topic_id = ("", self.topic_id("t")) if version >= 13 else ("t", bytes(16))
         row = self.produce(sent, transactional_id=name, version=version, partition=partition, topic=topic, topic_id=topic_id)
         return int(row.get("error_code", 0))
 
     def produce_code(self, pid: Pid, *, node: int) -> int:
-        """Produce at that node, which adds the partition, and return the code."""
+        """Produce without AddPartitionsToTxn at that node and return the error code."""
         sent = batch(b"v", producer_id=pid.id, producer_epoch=pid.epoch, base_sequence=0, attributes=TRANSACTIONAL)
         return int(self.produce(sent, transactional_id="x", version=12, node=node).get("error_code", 0))
 
@@ -168,7 +165,7 @@ class TransactionWorld(LogWorld):
         return [(each.producer_id, each.producer_epoch, marker_of(each)) for each in found if each.control]
 
     def committed(self, partition: int = 0) -> int:
-        """Count the batches of data that a read_committed reader sees."""
+        """Count the data batches that a read_committed consumer sees."""
         log = self.topics.require_partition("t", partition)
         aborted = log.producers.transactions
         data = read_batches(log.read(0, 1 << 30, True, log.stable()))

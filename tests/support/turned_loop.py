@@ -1,4 +1,4 @@
-"""An event loop whose next turn the test runs."""
+"""An event loop whose turns a test runs one by one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 class Loop:
-    """Runs scheduled callbacks when the test ends the turn of the loop."""
+    """Runs the scheduled callbacks when the test ends the turn of the loop."""
 
     def __init__(self) -> None:
         self.ordered: list[Callable[[], None]] = []

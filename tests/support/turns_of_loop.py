@@ -1,5 +1,3 @@
-"""Waits on a test's event loop for other tasks."""
-
 from __future__ import annotations
 
 import asyncio
@@ -9,7 +7,7 @@ PATIENCE_S = 60
 
 
 async def until(done: Callable[[], object]) -> None:
-    """Wait until a condition holds; TimeoutError after PATIENCE_S."""
+    """Wait on the event loop until a condition holds; raises TimeoutError after PATIENCE_S."""
     async with asyncio.timeout(PATIENCE_S):
         while not done():  # noqa: ASYNC110  # what is waited for is a state, there is no event
             await asyncio.sleep(0.001)

@@ -1,5 +1,3 @@
-"""Waits for other threads and processes."""
-
 from __future__ import annotations
 
 import time
@@ -9,7 +7,7 @@ PATIENCE = 120.0
 
 
 def until(what: str, done: Callable[..., object], seen: Callable[[], object], patience: float = PATIENCE) -> None:
-    """Block until `done()`, or fail with `seen()` after `patience` seconds."""
+    """Wait until `done()` is true, or fail after `patience` seconds with the result of `seen()`."""
     end = time.monotonic() + patience
     while not done():
         assert time.monotonic() < end, f"{what}: not within {patience:g} s; last seen: {seen()}"

@@ -1,4 +1,4 @@
-"""Runs axe on a page and returns the broken rules."""
+"""Runs the accessibility checker axe on a page and returns the violated rules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WCAG: Final = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag2
 
 
 def violations(page: Page) -> list[str]:
-    """Return one text per broken rule, with the elements."""
+    """Return one text per violated accessibility rule, with the elements."""
     from axe_playwright_python.sync_playwright import Axe
 
     found = Axe().run(page, options=WCAG)

@@ -1,4 +1,4 @@
-"""The stage of exchanges on the whole driver, with bytes and virtual time; each dialogue has a cluster of its own."""
+"""Plays exchanges on the whole driver, with bytes and virtual time; each dialogue has its own cluster."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from groupmock_codec.units import NS_PER_MS
 
 
 class WireStage:
-    """A stage that keeps the rows of its journal in `kept`, with `details` also the embedded structures."""
+    """Keeps the rows of its journal in `kept`, with `details` also the embedded structures."""
 
     kind = "tcp"
     tolerance = Tolerance()
@@ -57,7 +57,7 @@ class WireStage:
         wire.send(wire.side.ask(key, version, message, self.now_ms()))
 
     def send_bytes(self, member: str, data: bytes) -> None:
-        """Send raw bytes as they are. If they begin as a request does, their answer is awaited like any other."""
+        """Send raw bytes without changing them. If they begin as a request does, their answer is awaited like any other."""
         wire = self._wire(member)
         if len(data) >= 12:
             _, key, version, correlation = struct.unpack_from(">ihhi", data)
@@ -79,7 +79,7 @@ class WireStage:
                 self._answers[member].append(Answer(APIS[asked.key].name, written, message, asked.tag, self.now_ms()))
 
     def answer(self, member: str, limit_ms: float) -> Answer | None:
-        """Return the oldest unread answer. The clock advances for it, at most to the limit."""
+        """Return the oldest unread answer, for which the clock advances at most to the limit."""
         wire, clock = self._wire(member), self.rig.clock
         end = clock.now() + round(limit_ms * NS_PER_MS)
         self._read()

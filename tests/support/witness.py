@@ -1,4 +1,5 @@
-"""A rule that every event breaks. Its findings show all that a rule can see: two audits that agree on them agree for every rule."""
+"""An audit rule that every event breaks, so that its findings contain everything that a rule can see. Its findings show all that a rule
+can see: two audits that agree on them agree for every rule."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ CODE = "TEST-00"
 
 
 class Witness(Rule):
-    """Reports what it sees at every moment that a rule can have."""
+    """Reports every event that a rule can receive."""
 
     code = CODE
     title = what = why = fix = kept = broken = "a witness"
@@ -67,7 +68,7 @@ class Witness(Rule):
 
 
 class Beside:
-    """An audit beside a driver, with its findings."""
+    """An audit attached to a driver, with its findings."""
 
     def __init__(self, driver: Driver, clock: Clock) -> None:
         self.findings = KeptRows(kinds=["finding"])
@@ -75,11 +76,12 @@ class Beside:
         driver.journal.add(self.findings)
         driver.journal.add(self.sink)
         now = clock.now()
-        for each in driver.connections.values():  # the journal file has their rows
+        # The audit was added after these connections opened, while the journal file has their rows.
+        for each in driver.connections.values():
             self.sink.take(OpenRow(t=now, node=each.node, connection=each.number, client_host=each.client_host, client_port=each.port))
 
     def told(self, rows: bool = True) -> list[tuple[Any, ...]]:
-        """Return its findings, sorted; with `rows` also the rows that they cite."""
+        """Return the findings in sorted order, with `rows` also the rows that they cite."""
         assert not any(tally.crashed for tally in self.sink.audit().rules.values())
         return sorted((each.happened, each.sentence, each.instead, each.rows if rows else ()) for each in self.findings.of("finding"))
 
@@ -94,13 +96,13 @@ def told_of(path: Path) -> tuple[list[tuple[Any, ...]], Audit]:
 
 
 def figures(audit: Audit) -> dict[str, tuple[object, ...]]:
-    """Return the figures in which two audits must agree: all except the number of rows."""
+    """Return the figures in which two audits must agree, which are all except the number of rows."""
     return {code: (tally.verdict, tally.kept, tally.broken, tally.waived, tally.crashed) for code, tally in audit.rules.items()}
 
 
 @pytest.fixture
 def witness(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Add the witness to the rules."""
+    """Register the rule Witness for the test."""
     known = {**registered(), CODE: Witness}
     monkeypatch.setattr("groupmock.audit.auditor.registered", lambda: known)
     monkeypatch.setattr("groupmock.audit.sink.MOST_ROWS", 1_000_000)

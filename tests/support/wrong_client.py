@@ -8,7 +8,8 @@ from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupR
 
 
 def wrong(bootstrap: str, group: str = "billing") -> None:
-    """Sync a generation that the client never received (CLIENT-05). Its name contains a terminal escape."""
+    """Send a SyncGroup for a generation that the client never received, which breaks the rule CLIENT-05. Its name contains a terminal
+    escape."""
     host, port = bootstrap.split(":")
     with Client(host, int(port), "wrong\x1b[31m-app") as client:
         join = JoinGroupRequest(

@@ -1,4 +1,4 @@
-"""Makes a server late without changing it: with this folder on PYTHONPATH, chosen functions sleep when a test first calls them.
+"""Makes a server slow without changing its code: with this folder on PYTHONPATH, chosen functions sleep when a test first calls them.
 
 Python runs `sitecustomize` when it starts, so that a pytest process, its workers and every `python -m groupmock` of a test have it.
 $GROUPMOCK_LATE is a file of JSON: `places` (each "module:Class.function"), `seconds` to sleep (0: only log), and `log`, a file that gets a
@@ -26,31 +26,31 @@ from typing import Any, Final
 VARIABLE: Final = "GROUPMOCK_LATE"
 LATE: dict[str, Any] = {}
 STARTED_BY: Final = os.environ.get("PYTEST_CURRENT_TEST", "")
-"""The test that started this process; empty in a process that runs tests itself. If a process does both, this one counts."""
+"""The test that started this process; empty in a process that runs tests itself. A process that does both keeps this value."""
 STRUCK: Final[set[tuple[str, str]]] = set()
 
 
 def strike(place: str) -> None:
-    """Sleep and log: the first statement of a late function."""
+    """Sleep and log, as the first statement of a function that was made slow."""
     test = (STARTED_BY or os.environ.get("PYTEST_CURRENT_TEST", "")).rpartition(" ")[0]
     if (place, test) in STRUCK or not on_a_server():
         return
     STRUCK.add((place, test))
-    with contextlib.suppress(OSError), open(LATE["log"], "a", encoding="utf-8") as log:  # a test may limit how large files become
+    # Writing may fail, because a test may limit the size of files.
+    with contextlib.suppress(OSError), open(LATE["log"], "a", encoding="utf-8") as log:
         log.write(f"{place}\t{test}\n")
     if LATE["seconds"]:
         time.sleep(LATE["seconds"])
 
 
 def on_a_server() -> bool:
-    """Return whether this is the thread of a Broker (groupmock/inprocess/broker.py names it) or a process of `python -m groupmock ...`."""
     if threading.current_thread() is not threading.main_thread():
         return threading.current_thread().name == "groupmock"
     return getattr(sys.modules["__main__"].__spec__, "name", "") == "groupmock.__main__"
 
 
 def planted(tree: ast.Module, module: str, places: frozenset[str]) -> ast.Module:
-    """Return the same module with `strike` as the first statement of the places, after their docstrings."""
+    """Return the module with a call of `strike` at the start of the chosen functions, after their docstrings."""
     for qualname, function in functions(tree):
         if f"{module}:{qualname}" in places:
             documented = ast.get_docstring(function, clean=False) is not None
@@ -62,7 +62,6 @@ def planted(tree: ast.Module, module: str, places: frozenset[str]) -> ast.Module
 
 
 def functions(tree: ast.Module | ast.ClassDef, prefix: str = "") -> list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    """Return the functions of a module and the methods of its classes, with their `__qualname__`."""
     found: list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]] = []
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -73,22 +72,21 @@ def functions(tree: ast.Module | ast.ClassDef, prefix: str = "") -> list[tuple[s
 
 
 class Loader(SourceFileLoader):
-    """Compiles a module with its places planted. It never reads or writes a .pyc."""
+    """Compiles a module with the calls of `strike` inserted. It never reads or writes a .pyc."""
 
     def get_code(self, fullname: str) -> CodeType:
-        """Compile the module; see `planted`."""
         tree = planted(ast.parse(self.get_data(self.path), self.path), fullname, LATE["places"])
         return compile(tree, self.path, "exec", dont_inherit=True)
 
 
 class Finder(importlib.abc.MetaPathFinder):
-    """Finds the modules that contain a place."""
+    """Finds the modules that contain a chosen function."""
 
     def __init__(self, modules: frozenset[str]) -> None:
         self.modules = modules
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Return the usual spec with our loader."""
+        """Return the usual spec with the inserting loader."""
         spec = PathFinder.find_spec(fullname, path, target) if fullname in self.modules else None
         if spec is not None and isinstance(spec.loader, importlib.machinery.SourceFileLoader):
             spec.loader = Loader(spec.loader.name, spec.loader.path)
@@ -96,7 +94,7 @@ class Finder(importlib.abc.MetaPathFinder):
 
 
 def install(plan: Path) -> None:
-    """Make the places of the plan late from now on."""
+    """Make the functions of the plan slow from now on."""
     LATE.update(json.loads(plan.read_text(encoding="utf-8")))
     LATE["places"] = frozenset(LATE["places"])
     sys.meta_path.insert(0, Finder(frozenset(place.partition(":")[0] for place in LATE["places"])))

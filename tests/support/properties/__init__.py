@@ -1,4 +1,4 @@
-"""The properties by name: every `Property` of the modules in this folder, one file per subject. It also tries a find again."""
+"""Collects the properties of all modules in this folder by name. It also tries a find again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tools.fidelity.compare.golden import differences, read
 
 
 def try_again(text: str) -> None:
-    """Try a find again from the text of its file: a `Property` is tried, a golden play is played on the core. Raises if it still fails."""
+    """Run the case of a stored failure again. Raises if it still fails."""
     if "script" in msgspec.json.decode(text):
         found = [str(each) for each in differences(read(text))]
         assert not found, "\n".join(found)

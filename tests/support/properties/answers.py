@@ -1,4 +1,4 @@
-"""The core answers every request in every version with a message that this version can carry, and nothing breaks.
+"""The core answers every request of every version with a message that this version can encode, and without an internal error.
 
 Case: `profile`, `seed` (of the core's random numbers), `steps`: ["ask", node, connection, key, version, request in base64], ["gone",
 connection] and ["wait", ms].
@@ -23,11 +23,9 @@ SETTINGS = {"group.initial.rebalance.delay.ms": 50, "group.min.session.timeout.m
 
 
 class Asking(Watch):
-    """A cluster of three nodes that receives requests.
-
-    The rig refuses a second answer and an answer that its version cannot carry; it checks every group's invariants. `heard` receives each
-    message. Each request has a connection of its own, so that none delays another.
-    """
+    """A cluster of three nodes that receives random requests. The rig refuses a second answer and an answer that its version cannot
+    carry; it checks every group's invariants. `heard` receives each message. Each request has its own connection, so that none delays
+    another."""
 
     def __init__(self, profile_name: str, seed: int, heard: Callable[[Message], None] = lambda message: None) -> None:
         core = make_core(profile_name, SETTINGS, seed=seed, nodes=3)
@@ -40,7 +38,7 @@ class Asking(Watch):
             self.rig.command("create_topic", name=name, partitions=PARTITIONS)
 
     def take(self, step: Sequence[Any]) -> None:
-        """Take one step of a case."""
+        """Run one step of a case."""
         what, *values = step
         doing: dict[str, Callable[..., object]] = {"ask": self._ask, "gone": self._gone, "wait": self.rig.sleep}
         doing[what](*values)
@@ -56,7 +54,7 @@ class Asking(Watch):
             self.rig.hang_up(link)
 
     def answered(self, ask: Ask) -> None:
-        """Pass an answer to `heard`. The rig calls this."""
+        """Pass an answer to `heard`, as a callback of the rig."""
         self.heard(ask.answer)
 
 

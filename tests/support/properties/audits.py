@@ -1,4 +1,4 @@
-"""The findings of an audit do not depend on other traffic, on the end of the journal, or on missing rows.
+"""The findings of an audit do not depend on other traffic, on where the journal ends, or on missing rows.
 
 A journal is an example of a rule: `[code, kept or broken]`, played with a group, clients and topics of its own.
 
@@ -30,16 +30,16 @@ from groupmock_clients.probe.verdicts.runner import play
 
 RULES: Final = registered()
 MANY: Final = 100_000
-"""The connections and tickets of an example are below this number, which separates it from the next."""
+"""Connections and tickets of an example are below this number, which is added per example to keep them distinct."""
 HOUR_NS: Final = 3_600_000_000_000
 WITNESS: Final = 99_000_000
-"""A connection of nobody, an hour later: until then every timer of a rule has fired."""
+"""Number of a connection that opens an hour later, when every timer of a rule has expired."""
 AnyRow = Row | UnknownRow
 Told = Counter[tuple[Any, ...]]
 
 
 class OneOfMany(WireStage):
-    """A stage whose group and topics no other stage has."""
+    """An exchange stage whose group and topics have unique names."""
 
     def __init__(self, settings: Mapping[str, str], number: int) -> None:
         self.number = number
@@ -54,7 +54,6 @@ class OneOfMany(WireStage):
 
 @cache
 def rows_of(code: str, which: str, number: int) -> tuple[AnyRow, ...]:
-    """Return the example's rows as read from a file."""
     exchange = exchange_of(RULES[code], which)
     stage = OneOfMany(exchange.wanted_settings, number)
     outcome = play(next(exchange.variants()), stage)
@@ -65,7 +64,7 @@ def rows_of(code: str, which: str, number: int) -> tuple[AnyRow, ...]:
 
 @cache
 def playable(which: str) -> tuple[str, ...]:
-    """Return the rules whose example can be played for any group."""
+    """Return the rules whose example can be played in an arbitrary group."""
     return tuple(code for code in RULES if all(_plays(code, which, number) for number in range(3)))
 
 
@@ -85,13 +84,13 @@ def _apart(case: Case) -> None:
     end = max(row.t for part in parts for row in part) + HOUR_NS
     alone = sum((judged(_numbered([*part, _witness(end)])) for part in parts), Told())
     for key in [key for key in alone if key[0] is None and key[2] == "kept"]:
-        alone[key] = 1  # findings without a group belong to all journals together
+        alone[key] = 1  # Findings without a group belong to all journals together, so a rule counts once as kept.
     together = judged(_numbered([*_merged(parts, case["ties"]), _witness(end)]))
     assert together == alone, {"more": together - alone, "fewer": alone - together}
 
 
 def _begun(rows: Iterable[AnyRow], number: int, ms: int) -> list[AnyRow]:
-    """Return the example with a later begin and with connections, clients and a host of its own."""
+    """Return the example's rows with a later start and with unique connections, clients and host."""
     found = []
     for row in map(copy.copy, rows):
         row.t += ms * 1_000_000
@@ -114,7 +113,7 @@ def _witness(t: int) -> AnyRow:
 
 
 def _merged(parts: list[list[AnyRow]], ties: int) -> list[AnyRow]:
-    """Merge the parts by time. Rows of the same time come in a random order that keeps the order within each part."""
+    """Merge the journals by time. Rows of the same time come in a random order that keeps the order within each part."""
     dice, left, found = Random(ties), [list(reversed(part)) for part in parts], []
     while any(left):
         first = min(part[-1].t for part in left if part)
@@ -123,7 +122,7 @@ def _merged(parts: list[list[AnyRow]], ties: int) -> list[AnyRow]:
 
 
 def _numbered(rows: list[AnyRow]) -> tuple[list[AnyRow], dict[int, int]]:
-    """Number the rows without gaps; also return each row's former number."""
+    """Number the rows without gaps and return each row's former number."""
     found, before = [], {}
     for seq, row in enumerate(map(copy.copy, rows), 1):
         before[seq], row.seq = row.seq, seq
@@ -132,13 +131,14 @@ def _numbered(rows: list[AnyRow]) -> tuple[list[AnyRow], dict[int, int]]:
 
 
 def judged(numbered: tuple[list[AnyRow], dict[int, int]]) -> Told:
-    """Count the kept and broken rules by group, and the findings with the former numbers of their rows."""
+    """Count kept and broken rules by group, and the findings with the former numbers of their rows."""
     rows, before = numbered
     told: Told = Told()
 
     def over(group: str | None, tallies: dict[str, Tally]) -> None:
         for code, tally in tallies.items():
-            told[group, code, "kept"] += tally.kept > 0  # the count depends on which heartbeats are adjacent and merely repeat
+            # How often a rule was kept depends on which repeated heartbeats are adjacent, so only whether it was kept counts.
+            told[group, code, "kept"] += tally.kept > 0
             told[group, code, "broken"] += tally.broken
             for each in tally.findings:
                 told[group, code, each.t, each.sentence, each.instead, each.member, tuple(before[row] for row in each.rows)] += 1

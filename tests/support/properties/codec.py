@@ -1,4 +1,4 @@
-"""The compiled form of a message equals the construct reference; the framer and both record formats return what they were given.
+"""The compiled codec agrees with the reference implementation in construct, and framer and record formats return their input.
 
 Cases: `kind` (Kafka's name of a message), `version` and `bytes` (base64); `bodies` and `cuts` of a stream of frames; `records` (each with
 key, value, headers, timestamp) behind `base`, with `compression`, and for the older formats `magic`.
@@ -19,25 +19,22 @@ from groupmock_codec.records import Batch, NewRecord, Record, check_produced, de
 
 
 class Type(NamedTuple):
-    """The request or the response of one API."""
-
     kind: str
     codec: Codec[Message]
 
     def versions(self) -> range:
-        """Return every version that the codec knows."""
         return range(self.codec.versions.lowest, self.codec.versions.highest + 1)
 
 
 @functools.cache
 def types() -> dict[str, Type]:
-    """Return the messages by Kafka's name: JoinGroupRequest, JoinGroupResponse, ..."""
+    """Return the message types by Kafka's name: JoinGroupRequest, JoinGroupResponse, and so on."""
     halves = ((f"{APIS[key].name}{half}", getattr(APIS[key], half.lower())) for key in APIS for half in ("Request", "Response"))
     return {kind: Type(kind, codec) for kind, codec in halves}
 
 
 def both(codec: Codec[Message], version: int, data: bytes) -> tuple[object, object]:
-    """Decode these bytes with the compiled form and with the reference: each gives (message, end), or the string `refused`."""
+    """Decode bytes with the compiled codec and with the reference; each result is (message, end) or the string `refused`."""
     flexible = codec.flexible(version)
 
     def fast() -> object:
@@ -59,7 +56,7 @@ def both(codec: Codec[Message], version: int, data: bytes) -> tuple[object, obje
 
 
 def _comes_back(case: Case) -> None:
-    """Check that the compiled form writes and reads the reference's bytes alike."""
+    """Check that the compiled codec reads and writes the reference's bytes identically."""
     codec, version, data = types()[case["kind"]].codec, case["version"], unpacked(case["bytes"])
     message, end = reference.decode(codec.message, version, codec.flexible(version), data)
     assert end == len(data)
@@ -70,7 +67,7 @@ def _comes_back(case: Case) -> None:
 
 def _judged_alike(case: Case) -> None:
     fast, slow = both(types()[case["kind"]].codec, case["version"], unpacked(case["bytes"]))
-    assert fast == slow or repr(fast) == repr(slow)  # a NaN is not equal to itself
+    assert fast == slow or repr(fast) == repr(slow)  # A NaN differs from itself, so the texts are compared as well.
 
 
 MESSAGES = Property("codec-messages", _comes_back)
@@ -81,7 +78,6 @@ DAMAGED = Property("codec-damaged", _judged_alike)
 
 
 def framed(*bodies: bytes) -> bytes:
-    """Join the bodies, each with its length in front."""
     return b"".join(len(body).to_bytes(4) + body for body in bodies)
 
 
@@ -113,7 +109,7 @@ def _blob(text: str | None) -> bytes | None:
 
 
 def one(data: bytes) -> Batch:
-    """Return the only batch in the data."""
+    """Return the only record batch in the data."""
     (batch,) = read_batches(data)
     return batch
 

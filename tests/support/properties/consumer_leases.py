@@ -1,4 +1,4 @@
-"""Repeating heartbeats of consumer groups under a lease changes neither the clients' bytes, nor the journal's rows, nor the group.
+"""Repeated heartbeats of consumer groups under a lease change neither the clients' bytes nor the journal's rows nor the group.
 
 Case: `every`: a sink wants every heartbeat; `steps`: ["join", who, subscription], ["beats", who, form, connection, count], ["leave", who],
 ["freeze", who], ["thaw", who], ["wait", ms], and of the cluster ["grow"], ["topic"], ["interval", ms], ["rule"], ["no rule"].
@@ -40,14 +40,12 @@ SETTINGS: Final = {
 
 
 class Side:
-    """One of the two compared clusters."""
-
     def __init__(self, leases: bool, every: bool) -> None:
         self.kept = KeptRows(heartbeats=every, details=every)
         self.rig = WireRig.make(settings=SETTINGS, topics={"t": 4, "u": 2}, sinks=[self.kept])
         self.rig.driver.use_leases(leases)
         self.wires = [self.rig.connect() for _ in range(MEMBERS * CONNECTIONS + 1)]
-        self.ask(10, 1, {"key": "g"})  # this creates the offsets topic
+        self.ask(10, 1, {"key": "g"})  # FindCoordinator creates the offsets topic.
         self.rig.sleep(1)
         self.heard = b"".join(wire.data for wire in self.wires)
         self.epochs = [0] * MEMBERS
@@ -56,7 +54,6 @@ class Side:
         self.ruled = False
 
     def ask(self, key: int, version: int, fields: dict[str, Any]) -> Any:
-        """Send a request over a connection that belongs to no member."""
         from groupmock_codec import APIS
 
         return self.wires[-1].ask(key, version, APIS[key].request.message(**fields))
@@ -66,7 +63,7 @@ class Side:
         self._beat(who, 0, 1, "c", SUBSCRIPTIONS[what] | {"rebalance_timeout_ms": 5000, "topic_partitions": []})
 
     def beats(self, who: int, form: str, connection: int, count: int) -> None:
-        """Send heartbeats of a member. If it was refused before, it joins again instead."""
+        """Send heartbeats of a member, which rejoins instead if it was refused before."""
         if not self.epochs[who]:
             self.join(who, "more" if form == "more" else "regex" if form == "regex" else "names")
             return
@@ -115,7 +112,6 @@ class Side:
         self.wires[-1].ask(INCREMENTAL_ALTER_CONFIGS, 1, IncrementalAlterConfigsRequest(resources=[resource]))
 
     def freeze(self, who: int) -> None:
-        """Freeze a member that exists and is not frozen."""
         group = self.group
         if group is not None and f"M{who}" in group.members and who not in self.frozen:
             self.frozen.add(who)
@@ -127,7 +123,7 @@ class Side:
             self.rig.command("thaw_member", group="g", member=f"M{who}")
 
     def rule(self) -> None:
-        """Add a rule that only these heartbeats meet."""
+        """Add a fault rule that matches only these heartbeats."""
         if not self.ruled:
             self.ruled = True
             every_other = {"api": "ConsumerGroupHeartbeat", "every": 2}
@@ -152,7 +148,7 @@ class Side:
         return found if isinstance(found, ConsumerGroup) else None
 
     def left(self) -> Any:
-        """Return everything of the group that a heartbeat may change."""
+        """Return all state of the group that a heartbeat may change."""
         group = self.group
         if group is None:
             return None
@@ -162,7 +158,6 @@ class Side:
 
 
 def play(side: Side, steps: list[Any]) -> None:
-    """Play all steps of a case."""
     doing: dict[str, Callable[..., None]] = {
         "join": side.join, "beats": side.beats, "leave": side.leave, "wait": side.rig.sleep, "grow": side.grow, "topic": side.topic,
         "interval": side.interval, "freeze": side.freeze, "thaw": side.thaw, "rule": side.rule, "no rule": side.no_rule,

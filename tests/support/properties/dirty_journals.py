@@ -1,4 +1,4 @@
-"""Every command reads a journal with damaged lines: it reports each line that is no row, shows the rest, and raises nothing.
+"""Every command reads a journal with damaged lines: it reports each unreadable line, shows the rest, and raises no exception.
 
 Case: `journal`: a name below tests/data/journals, of which the first `lines` are taken; `steps`: the damages, one after the other, each
 [what, line, ...] with the line's number modulo their count: ["byte", line, place, byte], ["insert", line, place, byte], ["cut", line,

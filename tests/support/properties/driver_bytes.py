@@ -1,4 +1,4 @@
-"""Whatever bytes a connection sends, in whatever pieces, the server has no defect, answers in whole frames, and keeps nothing afterwards.
+"""Whatever bytes a connection sends, in whatever pieces, the server answers in whole frames and keeps nothing afterwards.
 
 Case: `pieces`: base64, in the order in which they arrive, a virtual millisecond apart.
 """

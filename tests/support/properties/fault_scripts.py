@@ -1,4 +1,4 @@
-"""The same seed and script give the same journal, byte for byte, and so does its replay.
+"""The same seed and script give the same journal byte for byte, and so does its replay.
 
 Case: `seed` alone, because fault_script.py draws the events during the run. A find therefore depends on that file: it is void when the file
 draws otherwise. Its journal shows the events.

@@ -1,4 +1,4 @@
-"""Random members of two groups break nothing that the judge (group_model.py) checks. The machine has one rule, weighted by LIKELY.
+"""Random members of two groups never violate the checks of group_model.py. The machine has one rule, weighted by LIKELY.
 
 Case: `old` (the quirks of older releases), `max_size`, `steps`: [action, who, number].
 """
@@ -17,14 +17,14 @@ CLIENTS, NUMBERS = 8, 10
 
 
 class Step(NamedTuple):
-    """An action of one client with one number, as a failure prints it."""
+    """An action of one client with a number, as a failing run prints it."""
 
     action: str
     who: int
     number: int
 
 
-# A step is one draw instead of three, because hypothesis spends most of a run on its draws.
+# A step is drawn at once and not in three draws, because hypothesis spends most of a run on drawing.
 STEPS = [Step(action, who, number) for action in LIKELY for who in range(CLIENTS) for number in range(NUMBERS)]
 
 
@@ -33,7 +33,6 @@ def _model(case: Case) -> GroupModel:
 
 
 def _take(model: GroupModel, step: Sequence[Any]) -> None:
-    """Take one step and let the judge check it."""
     action, who, number = step
     if action == "tick":
         model.tick(number)
@@ -53,7 +52,7 @@ GROUP = Property("group", _holds)
 
 
 class GroupMachine(RuleBasedStateMachine):
-    """Random members of two groups. The judge checks them after every step and once more when all is quiet."""
+    """Random members act in two groups of one cluster. The judge checks them after every step and once more when all is quiet."""
 
     old = False
     max_size = 2**31 - 1
@@ -72,24 +71,24 @@ class GroupMachine(RuleBasedStateMachine):
         self.broken = False
 
     def teardown(self) -> None:
-        if not self.broken:  # the failure is already reported
+        if not self.broken:  # A failed run is not checked again at its end.
             self.model.finish()
 
 
 class OldGroupMachine(GroupMachine):
-    """The same machine with the quirks of older releases."""
+    """Tests random members with the quirks of older releases."""
 
     old = True
 
 
 class SmallGroupMachine(GroupMachine):
-    """The same machine with room for three members."""
+    """Tests random members with room for three members per group."""
 
     max_size = 3
 
 
 class OldSmallGroupMachine(OldGroupMachine):
-    """The old quirks together with room for three members."""
+    """Tests random members with older quirks and room for three members per group."""
 
     max_size = 3
 

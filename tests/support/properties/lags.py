@@ -1,4 +1,4 @@
-"""A group's lag is always the log's end minus its committed offset, whatever is written, deleted, committed and reset.
+"""A group's lag always equals the log end offset minus the committed offset, after any write, delete, commit or reset.
 
 Case: `steps`: ["write", partition, records], ["trim", partition, offset], ["commit", partition, offset], ["reset", how].
 """

@@ -1,4 +1,4 @@
-"""The heartbeat lease changes neither the bytes of clients nor the lines of a journal file.
+"""The heartbeat lease changes neither the bytes that clients receive nor the lines of a journal file.
 
 Case: `steps`: ["wait", ms], ["leave", place], ["join", place], ["beats", place, [correlation, ...]] and ["mixed", place, [[correlation,
 version, oddity], ...], where the bytes are cut in two (0: nowhere)].
@@ -35,14 +35,14 @@ class Side:
         self.members = [("", 0)] * MEMBERS
 
     def connect(self) -> None:
-        """Open one connection per member, and one for requests of the test."""
+        """Open one connection per member and one for the test itself."""
         self.wires = [self.rig.connect() for _ in range(MEMBERS + 1)]
 
     def failed(self, reason: str) -> None:
         raise AssertionError(reason)
 
     def ask(self, key: int, version: int, **fields: Any) -> Any:
-        """Send a request over a separate connection, so that the members' connections keep their leases."""
+        """Send a request on a separate connection, so that the members' connections keep their leases."""
         wire = self.wires[ASKING]
         wire.send(frame(key, version, 1, **fields))
         self.rig.sleep(0)
@@ -62,12 +62,13 @@ class Side:
     def beat(self, place: int, correlation: int, version: int, oddity: str) -> bytes:
         member, generation = self.members[place]
         client = "other" if oddity == "client" else "c%d"
-        member = member[::-1] if oddity == "ghost" else member  # as long as the real one
+        # The unknown member id has the same length as the real one, so that the frames have equal sizes.
+        member = member[::-1] if oddity == "ghost" else member
         data = frame(12, version, correlation, client, group_id=f"g{place}", generation_id=generation, member_id=member)
         return (len(data) - 4 + 3).to_bytes(4, "big") + data[4:] + b"%dx" if oddity == "trailing" else data
 
     def lines(self) -> bytes:
-        """End the journal and return its lines."""
+        """Close the journal and return its lines."""
         self.rig.close()
         return self.path.read_bytes()
 

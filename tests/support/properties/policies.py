@@ -1,4 +1,4 @@
-"""Random histories of a group led by the cooperative policy, judged after every step.
+"""Random histories of a group led by the cooperative policy keep every invariant after every step.
 
 Case: `design` (1, 2, 3), `steps`: [rule, its values]; the first one is `start`.
 """
@@ -25,7 +25,7 @@ PLACES = st.frozensets(st.integers(0, 11), max_size=3).map(sorted)
 
 
 class PolicyMachine(RecordedMachine):
-    """The machine of one design, which a subclass sets."""
+    """Tests one cooperative design, which a subclass sets."""
 
     proves = Property("policy", lambda case: _retaken(case))
     design: Literal[1, 2, 3] = 1
@@ -53,11 +53,11 @@ class PolicyMachine(RecordedMachine):
         self._round((), 0)
 
     def _topics(self, place: int) -> tuple[str, ...]:
-        """Return the topics of a member. If there are two, some members read both and some one of them."""
+        """Return the topics of a member. With two topics, some members read both and some only one."""
         return ("T",) if "U" not in self.world.counts else (("T", "U"), ("T",), ("U",))[place % 3]
 
     def _round(self, losing: Sequence[int], took: int) -> None:
-        self.sound = False  # until proven: a failed run is not judged again at its end
+        self.sound = False  # A failed rebalance leaves this false, so that the end of the run is not checked.
         self.judge.round(self.world.round(frozenset(losing), took))
         self.sound = True
 
@@ -119,7 +119,7 @@ class PolicyMachine(RecordedMachine):
 
     @step(passed=TIMES)
     def wait(self, passed: int) -> None:
-        """Let time pass; rounds begin as timers fire."""
+        """Advance the clock; rebalances begin as timers fire."""
         end = self.world.now + passed
         self._catch_up()
         while (due := self.world.next_timer()) is not None and due <= end:
@@ -129,7 +129,7 @@ class PolicyMachine(RecordedMachine):
 
     @step(lambda self: len(self.world.group) > 2, first=st.integers(0, 11), second=st.integers(0, 11), gap=st.integers(1, 900))
     def second_loss(self, first: int, second: int, gap: int) -> None:
-        """Remove a member, and another one while the partitions of the first are waiting."""
+        """Remove a member, and another member while the partitions of the first are withheld."""
         self._catch_up()
         self.die(first)
         self.wait(gap)
@@ -146,9 +146,9 @@ class PolicyMachine(RecordedMachine):
         gaps=st.lists(st.integers(0, 120), min_size=8, max_size=8),
     )
     def bounce(self, places: list[int], gaps: list[int]) -> None:
-        """Check I5: processes other than the leader leave and come back in time."""
+        """Check invariant I5: members other than the leader leave and return in time."""
         self._to_rest()
-        self.wait(2500)  # the names of earlier leavers are forgotten by then
+        self.wait(2500)  # After this time the leader has forgotten the members that left earlier.
         world = self.world
         if len({process.topics for process in world.group}) > 1 or len(world.group) < 2:
             return

@@ -1,4 +1,4 @@
-"""Every scenario on the virtual clock keeps the invariants, loses nothing, and gives plausible figures.
+"""Every scenario on the virtual clock keeps the invariants, loses no record, and gives plausible figures.
 
 Case: `scenario`, its name; `protocol` and `sizes`: the fields of Protocol and Sizes.
 """
@@ -17,7 +17,7 @@ from groupmock_clients.scenarios.virtual import open_stage
 
 
 def case_of(scenario: Scenario, protocol: Protocol, sizes: Sizes) -> Case:
-    """Return the case in JSON values."""
+    """Return the case as JSON values."""
     return {"scenario": scenario.name, "protocol": asdict(protocol), "sizes": sizes.as_fields()}
 
 

@@ -1,4 +1,4 @@
-"""Each connection gets its answers in the order of its requests, however the bytes are cut and whenever answers come.
+"""Each connection gets its answers in the order of its requests, however the bytes are cut and whenever the core answers.
 
 Case: `plans`: per connection [API keys asked, lengths of the first pieces]; `order`: which piece comes next; `read_ahead`: bytes.
 """

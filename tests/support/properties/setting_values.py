@@ -1,4 +1,4 @@
-"""Every way to set a setting accepts the value or refuses it with a message, and an accepted value can be described and used.
+"""Every way to set a value accepts it or refuses it with a message, and an accepted value can be described and used.
 
 Case: `door`: IncrementalAlterConfigs, AlterConfigs, CreateTopics, command, flag, environment, file or option; `kind`: topic, node, nodes or
 group where the door has resources; `name`, `value`: a setting's, or an option's; `operation`: of IncrementalAlterConfigs.
@@ -25,9 +25,9 @@ from groupmock_codec.messages.k44_incremental_alter_configs import AlterableConf
 from groupmock_codec.records import NewRecord, encode_batch
 
 KINDS: Final = {"topic": (2, "t"), "node": (4, "1"), "nodes": (4, ""), "group": (32, "g")}
-"""The resource type and the name of each kind."""
+"""Resource type and resource name for each kind of setting."""
 ANSWERS: Final = (-1, 0, 40, 42, 44)
-"""The allowed error codes: UNKNOWN_SERVER_ERROR, NONE, INVALID_CONFIG, INVALID_REQUEST, POLICY_VIOLATION."""
+"""Error codes that may occur: UNKNOWN_SERVER_ERROR, NONE, INVALID_CONFIG, INVALID_REQUEST and POLICY_VIOLATION."""
 STARTING: Final = ("flag", "environment", "file", "option")
 LONGEST_ERROR: Final = 1000
 
@@ -100,7 +100,7 @@ def _asked(case: Case, kind: int, resource: str, wire: Any, rig: WireRig) -> lis
     change = AlterableConfig(name=name, config_operation=case["operation"], value=value)
     new = [AlterConfigsResource(resource_type=kind, resource_name=resource, configs=[change])]
     codes = []
-    for _ in range(2):  # the second request appends to what the first one appended
+    for _ in range(2):  # The second request appends to the value of the first.
         codes += [row.error_code for row in wire.ask(44, 1, IncrementalAlterConfigsRequest(resources=new)).responses]
     return codes
 

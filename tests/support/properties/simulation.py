@@ -1,4 +1,4 @@
-"""No judge finds a fault in a simulated run: a plan of `groupmock_clients.simulation.plan`, with its `steps`."""
+"""No judge finds a violation in a simulated run, whose case is a plan of `groupmock_clients.simulation.plan` with its `steps`."""
 
 from __future__ import annotations
 

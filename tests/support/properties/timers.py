@@ -1,4 +1,4 @@
-"""Keyed deadlines equal those of a model that sorts them all every time. Case: `steps`: [rule, its values]."""
+"""Timers with keys fire like those of a simple model that sorts all deadlines every time. Case: `steps`: [rule, its values]."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PLACES = st.integers(0, len(KEYS) - 1)
 
 
 class TimersMachine(RecordedMachine):
-    """Moves deadlines in every way while time passes."""
+    """Sets, moves and cancels timers in every way while the clock advances."""
 
     proves = Property("timers", lambda case: _retaken(case))
 
@@ -37,7 +37,7 @@ class TimersMachine(RecordedMachine):
 
     @step(lambda self: self.model, place=PLACES, delay=st.integers(0, 50))
     def move_later(self, place: int, delay: int) -> None:
-        """Move a deadline as a repeated heartbeat does: one assignment, no heap operation."""
+        """Postpone a timer as a repeated heartbeat does: by one assignment and without a heap operation."""
         key = sorted(self.model)[place % len(self.model)]
         timer = self.timers.get(key)
         assert timer is not None

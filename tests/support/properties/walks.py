@@ -1,4 +1,4 @@
-"""With random members and random steering in the pure core, no request is answered twice and none is forgotten.
+"""With random members and steering commands on the pure core, no request is answered twice and no request stays parked.
 
 Case: `seed` (of the core's random numbers), `steps`: [what, values]; what is `command`, `sleep`, or a request of core_world.World.
 """
@@ -17,13 +17,13 @@ REQUESTS = frozenset({"join", "sync", "beat", "commit", "leave"})
 
 
 class Walked:
-    """A world of two nodes and the steps that it can take."""
+    """A cluster of two nodes and the steps of a random walk."""
 
     def __init__(self, seed: int) -> None:
         self.world = World.make(nodes=2, seed=seed, group_initial_rebalance_delay_ms=200)
 
     def take(self, what: str, values: dict[str, Any]) -> bool:
-        """Take one step of the case. Return False for a command that was refused."""
+        """Run one step of the case and return False for a refused command."""
         if what == "command":
             try:
                 self.world.command(values["name"], **values["arguments"])
@@ -43,11 +43,11 @@ class Walked:
             getattr(self.world, what)(*who, **values)
 
     def _heard(self, member_id: str) -> bool:
-        """Return whether the member is answered at once, as `World.beat` needs."""
+        """Return whether a heartbeat of the member is answered at once, as `World.beat` requires."""
         return member_id not in self.world.environment.holds.of("g").frozen
 
     def let_go(self) -> None:
-        """Release everything, fire every timer, and check that nobody waits."""
+        """Release all holds, fire every timer, and check that no request is parked."""
         world = self.world
         holds = world.environment.holds
         if isinstance(holds, OperatorHolds):

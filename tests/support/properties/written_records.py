@@ -1,4 +1,4 @@
-"""Lines that were written are read back, byte for byte, whole or page by page, and the records read can be written again.
+"""Written lines are read back byte for byte, whole or page by page, and the records read can be written again.
 
 Case: `partitions`; `limit`: records of a page; `forms`: how they are shown; `records`: [key, value, headers, timestamp, partition], bytes
 as base64.
@@ -49,7 +49,7 @@ def _by_partition(found: list[tuple[int, Record]]) -> dict[int, list[Any]]:
 
 
 def _wanted(lines: list[dict[str, Any]], partitions: int) -> dict[int, list[Any]]:
-    """Return each partition's records in the order of the lines."""
+    """Return the expected records of each partition in the order of the lines."""
     logs: dict[int, list[Any]] = {}
     placing = Placing(partitions)
     for line in lines:
