@@ -47,7 +47,7 @@ HOST: Final = frozenset(
         "log.dirs", "process.roles", "zookeeper.connect",
     )
 )  # fmt: skip
-"""Configs that the oracle has to set for the place where it runs."""
+"""The configs that depend on the host, which the oracle therefore has to set."""
 FLUSH: Final = "log.flush.scheduler.interval.ms=9223372036854775807"
 """Kafka's default for the flush interval. The oracle has another value, which would show as flush.ms of topics."""
 VALUES: Final = ("x", "-5", "0", "", "1", "99999999999", " 2 ", "0.25", "a,,b", "a,a", "TRUE")
@@ -149,8 +149,8 @@ STORY: Final[list[Step]] = [
     ["show", BROKER, NODE, FAMILIES],
     ["show", TOPIC, "story", RETENTION],
 ]  # fmt: skip
-"""The steps: `show` kind name keys [version]; `change` name validate_only [operation, config, value]; `replace` name validate_only
-{config: value}."""
+"""The recorded steps with their arguments. `show` has kind, name, keys and perhaps a version. `change` has name, validate_only and
+perhaps [operation, config, value]. `replace` has name, validate_only and {config: value}."""
 
 
 class ConfigsRecorder:
@@ -201,7 +201,7 @@ class ConfigsRecorder:
         return self._outcome(answer, validate_only, name, dict(configs))
 
     def _outcome(self, answer: Any, validate_only: bool, name: str, wanted: Mapping[str, str | None]) -> list[Any]:
-        """Return the answer when the broker has applied the change, which it learns of slightly later."""
+        """Return the broker's answer once the change is applied, which takes the broker a moment."""
         row = answer.responses[0]
         if not validate_only and not row.error_code:
             while not self._holds(self._changed(name), wanted):
@@ -259,7 +259,7 @@ def bounds(validator: str) -> str:
 
 
 def table(release: str, version: str, defined: list[list[str]]) -> str:
-    """Return the source of a table's module."""
+    """Return the Python source of the module that holds a release's configs."""
     rows = []
     for name, kind, default, mode, validator in defined:
         changed = {"internal": "i", "read-only": "r", "per-broker": "b", "cluster-wide": "c"}[mode]

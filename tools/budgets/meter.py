@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 MOST_MS: Final = 50
 STEPS_PER_MS: Final = 30_000
-"""Lines that our code executes in a millisecond: between 5,000 and 39,000, with a median of 14,000. The high value makes the limit no
-stricter than a clock."""
+"""The number of Python lines that groupmock executes in a millisecond, which ranges from 5,000 to 39,000 with a median of 14,000. The
+high value makes the limit no stricter than a clock."""
 MOST_BYTES: Final = 32 * 1024 * 1024
 SCANS: Final = frozenset(("count", "index", "remove", "insert"))
 """Methods of lists that look at every element."""
@@ -72,8 +72,8 @@ def counted(work: Callable[[], object], most_steps: int, most_bytes: int) -> Cos
 
 
 class StepMeter(Slices):
-    """Slices that run only on demand and are measured, including the handling of their effects, rows and log lines. `dearest` has the
-    lines of the most expensive step, and `whole` those of all steps since `begin_anew`."""
+    """Runs slices of work on demand only, and measures them together with their effects, rows and log lines. `dearest` has the lines of
+    the most expensive step, and `whole` those of all steps since `begin_anew`."""
 
     def __init__(self) -> None:
         super().__init__(None)

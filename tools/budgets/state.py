@@ -1,5 +1,5 @@
-"""A cluster as earlier requests of a client may have left it: `size` groups, members and partitions, half of the latter in one topic,
-and a twentieth as many consumer groups and open transactions. Its rows go to a ring and a log."""
+"""Build a cluster as earlier requests may have left it, with `size` groups, members and partitions. Half of the partitions are in one
+topic, and there are a twentieth as many consumer groups and open transactions. Its rows go to a ring and a log."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class BigState:
                 session_id=session, session_epoch=epoch, max_bytes=100_000, topics=[FetchTopic(topic=WIDE, partitions=partitions)]
             )))  # fmt: skip
             frames = wire.take()
-            if not frames:  # refused: the session keeps its size
+            if not frames:  # the request was refused, so the session keeps its size
                 break
             session, epoch = read_response(*FETCH, frames[0])[1].session_id, epoch + 1  # type: ignore[attr-defined]
         self.session_epoch = epoch

@@ -1,4 +1,4 @@
-"""python -m tools.fidelity: play generated exchanges on a broker and compare it with our core.
+"""Play generated exchanges on a broker and compare its answers with groupmock's core (python -m tools.fidelity).
 
 The broker is --broker HOST:PORT or $KAFKA_BOOTSTRAP; it needs the settings of a class (settings_classes.py), for instance
 
@@ -36,11 +36,12 @@ from .guided.core_player import play as play_on_core
 from .guided.peer import Peer, parse_address
 
 PRINTED_STEP_MS = 20.0
-"""How long a step of a printed exchange takes: a real broker takes a request that is not awaited before the next member sends another."""
+"""How long a step of a printed exchange takes, because a real broker must handle a request that is not awaited before the next member
+sends."""
 
 
 def main(words: list[str] | None = None) -> int:
-    """0: equal (or done), 1: something differs, 2: bad use, or nothing was played, 3: no broker."""
+    """Return 0 if all answers were equal, 1 if something differed, 2 for wrong usage or if nothing was played, and 3 without a broker."""
     parser = argparse.ArgumentParser(
         prog="python -m tools.fidelity", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -64,7 +65,7 @@ def main(words: list[str] | None = None) -> int:
 
 
 class NothingPlayed(Exception):
-    """Nothing was played, which proves nothing."""
+    """Nothing was played, so the run proves nothing."""
 
 
 def _complain(code: int, problem: str) -> int:
@@ -121,7 +122,7 @@ def _add_kafka(parser: argparse.ArgumentParser) -> None:
 
 
 def _kafka(asked: argparse.Namespace) -> int:
-    """The exit code of the worst run."""
+    """Play on Apache Kafka and return the exit code of the worst run."""
     if not ORACLE.is_file():
         raise NothingPlayed(f"there is no {ORACLE}, which starts Kafka: set GROUPMOCK_SHARED to the developers' shared folder")
     log = asked.log.resolve() if asked.log else None

@@ -1,4 +1,4 @@
-"""The proof, run again: every release of Apache Kafka is started with every class of settings, and what there is is played on it."""
+"""Repeat the whole comparison: start every release of Apache Kafka with every class of settings, and play every family on it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tools.oracle import ORACLE
 from tools.runs import ROOT
 
 COUNTS: Final = {"4.3": {"groups": 8000, "log": 2000, "transactions": 3000, "consumers": 5000, "bytes": 6000}}
-"""Seeds by family; what another release gets is OTHERS."""
+"""Maps release and family to the number of seeds, with OTHERS for releases that are not listed."""
 OTHERS: Final = {"groups": 1700, "log": 300, "transactions": 500, "bytes": 2000}
 PARALLEL: Final = {"groups": 32, "log": 8, "transactions": 10, "consumers": 20}
 """The plays at a time. Those that create topics of their own are expensive."""
@@ -26,11 +26,12 @@ DATA_PLANE: Final = {
     "max.incremental.fetch.session.cache.slots": "100000",
     "broker.session.timeout.ms": "60000",
 }
-"""Room for the fetch sessions of every script: a full cache gives a new one no session. And a busy machine is no dead node."""
+"""Settings that give every script a fetch session, because a full cache refuses new sessions, and that keep a slow broker from counting
+as dead."""
 
 
 class BrokerRun(NamedTuple):
-    """One start of a broker and what is played on it."""
+    """One start of a broker and the families that are played on it."""
 
     release: str
     settings: str
@@ -38,7 +39,8 @@ class BrokerRun(NamedTuple):
 
 
 def runs(releases: list[str]) -> Iterator[BrokerRun]:
-    """The data plane's and the hostile inputs' broker does not make topics on demand; the groups' have their classes of settings."""
+    """Yield the starts of brokers: one that creates no topics on demand for the log family and hostile inputs, and one for each class of
+    settings."""
     for release in releases:
         for name in CLASSES_OF_GROUPS:
             yield BrokerRun(release, name, ("groups",))
@@ -67,7 +69,7 @@ def commands(run: BrokerRun, seed: int, share: float, log: Path | None) -> Itera
 
 
 def play(run: BrokerRun, seed: int, share: float, log: Path | None) -> int:
-    """Start the broker, play everything on it; the worst exit code."""
+    """Start the broker, play everything on it, and return the worst exit code."""
     flags = [word for key, value in settings_of(run).items() for word in ("--set", f"{key}={value}")]
     worst = 0
     for command in commands(run, seed, share, log):

@@ -23,7 +23,8 @@ class ArrowsContract(Contract):
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:
         """Check that every direct import between two parts is in the table. Indirect imports follow from that."""
-        table = read_table(cast("list[str]", self.parts))  # the class attribute is the field, the instance attribute its value
+        # import-linter has the field as a class attribute and its value as an instance attribute
+        table = read_table(cast("list[str]", self.parts))
         ours = {name.split(".")[0] for name in table}
         broken = []
         for module in sorted(name for name in graph.modules if name.split(".")[0] in ours):

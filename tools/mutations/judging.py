@@ -48,7 +48,7 @@ Verdicts = dict[str, JudgeVerdict]
 def snapshot(root: Path = ROOT) -> Iterator[Path]:
     """Copy the sources and the judges' data, so that they do not change during a run."""
     with tempfile.TemporaryDirectory(prefix="groupmock-mutations-") as folder:
-        for name in NEEDED:  # the exchanges are part of the clients
+        for name in NEEDED:  # the exchanges are a part of the clients, which are copied as sources
             if (root / name).is_dir():
                 shutil.copytree(root / name, Path(folder) / name, ignore=shutil.ignore_patterns("__pycache__"))
             elif (root / name).is_file():
@@ -69,7 +69,8 @@ def judge(base: Path, mutation: Mutation | None, judges: Iterable[str], unit: Se
 
 
 def _verdict(name: str, base: Path, mutant: Path, unit: Sequence[str]) -> JudgeVerdict:
-    path = os.pathsep.join(map(str, (*(mutant / each for each in SOURCES), base)))  # `base` contains tools.fidelity
+    # `base` is on the path because it contains tools.fidelity
+    path = os.pathsep.join(map(str, (*(mutant / each for each in SOURCES), base)))
     asked = [str(base / FOLDERS[name] / each) for each in unit] if name == "unit" else [str(base / FOLDERS[name])]
     command = [sys.executable, "-P", "-m", "tools.mutations.judge_process", name, str(mutant), *asked]
     try:

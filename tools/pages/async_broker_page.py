@@ -90,7 +90,7 @@ def _forwarded(method: ast.FunctionDef) -> str:
 
 
 def _twin(kind: type, method: ast.FunctionDef) -> str:
-    """Return a method with the text of the blocking one."""
+    """Return an asynchronous method with the text of the blocking one."""
     lines = inspect.getsource(kind).splitlines()
     assert method.end_lineno is not None
     for call in _awaited(method.body):

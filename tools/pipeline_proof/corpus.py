@@ -48,7 +48,7 @@ def write(path: Path, *lines: str) -> Path:
 
 
 def odd(folder: Path) -> None:
-    """Write files that are irregular as files."""
+    """Write journals with irregular names, encodings, ends or row numbers."""
     write(folder / "backwards.jsonl", header("backwards"), *notes(1, 3), *notes(6, 7), *notes(2, 2), *notes(9, 9))
     write(folder / "live.jsonl", header("live"), *notes(1, 5))
     write(folder / "no-header.jsonl", *notes(1, 4))

@@ -59,7 +59,7 @@ class FileEvents:
     def _add(self, folder: Path) -> None:
         watch = self._libc.inotify_add_watch(self._descriptor, os.fsencode(folder), WANTED)
         if watch < 0:
-            return  # the folder is gone again
+            return  # the folder was removed in the meantime
         self._places[watch] = folder
         for below in [each for each in folder.iterdir() if each.is_dir()] if folder.is_dir() else []:
             self._add(below)

@@ -59,7 +59,7 @@ class Undisturbed(NamedTuple):
 
 @dataclass
 class Struck:
-    """A command that was killed, or ended before that."""
+    """The result of a command that was to be killed, and may have ended before."""
 
     killed: bool
     code: int
@@ -70,7 +70,7 @@ class Struck:
 
 
 class Onlooker:
-    """The process of the reader."""
+    """A process that reads the lake while other commands write it."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -97,7 +97,7 @@ class Onlooker:
 
     def close(self) -> None:
         """End the reader, which stops when its stdin ends."""
-        with self.process:  # closes both pipes and waits
+        with self.process:  # leaving the block closes both pipes and waits for the process
             pass
 
 

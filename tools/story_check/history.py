@@ -146,7 +146,6 @@ class History(RowReader):
         """Return the facts of a group, which exist from its first row on."""
         return self.groups.setdefault(name, GroupFacts(name))
 
-
     @takes
     def _moved(self, row: MovedRow) -> None:
         group = self.group(row.group)
@@ -205,7 +204,6 @@ class History(RowReader):
             for group in self.groups.values():
                 group.offsets_changed_otherwise = True
 
-
     @takes
     def _request(self, row: RequestRow) -> None:
         message = row.message
@@ -249,7 +247,8 @@ class History(RowReader):
             group.joins[message["member_id"]].append((asked.seq, NOTHING))
         if message.get("members"):
             group.generations[message["generation_id"]] = (message["leader"], [each["member_id"] for each in message["members"]])
-            group.brought.pop((message["leader"], message["generation_id"]), None)  # a number may be used again after the group was loaded
+            # a generation's number may be used again after the group was loaded
+            group.brought.pop((message["leader"], message["generation_id"]), None)
 
     def _synced(self, row: ReplyRow, message: Any, asked: RequestRow, request: Any) -> None:
         if row.error:

@@ -185,7 +185,8 @@ def _one_share(bench: Bench, claim: Claim, plan: Plan, member: str) -> Verdict:
 
 
 def _had(plan: Plan, before: Mapping[str, Partitions | None], member: str) -> Partitions | None:
-    """Return what the member had by the plan before. A static member that came back has the partitions of its earlier id (KIP-345)."""
+    """Return the partitions that the previous plan gave the member. A static member that came back has the partitions of its earlier id
+    (KIP-345)."""
     if member in plan.heirs.values():
         return NOTHING
     while member in plan.heirs:

@@ -76,7 +76,7 @@ def _goes_on(bench: Bench, member: str, place: Partition, ask: Fetch, asked: lis
         if each.seq < ask.seq and each.delivered and (each.partitions is None or place not in each.partitions)
     ]
     anew = [seq for seq, owned in bench.group.joins.get(member, ()) if seq < ask.seq and place not in owned]
-    # Fetches between such a join and its answer belong to the generation before.
+    # Fetches between a JoinGroup without owned partitions and its answer belong to the previous generation.
     answered = [next((each.seq for each in bench.group.given.get(member, ()) if each.seq > seq), seq) for seq in anew]
     since = max([0, *without, *(seq for seq in answered if seq < ask.seq)])
     earlier = [each for each in asked if since < each.seq < ask.seq and place in each.offsets]

@@ -1,7 +1,7 @@
 """Log the reason of an enforced rebalance and pass it to hooks, because neither client library can send a reason in JoinGroup v8.
 
-with Broker(journal="journal.jsonl") as broker:
-    asked.hooks.append(asked.client_rows(broker.client_says))
+    with Broker(journal="journal.jsonl") as broker:
+        asked.hooks.append(asked.client_rows(broker.client_says))
 """
 
 from __future__ import annotations

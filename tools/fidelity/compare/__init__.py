@@ -1,1 +1,1 @@
-"""Runs over many seeds, what they have in common with Kafka and what not, and the plays that are kept."""
+"""Compare the core with Kafka over many seeds, and keep plays as a golden corpus."""

@@ -1,4 +1,4 @@
-"""Hostile inputs on a broker and on our connection code, compared: a run over many seeds, and what is kept of it."""
+"""Play hostile inputs of many seeds on a broker and on groupmock's connection code, compare the reactions, and keep some inputs."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ SETTINGS: Final = {
 """The settings with which the broker must have been started."""
 REPEATS: Final = 3
 PER_CLASS: Final = 14
-"""So many inputs of each class are kept."""
+"""The number of inputs that are kept for each class."""
 PORT: Final = 9092
 WARM_UP_TRIES: Final = 200
 
 
 class KeptInput(msgspec.Struct):
-    """An input with Kafka's reaction: a line of tests/golden/hostile-<release>.jsonl.gz. `token` is in the names of its own."""
+    """An input with Kafka's reaction to it, one line of tests/golden/hostile-<release>.jsonl.gz. `token` is in the names of its own."""
 
     name: str
     token: str
@@ -55,7 +55,7 @@ class KeptInput(msgspec.Struct):
 
 
 class Judged(msgspec.Struct):
-    """One input on both sides."""
+    """One hostile input with the reactions of Kafka and groupmock."""
 
     seed: int
     case: Case
@@ -67,7 +67,7 @@ class Judged(msgspec.Struct):
 
 
 def ours(release: str, writes: list[bytes], port: int = PORT) -> Outcome:
-    """Return how our connection code reacts to these bytes, on a cluster of its own."""
+    """Return how groupmock's connection code reacts to these bytes, on a new cluster."""
     server = InMemoryServer(PROFILES[release], SETTINGS, "127.0.0.1", port)
     outcome = server.play(writes)
     if server.rig.driver.counters.internal_errors:
@@ -76,7 +76,7 @@ def ours(release: str, writes: list[bytes], port: int = PORT) -> Outcome:
 
 
 def kind_of(outcome: Outcome) -> str:
-    """The reaction in a word or two. Good requests before and behind (correlation ids 1 and 2) do not count."""
+    """Describe a reaction in a word or two. Good requests before and behind (correlation ids 1 and 2) do not count."""
     answers = [frame[:4] for frame in outcome.frames]
     answered = any(int.from_bytes(each) not in (1, 2) for each in answers if each != LAST)
     if outcome.end == CLOSED:
@@ -87,7 +87,7 @@ def kind_of(outcome: Outcome) -> str:
 
 
 class BytesRun:
-    """Seeds against one broker, many at a time."""
+    """Plays the inputs of many seeds against one broker, several at a time."""
 
     def __init__(self, release: str, host: str, port: int, parallel: int) -> None:
         self.release, self.host, self.port = release, host, port
@@ -101,7 +101,7 @@ class BytesRun:
         self.replayed = 0
 
     def all(self, first: int, last: int) -> FamilyResult:
-        """Every seed, on a broker that is awake; what differs is played again, twice. Raises NoBroker."""
+        """Play every seed, and repeat an input twice if the reactions differ. Raises NoBroker."""
         self.warm_up()
         begun = time.monotonic()
         with ThreadPoolExecutor(self._parallel) as pool:
@@ -135,7 +135,8 @@ class BytesRun:
         return Judged(seed, case, token, reaction(real, writes, token), reaction(mine, writes, token), kind_of(real), kind_of(mine))
 
     def warm_up(self) -> None:
-        """Until groups have a coordinator and producers ids: a broker that just came up answers 14 to 16. Raises NoBroker."""
+        """Wait until groups have a coordinator and producers get ids, because a new broker answers errors 14 to 16 at first. Raises
+        NoBroker."""
         wanted = ((10, 0, {"key": "warm"}), (22, 0, {"transactional_id": None, "transaction_timeout_ms": 1000}))
         for key, version, fields in wanted:
             api = APIS[key]
@@ -146,13 +147,13 @@ class BytesRun:
                     raise NoBroker(f"{api.name} v{version} is not answered")
                 if getattr(api.response.decode(version, outcome.frames[0][4:]), "error_code") == 0:  # noqa: B009  # of two classes
                     break
-                time.sleep(0.05)  # a broker's own pace: it offers no event to wait for
+                time.sleep(0.05)  # polled, because a broker offers no event to wait for
             else:
                 raise NoBroker(f"{api.name} is answered with errors still at the {WARM_UP_TRIES}th try")
-        time.sleep(0.5)  # ... and the coordinator's partitions are loaded a little later
+        time.sleep(0.5)  # the coordinator loads its partitions slightly later
 
     def result(self, seeds: tuple[int, int], seconds: float) -> FamilyResult:
-        """The run in numbers, as the other families have them."""
+        """Return the run's figures in the form that all families have."""
         apis: dict[str, dict[str, list[int]]] = {}
         outcomes: dict[str, Counter[str]] = {}
         for judged in self.judged:
@@ -170,7 +171,7 @@ class BytesRun:
 
 
 def last_request(writes: list[bytes]) -> tuple[int, int]:
-    """(api key, version) of the request that was spoiled, as far as there is one."""
+    """Return API key and version of the spoiled request, or (-1, -1) if no request can be recognized."""
     frames = [frame for frame in frames_of(b"".join(writes)) if len(frame) >= 8 and int.from_bytes(frame[4:8]) not in (1, 2)]
     if not frames:
         return -1, -1
@@ -178,7 +179,7 @@ def last_request(writes: list[bytes]) -> tuple[int, int]:
 
 
 def difference(judged: Judged) -> Difference:
-    """For recorded_differences.toml: the class is the path, the reactions are JSON texts."""
+    """Return the difference in the form that recorded_differences.toml describes: the class as path, and the reactions as JSON texts."""
     key, version = last_request(judged.case.writes)
     real, mine = json.dumps(judged.real), json.dumps(judged.ours)
     return Difference(0, judged.case.name, real, mine, key=key, version=version, seed=judged.seed)
@@ -193,14 +194,14 @@ def corpus_file(folder: Path, release: str) -> Path:
 
 
 def load(file: Path) -> Iterator[KeptInput]:
-    """The kept inputs of a file."""
+    """Yield the kept inputs of a file."""
     with gzip.open(file) as lines:
         for line in lines:
             yield msgspec.json.decode(line, type=KeptInput)
 
 
 def keep(folder: Path, release: str, judged: list[Judged]) -> Path:
-    """Keep some inputs of each class: different APIs and reactions first. Only what was equal is kept."""
+    """Keep some inputs of each class, preferring different APIs and reactions. Only what was equal is kept."""
     chosen: list[Judged] = []
     for name in sorted({each.case.name for each in judged}):
         mine = [each for each in judged if each.case.name == name and each.real == each.ours]
@@ -214,7 +215,7 @@ def keep(folder: Path, release: str, judged: list[Judged]) -> Path:
 
 
 def numbers(judged: list[Judged]) -> dict[str, Json]:
-    """Class -> how many inputs, Kafka's reactions and ours, how many differ."""
+    """Return for each class the number of inputs, the reactions of both sides, and the number of differences."""
     found: dict[str, Json] = {}
     for name in sorted({each.case.name for each in judged}):
         mine = [each for each in judged if each.case.name == name]

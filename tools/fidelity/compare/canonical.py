@@ -1,5 +1,5 @@
-"""Two transcripts of one script compared field by field. The core was fed the broker's names and ids, so answers are compared as they are;
-what is left to even out is what a shared broker adds (other scripts' groups) and time, which counts as a class."""
+"""Compare two transcripts of one script field by field. The core was fed the broker's names and ids, so answers are compared as they
+are; what is left to even out is what a shared broker adds (other scripts' groups) and time, which counts as a class."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from ..generated.transcript import ANSWERED, Event, Facts, Transcript
 
 EARLY_MS: Final = 40.0
 LATE_MS: Final = 900.0
-"""How far from our own time an answer may come and still be of the same class (at once, at the delay, at the expiry)."""
+"""The greatest delay beyond groupmock's own answer that still counts as the same time (at once, at the delay, at the expiry)."""
 TIMED_LATE_MS: Final = 350.0
-"""The same for recordings of a quiet machine."""
+"""The greatest delay in recordings that were made on a quiet machine."""
 DAY_MS: Final = 86_400_000
 LENGTH: Final = slice(8, 12)
 CHECKSUM: Final = slice(17, 21)
 ATTRIBUTES: Final = 22
 TIMES: Final = slice(27, 43)
-"""The place of times in a batch (docs/kafka/transactions.md#tx-80), and of the lower byte of the attributes."""
+"""The position of the timestamps in a batch (docs/kafka/transactions.md#tx-80)."""
 
 
 class Difference(msgspec.Struct, omit_defaults=True):
-    """A difference between the two sides: the step (its number, -1: the play as a whole), the field's path, and the values of the broker
-    and of ours."""
+    """A difference between the two sides: the step's index (-1 for the play as a whole), the field's path, and the values of Kafka and
+    groupmock."""
 
     step: int
     path: str
@@ -53,13 +53,13 @@ Even = Callable[[dict[str, Json], Facts], dict[str, Json]]
 
 
 def _list_groups(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
-    """Other scripts' groups are left out; the order is that of a hash map over all of them."""
+    """Drop other scripts' groups and sort the rest, because Kafka lists groups in the order of a hash map."""
     mine = [one for one in answer["groups"] if one["group_id"] in facts.groups]
     return {**answer, "groups": sorted(mine, key=lambda one: str(one["group_id"]))}
 
 
 def _metadata(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
-    """Other scripts' topics are left out; which node is the controller is a matter of the broker's kind."""
+    """Drop other scripts' topics, and the controller's id, which depends on the kind of broker."""
     mine = [one for one in answer["topics"] if one["error_code"] or one["name"].startswith(facts.stem) or _shared(one, facts)]
     return {**answer, "controller_id": None, "topics": mine}
 
@@ -69,12 +69,12 @@ def _shared(topic: dict[str, Json], facts: Facts) -> bool:
 
 
 def _producer_id(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
-    """Brokers count producer ids; whether one was given is what counts."""
+    """Replace a producer id by 0, because brokers count producer ids."""
     return {**answer, "producer_id": min(answer["producer_id"], 0)}
 
 
 def _fetched(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
-    """A marker has the time at which its transaction ended."""
+    """Blank the timestamps of transaction markers, which are the times at which transactions ended."""
     even = deepcopy(answer)
     for topic in even["responses"]:
         for row in topic["partitions"]:
@@ -84,12 +84,12 @@ def _fetched(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
 
 
 def _timeless(data: bytes) -> bytes:
-    """The batches of a log, markers without their time, and so without their checksum."""
+    """Return the batches of a log, with markers that have neither a timestamp nor a checksum."""
     parts, at = [], 0
     while at + LENGTH.stop <= len(data):
         size = LENGTH.stop + int.from_bytes(data[at + LENGTH.start : at + LENGTH.stop])
         batch = bytearray(data[at : at + size])
-        if len(batch) <= ATTRIBUTES or batch[ATTRIBUTES] & CONTROL_BIT:  # a Fetch may cut the last one anywhere
+        if len(batch) <= ATTRIBUTES or batch[ATTRIBUTES] & CONTROL_BIT:  # a Fetch may cut the last batch anywhere
             for times in (CHECKSUM, TIMES):
                 batch[times] = bytes(len(batch[times]))
         parts.append(batch)
@@ -98,12 +98,12 @@ def _timeless(data: bytes) -> bytes:
 
 
 def clock(value: int, facts: Facts) -> int:
-    """A time of the broker's clock: only that it is one."""
+    """Replace a time of the broker's clock by 0, and keep any other value."""
     return 0 if abs(value - facts.epoch_ms) < DAY_MS else value
 
 
 def _found_by_time(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
-    """A marker is found by its time."""
+    """Replace timestamps of the broker's clock, because ListOffsets may find a marker by its time."""
     rows = [
         {
             **topic,
@@ -117,7 +117,7 @@ def _found_by_time(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
 
 
 def _producers(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
-    """Return the producers without the broker's times."""
+    """Replace the times at which the broker saw the producers."""
     even = deepcopy(answer)
     for topic in even["topics"]:
         for row in topic["partitions"]:
@@ -127,19 +127,19 @@ def _producers(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
 
 
 def _transactions(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
-    """Whether one has begun, not when."""
+    """Replace the start times of transactions, so that only their presence is compared."""
     states = [{**one, "transaction_start_time_ms": clock(one["transaction_start_time_ms"], facts)} for one in answer["transaction_states"]]
     return {**answer, "transaction_states": states}
 
 
 def _listed_transactions(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
-    """Other scripts' ids are left out; the order is that of hash maps over all of them."""
+    """Drop other scripts' transactional ids and sort the rest, because Kafka lists them in the order of hash maps."""
     mine = [one for one in answer["transaction_states"] if one["transactional_id"].startswith(f"{facts.stem}-")]
     return {**answer, "transaction_states": sorted(mine, key=lambda one: str(one["transactional_id"]))}
 
 
 def _verified(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
-    """Sort the answer to a verification: 3.9 (v4+) answers brokers in an order of its own (docs/kafka/differences.md#transactions)."""
+    """Sort the answer to a verification, because 3.9 (v4+) answers brokers in another order (docs/kafka/differences.md#transactions)."""
     if facts.release != "3.9" or "results_by_transaction" not in answer:
         return answer
     even = deepcopy(answer)
@@ -151,7 +151,7 @@ def _verified(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
 
 
 def _committed(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
-    """Before 4.0 in the order of Scala's maps (docs/kafka/differences.md#transactions)."""
+    """Sort the answer for releases before 4.0, which answer in the order of Scala's maps (docs/kafka/differences.md#transactions)."""
     even = deepcopy(answer)
     for row in (row for topic in even["topics"] for row in topic["partitions"]):
         row["error_code"] = min(NOT_ADDED) if row["error_code"] in NOT_ADDED else row["error_code"]
@@ -162,12 +162,12 @@ def _committed(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
 
 
 def _deleted_topics(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
-    """KRaft brokers shuffle this answer on purpose (ControllerApis.deleteTopics)."""
+    """Sort the answer, because KRaft brokers shuffle it on purpose (ControllerApis.deleteTopics)."""
     return {**answer, "responses": sorted(answer["responses"], key=repr)}
 
 
 def _configs(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
-    """Configs come in the order of a hash map that holds all of them."""
+    """Sort the configs, because Kafka lists them in the order of a hash map."""
     return {**answer, "results": [{**one, "configs": _sorted(one["configs"])} for one in answer["results"]]}
 
 
@@ -186,13 +186,13 @@ WITHIN: Final = re.compile(r"within \[-?\d+, \d+\]")
 
 
 NOT_ADDED: Final = frozenset((48, 120))
-"""A broker asks the coordinator about several transactions at once, and what each is told is said as the version of the first one has it
-(AddPartitionsToTxnManager): on a busy broker it is chance which of the two it is. Exchanges say which it is on a quiet one."""
+"""Error codes of which chance decides, because a busy broker verifies several transactions with one request to the coordinator, and
+words all results in the version of the first (AddPartitionsToTxnManager). Exchanges say which code a quiet broker answers."""
 
 
 def _produced(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
-    """A refused timestamp is told which ones would do: the broker's clock."""
-    even = deepcopy(answer)  # a transcript stays what was said
+    """Blank the allowed timestamps in the text of a refused timestamp, because they come from the broker's clock."""
+    even = deepcopy(answer)  # copied, because the transcript itself must not change
     for topic in even["responses"]:
         for row in topic["partition_responses"]:
             if row.get("error_code") in NOT_ADDED:
@@ -219,16 +219,16 @@ EVEN: Final[dict[int, Even]] = {
     65: _transactions,
     66: _listed_transactions,
 }
-"""API key -> how its answers are evened out."""
+"""Maps an API key to the function that removes differences without meaning from its answers."""
 
 
 def canonical(step: Step, event: Event, facts: Facts) -> dict[str, Json] | None:
-    """The answer as it is compared."""
+    """Return an answer without differences that have no meaning."""
     if event.answer is None or not isinstance(step, Send):
         return event.answer
     even = EVEN.get(key_of(step))
     answer = event.answer if even is None else even(event.answer, facts)
-    if key_of(step) == METADATA and not asks_for_topics(step):  # all there are, in the order of a hash map of all
+    if key_of(step) == METADATA and not asks_for_topics(step):  # Kafka lists all topics in the order of a hash map.
         answer = {**answer, "topics": sorted(answer["topics"], key=lambda one: str(one["name"]))}
     return answer
 
@@ -236,7 +236,8 @@ def canonical(step: Step, event: Event, facts: Facts) -> dict[str, Json] | None:
 def compare(
     script: Script, real: Transcript, ours: Transcript, *, late_ms: float = LATE_MS, early_ms: float = EARLY_MS, limit: int = 20
 ) -> list[Difference]:
-    """Every difference, the first ones first; of a play that ended early, what was played, and that it ended."""
+    """Return the differences in the order of the steps, up to `limit`. A play that ended early is compared as far as it went, and its
+    end is a difference too."""
     steps = (*script.steps, *ending(script, known(real.facts.release, real.facts.settings).versions))
     found: list[Difference] = []
     for index, (step, one, other) in enumerate(zip(steps, real.events, ours.events, strict=False)):
@@ -261,7 +262,7 @@ def _events(step: Step, one: Event, other: Event, facts: Facts, late_ms: float, 
     if one.after != other.after:
         yield "answered after step", one.after, other.after
     elif isinstance(step, Send) and key_of(step) in CONTROLLERS:
-        return  # a controller takes the time that its metadata log needs
+        return  # a controller may take as long as its metadata log needs
     elif one.answered_ms is not None and other.answered_ms is not None and not -early_ms <= one.answered_ms - other.answered_ms <= late_ms:
         yield "answered at ms", one.answered_ms, other.answered_ms
 

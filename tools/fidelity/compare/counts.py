@@ -1,4 +1,4 @@
-"""The figures of a comparison: counts per API and version, differences, unstable plays; one JSON line for tools/records/fidelity.jsonl."""
+"""The figures of a comparison: counts per API and version, differences, and unstable plays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..generated.transcript import ANSWERED, Event
 from .canonical import Difference
 
 Cell = tuple[int, int, str]
-"""A cell of the table: API key, version, outcome."""
+"""A cell of the table of counts: API key, version, outcome."""
 
 
 class FamilyResult(msgspec.Struct):
@@ -38,11 +38,11 @@ class FamilyResult(msgspec.Struct):
     recorded: dict[str, int]
     noisy: int
     replayed: int
-    """Plays that were repeated because the machine was too slow for them to mean anything."""
+    """The number of plays that were repeated because the machine was too slow for a meaningful comparison."""
 
 
 class Counts:
-    """Counts while a run goes on."""
+    """Counts the results of a run in progress."""
 
     def __init__(self) -> None:
         self.cells: Counter[Cell] = Counter()
@@ -62,13 +62,13 @@ class Counts:
                 self.cells[key_of(step), version_of(step), outcome(event)] += 1
 
     def differs(self, difference: Difference) -> None:
-        """A difference that repeats and is not recorded."""
+        """Count a difference that repeats and is not recorded."""
         self.differences.append(difference)
         if difference.key is not None and difference.version is not None:
             self.differing[difference.key, difference.version] += 1
 
     def apis(self) -> dict[str, dict[str, list[int]]]:
-        """Per API and version: how often compared, how many differences."""
+        """Return for each API and version the number of comparisons and of differences."""
         found: dict[str, dict[str, list[int]]] = {}
         for (key, version, _), count in sorted(self.cells.items()):
             cell = found.setdefault(APIS[key].name, {}).setdefault(str(version), [0, self.differing[key, version]])
@@ -76,19 +76,18 @@ class Counts:
         return found
 
     def outcomes(self) -> dict[str, dict[str, int]]:
-        """Per API: error codes (and parked, closed) and how often they were seen."""
+        """Return for each API how often each error code (or parked, closed) was seen."""
         found: dict[str, Counter[str]] = {}
         for (key, _, seen), count in sorted(self.cells.items()):
             found.setdefault(APIS[key].name, Counter())[seen] += count
         return {name: dict(counts) for name, counts in found.items()}
 
     def requests(self) -> int:
-        """How many requests were compared."""
         return sum(self.cells.values())
 
 
 def outcome(event: Event) -> str:
-    """The answer's error code, the most telling one of those inside it, or what happened instead."""
+    """Return the answer's error codes, including nested ones, or the status of a request without an answer."""
     if event.status != ANSWERED or event.answer is None:
         return event.status
     codes = sorted(set(_codes(event.answer)))

@@ -1,4 +1,5 @@
-"""A run: seeds of a family, played on a broker many at a time and compared with the core. What differs counts if it repeats three times."""
+"""Play the seeds of a family on a broker, many at a time, and compare the answers with the core's. What differs counts if it repeats
+three times."""
 
 from __future__ import annotations
 
@@ -30,18 +31,18 @@ from .shrink import shrink
 REPEATS: Final = 3
 CHANCES: Final = 8
 BY_IDS: Final = ("leader", "members", "partition_index", "group_id", "name")
-"""Fields whose place in a list, or whose value, follows from ids."""
+"""Fields whose position in a list, or whose value, depends on ids that the broker draws."""
 NOISY_LIMIT: Final = 5
 NEAR_MS: Final = 100.0
-"""An answer that a real broker gives no later than that is given at once."""
+"""An answer within this time after its cause counts as given at once."""
 REST_S: Final = 0.2
-"""How long nothing is played after a play that meant nothing."""
+"""The pause after a play that was too noisy to mean anything, in seconds."""
 SLOW_MS: Final = 150.0
-"""A play in which the broker was so far behind, and that differs, is played again."""
+"""A play that differs is repeated if the broker was late by at least this much."""
 
 
 class ComparisonRequest(msgspec.Struct):
-    """The request for a comparison. `seeds`: from, to (exclusive); `seconds`: stop after so long, whatever the seeds."""
+    """The parameters of a comparison. `seeds`: from, to (exclusive); `seconds`: stop after so long, whatever the seeds."""
 
     family: str
     release: str
@@ -53,7 +54,7 @@ class ComparisonRequest(msgspec.Struct):
 
 
 class ExchangeRun:
-    """One run against one broker."""
+    """One comparison of many seeds with one broker."""
 
     def __init__(self, peer: Peer, wanted: ComparisonRequest, out: TextIO) -> None:
         self.peer, self.wanted, self.out = peer, wanted, out
@@ -62,14 +63,14 @@ class ExchangeRun:
         self._alone = Alone(wanted.release)
         self._leftovers: Leftovers | None = None
         self._one_at_a_time = threading.Lock()
-        """Held by the thread that counts, or makes the next script."""
+        """Held by the thread that updates the counts or makes the next script."""
         self._stopped = False
         self._begun = time.monotonic()
         self._last = wanted.seeds[0]
         self.golden: list[Golden] = []
-        """Plays worth keeping, if `wanted.keep`."""
+        """The plays to keep for the golden corpus, if `wanted.keep`."""
         self.different: dict[tuple[int | None, str], Golden] = {}
-        """API and field -> a play that differs there, and differs again when it is replayed; the smallest script, if `wanted.shrink`."""
+        """Maps API and field to a play that differs there also when it is replayed, shrunk if `wanted.shrink`."""
 
     def all(self) -> FamilyResult:
         """Play every seed and compare. Raises NoBroker."""
@@ -104,7 +105,7 @@ class ExchangeRun:
             self.one(script)
 
     def one(self, script: Script) -> list[Difference]:
-        """Play one script and judge it; the differences that are neither recorded nor unstable."""
+        """Play one script, and return its differences that are neither recorded nor unstable."""
         played, found = self._play(script)
         if played is None:
             self.counts.unstable.append(script.seed)
@@ -131,7 +132,8 @@ class ExchangeRun:
         return new
 
     def _repeats(self, script: Script, first: Difference) -> bool:
-        """Does it differ in every rerun? Orders and leaders follow from the ids that a broker draws: for those once more is enough."""
+        """Tell whether the difference appears in every repetition. Orders and leaders follow from the ids that a broker draws: for those
+        once more is enough."""
         by_ids = any(name in first.path for name in BY_IDS)
         for _ in range(CHANCES if by_ids else REPEATS - 1):
             with self._one_at_a_time:
@@ -144,7 +146,8 @@ class ExchangeRun:
         return not by_ids
 
     def _play(self, script: Script) -> tuple[Played | None, list[Difference]]:
-        """A play that means something, and what differs; None: at every attempt the machine was too slow or a request met a deadline."""
+        """Play a script until the result is meaningful, and return the play with its differences, or None if every attempt was too
+        noisy."""
         for _ in range(NOISY_LIMIT):
             try:
                 with self._alone.turn(script):
@@ -193,10 +196,9 @@ class ExchangeRun:
         return None if played is None else (small, played)
 
     def _say(self, text: str) -> None:
-        print(text, file=self.out, flush=True)  # the program's output
+        print(text, file=self.out, flush=True)  # print is the program's output
 
     def result(self) -> FamilyResult:
-        """Return the run in numbers."""
         seconds, counts = time.monotonic() - self._begun, self.counts
         share = {state: round(count / max(counts.exchanges, 1), 4) for state, count in sorted(counts.states.items())}
         return FamilyResult(

@@ -1,4 +1,4 @@
-"""The golden corpus: scripts with what real Kafka answered, as data files, so that the proof can be repeated without Java.
+"""The golden corpus records scripts with the answers of real Kafka, so that the comparison can be repeated without Java.
 
 A file `FAMILY-RELEASE-SETTINGS.jsonl.gz` holds one play per line. `record` chooses, of many plays, those that together show the most;
 `replay_corpus` plays them again on the core at the recorded times, with the ids that the broker drew.
@@ -31,14 +31,12 @@ PLAYED_ON_CORE: Final = ("groups", "consumers", "log", "transactions", "exchange
 
 @dataclass
 class Golden:
-    """A recorded play: the script and Kafka's transcript."""
-
     script: Script
     transcript: Transcript
 
 
 class _Line(msgspec.Struct):
-    """A play as it is kept; its exchange is written as people write them."""
+    """One line of a corpus file, in which the exchange is written as text."""
 
     script: str
     transcript: Transcript
@@ -48,7 +46,7 @@ Feature = tuple[object, ...]
 
 
 def file_name(family: str, release: str, settings: str) -> str:
-    """The file of one class of plays."""
+    """Return the file name for one class of plays."""
     return f"{family}-{release}-{settings}.jsonl.gz"
 
 
@@ -56,7 +54,7 @@ def file_name(family: str, release: str, settings: str) -> str:
 
 
 def load(folder: Path, release: str | None = None, family: str | None = None, settings: str | None = None) -> Iterator[Golden]:
-    """Every recorded play, perhaps only of a release, a family or a class of settings."""
+    """Yield the recorded plays, optionally of one release, family or class of settings."""
     for file in sorted(folder.glob(file_name(family or "*", release or "*", settings or "*"))):
         with gzip.open(file, "rb") as lines:
             for line in lines:
@@ -64,7 +62,7 @@ def load(folder: Path, release: str | None = None, family: str | None = None, se
 
 
 def read(text: str | bytes) -> Golden:
-    """Read one recorded play."""
+    """Parse a line of the corpus into a play."""
     line = msgspec.json.decode(text, type=_Line)
     return Golden(Script.read(line.script), line.transcript)
 
@@ -76,7 +74,7 @@ def _written(play: Golden) -> bytes:
 def replay_corpus(
     folder: Path, release: str, families: Iterable[str] = PLAYED_ON_CORE, limit: int | None = None, settings: str | None = None
 ) -> list[Difference]:
-    """The corpus of a release against the core as it is. Fast: some hundred plays a second. `limit`: stop after so many differences."""
+    """Replay the corpus of a release on the current core, and return the differences, at most `limit`."""
     found: list[Difference] = []
     for family in families:
         for golden in load(folder, release, family, settings):
@@ -87,7 +85,7 @@ def replay_corpus(
 
 
 def differences(golden: Golden) -> list[Difference]:
-    """One recorded play against the core."""
+    """Replay one recorded play on the core and return the differences."""
     return compare(golden.script, golden.transcript, replay(golden.script, golden.transcript), late_ms=TIMED_LATE_MS, early_ms=EARLY_MS)
 
 
@@ -95,7 +93,7 @@ def differences(golden: Golden) -> list[Difference]:
 
 
 def golden_of(script: Script, played: Played) -> Golden | None:
-    """A play worth keeping: on a quiet machine, equal to the core's, and equal again when it is replayed."""
+    """Return a play for the corpus, or None unless the core's answers are equal also when it is replayed."""
     if played.real.stopped is not None:
         return None
     golden = Golden(script, _tidy(script, played.real))
@@ -103,13 +101,13 @@ def golden_of(script: Script, played: Played) -> Golden | None:
 
 
 def difference_of(script: Script, played: Played) -> Golden | None:
-    """A play in which the core was seen to differ, if it differs again when it is replayed: then a file can hold the core to it."""
+    """Return a play in which the core differs, or None unless it also differs when it is replayed."""
     golden = Golden(script, _tidy(script, played.real))
     return golden if differences(golden) else None
 
 
 def _tidy(script: Script, real: Transcript) -> Transcript:
-    """Without what belongs to other scripts; times to a tenth of a millisecond."""
+    """Remove what belongs to other scripts, and round times to a tenth of a millisecond."""
     steps = (*script.steps, *ending(script, known(script.release, script.settings).versions))
     replace = msgspec.structs.replace
     events = [
@@ -124,7 +122,8 @@ def _tenth(event: Event) -> float | None:
 
 
 def features(golden: Golden) -> set[Feature]:
-    """Return the features of a play: outcomes per API, version and the outcome before it; pauses and ends of connections in between."""
+    """Return what a play shows: the outcomes per API and version, each also with the preceding outcome, and pauses and closed
+    connections."""
     found: set[Feature] = set()
     before: object = "start"
     steps = (*golden.script.steps, *ending(golden.script, known(golden.script.release, golden.script.settings).versions))
@@ -150,10 +149,8 @@ def _groups(event: Event) -> list[dict[str, str]]:
 
 
 def choose(plays: list[Golden], count: int) -> list[Golden]:
-    """Those that together show the most: each next one adds the most that few have shown so far.
-
-    What a play adds only shrinks as others are chosen, so that only the best candidate has to be looked at again.
-    """
+    """Choose plays that together show most features. Each next one adds the most that few have shown so far, which only shrinks as
+    others are chosen, so that only the best candidate has to be weighed again."""
     shown = [features(one) for one in plays]
     often = Counter(feature for each in shown for feature in each)
     have: Counter[Feature] = Counter()
@@ -176,7 +173,7 @@ def choose(plays: list[Golden], count: int) -> list[Golden]:
 
 
 def save_one(folder: Path, play: Golden) -> Path:
-    """Write one play as a file of its own, FAMILY-RELEASE-SETTINGS-SEED.json."""
+    """Write one play as FAMILY-RELEASE-SETTINGS-SEED.json."""
     script = play.script
     file = folder / f"{script.family}-{script.release}-{script.settings}-{script.seed}.json"
     folder.mkdir(parents=True, exist_ok=True)
@@ -185,7 +182,7 @@ def save_one(folder: Path, play: Golden) -> Path:
 
 
 def save(folder: Path, plays: list[Golden]) -> Path:
-    """Write one class of plays; the same plays give the same bytes."""
+    """Write one class of plays to its file, in the same bytes for the same plays."""
     first = plays[0].script
     file = folder / file_name(first.family, first.release, first.settings)
     folder.mkdir(parents=True, exist_ok=True)

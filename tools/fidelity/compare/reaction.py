@@ -1,4 +1,4 @@
-"""The reaction of a broker to bytes, as a peer sees it, without what is its own: drawn ids, ports, other scripts' groups and topics."""
+"""The reaction of a broker to bytes as a client sees it, without drawn ids, ports, and other scripts' groups and topics."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ Json = Any
 
 UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 OWN: Final = {"cluster_id", "controller_id", "throttle_time_ms", "host", "port", "log_dir", "total_bytes", "usable_bytes"}
-"""Fields that say which broker answers, and where and how large its disk is."""
+"""Fields that identify the broker that answers, or describe its disk."""
 DRAWN: Final = {(1, "session_id"), (22, "producer_id")}
-"""Fields that are drawn: only whether there is one counts."""
+"""Fields whose values the broker draws, so that only their presence is compared."""
 LISTED: Final = {16: ("groups", "group_id"), 3: ("topics", "name"), 75: ("topics", "name")}
-"""Answers that may list what others made."""
+"""Maps an API to its list that may contain other scripts' groups or topics, and to the name in it."""
 SHUFFLED: Final = {20: "responses"}
-"""Kafka 3.9 and 4.3 shuffle these answers on purpose (ControllerApis.deleteTopics)."""
+"""Maps an API to the list in its answer that Kafka shuffles on purpose (ControllerApis.deleteTopics)."""
 
 
 def reaction(outcome: Outcome, writes: list[bytes], token: str) -> dict[str, Json]:
-    """The answers in order and how the connection was left, comparable between brokers. `token` is in the names of the script's own."""
+    """Return the answers in order and the final state of the connection, in a form that is comparable between brokers. `token` is in the
+    names of the script's own."""
     answers = []
     sent = iter(frames_of(b"".join(writes)))
     for frame in outcome.frames:
@@ -39,7 +40,7 @@ def reaction(outcome: Outcome, writes: list[bytes], token: str) -> dict[str, Jso
 
 
 def frames_of(data: bytes) -> list[bytes]:
-    """The whole frames of what was sent, as a broker cuts them."""
+    """Split bytes into whole frames as a broker does."""
     frames, at = [], 0
     while at + 4 <= len(data):
         size = int.from_bytes(data[at : at + 4], signed=True)
@@ -63,13 +64,13 @@ def _answer(request: bytes, frame: bytes, token: str) -> dict[str, Json]:
 
 
 def _versions(version: int, frame: bytes) -> dict[str, Json]:
-    """Return the error of an ApiVersions answer and what comes with it (a test of its own compares the rows)."""
+    """Return the error of an ApiVersions answer and the bytes that follow an error, because another test compares the rows."""
     code = int.from_bytes(frame[4:6], signed=True)
     return {"key": API_VERSIONS, "version": version, "error_code": code, **({"rest": frame[6:].hex()} if code else {})}
 
 
 def shown(key: int, value: object) -> Json:
-    """A message as JSON: the fields that differ from their defaults."""
+    """Return a message as JSON with the fields that differ from their defaults."""
     if isinstance(value, Message):
         found: dict[str, Json] = {}
         for field in fields_of(type(value)):

@@ -1,4 +1,4 @@
-"""Differences that are known and stay: recorded_differences.toml, each with its reason and the releases it holds for."""
+"""The known and permanent differences from Kafka (recorded_differences.toml), each with its reason and its releases."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from ..generated.transcript import Transcript
 from .canonical import Difference
 
 RequestKind = tuple[int, int | None]
-"""A request's API key (-1: bytes that are none), and the error code that the broker answered, if the answer as a whole has one."""
+"""The API key of a request (-1 for bytes that are no request), and the error code with which the broker answered, if it has one."""
 FILE: Final = Path(__file__).with_name("recorded_differences.toml")
 
 
 class Recorded(msgspec.Struct, rename="kebab"):
-    """A known difference. It covers what differs in an answer of `api-key` at a `path` (a regular expression, matched as a whole)."""
+    """A known difference in an answer of `api-key` at a `path` (a regular expression, matched as a whole). It covers what differs in an
+    answer of `api-key` at a `path` (a regular expression, matched as a whole)."""
 
     id: str
     family: str
@@ -32,20 +33,20 @@ class Recorded(msgspec.Struct, rename="kebab"):
     path: str
     reason: str
     generated: bool = True
-    """False: the generators keep away from it."""
+    """False if the generators avoid the difference."""
     versions: list[int] = []
     real: str = ".*"
-    """A regular expression over the text of the broker's value."""
+    """A regular expression over the text of Kafka's value."""
     ours: str = ".*"
-    """The same of what we said."""
+    """A regular expression over the text of groupmock's value."""
     breaks_connection: bool = False
-    """The connection ends, sooner or later: it may be its next request, whatever that asks, that finds it closed. The rest of such a play
-    is another story: requests on it reached us alone."""
+    """The difference ends the connection, sometimes only at the next request on it, whatever its API. The rest of such a play is not
+    compared, because later requests on that connection reached groupmock alone."""
     after: RequestKind | None = None
-    """Only where the broker has answered that on the same connection before."""
+    """The difference occurs only if the broker has answered this on the same connection before."""
 
     def covers(self, family: str, release: str, difference: Difference, before: Sequence[RequestKind] = ()) -> bool:
-        """Is it this one? `before`: see `asked_before`."""
+        """Tell whether this entry covers a difference. `before` is the result of `asked_before`."""
         return (
             self.family == family
             and release in self.releases
@@ -60,17 +61,16 @@ class Recorded(msgspec.Struct, rename="kebab"):
 
 @cache
 def recorded() -> tuple[Recorded, ...]:
-    """Return all recorded differences."""
     rows = tomllib.loads(FILE.read_text(encoding="utf-8")).get("difference", [])
     return tuple(msgspec.convert(rows, list[Recorded]))
 
 
 def asked_before(script: Script, real: Transcript, index: int) -> list[RequestKind]:
-    """Return the earlier requests on the connection of that step, oldest first, as the broker answered them."""
+    """Return the earlier requests on the connection of that step with the broker's answers, oldest first."""
     sent = ((script.steps[at], real.events[at].answer or {}) for at in script.before(index))
     return [(key_of(step) if isinstance(step, Send) else -1, answer.get("error_code")) for step, answer in sent]
 
 
 def known_as(family: str, release: str, difference: Difference, before: Sequence[RequestKind] = ()) -> Recorded | None:
-    """The one that covers a difference; `before`: see `asked_before`."""
+    """Return the recorded entry that covers a difference, or None. `before` is the result of `asked_before`."""
     return next((one for one in recorded() if one.covers(family, release, difference, before)), None)

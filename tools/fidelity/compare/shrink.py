@@ -1,4 +1,4 @@
-"""The shortest script that still differs: clients, then runs of steps, then single steps, then elements of lists are left out."""
+"""Shrink a script that differs: leave out clients, then runs of steps, then single steps, then elements of lists."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Differs = Callable[[Script], bool]
 
 
 def shrink(script: Script, differs: Differs) -> Script:
-    """Leave out what can be left out; `differs` plays a smaller script."""
+    """Leave out as much as possible. `differs` plays a smaller script."""
     for client in script.clients():
         gone = {index for index, step in enumerate(script.steps) if not isinstance(step, Pause) and client_of(step) == client}
         script = _smaller(script, without(script, gone), differs)
@@ -29,12 +29,12 @@ def shrink(script: Script, differs: Differs) -> Script:
 
 
 def _smaller(script: Script, smaller: Script, differs: Differs) -> Script:
-    """The smaller one, if it is one and still differs."""
+    """Return the smaller script if it has fewer steps and still differs, and the original otherwise."""
     return smaller if smaller.steps and len(smaller.steps) < len(script.steps) and differs(smaller) else script
 
 
 def _lists(script: Script, index: int, differs: Differs) -> Script:
-    """Elements of lists (topics, members, protocols, groups) of that step that do not matter."""
+    """Leave out elements of a step's lists (topics, members, protocols, groups) that do not matter for the difference."""
     at = 0
     while (fewer := _with_one_less(script, index, at)) is not None:
         if differs(fewer):
@@ -45,7 +45,7 @@ def _lists(script: Script, index: int, differs: Differs) -> Script:
 
 
 def _with_one_less(script: Script, index: int, at: int) -> Script | None:
-    """Without that element, all lists of the step counted through; None: there are no more."""
+    """Return the script without the list element number `at` of that step, counted through all its lists, or None if there are no more."""
     step = script.steps[index]
     places = list(_places(step.fields)) if isinstance(step, Send) else []
     if not isinstance(step, Send) or at >= len(places):

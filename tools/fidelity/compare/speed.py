@@ -1,4 +1,4 @@
-"""How fast the pure core plays: scripts are made first, then played and compared with what they gave before, in several processes."""
+"""Measure how fast the core plays: make scripts first, then play them in several processes and compare the results with an earlier play."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .canonical import compare
 
 
 class Speed(msgspec.Struct):
-    """Exchanges a second of all processes together: made (by generators that play as they write), played and compared."""
+    """The exchanges per second of all processes together, for making scripts (which plays them) and for playing and comparing."""
 
     processes: int
     exchanges: int
@@ -29,7 +29,7 @@ _together: list[BarrierType] = []
 
 
 def measure(name: str, release: str, seeds: tuple[int, int], processes: int) -> Speed:
-    """Share the seeds among processes (no more of them than seeds); the slowest one counts."""
+    """Distribute the seeds among processes and return the speed, for which the slowest process counts."""
     processes = min(processes, seeds[1] - seeds[0])
     barrier = Barrier(processes)
     with ProcessPoolExecutor(processes, initializer=_together.append, initargs=(barrier,)) as pool:
@@ -48,7 +48,7 @@ def _one(name: str, release: str, seeds: range) -> tuple[float, float, int]:
     scripts = [generate(seed, release) for seed in seeds]
     made = time.perf_counter() - begun
     first = [play(script) for script in scripts]
-    gc.freeze()  # the scripts are the measurement's burden, not the player's
+    gc.freeze()  # the scripts belong to the measurement and must not slow the player's garbage collection
     _together[0].wait()
     begun = time.perf_counter()
     differing = sum(bool(compare(script, one, replay(script, one))) for script, one in zip(scripts, first, strict=True))

@@ -1,4 +1,4 @@
-"""One file per family of exchanges, each with `generate(seed, release) -> Script`."""
+"""The families of exchanges, each a module with `generate(seed, release) -> Script`."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ FILES: Final = {
     "bytes": "bytes_family",
     "exchanges": "exchanges_family",
 }
-"""Maps families to their files."""
+"""Maps families to their modules."""
 RELEASES: Final = {"consumers": ("4.3",)}
-"""The releases of a family that not every one of them has."""
+"""Maps a family to its releases, if it does not exist for all of them."""
 
 
 @cache
 def family(name: str) -> Generate:
-    """The generator of a family; KeyError names those there are."""
+    """Return the generator of a family. Raises KeyError with the known names."""
     if name not in FILES:
         raise KeyError(f"no family {name!r}: there are {', '.join(FILES)}")
     found: Generate = import_module(f".{FILES[name]}", __package__).generate

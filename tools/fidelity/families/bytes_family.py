@@ -1,4 +1,4 @@
-"""Bad bytes: valid requests of every API and version that we advertise, spoiled in one place, or sent in an odd way.
+"""Generate bad bytes: valid requests of every advertised API and version, spoiled in one place or sent in an unusual way.
 
 A script is one connection: now and then a good request, then the spoiled one, then an ApiVersions request whose answer (or the lack of
 it) tells whether the connection was closed, is mute, or goes on. What a hostile input is called is its *class*: docs/proof/bad-bytes.md.
@@ -26,7 +26,7 @@ from .valid_requests import RequestMaker
 
 TRIES: Final = 1000
 PROBE: Final = 0x70726F62
-"""Correlation id of the last request of every script."""
+"""The correlation id of every script's last request."""
 INT_MAX: Final = 2**31 - 1
 PROFILES: Final = {"4.3": "kafka-4.3", "3.9": "kafka-3.9"}
 FRAME_LIMIT: Final = 104_857_600
@@ -34,7 +34,7 @@ NOT_TEXT: Final = (b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf5\x80\x8
 
 
 def probe() -> bytes:
-    """The last request of a script: ApiVersions v0."""
+    """Return the last request of a script, ApiVersions v0."""
     return framed(header(API_VERSIONS, 0, PROBE))
 
 
@@ -145,7 +145,7 @@ def _tags(section: Callable[[random.Random], bytes]) -> Kind:
 
 
 def _told(target: RequestToSpoil) -> bool:
-    """Does the request carry a known tag? (Another section would push its bytes out of place.)"""
+    """Tell whether the request has a known tagged field, whose bytes another tag section would displace."""
     return any(part.kind == "tag" for part in target.parts)
 
 
@@ -158,7 +158,7 @@ def _tag(number: int, value: bytes, size: int | None = None) -> bytes:
 
 
 def _known_tag(value: bytes, times: int = 1) -> Kind:
-    """Fetch alone has tags in its request: the cluster id (0) and the replica state (1)."""
+    """Return a kind that spoils a known tagged field, which only Fetch requests have: the cluster id (0) and the replica state (1)."""
 
     def make(target: RequestToSpoil) -> list[bytes] | None:
         if target.key != api_keys.FETCH or not target.flexible or _told(target):
@@ -180,7 +180,7 @@ def _client(client: bytes) -> Kind:
 def _version(pick: Callable[[RequestToSpoil], int]) -> Kind:
     def make(target: RequestToSpoil) -> list[bytes] | None:
         if target.key == API_VERSIONS:
-            return None  # has rows of its own
+            return None  # other kinds cover the versions of ApiVersions
         start = header(target.key, pick(target), CORRELATION) + (b"\0" if target.flexible else b"")
         return [framed(start + joined(target.parts))]
 
@@ -223,7 +223,7 @@ def _bad_in_the_middle(target: RequestToSpoil) -> list[bytes]:
 
 
 def good(correlation: int) -> bytes:
-    """A request that is always answered."""
+    """Return a request that every broker answers."""
     return framed(header(API_VERSIONS, 0, correlation))
 
 
@@ -330,16 +330,16 @@ KINDS: Final[dict[str, Kind]] = {
     "ApiVersions 3, software name null": _api_versions(3, b"\0" + _compact(b"1") + b"\0"),
 }
 APIS_ABOVE: Final = 33
-"""Above every version of every API that we have."""
+"""A number above every version of every API."""
 
 
 def served(release: str) -> list[tuple[int, int]]:
-    """(key, version) of everything that we advertise as that release."""
+    """Return (key, version) of everything that groupmock advertises for that release."""
     return [(row.key, version) for row in advertised(load(PROFILES[release])) for version in range(row.lowest, row.highest + 1)]
 
 
 def token_of(seed: int, stem: str = "") -> str:
-    """Return the text that the names of that script contain. `stem` keeps the runs on one broker apart."""
+    """Return the text that all names in that script contain. `stem` keeps the runs on one broker apart."""
     return f"{stem}{seed:x}z"
 
 
@@ -349,7 +349,7 @@ def make_case(seed: int, release: str, stem: str = "") -> Case:
     name = rng.choice(list(KINDS))
     maker = RequestMaker(token_of(seed, stem), rng)
     for attempt in count(1):
-        if attempt % TRIES == 0:  # nothing that this release has can be spoiled so
+        if attempt % TRIES == 0:  # no request of this release can be spoiled in this way
             name = rng.choice(list(KINDS))
         key, version = rng.choice(served(release))
         flexible = request_header_version(key, version) == 2
@@ -362,6 +362,6 @@ def make_case(seed: int, release: str, stem: str = "") -> Case:
 
 
 def generate(seed: int, release: str) -> Script:
-    """The same as a script of raw bytes, its last request included (bytes_run.py plays and judges them)."""
+    """Return the hostile input as a script of raw bytes with its last request, which bytes_run.py plays and judges."""
     steps = [raw("A", data, framed=False) for data in (*make_case(seed, release).writes, probe())]
     return Script("bytes", seed, release, "plain", [*steps], groups=0)

@@ -1,4 +1,4 @@
-"""The consumers family: members of the consumer protocol (KIP-848) and classic ones in the same groups, and who looks at them.
+"""Generate exchanges of consumer groups (KIP-848) with members of both protocols, and with requests that describe the groups.
 
 Member ids are the clients' own (ConsumerGroupHeartbeat v1). A member mostly goes on where it is, says what it was told to own or
 a part of it, and now and then what it should not; answers may be taken for lost. Another target is computed with every heartbeat
@@ -22,13 +22,13 @@ NAMES: Final = ("A", "B", "C", "D")
 INSTANCE: Final = {"C": "i1", "D": "i2"}
 EPOCHS: Final = (-3, -2, -1, 0, 1, 2, 7, 2**31 - 1)
 SUBSCRIPTIONS: Final[tuple[list[int], ...]] = ([1], [2], [1, 2], [1, 2, 3], [3, 4], [])
-"""Topics by number; the fourth does not exist."""
+"""Lists of topics by number, of which the fourth does not exist."""
 SHARED: Final = tuple(f"shared-{number + 1}-{count}" for number, count in enumerate(PARTITIONS))
 RESOLVES_MS: Final = 400
 
 
 class ConsumersAuthor:
-    """The script so far, and what each client last said to be."""
+    """Writes a script, and remembers which clients have joined and by which protocol."""
 
     def __init__(self, script: Script, rng: Random) -> None:
         self.script, self.rng = script, rng
@@ -37,7 +37,7 @@ class ConsumersAuthor:
         self.links = dict.fromkeys(NAMES, 1)
 
     def send(self, name: str, key: int, version: int, fields: Fields) -> None:
-        """On a connection where no answer is owed: a classic member's JoinGroup or SyncGroup may wait for long."""
+        """Send a request on a connection without a pending answer, because a classic member's JoinGroup or SyncGroup may wait for long."""
         links = self.links[name]
         named = (
             {"group_id": group(1), **fields}
@@ -57,7 +57,7 @@ class ConsumersAuthor:
     # -- the consumer protocol
 
     def join(self, name: str) -> None:
-        """Epoch 0, subscribed by names or, now and then, by an expression."""
+        """Join with epoch 0, subscribed by names or sometimes by a regular expression."""
         rng = self.rng
         fields: Fields = {
             "member_id": name, "member_epoch": 0,
@@ -90,7 +90,7 @@ class ConsumersAuthor:
         return [topic(number) for number in self.rng.choice(SUBSCRIPTIONS)]
 
     def leave(self, name: str) -> None:
-        """For good, or for a while."""
+        """Leave for good, or temporarily as a static member."""
         epoch = -2 if name in INSTANCE and self.rng.random() < 0.6 else -1
         self.send(name, 68, 1, {"member_id": name, "member_epoch": epoch, "instance_id": INSTANCE.get(name)})
         self.joined.discard(name)
@@ -104,7 +104,7 @@ class ConsumersAuthor:
     # -- the classic protocol
 
     def classic_join(self, name: str) -> None:
-        """An eager member by that id; a static one by its instance alone."""
+        """Send JoinGroup as an eager member with that id, or as a static member by its instance id alone."""
         rng = self.rng
         metadata = subscription(*(SHARED[number] for number in rng.choice(((0,), (1,), (0, 1)))))
         instance = INSTANCE.get(name)
@@ -130,7 +130,7 @@ class ConsumersAuthor:
         return {**member, "group_instance_id": INSTANCE.get(name)}
 
     def classic_leave(self, name: str) -> None:
-        """Leave by any name, for itself or another member."""
+        """Send LeaveGroup with any name, for the member itself or another one."""
         who = self.rng.choice((name, self.rng.choice(NAMES)))
         instance = INSTANCE.get(who) if self.rng.random() < 0.8 else None
         entry: Fields = {"member_id": told(who, "member_id"), "group_instance_id": instance}
@@ -139,7 +139,7 @@ class ConsumersAuthor:
     # -- offsets and administration
 
     def commit(self, name: str) -> None:
-        """At its epoch, or not."""
+        """Commit offsets, mostly at the member's own epoch."""
         rng, own = self.rng, "generation" if name in self.classic else "epoch"
         epoch: Any = told(name, own) if rng.random() < 0.75 else rng.choice((told(name, own, -1), -1, 0, 9))
         member_id: Any = told(name, "member_id") if rng.random() < 0.9 else rng.choice(("", "ghost"))
@@ -147,7 +147,7 @@ class ConsumersAuthor:
         self.send(name, 8, rng.choice((7, 9, 9, 9)), fields)
 
     def fetch(self, name: str) -> None:
-        """Fetch offsets as a member, or as nobody."""
+        """Fetch offsets as a member, or without a member id."""
         rng = self.rng
         member = {"member_id": told(name, "member_id"), "member_epoch": told(name, "epoch")}
         who: Fields = rng.choice(({}, member, {"member_epoch": 2}))
@@ -155,7 +155,7 @@ class ConsumersAuthor:
         self.send(name, 9, 9, {"groups": groups})
 
     def look(self, name: str) -> None:
-        """Ask by ConsumerGroupDescribe, DescribeGroups or ListGroups."""
+        """Describe or list groups by one of three APIs."""
         rng = self.rng
         key = rng.choice((69, 69, 69, 15, 16))
         if key == api_keys.CONSUMER_GROUP_DESCRIBE:
@@ -171,7 +171,7 @@ class ConsumersAuthor:
     # -- who does what
 
     def step(self) -> None:
-        """Let one member do something, mostly go on."""
+        """Let one member act, mostly by a heartbeat or another regular request."""
         rng, name = self.rng, self.rng.choice(NAMES)
         if name not in self.joined:
             (self.classic_join if rng.random() < 0.2 else self.join)(name)
@@ -192,7 +192,7 @@ class ConsumersAuthor:
 
 
 def generate(seed: int, release: str) -> Script:
-    """The exchange of that seed."""
+    """Return the exchange of a seed."""
     rng = Random(f"consumers {release} {seed}")
     script = Script("consumers", seed, release, "consumers", [], 1, [TopicNeed(count) for count in PARTITIONS])
     author = ConsumersAuthor(script, rng)

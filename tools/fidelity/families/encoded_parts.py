@@ -1,6 +1,5 @@
-"""A request as the parts that it is made of on the wire: lengths, counts, tags and values, each with its field, so that one of
-them can be spoiled and the rest stay whole. The parts joined are what the codec writes (a test says so).
-"""
+"""Split a request into its parts on the wire (lengths, counts, tags and values), so that one part can be spoiled and the rest stays
+whole. The parts joined are what the codec writes (a test says so)."""
 
 from __future__ import annotations
 
@@ -17,9 +16,9 @@ NUMBERS: Final = ("int8", "int16", "uint16", "int32", "uint32", "int64")
 
 
 class EncodedPart(NamedTuple):
-    """`kind`: a number's wire type, bool, uuid, float64, text, raw; length16, length32, count32 and their compact forms (`compact length`,
-    `compact count`, `compact bytes`); marker (of a struct that may be null); tag count, tag, tag size, tag value. `path` names the field.
-    """
+    """One part of an encoded request. Its `kind` is a number's wire type, bool, uuid, float64, text, raw; length16, length32, count32
+    and their compact forms (`compact length`, `compact count`, `compact bytes`); marker (of a struct that may be null); tag count, tag,
+    tag size, tag value. `path` names the field."""
 
     kind: str
     data: bytes
@@ -27,7 +26,7 @@ class EncodedPart(NamedTuple):
 
 
 def uvarint(value: int) -> bytes:
-    """An unsigned varint of any size, also such as no broker takes."""
+    """Encode an unsigned varint of any size, even one that no broker accepts."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -36,12 +35,12 @@ def uvarint(value: int) -> bytes:
 
 
 def parts_of(message: Message, version: int, flexible: bool) -> list[EncodedPart]:
-    """The parts of a request's body in that version."""
+    """Return the parts of a request's body in a version."""
     return list(_Cutter(version, flexible).message(message, ""))
 
 
 def joined(parts: list[EncodedPart]) -> bytes:
-    """Their bytes, one behind the other."""
+    """Concatenate the bytes of the parts."""
     return b"".join(part.data for part in parts)
 
 

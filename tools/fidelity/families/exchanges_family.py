@@ -1,4 +1,4 @@
-"""The exchanges of the probe as scripts: what people wrote down about groups and records, recorded from Kafka like what is generated.
+"""Convert the probe's exchanges to scripts, so that they are recorded from Kafka like generated ones.
 
 Each is played on the core once: what it sends becomes the script, what it waits becomes pauses, names and ids become references. What a
 script cannot say (bytes, commands of the core, settings of its own, minutes of waiting) is left out.
@@ -41,14 +41,14 @@ from ..generated.script import (
 from ..generated.settings_classes import CLASSES
 
 RECORDS: Final = "D-"
-"""How the rows about topics and records begin: their topics are their own."""
+"""The prefix of rows about topics and records, whose scripts get topics of their own."""
 LONGEST_MS: Final = 12_000
 NUMBERS: Final = {FETCH: "session_id", INIT_PRODUCER_ID: "producer_id"}
-"""API -> the number in its answer that a broker draws; fields of that name in requests refer to it."""
+"""Maps an API to the number in its answer that the broker draws, and that later requests refer to by the same field name."""
 
 
 def generate(seed: int, release: str) -> Script:
-    """Exchange number `seed` of the release. Raises LookupError, saying how many there are."""
+    """Return exchange number `seed` of a release. Raises LookupError, saying how many there are."""
     found = scripts(release)
     if not 0 <= seed < len(found):
         raise LookupError(f"there are {len(found)} exchanges for {release}, from 0 on; not {seed}")
@@ -57,7 +57,7 @@ def generate(seed: int, release: str) -> Script:
 
 @cache
 def scripts(release: str) -> tuple[Script, ...]:
-    """Every exchange of the release that can be a script, in every version it is for."""
+    """Return every exchange of a release that can be expressed as a script, in each of its versions."""
     found: list[Script] = []
     for exchange in load_suite().exchanges:
         settings = _class_of(exchange)
@@ -93,14 +93,14 @@ def _script(variant: Variant, release: str, settings: str, seed: int) -> Script 
 
 
 def _of_the_broker(step: Step) -> bool:
-    """Is the answer a matter of the broker as a whole: which APIs it serves, whether its transactions' topic is there yet?"""
+    """Tell whether the answer depends on the broker as a whole, such as its APIs or the presence of the transaction topic."""
     if not isinstance(step, Send):
         return False
     return key_of(step) == API_VERSIONS or (key_of(step) == FIND_COORDINATOR and given(step, "key_type") == Literal(1))
 
 
 class ScriptRecorder(CoreStage):
-    """The core, writing down as a script's steps what it is sent."""
+    """A stage on the core that records the requests of a dialogue as the steps of a script."""
 
     def __init__(self, release: str, settings: Any) -> None:
         super().__init__(release, settings)
@@ -111,24 +111,24 @@ class ScriptRecorder(CoreStage):
         self._told: dict[tuple[str, Json], tuple[int, str]] = {}
 
     def group(self) -> str:
-        """The one group of the script."""
+        """Return the only group of the script."""
         return self._group
 
     def send(self, member: str, key: int, version: int, client_id: str | None, message: Message) -> None:
-        """Send, and write it down."""
+        """Send a request and record it as a step."""
         self._write_pause()
         self._under_way.setdefault(self.rig.connection(member).number, deque()).append(len(self.steps))
         self.steps.append(request(member, key, version, self._symbolic("", as_values(message, version)), client_id=client_id))
         super().send(member, key, version, client_id, message)
 
     def hang_up(self, member: str, how: str) -> None:
-        """Hang up, and write it down."""
+        """Close a connection and record that as a step."""
         super().hang_up(member, how)
         self._write_pause()
         self.steps.append(act(member, how))
 
     def close(self) -> None:
-        """Write the wait at the end."""
+        """Record the final pause of the dialogue."""
         self._write_pause()
 
     def _write_pause(self) -> None:
@@ -153,7 +153,7 @@ class ScriptRecorder(CoreStage):
         self._under_way[ask.request.connection].popleft()
 
     def _symbolic(self, name: str, value: Json) -> Json:
-        """The value with references for names and ids; `name`: the field that it stands in."""
+        """Return the value with references in place of names and ids. `name` is the field that contains the value."""
         if isinstance(value, list):
             return [self._symbolic(name, each) for each in value]
         if isinstance(value, dict):
@@ -168,7 +168,7 @@ class ScriptRecorder(CoreStage):
         return value if found is None or isinstance(value, bool) else self._named(*found)
 
     def _named(self, index: int, field: str) -> Expr:
-        """Return the expression for a field of that step's answer, which has a name from now on."""
+        """Return an expression for a field of that step's answer, and give the answer a name."""
         step = self.steps[index]
         assert isinstance(step, Send)
         self.steps[index] = replace(step, bound=f"a{index}")

@@ -1,4 +1,4 @@
-"""Writes an exchange of the groups family step by step, playing each on the core to see where the group stands."""
+"""Write an exchange of the groups family step by step, and play each step on the core to see the state of the groups."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ..guided.core_player import STEP_MS, CorePlayer
 from .group_requests import LISTS, Fields, commit_topics, delete_topics, fetch_topics, spoil
 
 SPOILT: Final = 0.09
-"""How many requests are wrong on purpose."""
+"""The share of requests that are wrong on purpose."""
 LONG: Final = 300_000
 HIGHEST_PAUSE_MS: Final = 2500
 
 
 @dataclass
 class Client:
-    """A consumer process. `fresh`: it has no member id, or has forgotten it."""
+    """A consumer process in a generated script. `fresh`: it has no member id, or has forgotten it."""
 
     name: str
     group: int
@@ -39,7 +39,7 @@ class Client:
 
     @classmethod
     def make(cls, rng: Random, name: str, group: int, short: bool, instance: str | None = None) -> Client:
-        """A client with timeouts of its own."""
+        """Make a client with randomly chosen timeouts."""
         session = rng.choice((900, 1300, 2000)) if short and rng.random() < 0.7 else LONG
         rebalance = rng.choice((700, 1100)) if short and rng.random() < 0.7 else LONG
         client_id = rng.choice(("c", "c", "c", "consumer-1", "", None))
@@ -47,7 +47,7 @@ class Client:
 
     @property
     def link(self) -> str:
-        """The connection that it uses now."""
+        """Return the name of the connection that the client uses now."""
         return self.name if self.links == 1 else f"{self.name}/{self.links}"
 
 
@@ -55,7 +55,7 @@ _Action = Callable[["GroupAuthor", Client], None]
 
 
 class GroupAuthor:
-    """The script so far, and the core that played it."""
+    """Writes a script of the groups family while the core plays it."""
 
     def __init__(self, script: Script, rng: Random, clients: list[Client]) -> None:
         self.script, self.rng, self.clients = script, rng, clients
@@ -67,16 +67,16 @@ class GroupAuthor:
     # -- looking
 
     def group(self, number: int) -> ClassicGroup | None:
-        """The core's group of that number."""
+        """Return the core's classic group of that number, or None."""
         group = self.player.core.cluster.groups.find(self.player.facts.groups[number - 1])
         return group if isinstance(group, ClassicGroup) else None
 
     def member_id(self, client: Client) -> str:
-        """The id that it was given last."""
+        """Return the member id that the client got last."""
         return self.player.memory.of(client.name).member_id
 
     def waits(self, client: Client) -> bool:
-        """Has the connection that it uses a request that is not answered?"""
+        """Tell whether the client's current connection has an unanswered request."""
         events, link = self.player.events, client.link
         return any(
             isinstance(step, Send) and link_of(step) == link and event.status == PARKED
@@ -84,14 +84,14 @@ class GroupAuthor:
         )
 
     def version(self, key: int, lowest: int = 0) -> int:
-        """Any version that the release has; `lowest` where it has it."""
+        """Return a random version of an API, at least `lowest` if the release has it."""
         low, high = self.versions[key]
         return self.rng.randint(min(max(low, lowest), high), high)
 
     # -- writing
 
     def send(self, client: Client, key: int, version: int, fields: Fields) -> None:
-        """One request; wrong now and then."""
+        """Send one request, which is sometimes spoiled."""
         if self.rng.random() < SPOILT:
             fields = spoil(self.rng, key, fields, self.static)
         self._write(request(client.name, key, version, fields, client.link, client.client_id))
@@ -117,7 +117,7 @@ class GroupAuthor:
     # -- moving on
 
     def progress(self) -> bool:
-        """One step towards a Stable group; False: there is nothing to be done."""
+        """Take one step towards a Stable group, and return False if there is none to take."""
         number = self.rng.choice(self.clients).group
         group = self.group(number)
         mine = [client for client in self.clients if client.group == number]
@@ -155,7 +155,7 @@ class GroupAuthor:
         return True
 
     def wait(self) -> bool:
-        """Pause until the next deadline has passed, if it is not far; else a moment."""
+        """Pause until the next deadline has passed, and return False if it is too far away."""
         deadline = self.player.deadline_ms()
         if deadline is None or deadline - self.now > HIGHEST_PAUSE_MS:
             return False
@@ -165,25 +165,25 @@ class GroupAuthor:
     # -- what clients do
 
     def disturb(self) -> None:
-        """Let some client do something."""
+        """Let a random client do something random."""
         action = self.rng.choices(self._ACTIONS, self._WEIGHTS)[0]
         free = [client for client in self.clients if not self.waits(client)]
         client = self.rng.choice(self._fit(action, free) or free or self.clients)
         if not free and self.rng.random() < 0.7:
-            client.links += 1  # a second connection while the first one waits
+            client.links += 1  # a second connection, because the first one waits for an answer
         elif not free:
             self.wait()
             return
         action(self, client)
 
     def _fit(self, action: _Action, free: list[Client]) -> list[Client]:
-        """Those of whom a library would send this now, mostly."""
+        """Return the free clients that are members if the action needs a member, and none in other cases."""
         if action not in self._OF_MEMBERS or self.rng.random() < 0.12:
             return []
         return [one for one in free if (group := self.group(one.group)) is not None and self.member_id(one) in group.members]
 
     def administer(self) -> None:
-        """Somebody looks at or deletes something."""
+        """Describe or delete something as an administrator."""
         free = [client for client in self.clients if not self.waits(client)] or self.clients
         self.rng.choice(self._OFFICE)(self, self.rng.choice(free))
 
@@ -191,7 +191,7 @@ class GroupAuthor:
         return "" if client.fresh else told(client.name, "member_id")
 
     def join(self, client: Client) -> None:
-        """JoinGroup as a client of the library would send it."""
+        """Send JoinGroup as a client library does."""
         static = client.instance is not None
         version = self.version(11, 5 if static else 0)
         fields: Fields = {
@@ -208,7 +208,7 @@ class GroupAuthor:
         self.send(client, 11, version, fields)
 
     def sync(self, client: Client) -> None:
-        """SyncGroup; the assignments are sent only by whom its JoinGroup made the leader."""
+        """Send SyncGroup, with assignments if JoinGroup made the client the leader."""
         version = self.version(14, 3 if client.instance is not None else 0)
         named = [one.name for one in self.clients if one.group == client.group and self.rng.random() < 0.9]
         fields = {
@@ -233,7 +233,7 @@ class GroupAuthor:
         self.send(client, 12, self.version(12, 3 if client.instance is not None else 0), self._membership(client, "generation_id"))
 
     def leave(self, client: Client) -> None:
-        """LeaveGroup, of itself and now and then of others."""
+        """Send LeaveGroup for the client, and sometimes for another client."""
         rng, version = self.rng, self.version(13)
         entries = [self._entry(client)]
         if rng.random() < 0.3:
@@ -254,7 +254,6 @@ class GroupAuthor:
         return entry
 
     def commit(self, client: Client) -> None:
-        """Send an OffsetCommit of a member."""
         version = self.version(8, 7 if client.instance is not None else 0)
         fields = {**self._membership(client, "generation_id_or_member_epoch"), "topics": commit_topics(self.rng)}
         if self.rng.random() < 0.1:
@@ -262,7 +261,7 @@ class GroupAuthor:
         self.send(client, 8, version, fields)
 
     def commit_alone(self, client: Client) -> None:
-        """OffsetCommit of a consumer without a group."""
+        """Send the OffsetCommit of a consumer without a group."""
         version = self.version(8)
         fields: Fields = {
             "group_id": group(client.group),
@@ -273,7 +272,7 @@ class GroupAuthor:
         self.send(client, 8, version, fields)
 
     def fetch(self, client: Client) -> None:
-        """OffsetFetch of one group, from v8 of several."""
+        """Send OffsetFetch for one group, or from v8 on for several."""
         rng, version = self.rng, self.version(9)
         fields: Fields = {"group_id": group(client.group), "topics": fetch_topics(rng, False), "require_stable": rng.random() < 0.2}
         if version < 2 and fields["topics"] is None:
@@ -309,20 +308,20 @@ class GroupAuthor:
     # -- what happens to clients
 
     def change(self, client: Client) -> None:
-        """It wants other topics or can do other things: joins again."""
+        """Change the client's topics or protocols and rejoin."""
         client.list_at = self.rng.randrange(len(LISTS))
         if self.rng.random() < 0.3:
             client.session_ms, client.rebalance_ms = self.rng.choice(((LONG, LONG), (1100, LONG), (LONG, 900)))
         self.join(client)
 
     def crash(self, client: Client) -> None:
-        """The process dies; the next one knows nothing."""
+        """End the process, so that the next one starts without a member id."""
         if self.rng.random() < 0.7:
             self._write(act(client.link, self.rng.choice(("drops", "resets"))))
         client.fresh, client.links = True, client.links + 1
 
     def drop_mid_wait(self, client: Client) -> None:
-        """A connection ends while its request waits; the client goes on with another one."""
+        """Close a connection while its request waits, and let the client continue on another one."""
         waiting = [one for one in self.clients if self.waits(one)]
         if waiting:
             one = self.rng.choice(waiting)
@@ -333,14 +332,14 @@ class GroupAuthor:
             self.join(client)
 
     def join_again_elsewhere(self, client: Client) -> None:
-        """JoinGroup on a second connection while the first one still waits."""
+        """Send JoinGroup or SyncGroup on a second connection while the first one waits."""
         waiting = [one for one in self.clients if self.waits(one)]
         one = self.rng.choice(waiting or [client])
         one.links += 1
         (self.join if self.rng.random() < 0.7 else self.sync)(one)
 
     def look_elsewhere(self, client: Client) -> None:
-        """Heartbeat, commit or leave on a second connection while the first one waits."""
+        """Send a heartbeat, commit or leave on a second connection while the first one waits."""
         waiting = [one for one in self.clients if self.waits(one)]
         one = self.rng.choice(waiting or [client])
         links, one.links = one.links, one.links + 1
@@ -349,7 +348,7 @@ class GroupAuthor:
             one.links = links
 
     def pass_time(self, client: Client) -> None:
-        """Let some time pass."""
+        """Pause, mostly until the next deadline."""
         if self.rng.random() < 0.7 and self.wait():
             return
         self._write(pause(self.rng.choice((20, 120, 300, 700))))

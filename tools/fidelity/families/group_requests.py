@@ -1,4 +1,4 @@
-"""Requests of the groups family: what a well-behaved client would say, and how to spoil it."""
+"""The requests of the groups family as a correct client sends them, and values that spoil them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..generated.script import group, topic, topic_id
 Fields = dict[str, Any]
 
 TOPICS: Final = 3
-"""How many topics the family's scripts share: `topic(1)` to `topic(3)`; 4 does not exist."""
+"""The number of topics that the family's scripts share: `topic(1)` to `topic(3)`, while topic 4 does not exist."""
 PARTITIONS: Final = (4, 6, 2)
 
 
 def subscription(*topics: str, user_data: bytes = b"", version: int = 0) -> bytes:
-    """A consumer's Subscription; names that are not the script's topics are as good as any to a coordinator."""
+    """Encode a Subscription, whose topics need not exist because a coordinator ignores them."""
     names = b"".join(len(name.encode()).to_bytes(2, "big") + name.encode() for name in topics)
     owned = (0).to_bytes(4, "big") if version else b""
     return version.to_bytes(2, "big") + len(topics).to_bytes(4, "big") + names + len(user_data).to_bytes(4, "big") + user_data + owned
@@ -87,16 +87,16 @@ SPOILS: Final[dict[int, dict[str, tuple[Any, ...]]]] = {
     42: {"groups_names": ([], [group(9)], [group(1), group(1)])},
     47: {"group_id": ("", group(9)), "topics": ([],)},
 }
-"""API key -> field -> wrong, stale, odd or rare values.
+"""Maps API key and field to wrong, stale, unusual or rare values.
 
 The group "" is left alone where it can have a state: all scripts would share it.
 """
 NEVER_ENDING: Final = (-1, 0, 1)
-"""Rebalance timeouts for scripts without static members: silent ones would be waited for over and over, which wears a broker out."""
+"""Rebalance timeouts for scripts without static members only, because silent static members would be waited for endlessly."""
 
 
 def spoil(rng: Random, key: int, fields: Fields, static: bool) -> Fields:
-    """One field (now and then two) replaced by something a well-behaved client would not say. `static`: the script has static members."""
+    """Replace one field, sometimes two, by a value that a correct client would not send. `static`: the script has static members."""
     spoilt = dict(fields)
     for name in rng.sample(sorted(SPOILS[key]), 1 if rng.random() < 0.85 else min(2, len(SPOILS[key]))):
         if key == api_keys.JOIN_GROUP and name == "rebalance_timeout_ms" and not static:
@@ -110,7 +110,7 @@ def spoil(rng: Random, key: int, fields: Fields, static: bool) -> Fields:
 
 
 def topic_numbers(rng: Random, missing: float = 0.15) -> list[int]:
-    """Some of the topics, in any order; now and then one that does not exist, rarely one twice."""
+    """Return some topic numbers in any order, sometimes with a missing topic, rarely with a duplicate."""
     numbers = rng.sample(range(1, TOPICS + 1), rng.choice((1, 1, 1, 2, 2, 3)))
     if rng.random() < missing:
         numbers.insert(rng.randint(0, len(numbers)), TOPICS + 1)
@@ -120,12 +120,11 @@ def topic_numbers(rng: Random, missing: float = 0.15) -> list[int]:
 
 
 def partition_numbers(rng: Random) -> list[int]:
-    """Partitions, now and then beyond the topic's last one, rarely one twice."""
+    """Return some partition numbers, sometimes beyond the last one, rarely with a duplicate."""
     return [rng.choice((0, 0, 1, 1, 2, 3, 5, 9)) if rng.random() < 0.97 else -1 for _ in range(rng.choice((1, 1, 2, 2, 3, 5)))]
 
 
 def commit_topics(rng: Random) -> list[Fields]:
-    """Return the topics of an OffsetCommit."""
     topics = []
     for number in topic_numbers(rng):
         lines = [_commit(rng, index) for index in partition_numbers(rng)]
@@ -143,7 +142,7 @@ def _commit(rng: Random, index: int) -> Fields:
 
 
 def fetch_topics(rng: Random, by_id: bool) -> list[Fields] | None:
-    """OffsetFetch's topics, from v8 on (`by_id`) with what v10 calls them; None: all there are."""
+    """Return the topics of an OffsetFetch, with topic ids if `by_id`, or None for all topics."""
     if rng.random() < 0.25:
         return None
     topics = []
@@ -154,7 +153,6 @@ def fetch_topics(rng: Random, by_id: bool) -> list[Fields] | None:
 
 
 def delete_topics(rng: Random) -> list[Fields]:
-    """Return the topics of an OffsetDelete."""
     return [
         {"name": topic(number), "partitions": [{"partition_index": index} for index in partition_numbers(rng)]}
         for number in topic_numbers(rng)

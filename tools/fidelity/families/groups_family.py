@@ -1,4 +1,4 @@
-"""The groups family: several clients, legal and illegal requests of every group, offset and group-admin API in every version.
+"""Generate exchanges of several clients with valid and invalid requests of every group and offset API in every version.
 
 A generator plays what it writes on the core as it goes, so that most exchanges come to a Stable group and then disturb it.
 """
@@ -19,14 +19,14 @@ LONGEST_MS: Final = 6000
 
 
 def settings_of(seed: int) -> str:
-    """The class of broker settings that this seed's script is for."""
+    """Return the class of broker settings for which the seed's script is made."""
     name = "small" if seed % SMALL_EVERY == SMALL_EVERY - 1 else "plain"
     assert name in CLASSES
     return name
 
 
 def generate(seed: int, release: str) -> Script:
-    """The exchange of that seed."""
+    """Return the exchange of a seed."""
     rng = Random(f"groups {release} {seed}")
     settings = settings_of(seed)
     groups = 2 if rng.random() < 0.15 else 1
@@ -54,7 +54,7 @@ def _goes_on(author: GroupAuthor, length: int) -> bool:
 
 
 def _life(author: GroupAuthor, length: int) -> None:
-    """A group forms, works, and is disturbed."""
+    """Let a group form and work, and disturb it."""
     eager = author.rng.uniform(0.6, 0.92)
     while _goes_on(author, length):
         if author.rng.random() < eager and author.progress():
@@ -63,13 +63,13 @@ def _life(author: GroupAuthor, length: int) -> None:
 
 
 def _chaos(author: GroupAuthor, length: int) -> None:
-    """Let any client do anything."""
+    """Let random clients do random things."""
     while _goes_on(author, length):
         author.disturb()
 
 
 def _office(author: GroupAuthor, length: int) -> None:
-    """Offsets and administration, with few members or none."""
+    """Send requests about offsets and administration, with few members or none."""
     while _goes_on(author, length):
         if author.rng.random() < 0.15:
             author.progress()

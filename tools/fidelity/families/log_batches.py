@@ -1,4 +1,4 @@
-"""Record batches for the log family: good ones, idempotent producers', and broken ones, as bytes made before the play."""
+"""Make record batches for the log family: valid ones, those of idempotent producers, and broken ones."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def good(rng: Random) -> bytes:
 
 
 def idempotent(rng: Random) -> bytes:
-    """Return a batch of one of two producers: the next, a duplicate, a gap, or an old epoch."""
+    """Return a batch of one of two producers, which may be the next one, a duplicate, out of order, or of an old epoch."""
     return _batch(
         rng, producer_id=rng.randint(1, 2), producer_epoch=rng.choice((0, 0, 0, 1)), base_sequence=rng.choice((0, 1, 2, 3, 4, 5, 2**31 - 1))
     )
 
 
 def broken(rng: Random, release: str) -> bytes | None:
-    """One of many ways to be refused. (Some that Kafka overlooks are among them.)"""
+    """Return a batch that is broken in one of many ways, some of which Kafka overlooks."""
     return rng.choice(_BROKEN if release == "4.3" else _BROKEN[:-1])(rng)
 
 
@@ -46,18 +46,18 @@ def _flipped(rng: Random) -> bytes:
 
 
 def _resealed(rng: Random) -> bytes:
-    """A header field is another, and the CRC fits again."""
+    """Return a batch with a changed header field and a correct CRC."""
     from groupmock_codec.crc import crc32c
 
     data = bytearray(_batch(rng))
     at, size, value = rng.choice(
         (
-            (21, 2, rng.choice((0x08, 0x10, 0x20, 0x40, 5, 7, 0x0100))),  # attributes
-            (23, 4, rng.choice((-1, 0, 9, 2**31 - 1))),  # last offset delta
-            (43, 8, rng.choice((0, 7, -2))),  # producer id
-            (51, 2, rng.choice((0, -2))),  # producer epoch
-            (53, 4, rng.choice((0, 5, -2))),  # base sequence
-            (57, 4, rng.choice((0, -1, 5, 2**31 - 1))),  # records count
+            (21, 2, rng.choice((0x08, 0x10, 0x20, 0x40, 5, 7, 0x0100))),  # the attributes of the batch
+            (23, 4, rng.choice((-1, 0, 9, 2**31 - 1))),  # the last offset delta of the batch
+            (43, 8, rng.choice((0, 7, -2))),  # the producer id of the batch
+            (51, 2, rng.choice((0, -2))),  # the producer epoch of the batch
+            (53, 4, rng.choice((0, 5, -2))),  # the base sequence of the batch
+            (57, 4, rng.choice((0, -1, 5, 2**31 - 1))),  # the number of records in the batch
         )
     )
     data[at : at + size] = value.to_bytes(size, signed=True)
@@ -99,8 +99,8 @@ def _large(rng: Random) -> bytes:
 
 
 def _late(rng: Random) -> bytes:
-    """Return a batch that Kafka 4 refuses. If an older release accepts it, it starts a new segment there, and our logs have one each
-    (ListOffsets v0 shows them)."""
+    """Return a batch with a timestamp in the future, which Kafka 4 refuses. Older releases accept it and start a new segment, which
+    groupmock does not (ListOffsets v0 shows segments)."""
     return encode_batch([NewRecord(key=b"k", value=b"v", timestamp=FUTURE_MS)])
 
 

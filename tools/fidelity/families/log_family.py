@@ -1,4 +1,4 @@
-"""The log family: produce, fetch, offsets and topic administration in every version, legal and not, on topics of the script's own.
+"""Generate exchanges about records, offsets and topics in every version, valid and invalid, on topics of the script's own.
 
 Stored batches are compared byte by byte; fetches wait for what another client produces; fetch sessions are opened, used and misused.
 """
@@ -14,17 +14,17 @@ from .log_author import LogAuthor
 from .log_batches import STAMP_MS, broken, good, idempotent
 
 SETTLING_MS: Final = 700
-"""A controller's change takes a moment until the broker acts on it, and nothing tells when."""
+"""How long a broker may take to apply a controller's change, because nothing tells when it has."""
 WAIT_MS: Final = 500
 KEPT: Final = {"retention.ms": "-1"}
-"""Records are of 2023: Kafka would sweep them."""
+"""Keeps Kafka from deleting the records by time, because their timestamps are of 2023."""
 TOPICS: Final[tuple[dict[str, str], ...]] = ({}, {"cleanup.policy": "compact"}, {"max.message.bytes": "300"})
 CONFIGS: Final = ("cleanup.policy", "max.message.bytes", "retention.ms", "segment.ms", "min.insync.replicas", "nope")
 VALUES: Final = ("5", "x", None, "compact", "delete", "1000", "compact,delete", "", "-1")
 
 
 def generate(seed: int, release: str) -> Script:
-    """The exchange of that seed."""
+    """Return the exchange of a seed."""
     rng = Random(f"log {release} {seed}")
     topics = [TopicNeed(rng.randint(1, 2), True, {**KEPT, **rng.choice(TOPICS)}) for _ in range(rng.choice((1, 1, 2)))]
     script = Script("log", seed, release, "plain", [], 1, topics)
@@ -61,7 +61,7 @@ def _produce(author: LogAuthor, client: str | None = None) -> None:
 
 
 def _unanswered(author: LogAuthor, fields: dict[str, Json], version: int) -> None:
-    """acks=0, on a connection of its own: a request behind it shows whether the broker closed that."""
+    """Send Produce with acks=0 on its own connection, and a second request that shows whether the broker closed the connection."""
     steps = author.script.steps
     steps.append(act("Z", "reconnects"))
     steps.append(request("Z", 0, version, fields))
@@ -130,7 +130,7 @@ def _fetch_partition(rng: Random, index: int, version: int) -> dict[str, Json]:
 
 
 def _session(author: LogAuthor, client: str, version: int) -> dict[str, Json]:
-    """Full fetches make a session; the next ones use it, now and then with a wrong epoch or an unknown id."""
+    """Return the session fields of a Fetch: a full fetch creates a session, and later ones use it, sometimes with a wrong epoch or id."""
     rng, expected = author.rng, author.sessions.get(client)
     if expected is None:
         author.sessions[client] = 1
@@ -151,7 +151,7 @@ def _session(author: LogAuthor, client: str, version: int) -> dict[str, Json]:
 
 
 def _wait_for_records(author: LogAuthor) -> None:
-    """A fetch that waits; another client produces, or time passes."""
+    """Send a Fetch that waits until another client produces or its time is over."""
     rng = author.rng
     version = author.version(1)
     fields = _fetch_fields(author, version) | {"min_bytes": rng.choice((1, 80, 300)), "max_wait_ms": WAIT_MS, "max_bytes": 1 << 20}
@@ -245,11 +245,11 @@ def _describe_partitions(author: LogAuthor) -> None:
 
 
 def _create(author: LogAuthor) -> None:
-    """Mostly only validated: a topic is dear on a real broker."""
+    """Create a topic, mostly with validate_only, because topics are expensive on a real broker."""
     rng = author.rng
     number = author.topic()
     made = rng.random() < 0.15
-    version = 7 if made else max(author.version(19), 1)  # 7 tells the id
+    version = 7 if made else max(author.version(19), 1)  # CreateTopics v7 returns the topic id
     wanted: dict[str, Json] = {
         "name": topic(number) if rng.random() < 0.8 else rng.choice(("a b", "", "..", "x" * 250)),
         "num_partitions": rng.choice((-1, 0, 1, 2, 20_000)) if not made else 2,
@@ -268,7 +268,7 @@ def _create(author: LogAuthor) -> None:
 
 
 def _delete(author: LogAuthor) -> None:
-    """Now and then really; else names and ids that there are not."""
+    """Delete topics, mostly by names and ids that do not exist."""
     rng, version = author.rng, author.version(20)
     gone = len(author.script.topics) + 1
     number = rng.choice((gone, gone, gone, 1))
@@ -318,7 +318,7 @@ def _describe_configs(author: LogAuthor) -> None:
 
 
 def _value(rng: Random, name: str) -> str | None:
-    """Mostly bad. Segments of 5 ms are left out: `segments` in recorded_differences.toml."""
+    """Return a config's value, mostly an invalid one. Segments of 5 ms are left out: `segments` in recorded_differences.toml."""
     value = rng.choice(VALUES)
     return "1000" if (name, value) == ("segment.ms", "5") else value
 
@@ -368,4 +368,4 @@ ACTS: Final[dict[Act, int]] = {
     _init_producer_id: 2,
     _cluster: 1,
 }
-"""What happens, and how often."""
+"""Maps each action of the log family to its weight."""

@@ -1,4 +1,4 @@
-"""A valid request that is going to be spoiled: its header, its parts, and what puts them together again."""
+"""A valid request that is to be spoiled, as a header and parts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ CORRELATION: Final = 7
 
 
 class Case(NamedTuple):
-    """`writes`: what is sent, write by write. `goes_on`: a request behind it makes sense (False: a frame was left open)."""
+    """One hostile input as bytes to be sent. `writes` has the bytes of each write. `goes_on` is False if a frame was left open, so that
+    no further request makes sense."""
 
     name: str
     writes: list[bytes]
@@ -23,8 +24,6 @@ class Case(NamedTuple):
 
 
 class RequestToSpoil(NamedTuple):
-    """A valid request to be spoiled."""
-
     key: int
     version: int
     flexible: bool
@@ -32,20 +31,20 @@ class RequestToSpoil(NamedTuple):
     rng: random.Random
 
     def head(self, client: bytes = b"\0\3raw", tags: bytes = b"\0", correlation: int = CORRELATION) -> bytes:
-        """The header by hand: `client` with its length, `tags` only where the version has them."""
+        """Return the request header as bytes. `client` includes its length, and `tags` is used in flexible versions only."""
         return header(self.key, self.version, correlation, client) + (tags if self.flexible else b"")
 
     @property
     def whole(self) -> bytes:
-        """The good request, framed."""
+        """Return the unspoiled request as a frame."""
         return framed(self.head() + joined(self.parts))
 
     def with_parts(self, parts: list[EncodedPart]) -> list[bytes]:
-        """One write of the request made of other parts."""
+        """Return the request with other parts, as one write."""
         return [framed(self.head() + joined(parts))]
 
     def spoiled(self, kinds: tuple[str, ...], change: Callable[[EncodedPart], bytes]) -> list[bytes] | None:
-        """One write with one part of these kinds changed; None: there is none."""
+        """Return the request with one part of these kinds changed, as one write, or None if it has no such part."""
         places = [place for place, part in enumerate(self.parts) if part.kind in kinds]
         if not places:
             return None

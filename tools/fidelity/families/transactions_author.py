@@ -1,4 +1,4 @@
-"""Who writes scripts about transactions: producers of old and new clients, with what each believes of its id, its sequences and its epoch.
+"""Write scripts about transactions with producers of old and new clients, and track each producer's id, epoch and sequences.
 
 Each step is played on the core while it is written, so that most transactions get somewhere before they are disturbed."""
 
@@ -17,41 +17,42 @@ from ..generated.transcript import PARKED, imagined
 from ..guided.core_player import STEP_MS, CorePlayer
 
 Place = tuple[int, int]
-"""A topic's number and a partition."""
+"""A partition as the number of its topic and its index."""
 SPOILT: Final = 0.05
-"""How many requests name another producer on purpose."""
+"""The share of requests that name another producer on purpose."""
 MIXED: Final = 0.12
-"""How many requests of a client are of the other kind's version."""
+"""The share of a client's requests whose version belongs to the other kind of client."""
 NEW_SINCE: Final = {0: 12, 26: 5, 28: 5}
-"""KIP-890: from which version on an API is a new client's."""
+"""Maps an API to the first version that new clients (KIP-890) use."""
 NOBODY: Final = 9
-"""The number of a transactional id that nobody has."""
+"""The number of a transactional id that no producer uses."""
 FAR: Final = 1_000_000
 
 
 @dataclass
 class Producer:
-    """A process. `number`: of its transactional id, None for one that is only idempotent; `new`: speaks KIP-890."""
+    """A producer process of a script. `number` identifies its transactional id, None if it is only idempotent. `new` says that it is a
+    client of KIP-890."""
 
     name: str
     number: int | None
     new: bool
     timeout_ms: int
     holder: tuple[int, int] | None = None
-    """The producer id and the epoch that it was given last."""
+    """The producer id and epoch that the producer got last."""
     sequences: dict[Place, int] = field(default_factory=dict)
-    """What it writes next, by partition."""
+    """The next sequence number of each partition."""
     last: dict[Place, tuple[int, list[str]]] = field(default_factory=dict)
-    """What it wrote last: sequence and records."""
+    """The last batch of each partition as its sequence number and records."""
 
     @property
     def id(self) -> Json:
-        """Its transactional id, as a script names it."""
+        """Return the producer's transactional id as an expression."""
         return None if self.number is None else transactional_id(self.number)
 
 
 class TransactionsAuthor:
-    """The script so far, and the core that played it."""
+    """Writes a script about transactions while the core plays it."""
 
     def __init__(self, script: Script, rng: Random, producers: list[Producer]) -> None:
         self.script, self.rng, self.producers = script, rng, producers
@@ -62,42 +63,42 @@ class TransactionsAuthor:
     # -- looking
 
     def transaction(self, producer: Producer) -> TransactionalId | None:
-        """What the core has of its id."""
+        """Return the core's state of the producer's transactional id."""
         name = f"{self.player.facts.groups[0]}-x{producer.number}"
         return self.player.core.cluster.transactions.find(name)
 
     def is_added(self, producer: Producer, place: Place) -> bool:
-        """Is the partition in the open transaction of its id?"""
+        """Tell whether the producer's open transaction contains the partition."""
         known = self.transaction(producer)
         return known is not None and (self.player.facts.topics[place[0] - 1].name, place[1]) in known.partitions
 
     def is_fenced(self, producer: Producer) -> bool:
-        """Has its id gone on without it?"""
+        """Tell whether a newer epoch has fenced the producer."""
         known = self.transaction(producer)
         return known is not None and producer.holder != (known.producer_id, known.epoch)
 
     def end_of(self, place: Place) -> int:
-        """Where that log ends."""
+        """Return the log end offset of a partition."""
         partition = self.player.core.cluster.topics.find(self.player.facts.topics[place[0] - 1].name, place[1])
         return 0 if partition is None else partition.end
 
     def place(self) -> Place:
-        """A partition that is there."""
+        """Return an existing partition at random."""
         number = self.rng.randint(1, len(self.script.topics))
         return number, self.rng.randrange(self.script.topics[number - 1].partitions)
 
     def waits(self, client: str) -> bool:
-        """Has that client a request that is not answered?"""
+        """Tell whether the client has an unanswered request."""
         steps = zip(self.script.steps, self.player.events, strict=True)
         return any(isinstance(step, Send) and client_of(step) == client and event.status == PARKED for step, event in steps)
 
     def version(self, key: int, lowest: int = 0) -> int:
-        """Any that the release has, from `lowest` on where there are such."""
+        """Return a random version of an API, at least `lowest` if the release has it."""
         low, high = self.versions[key]
         return self.rng.randint(min(max(low, lowest), high), high)
 
     def version_of(self, producer: Producer, key: int, lowest: int = 0) -> int:
-        """One of those that its client speaks, mostly."""
+        """Return a version of an API, mostly one that the producer's kind of client uses."""
         (low, high), new = self.versions[key], NEW_SINCE[key]
         if producer.new != (self.rng.random() < MIXED):
             return self.rng.randint(new, high) if high >= new else high
@@ -106,11 +107,10 @@ class TransactionsAuthor:
     # -- writing
 
     def send(self, client: str, key: int, version: int, fields: dict[str, Json]) -> dict[str, Json] | None:
-        """One request, and the core's answer to it."""
+        """Send one request and return the core's answer."""
         return self._write(request(client, key, version, fields))
 
     def wait(self, ms: int) -> None:
-        """Let time pass."""
         self._write(pause(ms))
 
     def _write(self, step: Send | Pause) -> dict[str, Json] | None:
@@ -122,7 +122,7 @@ class TransactionsAuthor:
         return event.answer
 
     def _look(self, producer: Producer) -> None:
-        """With another epoch its sequences begin again."""
+        """Restart the sequence numbers if the producer has got another id or epoch."""
         known = self.player.memory.of(producer.name)
         holder = None if known.producer_id is None or known.producer_epoch is None else (known.producer_id, known.producer_epoch)
         if holder != producer.holder:
@@ -131,12 +131,12 @@ class TransactionsAuthor:
             producer.last.clear()
 
     def wrote(self, producer: Producer, place: Place, sequence: int, records: list[str]) -> None:
-        """That batch was taken."""
+        """Record an accepted batch, so that the next sequence number follows from it."""
         producer.sequences[place] = next_sequence(sequence, len(records))
         producer.last[place] = sequence, records
 
     def holder(self, producer: Producer, spoilt: float = SPOILT) -> dict[str, Json]:
-        """Producer id and epoch as it has them, now and then another's."""
+        """Return the producer's id and epoch, sometimes altered."""
         found: dict[str, Json] = {name: told(producer.name, name) for name in ("producer_id", "producer_epoch")}
         if self.rng.random() < spoilt:
             name, plus = self.rng.choice((("producer_id", FAR), ("producer_epoch", 1), ("producer_epoch", -1), ("producer_epoch", 3)))
@@ -144,7 +144,7 @@ class TransactionsAuthor:
         return found
 
     def named(self, producer: Producer) -> Json:
-        """Its transactional id, now and then another one or none."""
+        """Return the producer's transactional id, sometimes another one or an empty one."""
         if self.rng.random() < SPOILT:
             return self.rng.choice((transactional_id(NOBODY), transactional_id(1), transactional_id(2), ""))
         return producer.id if producer.number is not None else transactional_id(NOBODY)

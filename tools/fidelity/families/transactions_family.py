@@ -1,6 +1,5 @@
-"""The transactions family: several producers of old and new clients, readers of either level, groups whose offsets are committed in
-transactions, fencing, retries, timeouts, and what administrators ask and delete amid all that. Topics are the script's own.
-"""
+"""Generate exchanges about transactions: producers of old and new clients, readers of both isolation levels, transactional offset
+commits, fencing, retries, timeouts and administrators. Topics are the script's own."""
 
 from __future__ import annotations
 
@@ -20,17 +19,17 @@ READER: Final = "R"
 WAITER: Final = "W"
 ADMIN: Final = "O"
 JOIN_MS: Final = 480
-"""Until a group of one is through its initial delay (settings_classes.BASE)."""
+"""How long a group of one member takes to get through its initial delay (settings_classes.BASE)."""
 LONG_MS: Final = 60_000
 LONGEST_MS: Final = 5000
 WAIT_MS: Final = 700
 STATES: Final = ("Empty", "Ongoing", "CompleteCommit", "CompleteAbort", "ongoing", "Dead", "PrepareEpochFence", "x")
 EAGER: Final = 0.62
-"""How often somebody does what a client of the library would do next."""
+"""The share of actions that a client library would choose too."""
 
 
 def generate(seed: int, release: str) -> Script:
-    """The exchange of that seed."""
+    """Return the exchange of a seed."""
     rng = Random(f"transactions {release} {seed}")
     topics = [TopicNeed(rng.randint(1, 2), True, KEPT) for _ in range(rng.choice((1, 1, 2)))]
     script = Script("transactions", seed, release, "quick", [], 2, topics)
@@ -47,7 +46,7 @@ def generate(seed: int, release: str) -> Script:
 
 
 def _producers(rng: Random, release: str) -> list[Producer]:
-    """Two or three with transactional ids, now and then the same one, and perhaps one without."""
+    """Make up to three producers with transactional ids, which may be the same, and sometimes one without an id."""
     hurried = rng.random() < 0.15
     found = []
     for name in ("P", "Q", "S")[: rng.choice((1, 2, 2, 3))]:
@@ -62,7 +61,7 @@ def _producers(rng: Random, release: str) -> list[Producer]:
 
 
 def _go_on(author: TransactionsAuthor, producer: Producer) -> None:
-    """What a client of the library would do, as far as it knows."""
+    """Let a producer act as a client library would in its situation."""
     rng = author.rng
     if producer.holder is None or (author.is_fenced(producer) and rng.random() < 0.6):
         _init(author, producer, own=False)
@@ -82,7 +81,7 @@ def _go_on(author: TransactionsAuthor, producer: Producer) -> None:
 
 
 def _init(author: TransactionsAuthor, producer: Producer, own: bool | None = None) -> None:
-    """InitProducerId: as a new process, or as who it was (KIP-360)."""
+    """Send InitProducerId as a new process, or with the producer's own id and epoch (KIP-360)."""
     rng = author.rng
     own = rng.random() < 0.4 if own is None else own
     fields: dict[str, Json] = {"transactional_id": producer.id, "transaction_timeout_ms": producer.timeout_ms}
@@ -94,7 +93,7 @@ def _init(author: TransactionsAuthor, producer: Producer, own: bool | None = Non
 
 
 def _add_partitions(author: TransactionsAuthor, producer: Producer) -> None:
-    """AddPartitionsToTxn of a client, or as brokers send it."""
+    """Send AddPartitionsToTxn as a client or as a broker does."""
     rng, version = author.rng, author.version(24)
     places: dict[Json, list[int]] = {}
     for _ in range(rng.choice((0, 1, 1, 1, 1, 2, 2, 3)) if rng.random() < 0.3 else rng.choice((1, 2))):
@@ -121,7 +120,7 @@ def _group(author: TransactionsAuthor) -> Json:
 
 
 def _end(author: TransactionsAuthor, producer: Producer) -> None:
-    """EndTxn; now and then once more, as if the answer had been lost."""
+    """Send EndTxn, and sometimes repeat it as if the answer had been lost."""
     rng, version = author.rng, author.version_of(producer, 26)
     committed = rng.random() < 0.6
     fields = {"transactional_id": author.named(producer), **author.holder(producer), "committed": committed}
@@ -137,7 +136,7 @@ def _end(author: TransactionsAuthor, producer: Producer) -> None:
 
 
 def _produce(author: TransactionsAuthor, producer: Producer) -> None:
-    """A batch, two now and then: the next ones, or what goes wrong on the way."""
+    """Produce one or two batches, which are the next ones or contain typical errors."""
     rng, version = author.rng, author.version_of(producer, 0, 3)
     places = dict.fromkeys(_wanted(author, producer) for _ in range(rng.choice((1, 1, 1, 2))))
     batches = {place: _batch(author, producer, place) for place in places}
@@ -158,7 +157,7 @@ def _produce(author: TransactionsAuthor, producer: Producer) -> None:
 
 
 def _wanted(author: TransactionsAuthor, producer: Producer) -> Place:
-    """Where it writes: an old client mostly where it said that it would."""
+    """Return the partition to write to, for an old client mostly one that it has added to the transaction."""
     place = (1, 0)
     for _ in range(4):
         place = author.place()
@@ -168,7 +167,7 @@ def _wanted(author: TransactionsAuthor, producer: Producer) -> Place:
 
 
 class Batch(NamedTuple):
-    """What a producer writes; `own`: as who it is, not spoilt."""
+    """A batch to be produced. `own` says that it has the producer's true id and epoch."""
 
     expr: Expr
     sequence: int
@@ -193,7 +192,7 @@ def _batch(author: TransactionsAuthor, producer: Producer, place: Place) -> Batc
 
 
 def _note(author: TransactionsAuthor, producer: Producer, batches: dict[Place, Batch], answer: dict[str, Json] | None) -> None:
-    """What was taken is what the producer goes on from."""
+    """Update the producer's sequence numbers if all batches were accepted."""
     rows = [row for topic in (answer or {"responses": []})["responses"] for row in topic["partition_responses"]]
     if len(rows) == len(batches) and not any(row["error_code"] for row in rows):
         for place, batch in batches.items():
@@ -205,7 +204,7 @@ def _note(author: TransactionsAuthor, producer: Producer, batches: dict[Place, B
 
 
 def _commit(author: TransactionsAuthor, producer: Producer) -> None:
-    """TxnOffsetCommit, of a member or of who only knows the group's name (KIP-447)."""
+    """Send TxnOffsetCommit, with or without the fields of a group member (KIP-447)."""
     rng, version = author.rng, author.version_of(producer, 28)
     known = author.transaction(producer)
     if version < 5 and rng.random() < 0.85 and known is not None and not any(at[0] == "__consumer_offsets" for at in known.partitions):
@@ -249,7 +248,7 @@ def _plain_commit(author: TransactionsAuthor) -> None:
 
 
 def _fetch_offsets(author: TransactionsAuthor) -> None:
-    """OffsetFetch, mostly of who wants to know what is stable."""
+    """Send OffsetFetch, mostly with require_stable."""
     rng, version = author.rng, min(author.version(9, 1), 9)
     names = [
         {"name": topic(number), "partition_indexes": list(range(need.partitions))} for number, need in enumerate(author.script.topics, 1)
@@ -264,7 +263,7 @@ def _fetch_offsets(author: TransactionsAuthor) -> None:
 
 
 def _member(author: TransactionsAuthor) -> None:
-    """A member of the first group comes, works, and leaves some day."""
+    """Let a member of the first group join, sync, or leave."""
     rng = author.rng
     mine = author.player.memory.of(MEMBER)
     member = {"group_id": group(1), "generation_id": told(MEMBER, "generation"), "member_id": told(MEMBER, "member_id")}
@@ -307,7 +306,7 @@ def _topic(number: int, version: int) -> dict[str, Json]:
 
 
 def _wait_for_marker(author: TransactionsAuthor) -> None:
-    """A reader of what is committed stands at the end and waits."""
+    """Send a Fetch with isolation level 1 that waits at the end of a partition."""
     if author.waits(WAITER):
         return
     version, place = author.version(1, 4), author.place()
@@ -335,7 +334,7 @@ def _list_offsets(author: TransactionsAuthor) -> None:
 
 
 def _admin(author: TransactionsAuthor) -> None:
-    """DescribeTransactions, ListTransactions."""
+    """Send DescribeTransactions or ListTransactions at random."""
     rng = author.rng
     if rng.random() < 0.5:
         names = [rng.choice((transactional_id(1), transactional_id(2), transactional_id(NOBODY), "")) for _ in range(rng.randint(1, 3))]
@@ -366,7 +365,7 @@ def _delete_records(author: TransactionsAuthor) -> None:
 
 
 def _delete_offsets(author: TransactionsAuthor) -> None:
-    """DeleteGroups, OffsetDelete, DescribeGroups."""
+    """Delete or describe a group, or delete its offsets."""
     rng = author.rng
     kind, name = rng.random(), group(rng.choice((1, 1, 2)))
     if kind < 0.35:
@@ -380,7 +379,7 @@ def _delete_offsets(author: TransactionsAuthor) -> None:
 
 
 def _write_marker(author: TransactionsAuthor) -> None:
-    """WriteTxnMarkers of somebody who is no coordinator."""
+    """Send WriteTxnMarkers, although the client is no coordinator."""
     known = [each for each in author.producers if each.holder is not None]
     if not known:
         return
@@ -400,14 +399,14 @@ def _delete_topic(author: TransactionsAuthor) -> None:
 
 
 def _plain_produce(author: TransactionsAuthor) -> None:
-    """Records of nobody's transaction, which wait behind those that are open."""
+    """Produce records outside of a transaction, which readers of committed records get only after open transactions."""
     (number, index), version = author.place(), min(author.version(0, 3), 9)
     data = [{"name": topic(number), "partition_data": [{"index": index, "records": written("records", "x")}]}]
     author.send(READER, 0, version, {"acks": -1, "timeout_ms": 1000, "topic_data": data})
 
 
 def _disturb(act: Callable[[TransactionsAuthor, Producer], None]) -> Callable[[TransactionsAuthor], None]:
-    """A producer does that although nothing says that it should."""
+    """Return an action that lets a random producer act although the situation does not call for it."""
 
     def disturbed(author: TransactionsAuthor) -> None:
         known = [each for each in author.producers if each.holder is not None and each.number is not None]
@@ -418,7 +417,7 @@ def _disturb(act: Callable[[TransactionsAuthor, Producer], None]) -> Callable[[T
 
 
 def _pause(author: TransactionsAuthor) -> None:
-    """Timeouts of transactions are looked for in the hope that there are some."""
+    """Pause so that transactions may time out, if any has a short timeout."""
     if any(each.timeout_ms < LONG_MS for each in author.producers):
         author.wait(author.rng.choice((200, 400, 800)))
 
@@ -446,4 +445,4 @@ ACTS: Final[dict[Act, int]] = {
     _disturb(_produce): 6,
     _disturb(_commit): 4,
 }
-"""What happens besides, and how often."""
+"""Maps each further action of the transactions family to its weight."""

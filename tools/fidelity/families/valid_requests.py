@@ -1,4 +1,4 @@
-"""Valid requests of any API and version, made from their declarations: names of the script's own, numbers that make sense.
+"""Make valid requests of any API and version from their declarations, with names of the script's own and plausible numbers.
 
 They change nothing that another script sees: topics and groups carry the script's token, no config of a broker is touched.
 """
@@ -21,7 +21,7 @@ FieldMaker = Callable[["RequestMaker"], Any]
 
 
 class RequestMaker:
-    """Makes requests for one script. `token` is in every name that it makes up."""
+    """Makes valid requests for one script. `token` is in every name that it makes up."""
 
     def __init__(self, token: str, rng: random.Random) -> None:
         self.token = token
@@ -29,19 +29,19 @@ class RequestMaker:
         self.key = 0
 
     def request(self, key: int, version: int) -> Message:
-        """A valid request."""
+        """Return a valid request of an API and version."""
         self.key = key
         made: Message = self.message(APIS[key].request.message, version)
         return made
 
     def message(self, made: type[Message], version: int) -> Any:
-        """One struct: what the version has not stays at its default."""
+        """Return one struct, in which fields that the version lacks keep their defaults."""
         config = "Config" in made.__name__ and self.key != api_keys.DESCRIBE_CONFIGS
         values = {field.name: self.field(field, version) for field in fields_of(made) if field.present(version)}
         return made(**(values | {"name": self.rng.choice(CONFIGS)} if config and "name" in values else values))
 
     def field(self, field: Field, version: int) -> Any:
-        """By its name where that says what is wanted, else by its type."""
+        """Return a value for a field, chosen by the field's name or otherwise by its type."""
         maker = _BY_API.get((self.key, field.name)) or _BY_NAME.get(field.name)
         value = maker(self) if maker is not None else self.value(field, field.wire, version)
         if value is None and not field.nullable(version):
@@ -49,7 +49,7 @@ class RequestMaker:
         return value
 
     def value(self, field: Field, wire: Wire, version: int) -> Any:
-        """Something small of that type."""
+        """Return a small value of the field's type."""
         rng = self.rng
         if wire.kind == "array":
             if field.nullable(version) and rng.random() < 0.1 and self.key != api_keys.METADATA:
@@ -68,15 +68,15 @@ class RequestMaker:
         return rng.random() < 0.5 if wire.kind == "bool" else rng.choice((0, 0, 1))
 
     def topic(self) -> str:
-        """A topic that is nowhere."""
+        """Return the name of a topic that does not exist."""
         return f"t-{self.token}{self.rng.choice('abc')}"
 
     def group(self) -> str:
-        """A group of the script's own."""
+        """Return the name of a group that only this script uses."""
         return f"g-{self.token}{self.rng.choice('ab')}"
 
     def batch(self) -> bytes:
-        """Records that a log takes."""
+        """Return a batch that a log accepts."""
         return encode_batch([NewRecord(key=b"k", value=b"v", timestamp=STAMP_MS)])
 
 
@@ -136,7 +136,7 @@ _BY_API: Final[dict[tuple[int, str], FieldMaker]] = {
     (0, "acks"): _one_of(-1, 1, 0),
     (10, "key_type"): _one_of(0),
     (11, "name"): _one_of("range", "sticky"),
-    (19, "replication_factor"): _one_of(9),  # more than there are brokers: nothing is made
+    (19, "replication_factor"): _one_of(9),  # more replicas than brokers, so that no topic is created
     (19, "num_partitions"): _one_of(1, 2),
     (19, "assignments"): _one_of([]),
     (19, "validate_only"): _one_of(True),
@@ -150,7 +150,7 @@ _BY_API: Final[dict[tuple[int, str], FieldMaker]] = {
         (key, "resource_type"): _one_of(2)
         for key in (api_keys.DESCRIBE_CONFIGS, api_keys.ALTER_CONFIGS, api_keys.INCREMENTAL_ALTER_CONFIGS)
     },
-    # Code 0 of these closes the connection (SEC-77, SEC-78)
+    # Code 0 of these fields closes the connection (SEC-77, SEC-78).
     **{(key, code): _one_of(2, 3) for key in (api_keys.DESCRIBE_ACLS, api_keys.CREATE_ACLS, api_keys.DELETE_ACLS) for code in _ACL_CODES},
     **{
         (key, "resource_name"): lambda maker: maker.topic()

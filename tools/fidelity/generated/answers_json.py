@@ -1,4 +1,4 @@
-"""Answers as JSON, the fields that their version has. Folded once per class and version."""
+"""Convert answers to JSON with the fields of their version. Folded once per class and version."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from groupmock_codec.declare import Field, Message, fields_of
 Json = Any
 BINARY: Final = frozenset({"bytes", "records", "uuid"})
 NULL_NOT_ALLOWED: Final = {"!": "null where this version has none"}
-"""What an answer shows for a null that could not be written."""
+"""Stands in an answer for a null that its version cannot encode."""
 
 
 class _Slot(NamedTuple):
     name: str
-    kind: str  # "struct", "structs", "scalars", "binary", "scalar"
+    kind: str  # one of "struct", "structs", "scalars", "binary" and "scalar"
     element: type[Message] | None
     nullable: bool
     binary_elements: bool
 
 
 def binary(data: bytes) -> Json:
-    """Bytes as JSON."""
+    """Encode bytes as JSON in base64."""
     return {"bytes": b64encode(data).decode()}
 
 
@@ -46,7 +46,7 @@ def _slots(cls: type[Message], version: int) -> dict[str, _Slot]:
 
 
 def unbinary(value: Json) -> Json:
-    """What `binary` made, as bytes again; anything else as it is."""
+    """Decode the result of `binary`, and return any other value unchanged."""
     return b64decode(value["bytes"]) if isinstance(value, dict) and "bytes" in value else value
 
 
@@ -55,7 +55,7 @@ AsJson = Callable[[Any], Json]
 
 @cache
 def as_json(cls: type[Message], version: int) -> Callable[[Any], dict[str, Json]]:
-    """message -> JSON with the fields that its version has, and nothing else."""
+    """Return a function that converts a message to JSON with exactly the fields of this version."""
     parts = [(slot.name, _part(slot, version)) for slot in _slots(cls, version).values()]
     straight = tuple((name, part) for name, part in parts)
 
@@ -66,7 +66,7 @@ def as_json(cls: type[Message], version: int) -> Callable[[Any], dict[str, Json]
 
 
 def _part(slot: _Slot, version: int) -> AsJson | None:
-    """How a field is shown; None: as it is."""
+    """Return the function that converts a field, or None if the value is used unchanged."""
     if slot.kind in ("structs", "struct"):
         return _struct_part(slot, version)
     if slot.kind == "binary":

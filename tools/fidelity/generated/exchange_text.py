@@ -1,4 +1,5 @@
-"""A script, with what came of it, as `.exchange` text (docs/reference/exchanges.md), which people read and `groupmock probe` plays.
+"""Write a script and its transcript as an `.exchange` text (docs/reference/exchanges.md), which people can read and `groupmock probe` can
+play.
 
 What a broker draws (member ids, topic ids, session and producer ids) is captured where an answer tells it and named from then on; what
 belongs to a broker (its address, its nodes) is left open. Time is that of the play: each step waits for its own moment.
@@ -19,12 +20,12 @@ from .settings_classes import known
 from .transcript import ANSWERED, CLOSED, PARKED, SKIPPED, Event, Transcript
 
 STILL_THERE: Final = f"{ENDING}: ApiVersions v0 -> 0"
-"""What is expected of a broker where nobody has said what it answers: that it goes on."""
+"""The final expectation of an exchange without a transcript, which only says that the broker still answers."""
 
 
 def as_text(script: Script, transcript: Transcript | None = None, *, near_ms: float = 0) -> str:
-    """The whole exchange; with a transcript, what each request was answered. An answer that came no more than `near_ms` after what
-    brought it about came at once (a real broker takes its time)."""
+    """Return the exchange as text, with the answers if there is a transcript. An answer within `near_ms` after its cause counts as given
+    at once, because a real broker needs some time."""
     if transcript is None:
         return f"{script.text()}{STILL_THERE}\n"
     exchange = script.exchange
@@ -34,7 +35,7 @@ def as_text(script: Script, transcript: Transcript | None = None, *, near_ms: fl
 
 
 class _Body:
-    """The lines of one exchange, in the order in which things happened."""
+    """Writes the lines of one exchange in the order of events."""
 
     def __init__(self, steps: Sequence[Step], transcript: Transcript, near_ms: float) -> None:
         self._steps, self._transcript, self._near_ms = steps, transcript, near_ms
@@ -42,7 +43,6 @@ class _Body:
         self._now = 0
 
     def lines(self) -> Iterator[str]:
-        """All of them."""
         yield "mark begin"
         yield from self._played(self._transcript)
         if self._transcript.stopped:
@@ -74,15 +74,15 @@ class _Body:
         return link_of(step)
 
     def _answered_later(self, events: Sequence[Event]) -> dict[int, list[int]]:
-        """Step -> the requests whose answers came after it and were not brought about by it alone, in the order in which they are to be
-        looked at: by time, and who is told the ids of others after those others."""
+        """Map each step to the requests that were answered after it and not only because of it. They are sorted by time, and an answer
+        that contains other members' ids follows the answers to those members."""
         found: dict[int, list[int]] = defaultdict(list)
         closed: set[tuple[str, float]] = set()
         for index, event in enumerate(events):
             if event.after is None or event.answered_ms is None or not isinstance(self._steps[index], Send):
                 continue
             if event.status == CLOSED and (self._link(index), event.answered_ms) in closed:
-                continue  # one closed connection is the end of all that waited on it
+                continue  # one closed connection ends all requests on it
             if event.status == CLOSED:
                 closed.add((self._link(index), event.answered_ms))
             found[event.after].append(index)

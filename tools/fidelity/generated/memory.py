@@ -1,4 +1,4 @@
-"""What names mean on one side of one play: the broker's own names, what its answers have told each client."""
+"""Resolve the names in a script for one side of a play, from the broker's facts and the answers to each client."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .script import CLIENT_ID, Script, client_of, key_of, version_of
 from .transcript import Facts
 
 MOST_NAMES = 10
-"""Numbers of groups and topics are below."""
+"""The numbers of groups and topics in scripts are below this."""
 
 
 class Request(NamedTuple):
-    """A step's request, its references resolved."""
+    """A step's request with resolved references."""
 
     key: int
     version: int
@@ -27,7 +27,7 @@ class Request(NamedTuple):
 
 
 class Memory:
-    """One side of one play."""
+    """The names and answers that one side of a play knows."""
 
     def __init__(self, script: Script, facts: Facts) -> None:
         self.scope = scope = Scope()
@@ -41,11 +41,11 @@ class Memory:
         scope.members |= {name: MemberMemory(CLIENT_ID) for name in (*ascii_uppercase, *script.clients())}
 
     def of(self, client: str) -> MemberMemory:
-        """What that client knows."""
+        """Return the memory of a client."""
         return self.scope.members[client]
 
     def request(self, step: Send) -> Request:
-        """The request of a step as it is sent now. Raises ExchangeError for a reference that means nothing."""
+        """Return the request of a step with its references resolved. Raises ExchangeError for an unknown reference."""
         if step.bound is not None:
             self.scope.answers.setdefault(step.bound, None)
         values = {name: self.scope.evaluate(value, "generated") for name, value in step.fields}
@@ -55,7 +55,7 @@ class Memory:
         return Request(key_of(step), version, client_id, build_request(step.api, version, values, {}, self._ids.get, "generated"))
 
     def learn(self, index: int, step: Send, version: int, answer: Message) -> None:
-        """Take in the answer to a step."""
+        """Remember the answer to a step."""
         client = client_of(step)
         if client in self.scope.members:
             self.of(client).learn(index, version, answer)

@@ -1,4 +1,4 @@
-"""What answers say, as patterns of the exchange language, with names for what a broker draws."""
+"""Convert answers to patterns of the exchange language, with names for values that a broker draws."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from .transcript import Facts
 DRAWN: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
 MEMBER_IDS: Final = frozenset({"member_id", "leader"})
 OF_THE_BROKER: Final = frozenset({"host", "port", "cluster_id", "controller_id"})
-"""Fields of answers that each broker fills in its own way."""
+"""Fields of answers whose values depend on the broker."""
 SET_BY_THE_ORACLE: Final = frozenset({"flush.ms", "retention.bytes"})
-"""Configs whose values are no defaults there, or come from its settings (canonical.py, ORACLE)."""
+"""Configs to which the oracle gives values of its own (canonical.py)."""
 OF_A_NODE: Final = frozenset({"node_id", "leader_id", "replica_nodes", "isr_nodes", "offline_replicas"})
 NUMBERS: Final = {
     "session_id": ("s", 1),
     **dict.fromkeys(("producer_id", "v3_and_below_producer_id", "producer_id_filters"), ("p", 0)),
 }
-"""Numbers that a broker draws or counts, by field: what their names begin with, the least of them."""
+"""Maps a field with a number that the broker draws or counts to the prefix of its names and the least valid number."""
 BY_HASH: Final = frozenset({0, 2, METADATA, 8, 9, 15, 19, 20, 21, 32, 33, 37, 42, 44, 47, 75})
-"""APIs whose answers list structures in an order that follows from names: of a hash map, or sorted. Other names, another order."""
+"""The APIs whose answers list structures in an order that depends on names, by hash or sorted."""
 UNORDERED: Final = frozenset({(JOIN_GROUP, "members")})
-"""API and list: the order follows from the ids that were drawn."""
+"""Lists whose order depends on ids that the broker draws, by API and field."""
 OF_THE_WALL_CLOCK: Final = frozenset({"transaction_start_time_ms", "last_timestamp", "timestamp"})
 DAY_MS: Final = 86_400_000
 PRODUCER_ID: Final = slice(43, 51)
@@ -40,7 +40,7 @@ TOPIC_NAMES: Final = frozenset({"name", "topic", "topics", "resource_name"})
 
 
 class Patterns:
-    """The answers of one play, told in the order in which they came."""
+    """Converts the answers of one play to patterns, in the order in which they came."""
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
@@ -50,7 +50,7 @@ class Patterns:
         self._drawn: dict[tuple[str, Any], str] = {}
 
     def answer(self, step: Send, answer: dict[str, Json]) -> str:
-        """`25 field=pattern ...`; what it tells has a name from now on."""
+        """Return the expectation `25 field=pattern ...` for an answer, and remember the names of its values."""
         everything = key_of(step) == METADATA and not asks_for_topics(step)
         words = [str(answer["error_code"])] if "error_code" in answer else []
         for name, value in answer.items():
@@ -59,7 +59,7 @@ class Patterns:
         return " ".join(words) or ("throttle_time_ms=0" if "throttle_time_ms" in answer else "any")
 
     def _captured(self, kind: str, value: Any) -> str:
-        """The pattern of what a broker drew: remembered, or the same as remembered."""
+        """Return the pattern of a value that the broker drew, with the same name whenever the value appears."""
         return f"?{self._drawn.setdefault((kind, value), f'{kind}{sum(each == kind for each, _ in self._drawn) + 1}')}"
 
     def _pattern(self, key: int, field: str, value: Json, everything: bool = False) -> str:
@@ -108,16 +108,16 @@ class Patterns:
         return self._in_text(value) or quoted(value)
 
     def _in_text(self, text: str) -> str:
-        """A text in which names occur, as the language takes it; "" if none does."""
+        """Return a text with references for the names in it, or "" if it contains none."""
         names = {**{real: name for (kind, real), name in self._drawn.items() if kind == "id"}, **self._groups, **self._topics}
         ours = [rf"{re.escape(real)}(?!\w|-\D)" for real in sorted(names, key=len, reverse=True)]
-        ours.append(rf"{re.escape(self.facts.stem)}(?=-no-)")  # what there is none of (memory.py)
+        ours.append(rf"{re.escape(self.facts.stem)}(?=-no-)")  # names of missing topics and groups (memory.py)
         said, count = re.subn(rf"(?<![\w-])(?:{'|'.join(ours)})", lambda match: f"${{{names.get(match[0], 'stem')}}}", text)
         return in_quotes(said) if count else ""
 
     def _bytes(self, field: str, data: bytes) -> str:
         if field == "records" and _has_producer(data):
-            return "*"  # whose id is another broker's, and markers have its time
+            return "*"  # the producer id is another broker's, and markers have that broker's time
         if field.startswith("topic_id"):
             if data in self._topic_ids:
                 return f"${self._topic_ids[data]}"
@@ -136,5 +136,5 @@ class Patterns:
 
 
 def _has_producer(data: bytes) -> bool:
-    """Is there a batch of a producer with an id in it, perhaps cut?"""
+    """Tell whether the bytes, which may be cut, contain a batch with a producer id."""
     return len(data) > PRODUCER_ID.start and any(batch.producer_id >= 0 for batch in iter_batches(data, cut=True))

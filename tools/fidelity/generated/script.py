@@ -1,4 +1,4 @@
-"""One generated multi-client exchange, made before it is played, in the language of the probe (docs/reference/exchanges.md).
+"""A generated exchange of several clients as a script in the probe's language (docs/reference/exchanges.md), made before it is played.
 
 What only a run can know is a reference there: names of groups and topics, what a member remembers of its answers (`MemberMemory`), the
 answers that have a name. Families write steps by the functions here, with Kafka's numbers and plain values.
@@ -35,13 +35,13 @@ from groupmock_codec.declare import Field, Message, fields_of
 from .settings_classes import CLASSES, ORACLE
 
 Json = Any
-"""A request's fields as families write them: plain values, lists and dicts, with expressions of the language in between."""
+"""The fields of a request as families write them: plain values, lists and dicts, which may contain expressions of the language."""
 ENDING: Final = "End"
-"""The member that asks for the final state (`ending`); no generated one has this name."""
+"""The name of the member that asks for the final state, which no generated member has."""
 IDS: Final = (1, 2)
-"""The transactional ids of a script about transactions; others are nobody's."""
+"""The transactional ids in a script about transactions."""
 CLIENT_ID: Final = "c"
-"""The client id of whom nothing else is said."""
+"""The default client id of generated requests."""
 KINDS: Final = get_args(Expr)
 GENERATED: Final = "generated-"
 NOTHING_DECLARED: Final = Exchange("script", "", "script")
@@ -50,7 +50,7 @@ NUMBERED: Final = re.compile(r"(group|t)(\d+)")
 
 @dataclass
 class TopicNeed:
-    """A topic that must be there. `own`: made for this script alone; others are shared by all scripts, which must not change them."""
+    """A topic that a script needs. `own` topics are made for this script alone, while other topics are shared and must not be changed."""
 
     partitions: int = 4
     own: bool = False
@@ -59,7 +59,8 @@ class TopicNeed:
 
 @dataclass
 class Script:
-    """One exchange and what made it. `settings` names a class of broker settings; `groups`: how many groups it calls its own."""
+    """A generated exchange with the family, seed and release that made it. `settings` names a class of broker settings; `groups`: how
+    many groups it calls its own."""
 
     family: str
     seed: int
@@ -71,17 +72,17 @@ class Script:
 
     @property
     def about(self) -> str:
-        """What it is about, and so what its ending asks: groups, log, transactions, bytes. What people wrote: one of the first two."""
+        """Return the subject of the script, which determines the final questions: groups, log, transactions, consumers or bytes."""
         if self.family != "exchanges":
             return self.family
         return "log" if any(need.own for need in self.topics) else "groups"
 
     def clients(self) -> list[str]:
-        """Who takes part, in order of appearance."""
+        """Return the names of the clients in the order of their appearance."""
         return list(dict.fromkeys(map(client_of, (step for step in self.steps if not isinstance(step, Pause)))))
 
     def before(self, index: int) -> list[int]:
-        """The requests (numbers of steps) that the connection of that step has sent until then, oldest first. A new one has sent none."""
+        """Return the indexes of the requests that the connection of that step has sent before, oldest first, since it was opened."""
         here = self.steps[index] if 0 <= index < len(self.steps) else None
         sent: list[int] = []
         if here is None or isinstance(here, Pause):
@@ -95,7 +96,7 @@ class Script:
 
     @property
     def exchange(self) -> Exchange:
-        """The same as a value of the language; the names of further groups, and of what there is none of, come first."""
+        """Return the script as an exchange, with definitions of the further group and topic names at its begin."""
         names = {name for step in self.steps for name in _names(step)}
         told = {**BASE_SETTINGS, **CLASSES[self.settings], **ORACLE}
         topics = {f"t{at}": need for at, need in enumerate(self.topics, 1)}
@@ -114,7 +115,7 @@ class Script:
         )
 
     def _silent(self, names: set[str]) -> list[str]:
-        """Members of whom others speak and who send nothing."""
+        """Return the members to which requests refer although they send nothing."""
         senders = {client_of(step) for step in self.steps if isinstance(step, Send)}
         return sorted(name for name in names - senders if name[0].isupper())
 
@@ -129,13 +130,13 @@ class Script:
                 yield Let(name=name, value=Text(f"$stem-no-{'topic' if match[1] == 't' else 'group'}-{match[2]}"))
 
     def text(self) -> str:
-        """The exchange as it is written; `read` makes the script of it again."""
+        """Return the exchange as text, which `read` converts back."""
         exchange = self.exchange
         return "\n".join([*head_lines(exchange), "", *map(step_text, exchange.steps), ""])
 
     @classmethod
     def read(cls, text: str) -> Script:
-        """The script of such a text. Raises ExchangeError."""
+        """Parse the text of an exchange to a script. Raises ExchangeError."""
         head, _, body = text.partition("\n\n")
         exchange = read_one("script", head)
         family, _, seed = exchange.name.rpartition("-")
@@ -150,7 +151,7 @@ class Script:
 
 @lru_cache(1 << 14)
 def _step(line: str) -> Step:
-    """Half of the lines of recorded plays are in others, too."""
+    """Parse a line, with a cache because half of the lines of recorded plays occur in several plays."""
     return step_of(LogicalLine("script", line), NOTHING_DECLARED)
 
 
@@ -163,46 +164,43 @@ def _same_settings(name: str, exchange: Exchange) -> bool:
 
 
 def link_of(step: Step) -> str:
-    """The connection of a step that has one: `A`, `A/2`."""
+    """Return the connection of a step, such as `A` or `A/2`."""
     link: str = step.member  # type: ignore[attr-defined]  # every kind but Pause, Mark, Let and Command
     return link
 
 
 def client_of(step: Step) -> str:
-    """Whose connection that is."""
+    """Return the client that owns the step's connection."""
     return link_of(step).partition("/")[0]
 
 
 def key_of(step: Send) -> int:
-    """The API key."""
     return KEYS[step.api]
 
 
 def version_of(step: Send) -> int:
-    """The version."""
     assert isinstance(step.version, Literal) and isinstance(step.version.value, int)
     return step.version.value
 
 
 def given(step: Send, name: str) -> Expr | None:
-    """The expression of a field; None where it is not said."""
+    """Return the expression of a request's field, or None if the field is not set."""
     return dict(step.fields).get(name)
 
 
 def asks_for_topics(step: Send) -> bool:
-    """Does this Metadata name topics, or all there are?"""
+    """Tell whether this Metadata request names topics instead of asking for all."""
     topics = given(step, "topics")
     return isinstance(topics, Sequence) and bool(topics.items)
 
 
 def ms_of(step: Pause) -> int:
-    """How long."""
     assert isinstance(step.ms, Literal) and isinstance(step.ms.value, int)
     return step.ms.value
 
 
 def _names(value: object) -> Iterator[str]:
-    """The names that a step or an expression refers to."""
+    """Yield the names to which a step or an expression refers."""
     match value:
         case Ref(name):
             yield name
@@ -218,37 +216,37 @@ def _names(value: object) -> Iterator[str]:
 
 
 def group(number: int) -> Expr:
-    """A group of the script's own by its number; beyond the last one: a name that no group has."""
+    """Return a reference to a group of the script by its number, or to a missing group if the number is too high."""
     return Ref("group" if number == 1 else f"group{number}", None, 0)
 
 
 def topic(number: int) -> Expr:
-    """The same for topics."""
+    """Return a reference to a topic of the script by its number, or to a missing topic if the number is too high."""
     return Ref(f"t{number}", None, 0)
 
 
 def topic_id(number: int) -> Expr:
-    """That topic's id; beyond the last one: an id that no topic has."""
+    """Return a reference to a topic's id by the topic's number, or to a missing id if the number is too high."""
     return Ref(f"t{number}", "id", 0)
 
 
 def transactional_id(number: int) -> Expr:
-    """A transactional id of the script's own."""
+    """Return the expression for a transactional id of the script."""
     return Text(f"${{group}}-x{number}")
 
 
 def told(client: str, name: str, plus: int = 0) -> Expr:
-    """What the client remembers of its answers. What no answer has told leaves the field at its default."""
+    """Return a reference to a value that the client remembers from answers. Without such an answer the field keeps its default."""
     return Ref(client, name, plus)
 
 
 def written(name: str, *values: Json) -> Expr:
-    """What a function of the language makes."""
+    """Return a call of one of the language's functions."""
     return FunctionCall(name, tuple(map(as_expr, values)))
 
 
 def as_expr(value: Json) -> Expr:
-    """Plain values as an expression; expressions in them stay."""
+    """Convert plain values to an expression, and keep expressions in them."""
     if isinstance(value, KINDS):
         found: Expr = value
         return found
@@ -272,8 +270,9 @@ def request(
     link: str | None = None,
     client_id: str | None = CLIENT_ID,
 ) -> Send:
-    """A request, by its fields in snake_case. What its version has not is left out, and so are nulls that it cannot carry; what the
-    language would fill in by itself is at its message's own default. Raises ValueError for a field that the API never has."""
+    """Return a request by its fields in snake_case. Fields that the version lacks are left out, and so are nulls that it cannot encode.
+    Fields that the language would fill in by itself get the message's own defaults. Raises ValueError for a field that the API never
+    has."""
     api = APIS[key]
     cls, fields = api.request.message, fields or {}
     if unknown := fields.keys() - _fields(cls).keys():
@@ -291,17 +290,16 @@ def request(
 
 
 def pause(ms: int) -> Pause:
-    """Let time pass."""
     return Pause(ms=Literal(ms))
 
 
 def act(link: str, verb: str) -> Act:
-    """Its connection `drops`, `resets` or `reconnects`."""
+    """Return a step in which a connection `drops`, `resets` or `reconnects`."""
     return Act(member=link, verb=verb)
 
 
 def raw(link: str, data: bytes, framed: bool = True) -> Raw:
-    """Bytes, with their length in front if `framed`."""
+    """Return a step that sends bytes, preceded by their length if `framed`."""
     return Raw(member=link, framed=framed, parts=(Literal(data),))
 
 
@@ -309,7 +307,7 @@ def raw(link: str, data: bytes, framed: bool = True) -> Raw:
 
 
 def without(script: Script, gone: set[int]) -> Script:
-    """The script without these steps; references to what nobody says any more become null."""
+    """Return the script without these steps. References to clients and answers that are gone become null."""
     steps = [step for index, step in enumerate(script.steps) if index not in gone]
     dropped = {name for index in gone if (name := getattr(script.steps[index], "bound", None))}
     smaller = replace(script, steps=steps)
@@ -339,11 +337,11 @@ def _nulled(value: Expr, gone: set[str]) -> Expr:
 # -- the end of every script -------------------------------------------------------------------------------------------
 
 Versions = Mapping[int, tuple[int, int]]
-"""API key -> the lowest and the highest version of a release."""
+"""Maps an API key to the lowest and the highest version of a release."""
 
 
 def ending(script: Script, versions: Versions) -> list[Step]:
-    """What the player asks when the script is over: the state of its groups (groups), of its topics (log); nothing for bytes."""
+    """Return the final requests of a play, which ask for the state of the script's groups, topics or transactions."""
     asked: dict[str, Any] = {"groups": _groups_ending, "transactions": _transactions_ending, "log": _log_ending, "consumers": None}
     found = asked.get(script.about)
     return [] if found is None else [request(ENDING, key, version, fields) for key, version, fields in found(script, versions)]
@@ -361,7 +359,8 @@ def _groups_ending(script: Script, versions: Versions) -> Iterator[tuple[int, in
 
 
 def _transactions_ending(script: Script, versions: Versions) -> Iterator[tuple[int, int, Json]]:
-    """What coordinators, partitions and groups know of the producers, and what a reader of either level gets."""
+    """Yield requests for the final state of transactions: what coordinators, partitions and groups know, and what readers of both
+    isolation levels get."""
     topics = [(topic(number), need.partitions) for number, need in enumerate(script.topics, 1)]
     groups = [group(number) for number in range(1, script.groups + 1)]
     indexes = [{"name": name, "partition_indexes": list(range(count))} for name, count in topics]
@@ -382,7 +381,7 @@ def _ends(topics: list[tuple[Expr, int]], timestamp: int) -> Json:
 
 
 def _everything(topics: list[tuple[Expr, int]]) -> dict[str, Json]:
-    """A Fetch of all that is stored."""
+    """Return a Fetch of all stored records."""
     asked = [
         {"topic": name, "partitions": [{"partition": at, "fetch_offset": 0, "partition_max_bytes": 1 << 20} for at in range(count)]}
         for name, count in topics
@@ -391,7 +390,7 @@ def _everything(topics: list[tuple[Expr, int]]) -> dict[str, Json]:
 
 
 def _log_ending(script: Script, versions: Versions) -> Iterator[tuple[int, int, Json]]:
-    """Metadata, both ends of every partition, and all that is stored."""
+    """Yield requests for the final state of the log: metadata, both offsets of every partition, and all stored records."""
     topics = [(topic(number), need.partitions) for number, need in enumerate(script.topics, 1)]
     named = {"topics": [{"name": name} for name, _ in topics], "allow_auto_topic_creation": False}
     yield METADATA, min(versions[METADATA][1], 12), named

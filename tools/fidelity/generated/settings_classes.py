@@ -1,4 +1,4 @@
-"""The classes of broker settings that scripts ask for: one start of the broker for each."""
+"""The classes of broker settings that scripts need, each of which takes one start of the broker."""
 
 from __future__ import annotations
 
@@ -18,25 +18,26 @@ CLASSES: Final[dict[str, dict[str, str]]] = {
     "consumers": {**BASE, "group.consumer.assignment.interval.ms": "0", "group.consumer.max.size": "3"},
     "quick": {**BASE, "transaction.abort.timed.out.transaction.cleanup.interval.ms": str(TIMEOUTS_EVERY_MS)},
 }
-"""Name -> Kafka's settings. `small`: groups of three at most. `consumers`: consumer groups of three, a target with every heartbeat.
-`quick`: transactions are aborted as soon as their timeout is over: Kafka looks for that at times of its own, not those of our clock."""
+"""Maps a class to its broker settings. `small`: groups of three at most. `consumers`: consumer groups of three, a target with every
+heartbeat. `quick`: transactions are aborted as soon as their timeout is over: Kafka looks for that at times of its own, not those of our
+clock."""
 ORACLE: Final = {"offsets.topic.num.partitions": "5"}
-"""Where the brokers that oracle/kafka.py starts are not as Kafka's defaults."""
+"""The settings in which the brokers of oracle/kafka.py differ from Kafka's defaults."""
 UNBUDGETED: Final = {"groupmock.request.max.work": str(2**31 - 1), "groupmock.cluster.max.partitions": str(2**31 - 1)}
-"""Kafka has no such bounds (docs/kafka/differences.md#budgets-of-one-request)."""
+"""Removes groupmock's own limits, which Kafka does not have (docs/kafka/differences.md#budgets-of-one-request)."""
 BROKERS: Final = {"4.3": "4.3.0", "3.9": "3.9.1"}
-"""Release -> the version of Apache Kafka that speaks for it."""
+"""Maps a release to the version of Apache Kafka that represents it."""
 UNLIMITED: Final = str(2**31 - 1)
 DEFAULTS: Final = {
     "group.max.size": UNLIMITED,
     "group.consumer.max.size": UNLIMITED,
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "10000",
 }
-"""What a class says nothing of is as in Kafka."""
+"""Kafka's defaults for settings that only some classes change."""
 
 
 class Known(NamedTuple):
-    """What the core needs to stand for a release."""
+    """The configuration of the core for a release and a class of settings."""
 
     settings: Settings
     profile: Profile
@@ -45,14 +46,14 @@ class Known(NamedTuple):
 
 @cache
 def known(release: str, settings: str) -> Known:
-    """The core's settings for a release and a class; the class's offsets topic has the oracle's five partitions."""
+    """Return the core's configuration for a release and a class of settings, including the oracle's settings."""
     config = resolve({"profile": f"kafka-{release}"}, [*CLASSES[settings].items(), *ORACLE.items(), *UNBUDGETED.items()])
     versions = {row.key: (row.lowest, row.highest) for row in advertised(config.profile)}
     return Known(config.settings, config.profile, versions)
 
 
 def class_of(told: dict[str, str]) -> str | None:
-    """The class of a broker that tells these settings (DescribeConfigs); None: none of ours."""
+    """Return the class that fits the settings of a broker (DescribeConfigs), or None."""
     for name, wanted in CLASSES.items():
         if all(told.get(key, value) == value for key, value in (DEFAULTS | wanted).items()):
             return name

@@ -1,4 +1,4 @@
-"""What came of a script on a stage: per step when it was sent, what it was answered, when, and which ids the broker drew for it."""
+"""The transcript of a script on a stage: for each step its time, its answer and the ids that the broker drew."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from .script import Script
 
 Json = Any
 
-SENT = "sent"  # not a request, or nobody waits for its answer (the connection was dropped)
+SENT = "sent"  # not a request, or nobody waits for its answer, because the connection was dropped
 ANSWERED = "answered"
-PARKED = "parked"  # not answered to the end
-SKIPPED = "skipped"  # not sent: it would have waited behind another request, and what it draws could not be told
-CLOSED = "closed"  # the broker closed the connection instead
+PARKED = "parked"  # never answered
+SKIPPED = "skipped"  # not sent, because it would have waited behind another request, and the ids that it draws could not be found out
+CLOSED = "closed"  # not answered, because the broker closed the connection
 
 
 class TopicFact(msgspec.Struct):
-    """A topic as the broker has it. `topic_id` is base64 in JSON; zero where the release has none."""
+    """A topic of the broker with its id. `topic_id` is base64 in JSON; zero where the release has none."""
 
     name: str
     topic_id: bytes
@@ -26,7 +26,8 @@ class TopicFact(msgspec.Struct):
 
 
 class Facts(msgspec.Struct):
-    """What the broker is and how it calls what the script names by number. The core is given the same: answers are equal as they are."""
+    """The broker and its names for the things that a script numbers. The core gets the same facts, so that answers can be compared
+    directly."""
 
     release: str
     settings: str
@@ -39,11 +40,12 @@ class Facts(msgspec.Struct):
     groups: list[str]
     topics: list[TopicFact]
     stem: str
-    """What this play's own names begin with."""
+    """The prefix of all names that belong to this play."""
 
 
 class Event(msgspec.Struct, omit_defaults=True):
-    """One step. Times are ms since the script's start; `after`: the last step that was sent before the answer came (its own, mostly).
+    """The result of one step. Times are ms since the script's start; `after`: the last step that was sent before the answer came (its own,
+    mostly).
 
     `drew`: what the broker drew for it (`drawn_ids.py`): the UUID text of a member id, a topic id in base64, the number of a fetch session.
     `answer` is the decoded response, only the fields that its version has; {"frames": [base64, ...]} for a Raw step.
@@ -58,16 +60,16 @@ class Event(msgspec.Struct, omit_defaults=True):
 
 
 class Transcript(msgspec.Struct, omit_defaults=True):
-    """The whole play: an event per step, the ending's (script.ending) behind them."""
+    """The events of a whole play, one per step, followed by those of the final requests (script.ending)."""
 
     facts: Facts
     events: list[Event]
     stopped: str | None = None
-    """Why the play ended early: it was seen to differ from its guide, or the broker failed."""
+    """Says why the play ended early: it differed from its guide, or the broker failed."""
 
 
 def imagined(script: Script) -> Facts:
-    """A broker for plays without one: names made of the seed."""
+    """Return facts of an imagined broker for plays without one, with names made from the seed."""
     topics = [TopicFact(f"t{number + 1}", bytes([number + 1] * 16), need.partitions) for number, need in enumerate(script.topics)]
     stem = f"d{script.seed}"
     return Facts(
@@ -77,6 +79,7 @@ def imagined(script: Script) -> Facts:
 
 
 def group_names(script: Script, stem: str) -> list[str]:
-    """Those of its groups. About transactions a printed exchange has to have the same: they say where in __consumer_offsets a group is."""
+    """Return the names of the script's groups. With transactions a printed exchange must keep them, because they determine the partition
+    of __consumer_offsets."""
     further = f"{stem}-1" if script.about == "transactions" else stem
     return [f"{stem}-1", *(f"{further}-{number + 1}" for number in range(1, script.groups))][: script.groups]

@@ -1,1 +1,1 @@
-"""Plays exchanges: on our core, and on a broker over the probe's TCP stage with the core as its guide; bytes on both."""
+"""Play exchanges on groupmock's core, and on a broker over TCP with the core as guide, and play raw bytes on both."""

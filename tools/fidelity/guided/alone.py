@@ -1,4 +1,4 @@
-"""Who deletes topics does so alone, on a broker where that reaches everybody's groups.
+"""Play scripts that delete topics alone, on brokers where a deletion affects the groups of all plays.
 
 The old coordinator looks at every group whenever a topic is deleted, and forgets those that are Empty and have no offsets (quirk
 `deleted_topic_ends_idle_groups`; GroupCoordinator.handleDeletedPartitions). So plays beside each other would disturb each other.
@@ -18,18 +18,18 @@ from ..generated.settings_classes import known
 
 
 class Alone:
-    """Many threads beside each other, or one alone: who waits to be alone is let in before more of the others are."""
+    """A lock that many threads share or one holds alone. A thread that waits to be alone precedes further sharing threads."""
 
     def __init__(self, release: str, settings: str = "plain") -> None:
         self.needed = "deleted_topic_ends_idle_groups" in known(release, settings).profile.quirks
-        """Is there such a need on that release?"""
+        """Whether this release needs scripts to be played alone."""
         self._beside = 0
         self._waiting = 0
         self._taken = False
         self._changed = threading.Condition()
 
     def turn(self, script: Script) -> AbstractContextManager[None]:
-        """When that script may be played."""
+        """Return a context in which the script may be played."""
         if not self.needed:
             return nullcontext()
         deletes = any(isinstance(step, Send) and key_of(step) == DELETE_TOPICS for step in script.steps)
@@ -49,7 +49,7 @@ class Alone:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Nobody plays meanwhile."""
+        """Return a context in which no other script is played."""
         with self._changed:
             self._waiting += 1
             self._changed.wait_for(lambda: not self._beside and not self._taken)

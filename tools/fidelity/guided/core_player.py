@@ -1,4 +1,5 @@
-"""The stage that is our pure core on a virtual clock. Lean: a script of twenty steps takes about a millisecond.
+"""A stage on groupmock's core with a virtual clock, on which a script of twenty steps takes about a millisecond. Lean: a script of twenty
+steps takes about a millisecond.
 
 It is driven step by step, by whoever knows the time: a generator, a real broker's player that wants to know what to expect, or a
 transcript that is played again (`replay`), with the ids that the broker drew.
@@ -30,9 +31,9 @@ from ..generated.settings_classes import known as known_of
 from ..generated.transcript import ANSWERED, CLOSED, PARKED, SENT, SKIPPED, Event, Facts, Transcript, imagined
 
 STEP_MS = 2.0
-"""How long a step takes on the virtual clock when nobody else says."""
+"""How long a step takes on the virtual clock unless the caller gives a time."""
 NEAR_MS = 50.0
-"""A request that waited behind another is served at once here; a broker's clock goes on, perhaps past a deadline this near."""
+"""A deadline this near may pass on a broker while a queued request is served, which the core serves at once."""
 
 
 class CorePlayer(Watch):
@@ -45,7 +46,7 @@ class CorePlayer(Watch):
         self.steps: list[Step] = []
         self.states: set[str] = set()
         self.crowded = False
-        """A request that waited behind another met a deadline set just before (a rebalance timeout of 1 ms): what it finds is chance."""
+        """True if a queued request came close to a deadline (such as a rebalance timeout of 1 ms), so that chance decides its answer."""
         self.known = known = known_of(facts.release, facts.settings)
         dice = FedDice(script.seed)
         nodes = [Node(facts.node, facts.host, facts.port)]
@@ -59,24 +60,24 @@ class CorePlayer(Watch):
 
     @property
     def core(self) -> Core:
-        """The core that plays."""
         return self.rig.core
 
     # -- the clock
 
     def deadline_ms(self) -> float | None:
-        """When something may happen by itself; perhaps earlier than that, never later."""
+        """Return when the core may next act by itself, which may be too early but never too late."""
         deadline = self.core.deadline()
         return None if deadline is None else deadline / NS_PER_MS
 
     def advance(self, to_ms: float) -> None:
-        """Fire every timer up to then, each at its own time."""
+        """Advance the clock and fire every timer at its own time."""
         self.rig.advance(round(to_ms * NS_PER_MS))
 
     # -- steps
 
     def play(self, step: Step, at_ms: float, drew: Sequence[str] = (), skip: bool = False) -> Event:
-        """Play the next step at that time; timers up to it fire first. What it draws is taken from `drew`; `skip`: it is not sent."""
+        """Play the next step at a time, after the timers before it. The core takes the ids in `drew` instead of drawing them. With
+        `skip` the request is not sent."""
         self.advance(at_ms)
         event = Event(sent_ms=at_ms)
         self.events.append(event)
@@ -89,11 +90,11 @@ class CorePlayer(Watch):
             self.rig.hang_up(step.member)
         elif not isinstance(step, Pause):
             raise TypeError("the core has no bytes: Raw steps are played over TCP only")
-        self.advance(at_ms)  # steps never arrive together: what this one has written is committed before the next
+        self.advance(at_ms)  # advanced again, because a step's records are committed before the next step
         return event
 
     def parked(self, index: int) -> bool:
-        """Is that step's request still waiting?"""
+        """Tell whether that step's request still waits."""
         return self.events[index].status == PARKED
 
     def _send(self, event: Event, step: Send, drew: Sequence[str]) -> None:
@@ -113,17 +114,17 @@ class CorePlayer(Watch):
     # -- what the rig tells
 
     def next(self, ask: Ask) -> None:
-        """It may meet a deadline that was set a moment ago."""
+        """Note whether a queued request comes close to a deadline."""
         deadline = self.core.deadline()
         self.crowded |= deadline is not None and deadline - self.rig.now < NEAR_MS * NS_PER_MS
 
     def handed(self, ask: Ask) -> None:
-        """Its event has what it drew."""
+        """Record the ids that the core drew for a request."""
         if ask.drew:
             self.events[ask.ticket].drew = ask.drew
 
     def answered(self, ask: Ask) -> None:
-        """Its event has the answer, as JSON; later steps may refer to what is in it."""
+        """Record an answer as JSON, and remember its values for later steps."""
         step, event = self.steps[ask.ticket], self.events[ask.ticket]
         assert isinstance(step, Send)
         message: Message = ask.answer
@@ -132,7 +133,8 @@ class CorePlayer(Watch):
         self.memory.learn(ask.ticket, step, ask.request.version, message)
 
     def ended(self, ask: Ask) -> None:
-        """One that was abandoned stays parked, as far as its client can see."""
+        """Record the end of a request without an answer. An abandoned request stays parked, because its client cannot see the
+        difference."""
         event = self.events[ask.ticket]
         if ask.status == CLOSED_BY_CORE:
             self._over(event, CLOSED)
@@ -143,17 +145,16 @@ class CorePlayer(Watch):
         event.status, event.answered_ms, event.after = status, self.rig.now / NS_PER_MS, len(self.events) - 1
 
     def effect(self, effect: Effect) -> None:
-        """Which states were reached."""
+        """Record the group states that were reached."""
         if isinstance(effect, Moved):
             self.states.add(effect.after)
 
     def transcript(self) -> Transcript:
-        """What came of it all."""
         return Transcript(self.facts, self.events)
 
 
 def play(script: Script, facts: Facts | None = None, step_ms: float = STEP_MS) -> Transcript:
-    """The whole script and its ending, every step taking so long."""
+    """Play the whole script with its final requests, each step taking `step_ms`."""
     player = CorePlayer(script, facts or imagined(script))
     now = 0.0
     for step in (*script.steps, *ending(script, player.known.versions)):
@@ -163,7 +164,7 @@ def play(script: Script, facts: Facts | None = None, step_ms: float = STEP_MS) -
 
 
 def replay(script: Script, recorded: Transcript) -> Transcript:
-    """The script again at the recorded times, with the ids that the broker drew; as far as the recording goes."""
+    """Replay a script at the recorded times with the ids that the broker drew, as far as the recording goes."""
     player = CorePlayer(script, recorded.facts)
     steps = (*script.steps, *ending(script, player.known.versions))
     for step, event in zip(steps, recorded.events, strict=False):

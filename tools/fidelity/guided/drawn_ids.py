@@ -1,4 +1,4 @@
-"""Ids that a broker draws: which requests make it draw, and where its answers tell. The core is fed the same (core_player)."""
+"""Tell which requests make a broker draw ids, and find the ids in its answers."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from groupmock_codec.api_keys import CREATE_TOPICS, FETCH, INIT_PRODUCER_ID, JOI
 
 from ..generated.memory import Request
 
-SHORT = 22  # characters
+SHORT = 22  # the characters of a UUID in base64
 
 
 def asks_for_member_id(asked: Request) -> bool:
-    """Does this JoinGroup make the broker draw a member id?"""
+    """Tell whether this JoinGroup makes the broker draw a member id."""
     return asked.key == JOIN_GROUP and not asked.message.member_id  # type: ignore[attr-defined]  # JoinGroup's
 
 
 def must_answer(asked: Request) -> bool:
-    """... and is it answered at once whatever the group's state: with the id (79) or with an error?"""
+    """Tell whether such a JoinGroup is answered at once in every state of the group, with MEMBER_ID_REQUIRED (79) or another error."""
     return asked.version >= 4 and asked.message.group_instance_id is None  # type: ignore[attr-defined]  # JoinGroup's
 
 
 def answer_tells_ids(asked: Request) -> bool:
-    """Is the answer to be seen before the core is asked, as it tells what the broker drew?"""
+    """Tell whether the broker's answer has to be read before the core handles the request, because it contains the drawn ids."""
     opens = asked.key == FETCH and asked.version >= 7 and asked.message.session_epoch == 0  # type: ignore[attr-defined]  # Fetch's
     return asked.key in (CREATE_TOPICS, INIT_PRODUCER_ID) or opens
 
 
 def ids_in(key: int, answer: dict[str, Any] | None) -> list[str]:
-    """What the broker drew, in order, as `CorePlayer.play` takes it."""
+    """Return the ids that the broker drew, in the order in which `CorePlayer.play` expects them."""
     if answer is None:
         return []
     if key == JOIN_GROUP:
@@ -44,7 +44,7 @@ def ids_in(key: int, answer: dict[str, Any] | None) -> list[str]:
 
 
 def drawn_member_id(told: str) -> list[str]:
-    """A classic group's has a client id in front; a consumer group's (KIP-848) is 16 bytes alone, in 22 characters."""
+    """Return the drawn part of a member id: the UUID after the client id, or all 22 characters in a consumer group (KIP-848)."""
     if len(told) == SHORT:
         return [b64encode(urlsafe_b64decode(told + "==")).decode()]
     return [told[-36:]] if len(told) >= 36 else []

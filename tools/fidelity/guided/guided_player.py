@@ -1,4 +1,4 @@
-"""A play on any broker over TCP, *guided* by the core: our core plays the same script in lockstep and says what to wait for.
+"""Play a script on a broker over TCP, guided by the core, which plays the same script in lockstep and predicts what to wait for.
 
 The core's clock follows the real one. Before a step its timers fire up to now; if one is due soon, it is waited for with a little more,
 so that nothing is sent at the edge of a deadline. An answer that the core expects is awaited for seconds; one that it expects to stay out
@@ -33,9 +33,9 @@ from .peer import Peer
 
 GUARD_MS: Final = 120.0
 HIGHEST_GUARD_MS: Final = 320.0
-"""A step is not sent when a deadline lies so near: the more, the slower the machine."""
+"""The longest distance from a deadline within which no step is sent, on a slow machine."""
 MARGIN_MS: Final = 60.0
-"""How long after a deadline the broker is given to act on it, besides its lag so far."""
+"""How long a broker may take to act on a deadline, in addition to its lag so far."""
 PATIENCE_MS: Final = 5000.0
 QUIET_MS: Final = 3.0
 MOMENT_MS: Final = 10.0
@@ -43,27 +43,27 @@ AT_ONCE_MS: Final = 0.2
 QUESTION_MS: Final = 20_000
 PLAY_LIMIT_S: Final = 40.0
 ASIDE: Final = "aside"
-"""The player's own connection."""
+"""The name of the player's own connection."""
 
 
 class Noisy(Exception):
-    """The machine was too slow for this play to mean anything: a request and a deadline met. Play it again."""
+    """The play means nothing, because the machine was slow and a request met a deadline. Play it again."""
 
 
 class _Differs(Exception):
-    """The broker did what the guide did not: the rest of the play would mean nothing."""
+    """The broker did not follow the guide, so that the rest of the play would mean nothing."""
 
 
 class Played:
-    """A guided play: what the broker answered and what the core did in lockstep; `lag`: how far (ms) the broker was behind at most;
-    `crowded`: as CorePlayer has it."""
+    """A finished play with the transcripts of broker and core. `lag` is the broker's greatest delay in ms, and `crowded` is that of
+    CorePlayer."""
 
     def __init__(self, real: Transcript, core: Transcript, states: set[str], lag: float, crowded: bool) -> None:
         self.real, self.core, self.states, self.lag, self.crowded = real, core, states, lag, crowded
 
 
 class GuidedPlayer:
-    """One play on a broker. Use `play`."""
+    """One play on a broker (use the function `play`)."""
 
     def __init__(self, script: Script, peer: Peer, facts: Facts) -> None:
         self.script, self.peer, self.facts = script, peer, facts
@@ -74,20 +74,20 @@ class GuidedPlayer:
         self.stopped: str | None = None
         self._stage = TcpStage(peer.broker, seconds=PLAY_LIMIT_S)
         self._waiting: defaultdict[str, deque[int]] = defaultdict(deque)
-        """Connection -> the steps that are to be answered on it, the oldest first."""
+        """Maps a connection to the steps that wait for an answer on it, the oldest first."""
         self._ended: set[str] = set()
         self._markers = MarkersAwaited(self.core, self._ask, facts)
         self.lag = 0.0
         self._edge: float | None = None
 
     def now_ms(self) -> float:
-        """Ms since the play began."""
+        """Return the milliseconds since the play began."""
         return self._stage.now_ms()
 
     # -- the play
 
     def play(self) -> Played:
-        """Every step, then the ending. Raises Noisy, NoBroker, TimeUp."""
+        """Play every step and the final requests. Raises Noisy, NoBroker, TimeUp."""
         try:
             for step in (*self.script.steps, *ending(self.script, self.core.known.versions)):
                 self._step(step)
@@ -100,7 +100,7 @@ class GuidedPlayer:
         return Played(Transcript(self.facts, self.events, self.stopped), core.transcript(), core.states, self.lag, core.crowded)
 
     def _blame(self, why: _Differs) -> None:
-        """Was it the machine? Then the difference says nothing."""
+        """Raise Noisy if a request met a deadline, because then the difference may come from the machine."""
         last = self.events[-1]
         arrived = max((event.answered_ms for event in self.events if event.answered_ms is not None), default=0.0)
         if self._edge is not None and max(arrived, last.sent_ms) > self._edge - 5:
@@ -128,7 +128,7 @@ class GuidedPlayer:
     # -- time
 
     def _pass_time(self, until: float) -> None:
-        """Wait until then. Deadlines of the core up to a little later are waited out; those that lie close together, all at once."""
+        """Wait until a time, and wait for the core's deadlines shortly after it too, together if they are close to each other."""
         changed = False
         while True:
             deadline, now = self.core.deadline_ms(), self.now_ms()
@@ -162,7 +162,7 @@ class GuidedPlayer:
         return [(name, DEAD, 0) if group is None else (name, str(group.state), len(group.members)) for name, group in found]
 
     def _agree(self, ms: float) -> None:
-        """The core's groups changed: give the broker the time to get there too. Ends early when a deadline comes near."""
+        """Give the broker time to reach the same group states as the core, at most until the next deadline is near."""
         end = self.now_ms() + ms
         while True:
             described = self._describe(self.facts.groups)
@@ -184,7 +184,7 @@ class GuidedPlayer:
     # -- sending
 
     def _ask(self, key: int, version: int, message: Message) -> Message:
-        """A question of the player's own, its answer; NoBroker if none comes."""
+        """Send a request of the player's own and return its answer. Raises NoBroker without one."""
         self._stage.send(ASIDE, key, version, "differential", message)
         try:
             answer = self._stage.answer(ASIDE, QUESTION_MS)
@@ -224,13 +224,13 @@ class GuidedPlayer:
             self._markers.wait(open_before)
 
     def _unanswered(self, index: int) -> None:
-        """Produce with acks=0: nothing comes, and what comes next is the answer to another request."""
+        """Handle Produce with acks=0, which has no answer, so that the next answer belongs to another request."""
         self._answered(index, QUIET_MS)
         if self.events[index].status == PARKED:
             self.events[index].status = SENT
 
     def _drawn(self, index: int, asked: Request) -> list[str]:
-        """The ids that the broker drew for this request: told by its answer, or by DescribeGroups while it is parked."""
+        """Return the ids that the broker drew for this request, from its answer, or from DescribeGroups while it is parked."""
         if asks_for_member_id(asked):
             return self._new_member(index, asked)
         if answer_tells_ids(asked):
@@ -255,14 +255,14 @@ class GuidedPlayer:
         return ids_in(asked.key, self.events[index].answer)
 
     def _barrier(self, index: int) -> None:
-        """Whatever the broker does about this request it has done when a later question is answered."""
+        """Wait until the broker has handled this request, which is certain once it has answered a later one."""
         self._answered(index, QUIET_MS)
         if self._has_groups:
             self._describe(self.facts.groups)
             self._answered(index, QUIET_MS)
 
     def _answered(self, index: int, ms: float) -> bool:
-        """Wait for that step's answer."""
+        """Wait until that step is answered, and return whether it is."""
         step, end = self.steps[index], self.now_ms() + ms
         assert isinstance(step, Send)
         while self.events[index].status == PARKED and (left := end - self.now_ms()) > 0:
@@ -271,7 +271,7 @@ class GuidedPlayer:
         return self.events[index].status != PARKED
 
     def _settle(self) -> None:
-        """What the core has answered the broker has to answer too; what it has not, must be out."""
+        """Check that the broker has answered exactly the requests that the core has answered."""
         self._listen(AT_ONCE_MS)
         for index, (real, core) in enumerate(zip(self.events, self.core.events, strict=True)):
             if core.status in (ANSWERED, CLOSED) and real.status == PARKED and not self._answered(index, PATIENCE_MS):
@@ -282,7 +282,7 @@ class GuidedPlayer:
                 raise _Differs(f"step {index}: the broker answers what we park")
 
     def _is_due(self, real: Event) -> bool:
-        """The broker's timer fired while we were busy: the core's is fired before the next step."""
+        """Tell whether the broker answered because of a deadline that the core has yet to fire."""
         deadline = self.core.deadline_ms()
         return deadline is not None and real.answered_ms is not None and real.answered_ms >= deadline - 5
 
@@ -298,17 +298,17 @@ class GuidedPlayer:
     # -- what comes in
 
     def _listen(self, ms: float) -> None:
-        """Let time pass and take what comes meanwhile."""
+        """Let time pass and read the answers that come."""
         self._stage.pause(ms)
         self._read()
 
     def _read(self) -> None:
-        """Take what has come on any connection."""
+        """Read the answers that have come on any connection."""
         for link in [link for link in self._waiting if link not in self._ended]:
             self._take(link, 0)
 
     def _take(self, link: str, ms: float) -> None:
-        """The next answer on that connection, and those behind it that came with it."""
+        """Read the next answer on that connection, and those that arrived with it."""
         try:
             while (answer := self._stage.answer(link, ms)) is not None:
                 self._arrived(self._waiting[link].popleft(), answer)
@@ -336,7 +336,7 @@ class GuidedPlayer:
             self.lag = max(self.lag, event.answered_ms - expected)
 
     def _closed(self, link: str) -> None:
-        """Its requests are over, and so is one that is not to be answered: a broker that refuses it hangs up."""
+        """Mark the requests of a closed connection as closed, including one that expects no answer."""
         self._ended.add(link)
         self._waiting[link].clear()
         for event, step in zip(self.events, self.steps, strict=True):
@@ -345,5 +345,5 @@ class GuidedPlayer:
 
 
 def play(script: Script, peer: Peer) -> Played:
-    """One guided play. Raises Noisy, NoBroker, TimeUp."""
+    """Play a script on a broker with the core as guide. Raises Noisy, NoBroker, TimeUp."""
     return GuidedPlayer(script, peer, peer.facts(script)).play()

@@ -1,4 +1,4 @@
-"""Groups and topics that scripts left behind are removed while a run goes on: a broker with thousands of them is a slow one."""
+"""Remove the groups and topics of finished scripts during a run, because a broker with thousands of them is slow."""
 
 from __future__ import annotations
 
@@ -18,14 +18,12 @@ REST_S: Final = 3.0
 GROUPS_AT_A_TIME: Final = 100
 TOPICS_AT_A_TIME: Final = 50
 TOPICS_ALONE: Final = 150
-"""So many where the plays have to wait for it."""
+"""The number of topics that are deleted at once where plays have to wait for the deletion."""
 
 
 class Leftovers:
-    """Removes them some seconds after their script, in a thread of its own while it is entered; safe to tell from any thread.
-
-    `broker`: a connection of its own, closed at the end.
-    """
+    """Removes groups and topics some seconds after their script, on a thread of its own. `broker` is a connection of its own, closed at
+    the end."""
 
     def __init__(self, broker: TcpBroker, alone: Alone) -> None:
         self._broker, self._alone = broker, alone
@@ -44,12 +42,12 @@ class Leftovers:
         self._broker.close()
 
     def add(self, groups: Sequence[str], topics: Sequence[str]) -> None:
-        """These are done with."""
+        """Mark groups and topics as no longer needed."""
         self._groups.extend((time.monotonic(), group) for group in groups)
         self._topics.extend((time.monotonic(), topic) for topic in topics)
 
     def _work(self) -> None:
-        """What cannot be removed is left; groups with members that do not leave come again."""
+        """Remove old groups and topics until stopped, and retry groups whose members have not left."""
         while not self._stop.wait(REST_S / 3):
             try:
                 groups = list(_old(self._groups, GROUPS_AT_A_TIME))
@@ -58,10 +56,10 @@ class Leftovers:
                     self.add(delete_groups(self._broker, groups), ())
                 self._remove_topics()
             except (NoBroker, Unreadable):
-                return  # the plays notice, too
+                return  # the plays notice the same failure
 
     def _remove_topics(self) -> None:
-        """Some at a time, because a deletion costs a broker more than a creation."""
+        """Remove a limited number of topics, because a deletion costs a broker more than a creation."""
         if not self._alone.needed:
             delete_topics(self._broker, list(_old(self._topics, TOPICS_AT_A_TIME)))
         elif len(self._topics) >= TOPICS_ALONE:
@@ -70,7 +68,7 @@ class Leftovers:
 
 
 def _old(left: deque[tuple[float, str]], most: int) -> Iterator[str]:
-    """Take the oldest that have rested."""
+    """Yield the oldest names that have waited for REST_S."""
     for _ in range(most):
         if not left or left[0][0] > time.monotonic() - REST_S:
             return

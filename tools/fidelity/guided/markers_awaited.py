@@ -1,4 +1,5 @@
-"""The end of a transaction on a broker: its markers come some time behind the answer (docs/kafka/transactions.md#tx-57), ours at once.
+"""Wait for the markers of a transaction, which a broker writes after its answer to EndTxn (docs/kafka/transactions.md#tx-57) and the core
+writes at once.
 
 What a script asks in between is chance. So the player waits until the broker is where the core is: no marker is under way, and the groups
 have what was committed."""
@@ -22,42 +23,42 @@ from .core_player import CorePlayer
 
 COMPLETE: Final = frozenset(COMPLETED.values())
 OLD_END: Final = 2
-"""The version of EndTxn that is asked again: an old client's, which changes nothing where it is done."""
+"""A version of EndTxn of old clients, which can be repeated without an effect once the transaction has ended."""
 MOMENT_S: Final = 0.002
 PATIENCE_S: Final = 5.0
 
 PendingAt = tuple[str, str, int]
-"""Group, topic and partition of an offset whose transaction is open."""
+"""Group, topic and partition of an offset in an open transaction."""
 
 
 Ask = Callable[[int, int, Message], Message]
-"""Asks the broker a question of one's own: API key, version, request."""
+"""Sends a request of the player's own, given API key, version and message."""
 Ends = dict[str, tuple[State, int]]
-"""Transactional id -> its state and epoch."""
+"""Maps a transactional id to its state and epoch."""
 
 
 class Standing(NamedTuple):
-    """Where the core stands."""
+    """The core's transactions and pending offsets at one time."""
 
     ids: Ends
     pending: frozenset[PendingAt]
 
 
 class MarkersAwaited:
-    """Of one play."""
+    """Waits until the broker's transactions are in the core's state, during one play."""
 
     def __init__(self, core: CorePlayer, ask: Ask, facts: Facts) -> None:
         self._core, self._ask, self._facts = core, ask, facts
 
     def standing(self) -> Standing:
-        """To be asked before something happens, and handed to `wait` behind it."""
+        """Return the core's state, to be passed to `wait` after the next event."""
         cluster = self._core.core.cluster
         groups = ((name, cluster.groups.find(name)) for name in self._facts.groups)
         pending = frozenset((name, *at) for name, group in groups if group is not None for at in group.offsets.unstable)
         return Standing({each.name: (each.state, each.epoch) for each in cluster.transactions.all()}, pending)
 
     def wait(self, before: Standing) -> None:
-        """Until the broker has ended what the core has ended since; some seconds at most, then the comparison says what is wrong."""
+        """Wait until the broker has ended the transactions that the core has ended since `before`, at most some seconds."""
         now = self.standing()
         for known in list(self._core.core.cluster.transactions.all()):
             if known.state in COMPLETE and before.ids.get(known.name) != now.ids[known.name]:
@@ -71,10 +72,10 @@ class MarkersAwaited:
         while True:
             if there() or time.monotonic() > end:
                 return
-            time.sleep(MOMENT_S)  # a broker's own pace: it offers no event to wait for
+            time.sleep(MOMENT_S)  # polled, because a broker offers no event to wait for
 
     def _is_complete(self, known: TransactionalId) -> bool:
-        """Are all markers there? Who asks again for what was decided is told 51 until then, and afterwards that it is done (TX-50)."""
+        """Tell whether all markers are written, because until then a repeated EndTxn is answered CONCURRENT_TRANSACTIONS (51) (TX-50)."""
         committed = known.state is State.COMPLETE_COMMIT
         asked = EndTxnRequest(transactional_id=known.name, producer_id=known.producer_id, producer_epoch=known.epoch, committed=committed)
         answer = self._ask(26, OLD_END, asked)

@@ -1,4 +1,4 @@
-"""A broker over TCP for many plays at a time: its facts, and its topics by names that plays agree on."""
+"""A broker over TCP that many plays share, with its facts and the topics that it has for them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from ..generated.transcript import Facts, TopicFact, group_names
 
 
 class Peer:
-    """A warm broker: any that speaks Kafka's protocol. Connects at once and waits until all its coordinators answer; a context manager."""
+    """A broker of any kind that is ready to answer requests. Connects at once and waits until all its coordinators answer; a context
+    manager."""
 
     def __init__(self, host: str, port: int, release: str) -> None:
         self.release = release
@@ -30,7 +31,9 @@ class Peer:
         try:
             broker.wait_for_transactions()
         except CannotProvide:
-            pass  # FindCoordinator answers 15 until their topic is there; a broker where it never comes is as good
+            # without its topic, the transaction coordinator's FindCoordinator stays at error 15, which is no problem for plays without
+            # transactions
+            pass
         answer = broker.ask(METADATA, 4, MetadataRequest(topics=[]))
         assert isinstance(answer, MetadataResponse)
         node = answer.brokers[0]
@@ -41,7 +44,7 @@ class Peer:
         self._run = f"{time.time_ns() // NS_PER_MS % 10**9:09d}"
         self._plays = 0
         self.slowness = 0.0
-        """How many ms the broker has been taking for what it does at once: the worst of late, slowly forgotten."""
+        """The broker's worst recent delay in ms of answers that should come at once."""
 
     def __enter__(self) -> Peer:
         return self
@@ -50,11 +53,11 @@ class Peer:
         self.broker.close()
 
     def took(self, ms: float) -> None:
-        """An answer at once took so long."""
+        """Record how long an immediate answer took."""
         self.slowness = max(ms, self.slowness * 0.995)
 
     def facts(self, script: Script) -> Facts:
-        """Names for one play of a script, its topics made. Raises NoBroker."""
+        """Return the names for one play of a script, after creating its topics. Raises NoBroker."""
         with self._lock:
             self._plays += 1
             stem = f"d{self._run}-{self._plays}"
@@ -81,7 +84,7 @@ class Peer:
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """ "host:port" (the first of several). Raises ValueError."""
+    """Parse "host:port", of which only the first of several counts. Raises ValueError."""
     host, _, port = text.split(",")[0].rpartition(":")
     if not (host and port.isascii() and port.isdigit() and 0 < int(port) < 65536):
         raise ValueError(f"HOST:PORT expected, not {text!r}")

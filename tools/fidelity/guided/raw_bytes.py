@@ -1,4 +1,4 @@
-"""Plays scripts of raw bytes: in memory, through our own connection code with a transport that is a list, and over TCP against any broker.
+"""Play scripts of raw bytes in memory, through groupmock's connection code, and over TCP against any broker.
 
 What counts is what a peer can see: the frames that came back, in order, and whether the connection then was closed, mute or open.
 """
@@ -22,18 +22,18 @@ from groupmock_clients.probe.stages.tcp_broker import NoBroker
 
 PATIENCE_S: Final = 5.0
 MUTE_S: Final = 0.4
-"""So long is waited for an answer that the guide says will not come."""
+"""How long to wait for an answer that the guide does not expect, in seconds."""
 MUTE_MS: Final = 3000
 
 LAST: Final = b"prob"
-"""Correlation id of a script's last request: its answer ends the play."""
+"""The correlation id of a script's last request, whose answer ends the play."""
 
 CLOSED: Final = "closed"
 OPEN: Final = "open"
 
 
 class Outcome(msgspec.Struct):
-    """What came back: whole frames without their lengths, and how the connection was left."""
+    """The reaction to raw bytes: the frames that came back, and whether the connection was closed."""
 
     frames: list[bytes]
     end: str
@@ -41,7 +41,7 @@ class Outcome(msgspec.Struct):
 
 
 class InMemoryServer:
-    """Our server without a network, its clock virtual."""
+    """A groupmock server without a network, on a virtual clock."""
 
     def __init__(self, profile: str, settings: Mapping[str, str], host: str = "127.0.0.1", port: int = 9092) -> None:
         config = resolve({"profile": profile}, list(settings.items()))
@@ -50,7 +50,7 @@ class InMemoryServer:
         self.rig = WireRig(core, limits=config.limits)
 
     def play(self, writes: list[bytes]) -> Outcome:
-        """Play on one connection. A `mute` connection is given the time that a broker needs to show that it says nothing."""
+        """Play raw bytes on one connection. Time passes at the end, so that a connection without answers can be recognized as mute."""
         wire = self.rig.connect()
         for data in writes:
             wire.send(data)
@@ -62,20 +62,21 @@ class InMemoryServer:
 
 
 def outcome_of(data: bytes, end: str) -> Outcome:
-    """Cut what came into frames."""
+    """Split the received bytes into frames."""
     frames, rest = frames_of(data)
     return Outcome(frames, end, rest)
 
 
 def over_tcp(host: str, port: int, writes: list[bytes], expected: Outcome | None) -> Outcome:
-    """One connection to a broker. `expected` (our own outcome) only says how long to wait: the outcome is what came. Raises NoBroker."""
+    """Play on one connection to a broker. `expected` (our own outcome) only says how long to wait: the outcome is what came. Raises
+    NoBroker."""
     try:
         link = Client(host, port)
     except OSError as problem:
         raise NoBroker(f"cannot connect to {host}:{port}: {problem.strerror or problem}") from problem
     with link:
         link.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        with suppress(ConnectionError):  # what came before is still to be read
+        with suppress(ConnectionError):  # bytes that came before the error are still read
             for data in writes:
                 link.write(data)
                 time.sleep(0 if len(writes) < 3 else 0.001)
@@ -83,7 +84,7 @@ def over_tcp(host: str, port: int, writes: list[bytes], expected: Outcome | None
 
 
 def _received(link: Client, expected: Outcome | None) -> Outcome:
-    """Until the script's last request was answered, the connection was closed, or nothing more is to be expected."""
+    """Read frames until the last request is answered, the connection is closed, or nothing more is expected."""
     deadline = time.monotonic() + PATIENCE_S
     frames: list[bytes] = []
     while (left := deadline - time.monotonic()) > 0 and not (frames and frames[-1][:4] == LAST):
