@@ -1,3 +1,4 @@
-"""Fault injection: rules as data, a pure decision, one file for each kind of fault, and a registry. The sockets are in `net.fault_gate`."""
+"""Fault injection consists of rules as data, a pure decision, one file for each kind of fault, and a registry. The gate at the sockets
+is `net.fault_gate`."""
 
 from __future__ import annotations

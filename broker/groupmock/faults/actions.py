@@ -1,4 +1,4 @@
-"""Actions of faults as values, which `net.fault_gate` performs."""
+"""The action of a fault is a value, which `net.fault_gate` performs."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ class Answer(NamedTuple):
 
 
 class Wait(NamedTuple):
-    """Delay the call by so many ns, or until it is released (None)."""
+    """Delay the call by `ns` nanoseconds, or until it is released (None)."""
 
     ns: int | None
 
 
 class Vanish(NamedTuple):
-    """Leave the call without an answer. `applied`: the request is applied all the same; `mute`: the connection serves nothing else either.
-    """
+    """Leave the call without an answer. With `applied` the request is applied nevertheless; with `mute` the connection serves nothing
+    else either."""
 
     applied: bool
     mute: bool
 
 
 class HangUp(NamedTuple):
-    """End the connection of the call. `reset`: by RST, and what was not sent yet is lost; otherwise what was answered before goes out,
+    """End the connection of the call. With `reset` it ends by RST, and unsent bytes are lost; otherwise answers made before are sent,
     then FIN."""
 
     reset: bool
 
 
 class Piece(NamedTuple):
-    """Bytes that are sent so many ns after the piece before."""
+    """Bytes of an answer that are sent `after_ns` nanoseconds after the previous piece."""
 
     data: bytes
     after_ns: int = 0
@@ -54,13 +54,13 @@ class Write(NamedTuple):
 
 
 class Steer(NamedTuple):
-    """Run commands of the core in order, as (name, arguments). The call itself goes on."""
+    """Run commands of the core in order, as (name, arguments). The call itself continues."""
 
     commands: list[tuple[str, dict[str, Any]]]
 
 
 class CallOff(NamedTuple):
-    """Do nothing, because the fault has nothing to work on (an unknown member). The row says why."""
+    """Do nothing, because there is nothing to apply the fault to, for example an unknown member. The row says why."""
 
     reason: str
 
@@ -73,7 +73,7 @@ class Narrow(NamedTuple):
 
 
 class GoOn(NamedTuple):
-    """Do nothing: the call goes on as it would without the rule."""
+    """Do nothing, so that the call continues as without the rule."""
 
 
 Action = Answer | Wait | Vanish | HangUp | Write | Steer | CallOff | Narrow | GoOn

@@ -1,4 +1,4 @@
-"""The conditions of rules: pure functions that say which of them hold for a call, and what the actual values were.
+"""The conditions of rules are pure functions that decide for each call which conditions hold, and name the actual values.
 
 What all calls of one version of an API have in common is decided once (`ready`). Only the other conditions are checked for each call, and
 its messages are read only as far as those need it (`facts.Facts`).
@@ -25,16 +25,17 @@ if TYPE_CHECKING:
     from .kind import Fault, FaultDice
     from .plan import Rule
 
-# A float has 53 bits: below this limit a probability times CHANCES loses nothing.
+# A float has 53 bits, so below this limit a probability times CHANCES loses nothing.
 CHANCES: Final = 1 << 53
 SHOWN: Final = 20
-"""The number of entities of a call that a near miss lists."""
+"""A near miss lists at most this many entities of a call."""
 COUNTS: Final = ("nth", "every", "probability")
-"""The counting conditions, which are checked when all others hold."""
+"""The counting conditions, which are checked only if all others hold."""
 
 
 class Tally(msgspec.Struct, frozen=True):
-    """The counts of a rule. `matched`: calls for which all conditions except the counting ones held; `fired`: calls at which it fired."""
+    """The counts of a rule. `matched` counts the calls for which all conditions except the counting ones held, `fired` the calls at
+    which the rule fired."""
 
     matched: int = 0
     fired: int = 0
@@ -59,7 +60,7 @@ class FailedCondition(msgspec.Struct, frozen=True):
 
 
 class Condition(msgspec.Struct, frozen=True):
-    """A condition of a rule that has to be checked for each call, by `holds`."""
+    """A condition of a rule that `holds` checks for each call."""
 
     condition: str
     wanted: Any
@@ -67,8 +68,8 @@ class Condition(msgspec.Struct, frozen=True):
 
 
 class ReadyRule(NamedTuple):
-    """A rule for the calls of one version of an API. `conditions` are in the order of `plan.ABOUT`, `lacking` is how many of them no such
-    call can meet."""
+    """A rule prepared for the calls of one API version. `conditions` are in the order of `plan.ABOUT`, `lacking` is how many of them no
+    such call can meet."""
 
     armed: Armed
     conditions: tuple[Condition | FailedCondition, ...]
@@ -86,7 +87,7 @@ class ReadyRule(NamedTuple):
                         return None
                     left -= 1
                 found.append(FailedCondition(each.condition, each.wanted, WAS[each.condition](facts)))
-        # One entity must meet all conditions on entities: partition 1 of `orders`, and not of another topic
+        # A single entity must meet all conditions on entities, so that partition 1 of `orders` is not found in another topic.
         when = self.armed.rule.when
         said = [] if found else [name for name in OF_ENTITIES if getattr(when, name) is not None]
         if said and not any(picks(when, entity) for entity in facts.entities.all):
@@ -95,7 +96,7 @@ class ReadyRule(NamedTuple):
 
 
 def ready(armed: Armed, api: str, version: int) -> ReadyRule:
-    """Decide what can be decided once for all calls of a version of an API."""
+    """Check the conditions whose result is the same for all calls of an API version."""
     rule, conditions = armed.rule, list[Condition | FailedCondition]()
     call = Facts(str(rule.stage), 0, 0, 0, api, version)
     for name, test in TESTS.items():
@@ -112,7 +113,7 @@ def ready(armed: Armed, api: str, version: int) -> ReadyRule:
 
 
 def picks(when: When, entity: Entity) -> bool:
-    """True if `when` selects the entity. Conditions on what the entity does not have are ignored."""
+    """True if the conditions on entities select this entity. Conditions on what the entity does not have are ignored."""
     return (
         (when.group is None or entity.group is None or fits(when.group, [entity.group]))
         and (when.topic is None or fits(when.topic, [entity.topic]))
@@ -136,7 +137,7 @@ def _resource(entity: Entity) -> list[str]:
 
 
 def uncounted(when: When, call: int, dice: FaultDice) -> list[FailedCondition]:
-    """Check the counting conditions for the call of that number. The dice are only used if everything else holds."""
+    """Check the counting conditions for the matching call with this number. The random source is only used if everything else holds."""
     if when.nth is not None and call != when.nth:
         return [FailedCondition("nth", when.nth, call)]
     if when.every is not None and call % when.every:
@@ -147,13 +148,13 @@ def uncounted(when: When, call: int, dice: FaultDice) -> list[FailedCondition]:
 
 
 def fits(wanted: str | list[str], found: Sequence[str | None]) -> bool:
-    """True if one of the texts matches one of the patterns, in which `*` stands for anything."""
+    """True if one of the texts matches one of the patterns, in which `*` matches any text."""
     match = _match(wanted)
     return any(text is not None and match(text) for text in found)
 
 
 def _match(wanted: str | list[str]) -> Callable[[str], object]:
-    # Not `fnmatch`, which folds case on some systems: names of groups, topics and members differ by case.
+    # Not `fnmatch`, because that folds case on some systems, and names of groups, topics and members are case-sensitive.
     return _compiled(tuple(texts(wanted)))
 
 
@@ -171,7 +172,7 @@ Holds = Callable[[Any], bool]
 
 
 def _text(name: str) -> Callable[[Any], Holds]:
-    """Make the test of a condition on one text of the call."""
+    """Make the test of a condition on a single text of the call."""
 
     def test(wanted: Any) -> Holds:
         match = _match(wanted)
@@ -181,7 +182,7 @@ def _text(name: str) -> Callable[[Any], Holds]:
 
 
 def _texts(name: str) -> Callable[[Any], Holds]:
-    """Make the test of a condition on several texts of the call, of which one has to match."""
+    """Make the test of a condition on several texts of the call, one of which has to match."""
 
     def test(wanted: Any) -> Holds:
         match = _match(wanted)
@@ -191,7 +192,7 @@ def _texts(name: str) -> Callable[[Any], Holds]:
 
 
 def _numbers(name: str) -> Callable[[Any], Holds]:
-    """Make the test of a condition on several numbers of the call, of which one has to be wanted."""
+    """Make the test of a condition on several numbers of the call, one of which has to be wanted."""
 
     def test(wanted: Any) -> Holds:
         numbers = frozenset(wanted if isinstance(wanted, list) else [wanted])
@@ -201,7 +202,7 @@ def _numbers(name: str) -> Callable[[Any], Holds]:
 
 
 def _is(name: str) -> Callable[[Any], Holds]:
-    """Make the test of a condition on one value of the call, which has to be the wanted one or one of the wanted ones."""
+    """Make the test of a condition on a value of the call, which has to equal the wanted value or one of several wanted values."""
     return lambda wanted: lambda facts: getattr(facts, name) in (wanted if isinstance(wanted, list) else (wanted,))
 
 
@@ -230,7 +231,7 @@ TESTS: Final[dict[str, Callable[[Any], Holds]]] = {
 }
 """For each condition, in the order of `plan.ABOUT`, a function that makes the test for a wanted value."""
 OF_HEADER: Final = ("api", "version")
-"""Conditions that hold for all calls of a version of an API or for none."""
+"""Conditions whose result is the same for all calls of an API version."""
 
 WAS: Final[dict[str, Callable[[Facts], Any]]] = {
     "group": attrgetter("groups"),
@@ -250,7 +251,7 @@ assert {*TESTS, *COUNTS, "after"} == set(ABOUT) == set(When.__struct_fields__)
 
 
 def _said(facts: Facts, field: str) -> list[Any]:
-    """Return the values of a field in the entities of a call, each once."""
+    """Return the different values of a field in the entities of a call."""
     return list(dict.fromkeys(value for each in facts.entities.all if (value := getattr(each, field)) is not None))
 
 

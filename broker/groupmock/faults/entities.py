@@ -1,4 +1,4 @@
-"""The entities that one request names side by side: groups, topics, partitions, resources and members. They are found by the codec's
+"""Finds the entities that one request names side by side: groups, topics, partitions, resources and members. They are found by the codec's
 declarations, without a table of APIs.
 
 An answer with a result for each entity has, in every API of Kafka, one list of structs that leads to error codes, and its elements may
@@ -38,42 +38,44 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     "member": ("member_id",),
     "topic": ("name", "topic", "topic_name", "topic_id"),
 }
-"""The fields of which an element of each kind has one. The first kind that fits counts: a group of OffsetFetch also has a member id."""
+"""An element is of a kind if it has one of these fields. The first kind that fits counts, because a group of OffsetFetch also has a
+member id."""
 TOPIC_NAMES: Final = ("name", "topic", "topic_name")
 RESOURCES: Final[dict[int | str, str]] = {2: "topic", 4: "broker", 8: "broker_logger", 16: "client_metrics", 32: "group"}
 """Kafka's numbers of config resources (ConfigResource.Type)."""
 OUTERMOST: Final = ("group", "transaction")
-"""Kinds of which newer versions of a request name several. Each of them has an element in the answer, whatever is asked about it."""
+"""Outermost kinds of entities, of which only newer request versions name several. Each has an element in the answer in any case."""
 IN_SESSIONS: Final = "session_epoch"
-"""The field of a request that may mean more than it names."""
+"""A Fetch request with this field may be about more partitions than it names."""
 IDS_SINCE: Final = 13
 """The version of Fetch from which on topics have ids instead of names (KIP-516)."""
 
 
 class Entity(NamedTuple):
-    """One thing that a message names, with the things that contain it. `topic_id` is set as well, if the cluster knows it."""
+    """An entity that a message names, with the entities that contain it. `topic_id` is set as well if the cluster knows it."""
 
     group: str | None = None
     topic: str | None = None
     topic_id: bytes | None = None
     partition: int | None = None
     resource: tuple[int | str, str] | None = None
-    """For a config its number (see RESOURCES), otherwise the field's name (log_dir, user, feature); and the resource's name."""
+    """The kind and name of a resource. The kind of a config is its number (see RESOURCES), other kinds are the field's name (log_dir,
+    user, feature)."""
     member: tuple[str | None, str | None] | None = None
     """The member id and the instance id."""
     transaction: str | None = None
 
     def key(self, kind: str) -> object:
-        """Return the value that distinguishes it from others of its kind in the same list. A request may have a topic's name, and its
-        answer also its id."""
+        """Return the value that distinguishes the entity from others of its kind in the same list. A topic's name comes first, because
+        an answer may have also the id."""
         return self.topic or self.topic_id if kind == "topic" else getattr(self, kind)
 
     def at(self, kind: str) -> tuple[object, ...]:
-        """Return the values that distinguish it, or what contains it, from all others of that kind."""
+        """Return the values that distinguish the entity of this kind, with its containers, from all others of that kind."""
         return tuple(self.key(each) for each in (*ABOVE.get(kind, ()), kind))
 
     def shown(self, kind: str) -> str:
-        """Return a readable name: `orders/1`, `topic:orders`, or its id."""
+        """Return a readable name of the entity, such as `orders/1` or `topic:orders`, or its id."""
         if kind == "resource" and self.resource is not None:
             return f"{RESOURCES.get(self.resource[0], self.resource[0])}:{self.resource[1]}"
         if kind == "member" and self.member is not None:
@@ -101,13 +103,13 @@ class Level(NamedTuple):
 
 @cache
 def answered(api: str, version: int) -> tuple[Level, ...]:
-    """Return the levels of an answer, outermost first; the last one has error codes."""
+    """Return the levels of an answer, outermost first. The last level has error codes."""
     return _answered(APIS[api].response.message, version)
 
 
 @cache
 def asked(api: str, version: int) -> tuple[Level, ...]:
-    """Return the levels of a request: those of the answer, as far as the request has them."""
+    """Return the levels of a request, which are those of the answer as far as the request has them."""
     found: list[Level] = []
     message: type[Message] | None = APIS[api].request.message
     for level in answered(api, version):
@@ -136,7 +138,7 @@ def _answered(message: type[Message], version: int) -> tuple[Level, ...]:
 
 @cache
 def error_of(message: type[Message], version: int) -> str | None:
-    """Return the field with the error code of the struct itself."""
+    """Return the name of the field with the error code of the struct itself, or None."""
     return next((field.name for field in fields_of(message) if field.name in ERRORS and field.present(version)), None)
 
 
@@ -190,29 +192,29 @@ def within(message: Any, levels: tuple[Level, ...], lookup: Lookup, above: Entit
 
 
 class Entities:
-    """The entities of one call, which `read` finds at first use."""
+    """The entities of one call, read by `read` on first use."""
 
     def __init__(self, read: Callable[[], Iterable[Entity]]) -> None:
         self._read = read
 
     @cached_property
     def all(self) -> tuple[Entity, ...]:
-        """All entities, each of them once."""
+        """Return all entities of the call, each once."""
         return tuple(dict.fromkeys(self._read()))
 
     def without(self, kind: str, taken: Iterable[Entity]) -> Entities:
-        """Return the entities that are not among these nor inside one of them."""
+        """Return the entities without the `taken` ones and those inside them."""
         places = {each.at(kind) for each in taken}
         return Entities(lambda: [each for each in self.all if each.at(kind) not in places])
 
 
 def entities_of(api: str, version: int, node: int, request: Any, response: Any, lookup: Lookup) -> Entities:
-    """Return the entities of a call: of its request, its session, and its answer if there is one."""
+    """Return the entities that a call names in its request, its session, and its answer if that exists."""
     if not answered(api, version):
         return Entities(lambda: ())
 
     def read() -> Iterator[Entity]:
-        # The answer first, because it may know more about an entity, such as a topic's id
+        # The answer is read first, because it may know more about an entity, such as a topic's id.
         seen = set()
         if response is not None:
             for entity in within(response, answered(api, version), lookup):
@@ -240,7 +242,7 @@ def _place(entity: Entity) -> tuple[object, ...]:
 
 
 def without(message: Any, levels: tuple[Level, ...], kind: str, taken: Iterable[Entity], lookup: Lookup) -> Any | None:
-    """Return a copy of a request or an answer without these entities of that kind, or None if it is empty then."""
+    """Return a copy of a request or an answer without these entities, or None if nothing is left."""
     return _without(message, levels, kind, {each.at(kind) for each in taken}, lookup, NOBODY)
 
 
@@ -263,7 +265,7 @@ def _without(message: Any, levels: tuple[Level, ...], kind: str, places: set[Any
 
 
 def with_outermost(answer: Any, levels: tuple[Level, ...], taken: Iterable[Entity], lookup: Lookup) -> Any:
-    """Append the groups or transactions of these entities to an answer that does not have them."""
+    """Append the outermost entities (groups or transactions) of `taken` to an answer that lacks them."""
     level = levels[0]
     elements = list(getattr(answer, level.field) or ())
     known = {named(NOBODY, level.kind, each, lookup).key(level.kind) for each in elements}
@@ -275,12 +277,12 @@ def with_outermost(answer: Any, levels: tuple[Level, ...], taken: Iterable[Entit
 
 
 Say = Callable[[Any, Level], Any]
-"""A function that returns an element with its result."""
+"""A function that returns an answer's element with a changed result."""
 
 
 class Answering(NamedTuple):
-    """A change of an answer. `say` returns the new element for each given entity of that kind, or for what it contains if the entity has
-    no error code of its own. `add`: entities that the answer lacks are appended."""
+    """A change of some entities in an answer. `say` returns the new element for each given entity of that kind, or for what it contains
+    if the entity has no error code of its own. `add`: entities that the answer lacks are appended."""
 
     kind: str
     lookup: Lookup
@@ -288,7 +290,7 @@ class Answering(NamedTuple):
     add: bool
 
     def changed(self, message: Any, levels: tuple[Level, ...], taken: Iterable[Entity]) -> Any:
-        """Return a changed copy of the answer. It shares with the answer what is not changed."""
+        """Return a changed copy of the answer, which shares the unchanged parts."""
         return self._changed(message, levels, taken, NOBODY, reached=False)
 
     def _changed(self, message: Any, levels: tuple[Level, ...], taken: Iterable[Entity], above: Entity, reached: bool) -> Any:
@@ -313,7 +315,7 @@ class Answering(NamedTuple):
 
 
 def _made(level: Level, entity: Entity) -> Any:
-    """Return an element of an answer that names this entity and has defaults otherwise."""
+    """Return an element of an answer that names this entity and has defaults in all other fields."""
     assert level.struct is not None
     made: Any = level.struct()
     if level.kind == "topic":

@@ -1,4 +1,4 @@
-"""The base of faults that can affect a part of a call: some of the entities that it names, while the others are answered normally.
+"""The base of faults that can affect some of the entities in a call while the others are answered normally.
 
 At stage request an affected entity is removed from the request, and its result is put into the answer to the rest. Entities cannot be
 removed from two requests. A fetch tells its session what it is about (KIP-227), and a removed partition would not be fetched any more once
@@ -40,7 +40,7 @@ SELECTS: Final = {
 
 
 class EntityFault(Fault, frozen=True, kw_only=True):
-    """The base of kinds of faults that affect what `when` names in a request, and leave the rest alone."""
+    """The base of fault kinds that affect only the entities of a request that `when` names."""
 
     level: Annotated[
         str | None,
@@ -54,7 +54,7 @@ class EntityFault(Fault, frozen=True, kw_only=True):
     """The possible values of `level`."""
 
     def level_at(self, when: When, api: str, version: int) -> str:
-        """Return the affected kind of entity in this API and version: the innermost one that `when` names."""
+        """Return the kind of entity that is affected in this API version: `level`, or the innermost kind that `when` names."""
         if self.level is not None:
             return self.level
         kinds = [level.kind for level in answered(api, version)]
@@ -62,7 +62,7 @@ class EntityFault(Fault, frozen=True, kw_only=True):
         return named[-1] if named else WHOLE
 
     def struck(self, when: When, facts: Facts) -> Struck | None:
-        """Return the entities that `when` names, with all that is in them if `level` is an outer one."""
+        """Return the entities that `when` names. If `level` is an outer kind, all entities inside are included."""
         from .decide import picks
 
         kind = self.level_at(when, facts.api, facts.version)
@@ -73,7 +73,7 @@ class EntityFault(Fault, frozen=True, kw_only=True):
         return Struck(kind, tuple(each for each in entities if each.at(kind) in places))
 
     def cannot(self, stage: str, api: str, version: int, when: When) -> str | None:
-        """Refuse a version without such entities, and a stage at which its answer is not known."""
+        """Refuse a version that has no such entities, and a stage at which they are unknown."""
         kind = self.level_at(when, api, version)
         if kind == WHOLE:
             return self.cannot_wholly(stage, api, version)
@@ -88,7 +88,7 @@ class EntityFault(Fault, frozen=True, kw_only=True):
         return None
 
     def cannot_wholly(self, stage: str, api: str, version: int) -> str | None:
-        """Return why the fault cannot affect the call as a whole; None if it can."""
+        """Return why the fault cannot affect the call as a whole, or None if it can."""
         raise NotImplementedError
 
     def changed(self, target: Target, response: Message) -> Message:
@@ -114,7 +114,7 @@ class EntityFault(Fault, frozen=True, kw_only=True):
         return Answer(self._fitting(target, APIS[facts.api].response.message()))
 
     def _fitting(self, target: Target, response: Message) -> Message:
-        # An answer that refuses the whole request has no results of entities
+        # An answer that refuses the whole request has no results of entities to change.
         return response if refusals.whole_error(target.facts.api, target.facts.version, response) else self.changed(target, response)
 
 

@@ -1,4 +1,5 @@
-"""What a rule can ask about a call: read off the message by its fields' names, and what the cluster knows of the group it names."""
+"""The facts about a call that a rule can check: fields of the message by name, and the cluster's knowledge of the groups and topics in
+it."""
 
 from __future__ import annotations
 
@@ -24,20 +25,22 @@ KEY_TYPE: Final = "key_type"
 KEYS: Final = ("key", "coordinator_keys")
 OF_GROUP: Final = 0
 OF_TRANSACTION: Final = 1
-"""The type of FindCoordinator's key for a transactional id (CoordinatorType)."""
-# FindCoordinator says `key`, from v4 on `coordinator_keys` (KIP-699); OffsetFetch v8+ has `groups` (KIP-709); DeleteGroups `groups_names`.
+"""The `key_type` of a FindCoordinator that looks up a transactional id (CoordinatorType)."""
+# FindCoordinator has `key`, and `coordinator_keys` from version 4 on (KIP-699). OffsetFetch has `groups` from version 8 on (KIP-709), and
+# DeleteGroups `groups_names`.
 GROUPS: Final = ("group_id", "groups", "groups_names", "group_ids", *KEYS)
 TOPICS: Final = ("topics", "topic_data", "topic_names", "subscribed_topic_names")
-# OffsetCommit's generation field is also the member epoch of the consumer protocol (KIP-848), hence its long name.
+# OffsetCommit's generation field is also the member epoch of a consumer group (KIP-848), hence its long name.
 GENERATIONS: Final = ("generation_id", "generation_id_or_member_epoch")
 MEMBER_EPOCHS: Final = ("member_epoch", "generation_id_or_member_epoch")
 INSTANCES: Final = ("group_instance_id", "instance_id")
-# AddPartitionsToTxn v4+ lists transactions (KIP-890), below that it is about one; FindCoordinator's key is one where its type says so.
+# AddPartitionsToTxn lists transactions from version 4 on (KIP-890) and has a single one before. FindCoordinator's key is a transactional id
+# if its type says so.
 TRANSACTIONS: Final = ("transactional_id", "v3_and_below_transactional_id", "transactional_ids", "transactions")
 EPOCHS: Final = ("producer_epoch", "v3_and_below_producer_epoch")
 LISTS_OF_MEMBERS: Final = ("members", "groups")
 LEADERLESS: Final = "server_assignor"
-"""A field of who lets the server assign (KIP-848): no member of such a group leads."""
+"""A request with this field lets the server assign (KIP-848), so no member of its group leads."""
 FIELDS: Final = {
     "group": GROUPS,
     "state": GROUPS,
@@ -53,15 +56,15 @@ FIELDS: Final = {
     "producer_epoch": (*EPOCHS, "transactions"),
     "committed": ("committed",),
 }
-"""Condition -> the fields of a request of which one must be there."""
+"""For each condition, the fields of which a request must have at least one."""
 OF_ENTITIES: Final = {"partition": "partition", "resource": "resource", "topic_id": "topic"}
-"""Condition -> the kind of entity that the request, or at stage reply its answer, must name."""
+"""For each condition, the kind of entity that the request, or at stage reply its answer, must name."""
 NONE_IF_UNTOLD: Final = (*OF_ENTITIES, "topic", "group", "state", "member_id", "transactional_id", "transaction_state", "committed")
-"""Conditions of which there is nothing where `tells` is False. Other fields have a value even in versions without them, as -1."""
+"""Conditions without a value where `tells` is False. Other fields have a value such as -1 even in versions without them."""
 
 
 class KnownGroup(Protocol):
-    """A group as the cluster, or a recording of one, knows it."""
+    """A group as the cluster knows it, or as a recording knows it."""
 
     @property
     def state(self) -> str:
@@ -69,15 +72,15 @@ class KnownGroup(Protocol):
 
     @property
     def leader_id(self) -> str | None:
-        """Return the leader's member id."""
+        ...
 
     @property
     def static_members(self) -> Mapping[str, str]:
-        """Map the instance ids of static members to their member ids."""
+        """Map the instance ids of static members to member ids."""
 
     @property
     def progress_of(self) -> Callable[[str], str | None]:
-        """Tell how far a member of a consumer group is with its target (`core.groups.consumer.states.Progress`)."""
+        """Return how far a member of a consumer group is with its target assignment (`core.groups.consumer.states.Progress`)."""
 
 
 def _no_session(node: int, session_id: int) -> Iterable[tuple[str | None, bytes, int]]:
@@ -89,8 +92,9 @@ def _no_transaction(transactional_id: str) -> str | None:
 
 
 class Lookup(NamedTuple):
-    """What has to be asked of the cluster: `group(id)`, `topic(id as 16 bytes) -> name`, `fetched(node, session id)` -> (topic, topic id,
-    partition) of each partition in that fetch session, `transaction(id)` -> Kafka's name of its state."""
+    """The functions with which rules ask the cluster. `group` finds a group by id, and `topic` a topic name by its 16-byte id.
+    `fetched(node, session id)` yields (topic, topic id, partition) of each partition in a fetch session. `transaction` returns Kafka's
+    name of the state of a transactional id."""
 
     group: Callable[[str], KnownGroup | None]
     topic: Callable[[bytes], str | None]
@@ -102,8 +106,8 @@ EMPTY_CLUSTER: Final = Lookup(lambda group_id: None, lambda topic_id: None)
 
 
 def _ids(fields: tuple[str, ...], name: str, key_type: int) -> Callable[[Facts], tuple[str, ...]]:
-    """Read the texts in these fields: one, a list of them, or a list of structs with a field of that name. FindCoordinator's keys are of
-    that type."""
+    """Return a function that reads the texts in these fields: a text, a list of texts, or a list of structs with the field `name`.
+    FindCoordinator's keys count only if they have that type."""
 
     def read(facts: Facts) -> tuple[str, ...]:
         request, found = facts.request, []
@@ -120,8 +124,9 @@ def _ids(fields: tuple[str, ...], name: str, key_type: int) -> Callable[[Facts],
 
 
 class Facts:
-    """One call, as `when` sees it. `now` is ns of the run. What the messages and the cluster say beyond the header is read when a rule asks
-    for it, and once, because most rules ask for little. At stage connect there is no request, and rules ask for none of it there."""
+    """One call as conditions of rules see it. `now` is in ns of the run. What the messages and the cluster say beyond the header is read
+    when a rule asks for it, and once, because most rules ask for little. At stage connect there is no request, and rules ask for none of
+    it there."""
 
     def __init__(
         self,
@@ -148,70 +153,70 @@ class Facts:
         self.lookup = lookup
 
     def without(self, kind: str, taken: Iterable[Entity]) -> Facts:
-        """Copy these facts without the entities that a rule has taken: rules behind it do not see them."""
+        """Copy these facts without the entities that a rule has taken, because later rules must not see them."""
         rest = copy(self)
         rest.entities = self.entities.without(kind, taken)
         return rest
 
     def settle(self) -> None:
-        """Read what the cluster knows now, because the first of several rules may change it before the next one acts."""
+        """Read now what the cluster knows, because the first of several rules may change it before the next one acts."""
         for name in OF_CLUSTER:
             getattr(self, name)
 
     groups = cached_property(_ids(GROUPS, "group_id", OF_GROUP))
-    """The groups that the request names."""
 
     @cached_property
     def group(self) -> KnownGroup | None:
-        """The first group that the request names, if there is such a group."""
+        """The first group that the request names, if that group exists."""
         return self.lookup.group(self.groups[0]) if self.groups else None
 
     @cached_property
     def state(self) -> str | None:
-        """The state of that group."""
+        """The state of the first group that the request names."""
         return None if self.group is None else str(self.group.state)
 
     @cached_property
     def members(self) -> list[Any]:
         """The parts of the request that may name a member."""
-        # LeaveGroup v3+ names its members in a list, the request itself none (SERVER-44); OffsetFetch v9+ one beside each group (KIP-848).
+        # LeaveGroup names its members in a list from version 3 on and has none itself (SERVER-44). OffsetFetch names a member beside each
+        # group from version 9 on (KIP-848).
         listed = [*(getattr(self.request, "members", None) or ()), *(getattr(self.request, "groups", None) or ())]
-        # DescribeGroups lists its groups as plain texts under the name that OffsetFetch has for structs.
+        # DescribeGroups lists its groups as plain texts, in a field that has structs in OffsetFetch.
         return [self.request, *[each for each in listed if not isinstance(each, str)]] if listed else [self.request]
 
     @cached_property
     def member_ids(self) -> tuple[str, ...]:
-        """The member ids that the request names, or that its answer gives."""
-        # A first JoinGroup has no id: only its answer tells it, with 79 (KIP-394) or with success (SERVER-02, SERVER-03).
+        """The member ids in the request or its answer."""
+        # A first JoinGroup has no member id. Only its answer has one, with MEMBER_ID_REQUIRED (79, KIP-394) or with success (SERVER-02,
+        # SERVER-03).
         return _texts([*self.members, self.response] if self.api == "JoinGroup" else self.members, "member_id")
 
     @cached_property
     def instance_ids(self) -> tuple[str, ...]:
-        """The instance ids that the request names, or those that the group knows of the members that it names."""
+        """The instance ids that the request names, or else those that the group knows for the named members."""
         group, named = self.group, tuple(text for name in INSTANCES for text in _texts(self.members, name))
         if named or group is None:
             return named
-        # Older versions of a static member's request do not say its instance id.
+        # Older versions of a static member's request do not have its instance id.
         return tuple(instance for instance, member in group.static_members.items() if member in self.member_ids)
 
     @cached_property
     def generation(self) -> int | None:
-        """The generation that the request names."""
         return next((getattr(self.request, name) for name in GENERATIONS if hasattr(self.request, name)), None)
 
     @cached_property
     def member_epochs(self) -> tuple[int, ...]:
-        """The epochs of members of a consumer group that the request names."""
+        """The member epochs in a request of a consumer group."""
         return _numbers(self.members, MEMBER_EPOCHS)
 
     @cached_property
     def progress(self) -> str | None:
-        """How far the first member that the request names is with its target."""
+        """The progress of the first member that the request names towards its target assignment."""
         return self.group.progress_of(self.member_ids[0]) if self.group and self.member_ids else None
 
     @cached_property
     def role(self) -> str | None:
-        """Leader or follower: what the members that the request names are in the group."""
+        """Leader or follower: the role of the request's members in their group."""
         group = self.group
         if group is None:
             return None
@@ -222,20 +227,17 @@ class Facts:
 
     @cached_property
     def topics(self) -> tuple[str, ...]:
-        """The topics that the request names."""
         return tuple(_topics(self.request, self.lookup))
 
     @cached_property
     def entities(self) -> Entities:
-        """All that the request names, and at stage reply its answer."""
+        """The entities that the request names, and at stage reply also those of its answer."""
         return entities_of(self.api, self.version, self.node, self.request, self.response, self.lookup)
 
     transactional_ids = cached_property(_ids((*TRANSACTIONS, *KEYS), "transactional_id", OF_TRANSACTION))
-    """The transactional ids that the request names."""
 
     @cached_property
     def producer_epochs(self) -> tuple[int, ...]:
-        """The producer epochs that the request names."""
         named = getattr(self.request, "transactions", None) or [self.request]
         return tuple([epoch for epoch in _numbers(named, EPOCHS) if epoch >= 0])
 
@@ -246,17 +248,17 @@ class Facts:
 
     @cached_property
     def committed(self) -> bool | None:
-        """True if EndTxn commits, False if it aborts."""
+        """True if an EndTxn commits, False if it aborts, None for other requests."""
         return getattr(self.request, "committed", None)
 
 
 OF_CLUSTER: Final = ("state", "instance_ids", "role", "progress", "topics", "transaction_state")
-"""The facts that depend on what the cluster is at that moment."""
+"""Facts that depend on the state of the cluster at that moment."""
 
 
 @cache
 def tells(api: str, version: int, condition: str, stage: str = "request") -> bool:
-    """Does a request of this version, or at stage reply its answer, hold what the condition asks about?"""
+    """Return whether a request of this version, or at stage reply its answer, has the value that the condition checks."""
     if condition in OF_ENTITIES or condition == "topic":
         levels = (*asked(api, version), *(answered(api, version) if stage == "reply" else ()))
         named = [level for level in levels if level.kind == OF_ENTITIES.get(condition, condition)]
@@ -271,13 +273,14 @@ def tells(api: str, version: int, condition: str, stage: str = "request") -> boo
 
 
 def for_producers(plan: Plan) -> bool:
-    """Does each of its rules wait for what only a producer with a transactional id asks? (Produce and FindCoordinator serve others too.)"""
+    """Return whether each rule of the plan applies only to requests of producers with a transactional id. Produce and FindCoordinator do
+    not count, because other clients send them too."""
     apis = [texts(rule.when.api) for rule in plan.rule]
     return all(names and all(tells(each, APIS[each].versions.highest, "producer_epoch") for each in names) for names in apis)
 
 
 def for_consumer_groups(plan: Plan) -> bool:
-    """Does each of its rules wait for what only a member of a consumer group has?"""
+    """Return whether each rule of the plan applies only to members of consumer groups."""
     return bool(plan.rule) and all(rule.when.progress is not None for rule in plan.rule)
 
 
@@ -293,11 +296,11 @@ def _topics(request: Any, lookup: Lookup) -> Iterator[str]:
     for name in TOPICS:
         for each in getattr(request, name, None) or ():
             text = each if isinstance(each, str) else getattr(each, "name", None) or getattr(each, "topic", None)
-            # Fetch v13+ names topics by their ids alone (KIP-516).
+            # Fetch names topics only by their ids from version 13 on (KIP-516).
             text = text or lookup.topic(getattr(each, "topic_id", b""))
             if text:
                 yield text
-    # OffsetFetch v8+ asks for several groups, each with topics of its own (KIP-709).
+    # OffsetFetch asks for several groups from version 8 on, each with its topics (KIP-709).
     for group in getattr(request, "groups", None) or ():
         yield from _topics(group, lookup)
 

@@ -1,5 +1,5 @@
-"""The base of all kinds of faults. A kind is a class in a file of `kinds/`; its fields are those of `do`, and one method turns a call into
-an action.
+"""The base class of all kinds of faults. A kind is a class in a file of `kinds/`; its fields are those of `do`, and one method turns a call
+into an action.
 
 The files of `kinds/` are the registry: `kind_of({"kind": "drop"})`, the docs and the checks of plans use it.
 """
@@ -29,31 +29,31 @@ if TYPE_CHECKING:
 
 
 NAMED: Final = 20
-"""The number of entities that a row names."""
+"""A row names at most this many entities."""
 
 
 class FaultDice(Protocol):
-    """The dice of faults: seeded, and apart from the core's, so that a rule changes no member id."""
+    """The random source of faults, which is seeded apart from the core's, so that a rule changes no member id."""
 
     def below(self, limit: int, /) -> int:
         """Return a number in [0, limit)."""
 
 
 class Struck(NamedTuple):
-    """The entities of one call that a rule affects: of this kind, or inside one of that kind."""
+    """The entities of one call that a rule affects, with the kind that the rule selects."""
 
     kind: str
     entities: tuple[Entity, ...]
 
     @property
     def names(self) -> list[str]:
-        """The names of some of them, for the row of the fault."""
+        """Return the names of some affected entities, for the row of the fault."""
         names = list(dict.fromkeys(each.shown(self.kind) for each in self.entities))
         return names if len(names) <= NAMED else [*names[:NAMED], f"{len(names) - NAMED} more"]
 
 
 class Target(NamedTuple):
-    """The call that a fault affects. `request` is None at stage connect, `response` before stage reply. `struck` has the affected
+    """The call to which a fault is applied. `request` is None at stage connect, `response` before stage reply. `struck` has the affected
     entities, None for the call as a whole."""
 
     facts: Facts
@@ -65,9 +65,9 @@ class Target(NamedTuple):
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
-    """The base of every kind. `STAGES`: where it can fire, the usual stage first; `ALTERS`: it only changes the message, so that its bytes
-    are encoded as usual; `CAUSES`: it changes the cluster, and the call itself goes on; `NEEDS`: conditions whose fields the request must
-    have."""
+    """The base class of every kind of fault. `STAGES`: where it can fire, the usual stage first; `ALTERS`: it only changes the message,
+    so that its bytes are encoded as usual; `CAUSES`: it changes the cluster, and the call itself goes on; `NEEDS`: conditions whose
+    fields the request must have."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("reply",)
     ALTERS: ClassVar[bool] = False
@@ -75,20 +75,20 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     NEEDS: ClassVar[tuple[str, ...]] = ()
 
     def needs(self) -> tuple[str, ...]:
-        """Return the conditions of NEEDS that count with these fields."""
+        """Return the conditions of NEEDS that are needed with the values of this fault's fields."""
         return self.NEEDS
 
     def goes_on(self, stage: str) -> bool:
-        """Return True if later rules see the call too."""
-        # At stage request a changed answer replaces the request: nothing is applied, so there is no call for later rules.
+        """Return whether later rules see the call too."""
+        # At stage request a changed answer replaces the request: nothing is applied, so no call is left for later rules.
         return self.CAUSES or (self.ALTERS and stage == "reply")
 
     def struck(self, when: When, facts: Facts) -> Struck | None:
-        """Return the affected entities of the call, or None for a kind that affects calls as a whole."""
+        """Return the affected entities of the call, or None for a fault that affects whole calls."""
         return None
 
     def cannot(self, stage: str, api: str, version: int, when: When) -> str | None:
-        """Return why this API in this version cannot express the fault; None if it can. Not called for stage connect."""
+        """Return why this API version cannot express the fault, or None if it can. This is not called for stage connect."""
         lacking = next((need for need in self.needs() if not tells(api, version, need)), None)
         return None if lacking is None else f"it names no {lacking.replace('_', ' ')}: say which api"
 

@@ -1,4 +1,5 @@
-"""Fault rules as data: `when` x `stage` x `do`, with a name, a lifetime and a count. A plan is a seed and a list of rules.
+"""Fault rules are data: `when` selects calls, `stage` says at which moment, and `do` what happens; a rule also has a name, a lifetime and a
+count. A plan is a seed and a list of rules.
 
 A plan is TOML (`[[rule]]` tables) or the same in JSON ({"seed": 7, "rule": [...]}); each mistake has one clear error. This module imports
 neither `faults.kinds`, which knows what `do` may have, nor the codec, which knows what a version has.
@@ -20,18 +21,18 @@ from ..text import bounded as bounded_text
 from ..text.suggest import hint
 
 STAGES: Final = ("connect", "request", "reply")
-"""The stages of a call. connect: a client connected; request: before it is applied; reply: after it was applied, before its answer goes
-out."""
+"""The stages of a call: after a client connected (connect), before the request is applied (request), and before the answer of an applied
+request is sent (reply)."""
 PLANS: Final = Path(__file__).parent / "plans"
 ROLES: Final = ("leader", "follower")
 STALE: Final = "stale"
-"""The value of `topic_id` for an id that no topic has."""
+"""This value of `topic_id` stands for an id that no topic has."""
 _S = TypeVar("_S", bound=msgspec.Struct)
 MAX_RULES: Final = 256
-"""The number of rules registered at a time, because every request is compared with each of them."""
+"""At most this many rules are registered at a time, because every request is compared with each of them."""
 Name = Annotated[str, Meta(max_length=200)]
 Pattern = Annotated[str, Meta(max_length=300)]
-"""Longer ids are rare, and `*` can stand for the rest of one."""
+"""Longer ids are rare, and `*` can replace the rest of an id."""
 Texts = Pattern | Annotated[list[Pattern], Meta(max_length=100)] | None
 Version = int | Annotated[str, Meta(max_length=20)]
 Versions = Version | Annotated[list[Version], Meta(max_length=100)] | None
@@ -39,12 +40,12 @@ Numbers = int | Annotated[list[int], Meta(max_length=100)] | None
 
 
 class BadPlan(ValueError):
-    """A rule or a plan is wrong. The text names the place and the remedy, and nothing was registered."""
+    """Raised if a rule or a plan is wrong. The text names the place and the remedy, and nothing was registered."""
 
 
 class When(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The conditions that select calls; a missing condition is met by all calls. A text may be a list (any of them), and `*` in it stands
-    for anything."""
+    """The conditions that select calls; every call meets a missing condition. A text may be a list of alternatives, and `*` in it
+    matches any text."""
 
     api: Texts = None
     version: Versions = None
@@ -116,8 +117,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A plan with its rules. `about` says what it does and what a correct client must do; `seed` is that of its chances (default: the
-    run's)."""
+    """A plan and its rules. `about` says what the plan does and what a correct client must do; `seed` is the seed for its chances
+    (default: the run's)."""
 
     about: str = ""
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] | None = None
@@ -162,14 +163,14 @@ def make_plan(table: object, origin: str = "the plan") -> Plan:
     if not isinstance(entries, list):
         raise BadPlan(f"{origin}: `rule` is a list of rules: write [[rule]]")
     rules = [make_rule(entry, f"{origin}, rule {place}") for place, entry in enumerate(entries, 1)]
-    # Without its rules, which are made one by one, so that an error in one of them names its place.
+    # The plan is converted without its rules, which are made one by one, so that an error in a rule names its place.
     plan = _convert({**table, "rule": []}, Plan, origin)
     _distinct(rules, origin)
     return msgspec.structs.replace(plan, rule=rules)
 
 
 def make_rule(table: object, origin: str = "the rule") -> Rule:
-    """Make a rule from plain data and check what does not need the APIs. Raises BadPlan."""
+    """Make a rule from plain data and do the checks that need no API. Raises BadPlan."""
     if isinstance(table, Rule):
         _check(table, origin)
         return table
@@ -188,19 +189,19 @@ def make_rule(table: object, origin: str = "the rule") -> Rule:
 
 
 def rule_as_data(rule: Rule) -> dict[str, Any]:
-    """Return the rule as plain data, as in a file or a journal row."""
+    """Return the rule as plain data, in the form of a file or a journal row."""
     data: dict[str, Any] = msgspec.to_builtins(rule)
     return data
 
 
 def texts(wanted: Texts) -> list[str]:
-    """Return one or many texts as a list."""
+    """Return one or several texts as a list."""
     return [] if wanted is None else [wanted] if isinstance(wanted, str) else wanted
 
 
 def topic_id_of(text: str) -> bytes | None:
-    """Return the 16 bytes of a topic id, or None for `stale`. The text is URL-safe base64 without padding, as Kafka's Uuid.toString writes
-    it, or the 32 digits of a UUID. Raises ValueError."""
+    """Return the 16 bytes of a topic id, or None for `stale`. The text is URL-safe base64 without padding, as Kafka's Uuid.toString
+    writes it, or the 32 digits of a UUID. Raises ValueError."""
     if text == STALE:
         return None
     digits = text.replace("-", "")
@@ -219,7 +220,7 @@ def id_text(topic_id: bytes) -> str:
 
 
 def version_ranges(wanted: Versions) -> list[tuple[int, int]]:
-    """Return the inclusive ranges of a `version` condition; [] for any version. Raises ValueError for what is no version."""
+    """Return the inclusive ranges of a `version` condition; [] means any version. Raises ValueError for a text that is no version."""
     if wanted is None:
         return []
     return [_range(each) for each in (wanted if isinstance(wanted, list) else [wanted])]
@@ -231,7 +232,7 @@ def _range(each: int | str) -> tuple[int, int]:
     low, dash, high = each.strip().partition("-")
     try:
         first = int(low) if low else 0
-        # "3-" has no end: api_version is an int16 on the wire.
+        # A range like "3-" has no end, so the largest int16 is used, which is the type of api_version on the wire.
         last = int(high) if high else 32767 if dash else first
     except ValueError:
         first, last = 1, 0
@@ -241,7 +242,7 @@ def _range(each: int | str) -> tuple[int, int]:
 
 
 def _check(rule: Rule, origin: str) -> None:
-    """Check a rule as far as it needs no API."""
+    """Do the checks of a rule that need no API."""
     when = rule.when
     if rule.stage not in (None, *STAGES):
         raise BadPlan(f"{origin}: stage is one of {', '.join(STAGES)}, not {rule.stage!r}{hint(str(rule.stage), STAGES)}")

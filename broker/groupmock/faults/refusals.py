@@ -1,5 +1,5 @@
-"""The answer that refuses a request, made from the request: the error in the field where the API has it in that version, and what belongs
-to it.
+"""Makes the answer that refuses a request, with the error in the field where the API version has it, and with the identities from the
+request.
 
 A version with an error for the whole answer gets it there, and defaults otherwise. In other versions each thing that was asked for (a
 group, a topic's partition, a key) is answered with the error: the answer's first list mirrors the request's, field by field.
@@ -23,28 +23,28 @@ if TYPE_CHECKING:
 
     from .entities import Level
 
-# The fields' own default 0 would be a possible offset, node or port.
+# The default 0 of these fields would be a possible offset, node or port.
 REFUSED: Final = {
     "committed_offset": -1, "committed_leader_epoch": -1, "node_id": -1, "port": -1, "high_watermark": -1, "base_offset": -1,
     "leader_id": -1, "records": b"",
 }  # fmt: skip
-"""The values of these fields in a refusal."""
+"""The values that these fields have in a refusal."""
 SAME: Final = {"partition": "partition_index", "groups_names": "group_id"}
 IDENTITIES: Final = ("key", "group_id", "name", "transactional_id")
-"""The field that names an element which the request lists as a plain text."""
+"""The fields that name an element which the request lists as a plain text."""
 NAMES: Final = (
     *IDENTITIES, "topic", "topic_id", "partition", "partition_index", "index", "resource_type", "resource_name", "member_id",
     "group_instance_id", "topic_name", "partition_id", "log_dir", "user", "feature",
 )  # fmt: skip
-"""Fields of a request that name what was asked for, and that the answer has too."""
+"""Fields of a request that name an entity, and that the answer has too."""
 STAYS: Final = ("is_internal", "replica_nodes", "isr_nodes", "offline_replicas", "eligible_leader_replicas", "last_known_elr")
-"""Fields that Metadata also has for a partition without a leader."""
+"""Fields that a Metadata answer has even for a partition without a leader."""
 ASKS_FOR_ALL: Final = ("Metadata",)
-"""APIs whose request may name nothing and mean everything."""
+"""APIs whose request means everything when it names nothing."""
 
 
 def cannot(stage: str, api: str, version: int) -> str | None:
-    """Return why this answer cannot be an error; None if it can."""
+    """Return why the answer of this API version cannot be an error, or None if it can."""
     if _top(api, version) is not None:
         return None
     if not any(field.name in ERRORS for path in _paths(APIS[api].response.message, version) for field in path[-1:]):
@@ -55,7 +55,7 @@ def cannot(stage: str, api: str, version: int) -> str | None:
 
 
 def refusal(api: str, version: int, request: Message, response: Message | None, code: int) -> Message:
-    """Return the refusal of a request. `response` is the real answer, if there is one already."""
+    """Return the refusal of a request. `response` is the real answer if it exists already."""
     made: Message = APIS[api].response.message()
     if _top(api, version) is not None:
         _whole(made, request, version, code)
@@ -68,7 +68,7 @@ def refusal(api: str, version: int, request: Message, response: Message | None, 
 
 
 def refused(element: Any, level: Level, code: int) -> Any:
-    """Return an element of an answer with the error and its identity. The rest is as in a refusal."""
+    """Return an element of an answer with the error and its identity. All other fields are those of a refusal."""
     made = type(element)()
     for name in level.fields.intersection((*NAMES, *STAYS)):
         setattr(made, name, getattr(element, name))
@@ -80,25 +80,25 @@ def refused(element: Any, level: Level, code: int) -> Any:
 
 
 def has_whole_error(api: str, version: int) -> bool:
-    """True if the answer can refuse the request as a whole."""
+    """Return whether the answer can refuse the request as a whole."""
     return _top(api, version) is not None
 
 
 def whole_error(api: str, version: int, response: Any) -> int:
-    """Return the error of an answer that refuses the whole request, otherwise 0."""
+    """Return the error of an answer that refuses the whole request, or 0."""
     return int(response.error_code) if has_whole_error(api, version) else 0
 
 
 def _whole(made: Any, request: Message, version: int, code: int) -> None:
     _say(made, version, code)
-    # P1-d4: errors of JoinGroup echo the member id, and the protocol's name is null (before v7 empty).
-    if hasattr(made, "protocol_name") and hasattr(made, "leader"):  # JoinGroup: the id comes back, there is no protocol (null from v7 on)
+    # An error of JoinGroup repeats the member id, and its protocol name is null (empty before version 7; P1-d4).
+    if hasattr(made, "protocol_name") and hasattr(made, "leader"):  # Only a JoinGroup answer has both fields.
         made.member_id = getattr(request, "member_id", "")
         made.protocol_name = None if version >= 7 else ""
 
 
 def _mirror(made: Message, request: Message, version: int, code: int) -> None:
-    """Fill the lists of `made` like those of the request, each element with the error."""
+    """Fill the lists of `made` like the lists of the request, each element with the error."""
     target, source = _list(type(made), version), _list(type(request), version)
     if target is None or source is None:
         return
@@ -159,7 +159,7 @@ def _has_error(message: type[Message], version: int) -> bool:
 
 @cache
 def _list(message: type[Message], version: int) -> Field | None:
-    """Return the first list of the version, which has what is asked for in every request that asks for many things."""
+    """Return the first list of the version, which in every request for many things has those things."""
     return next((field for field in fields_of(message) if field.wire.kind == "array" and field.present(version)), None)
 
 

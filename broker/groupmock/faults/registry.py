@@ -1,4 +1,5 @@
-"""The registry of fault rules: add, remove, hold and release, counts, and what came nearest to rules that never fired.
+"""The registry of fault rules adds, removes, holds and releases rules, counts their calls, and remembers the nearest miss of rules that
+never fired.
 
 It does no IO: the owner of the sockets (`net.fault_gate`) calls `decide` for each call and performs the result.
 """
@@ -22,17 +23,17 @@ if TYPE_CHECKING:
     from .kind import Fault, FaultDice, Struck
 
 Served = Mapping[str, tuple[int, int]]
-"""Kafka's name of each API that is served -> lowest and highest version."""
+"""Maps Kafka's name of each served API to its lowest and highest version."""
 NEVER: Final = Tally()
 KNOWN_AT_CONNECT: Final = ("node", "nth", "every", "after", "probability", "window")
 
 
 class UnknownRule(LookupError):
-    """There is no rule of that name. The text lists the existing ones."""
+    """Raised if no rule has that name. The text lists the existing names."""
 
 
 class Strike(NamedTuple):
-    """A rule that fires at a call, its fault, and the affected entities of the call (None: the call as a whole)."""
+    """A rule that fires at a call, with its fault and the affected entities of the call (None for the whole call)."""
 
     rule: Rule
     fault: Fault
@@ -40,7 +41,7 @@ class Strike(NamedTuple):
 
 
 class NearMiss(msgspec.Struct, frozen=True):
-    """The call that came nearest to a rule without firing it: the latest of those with the fewest failed conditions."""
+    """The call that came nearest to firing a rule: the latest call with the fewest failed conditions."""
 
     t: int
     call: str
@@ -48,8 +49,8 @@ class NearMiss(msgspec.Struct, frozen=True):
 
 
 class RuleReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The report of one rule. `matched` and `fired` are those of `decide.Tally`; `holding` counts calls that wait for a release; `spent`:
-    it will not fire again; `near_miss` is set only while it never fired."""
+    """The report of one rule. `matched` and `fired` are those of `decide.Tally`; `holding` counts calls that wait for a release;
+    `spent`: it will not fire again; `near_miss` is set only while it never fired."""
 
     name: str
     rule: dict[str, Any]
@@ -61,7 +62,7 @@ class RuleReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sentence(self) -> str:
-        """The outcome of the rule in words."""
+        """Return a sentence that describes how often the rule fired, or its nearest miss."""
         rule, miss = f"rule {quoted(self.name)}", self.near_miss
         if self.fired:
             return f"{rule} fired {self.fired} times"
@@ -72,7 +73,8 @@ class RuleReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReadyRules(dict[tuple[str, str, int], tuple[ReadyRule, ...]]):
-    """Maps stage, API and version to the rules of that stage. An entry is made at the first such call; all go when rules change."""
+    """Maps stage, API and version to the rules of that stage. An entry is made at the first such call; all entries are dropped when
+    rules change."""
 
     def __init__(self, armed: Mapping[str, Armed]) -> None:
         super().__init__()
@@ -85,7 +87,8 @@ class ReadyRules(dict[tuple[str, str, int], tuple[ReadyRule, ...]]):
 
 
 class RuleRegistry:
-    """The rules by name, in the order of registration. `served` has the APIs that rules may name; `dice` are those of chances."""
+    """The rules by name, in the order of registration. `served` has the APIs that rules may name; `dice` is the random source for
+    chances."""
 
     def __init__(self, served: Served, dice: FaultDice) -> None:
         self.served = served
@@ -93,7 +96,8 @@ class RuleRegistry:
         self._armed: dict[str, Armed] = {}
         self.ready = ReadyRules(self._armed)
         self._tallies: dict[str, Tally] = {}
-        self._near: dict[str, tuple[list[FailedCondition], int, str]] = {}  # what failed, when, which call
+        # For each rule, the failed conditions of its nearest miss, its time, and the call.
+        self._near: dict[str, tuple[list[FailedCondition], int, str]] = {}
         self._held: dict[str, list[int]] = {}
         self._unnamed = 0
 
@@ -118,7 +122,7 @@ class RuleRegistry:
                 unnamed += 1
                 rule = msgspec.structs.replace(rule, name=f"rule-{unnamed}")
             armed.append(self._arm(rule, where, [each.rule.name for each in armed]))
-        # Only after all were accepted, so that a refused plan uses up no numbers.
+        # Counted only after all rules were accepted, so that a refused plan uses up no numbers.
         self._unnamed = unnamed
         for each in armed:
             self._armed[each.rule.name] = each
@@ -127,7 +131,7 @@ class RuleRegistry:
         return [each.rule for each in armed]
 
     def remove(self, name: str) -> list[int]:
-        """Remove a rule and return the tickets that it held, which are free now. Raises UnknownRule."""
+        """Remove a rule and return the tickets of the requests that it held. Raises UnknownRule."""
         freed = self.release(name)
         del self._armed[name], self._tallies[name]
         self._near.pop(name, None)
@@ -135,20 +139,21 @@ class RuleRegistry:
         return freed
 
     def clear(self) -> list[int]:
-        """Remove every rule and return the tickets that were held."""
+        """Remove every rule and return the tickets of the requests that they held."""
         return [ticket for name in list(self._armed) for ticket in self.remove(name)]
 
     def hold(self, name: str, ticket: int) -> None:
-        """Note a call that waits for the release of its rule."""
+        """Note a request that waits for the release of its rule."""
         self._held.setdefault(name, []).append(ticket)
 
     def release(self, name: str) -> list[int]:
-        """Return the tickets that a rule holds, the oldest first, and hold them no longer. The rule stays. Raises UnknownRule."""
+        """Return the tickets of the requests that a rule holds, oldest first, and hold them no longer. The rule stays. Raises
+        UnknownRule."""
         self._known(name)
         return self._held.pop(name, [])
 
     def decide(self, facts: Facts) -> list[Strike]:
-        """Return the rules that fire at this call, and count it.
+        """Return the rules that fire at this call, and count the call.
 
         Rules are checked in the order of their registration. A rule that fires ends the search, unless its kind lets the call go on.
         """
@@ -171,11 +176,11 @@ class RuleRegistry:
             struck = fault.struck(rule.when, facts) if not failed else None
             if struck is not None and not struck.entities:
                 failed.append(FailedCondition(struck.kind, "one that no rule before this one has taken", None))
-            # The rule that it waits for may have been removed with its counts; then this one waits for ever.
+            # The rule named in `after` may have been removed with its counts; then this rule never fires.
             if rule.when.after is not None and not self._tallies.get(rule.when.after, NEVER).fired:
                 failed.append(FailedCondition("after", rule.when.after, "not fired yet"))
             if not failed:
-                # Last, because drawing for other calls would make a chance depend on traffic that the rule is not about.
+                # Checked last, because random draws for other calls would make a chance depend on unrelated traffic.
                 failed = uncounted(rule.when, tally.matched + 1, self.dice)
                 counted.append((rule.name, Tally(tally.matched + 1, tally.fired + (not failed))))
             if failed:
@@ -186,7 +191,7 @@ class RuleRegistry:
                 continue
             strikes.append(Strike(rule, fault, struck))
             if struck is not None:
-                # The first rule decides for an entity, and the others of the request are left to later rules
+                # The first rule decides for an entity; later rules see only the other entities of the request.
                 facts = facts.without(struck.kind, struck.entities)
             if not (fault.goes_on(facts.stage) or (struck is not None and facts.entities.all)):
                 break
@@ -194,7 +199,7 @@ class RuleRegistry:
         return strikes
 
     def live(self, stage: str | None = None, api: str | None = None) -> bool:
-        """True if a rule could still fire (at that stage, at a call of that API)."""
+        """Return whether a rule could still fire (at that stage, at a call of that API)."""
         return any(
             not self._spent(each.rule)
             and stage in (None, each.rule.stage)
@@ -277,7 +282,7 @@ class RuleRegistry:
                 raise BadPlan(f"{origin}: {rule.do['kind']} cannot be at stage {rule.stage} of {api} v{version}: {reason}{remedy}")
 
     def _scopes(self, rule: Rule, origin: str) -> list[tuple[str, int]]:
-        """Return every API and version that the rule may apply to here."""
+        """Return every API and version to which the rule may apply on this cluster."""
         wanted, ranges = rule.when.api, version_ranges(rule.when.version)
         for pattern in texts(wanted):
             if not any(fits(pattern, [name]) for name in self.served):
@@ -296,7 +301,7 @@ class RuleRegistry:
 
 
 def _version(versions: list[int], newest: int) -> str:
-    """Format versions as in a plan: "1-", or ["0-3", "8-"]."""
+    """Format version numbers as in a plan: "1-", or ["0-3", "8-"]."""
     spans: list[list[int]] = []
     for version in versions:
         if spans and version == spans[-1][1] + 1:

@@ -1,3 +1,3 @@
-"""The kinds of faults, one file with a `KIND` for each. The listing of the folder is the registry (`faults.kind.all_kinds`)."""
+"""The kinds of faults each have a file with a `KIND`. The listing of the folder is the registry (`faults.kind.all_kinds`)."""
 
 from __future__ import annotations

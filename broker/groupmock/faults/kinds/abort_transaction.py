@@ -1,4 +1,4 @@
-"""The fault `abort_transaction`: the coordinator aborts the caller's transaction before the request is applied, as at its timeout."""
+"""The fault `abort_transaction` makes the coordinator abort the caller's transaction before the request is applied, as at its timeout."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from ..kind import Fault, Target
 
 
 class AbortTransaction(Fault, tag="abort_transaction", frozen=True, kw_only=True):
-    """Abort the open transaction of the transactional id in the call, just before the request is applied, as if its transaction.timeout.ms
-    were over. The producer's epoch is invalid then (90 or 47; 48 for an EndTxn v5 that commits). Without an open transaction nothing
-    happens."""
+    """Abort the open transaction of the transactional id in the call, just before the request is applied, as if its
+    transaction.timeout.ms were over. The producer's epoch is invalid then: PRODUCER_FENCED (90) or INVALID_PRODUCER_EPOCH (47), or
+    INVALID_TXN_STATE (48) for an EndTxn v5 that commits. Without an open transaction nothing happens."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
     CAUSES: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""The fault `close`: the server closes the connection instead of serving the call."""
+"""The fault `close` makes the server close the connection instead of serving the call."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from ..kind import Fault, Target
 
 
 class Close(Fault, tag="close", frozen=True, kw_only=True):
-    """Close the connection (FIN) instead of serving it (connect), applying the request (request) or sending the answer (reply). What was
-    answered before still goes out."""
+    """Close the connection (FIN) instead of serving it (stage connect), applying the request (request) or sending the answer (reply).
+    Answers made before are still sent."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("reply", "request", "connect")
 

@@ -1,4 +1,4 @@
-"""The fault `wrong_correlation_id`: the answer has another correlation id than its request, so the client did not ask for it."""
+"""The fault `wrong_correlation_id` gives the answer another correlation id than its request has, so the client did not ask for it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class WrongCorrelationId(Fault, tag="wrong_correlation_id", frozen=True, kw_only
 
 
 def _moved(by: int, frame: bytes) -> list[Piece]:
-    # The id is an int32 of the client's counter: at its end a sum without the modulus would not fit into four bytes.
+    # The id is an int32 that the client counts up, so at its end a sum without the modulus would not fit into four bytes.
     wrong = (int.from_bytes(frame[ID], "big") + by) % (1 << 32)
     return [Piece(frame[:4] + wrong.to_bytes(4, "big") + frame[8:])]
 

@@ -1,4 +1,4 @@
-"""The fault `delay`: the request is applied, or its answer is sent, some seconds later."""
+"""The fault `delay` applies the request, or sends its answer, some seconds later."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..kind import Fault, Target
 
 
 class Delay(Fault, tag="delay", frozen=True, kw_only=True):
-    """Apply the request (stage request) or send its answer (stage reply) so many seconds later, while the connection waits. It happens
-    even if the client is gone by then."""
+    """Apply the request (stage request) or send its answer (stage reply) `seconds` later, while the connection waits. The request is
+    applied even if the client has gone by then."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("reply", "request")
     seconds: Annotated[float, Meta(gt=0, le=86_400, description="how much later")]

@@ -1,4 +1,4 @@
-"""The fault `drop`: the request or its answer is lost, with everything after it on the connection."""
+"""The fault `drop` loses the request or its answer, and everything after it on the connection."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from ..kind import Fault, Target
 
 
 class Drop(Fault, tag="drop", frozen=True, kw_only=True):
-    """Lose the request (stage request: it is not applied) or its answer (stage reply: it was), and serve nothing else on this connection,
-    as if the network swallowed packets. The client has to give up by its own timeout."""
+    """Lose the request, which is not applied (stage request), or the answer to an applied request (stage reply), and serve nothing else
+    on this connection, as if the network swallowed packets. The client has to give up by its own timeout."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("reply", "request")
 

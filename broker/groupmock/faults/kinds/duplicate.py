@@ -1,4 +1,4 @@
-"""The fault `duplicate`: the answer is sent twice, so the client gets one with a correlation id that is done."""
+"""The fault `duplicate` sends the answer twice, so the client gets one with a correlation id that is done."""
 
 from __future__ import annotations
 

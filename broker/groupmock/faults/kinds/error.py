@@ -1,4 +1,4 @@
-"""The fault `error`: the answer is an error code of the rule's choice, whether or not the request was applied."""
+"""The fault `error` answers with an error code of the rule's choice, whether or not the request was applied."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Error(EntityFault, tag="error", frozen=True, kw_only=True):
         number_of(self.code)
 
     def cannot_wholly(self, stage: str, api: str, version: int) -> str | None:
-        """Return why the answer has no place for the error; None if it has one."""
+        """Return why the answer has no field for the error, or None if it has one."""
         if self.level is not None and not refusals.has_whole_error(api, version):
             levels = ", ".join(level.kind for level in answered(api, version)) or "none"
             return f"its answer has no error for the whole request: its levels are {levels}"
@@ -43,7 +43,7 @@ class Error(EntityFault, tag="error", frozen=True, kw_only=True):
         facts, struck, code = target.facts, target.struck, number_of(self.code)
         assert struck is not None
         levels = answered(facts.api, facts.version)
-        # An answer may lack what was asked for; a fetch reports only the news of its session
+        # An answer may lack entities of the request, because a fetch answer has only the changes of its session.
         add = facts.stage == "request" or hasattr(target.request, IN_SESSIONS)
         answering = Answering(struck.kind, target.lookup, lambda element, level: refusals.refused(element, level, code), add)
         message: Message = answering.changed(response, levels, struck.entities)
@@ -52,7 +52,7 @@ class Error(EntityFault, tag="error", frozen=True, kw_only=True):
     def act(self, target: Target) -> Answer | Narrow:
         if target.struck is not None:
             return self.strike(target)
-        # Connect is none of its stages, so there is a request.
+        # The fault has no stage connect, so there is a request.
         assert target.request is not None
         facts = target.facts
         return Answer(refusals.refusal(facts.api, facts.version, target.request, target.response, number_of(self.code)))
@@ -62,7 +62,7 @@ def number_of(code: str | int) -> int:
     """Return the number of an error. Raises ValueError for an unknown one, which msgspec turns into a ValidationError with the place in
     the plan."""
     if isinstance(code, int):
-        # 0 would tell the client that a request which was not applied has succeeded.
+        # NONE (0) would tell the client that a request which was not applied has succeeded.
         if code in error_codes.NAMES and code != error_codes.NONE:
             return code
         raise ValueError(f"{code} is no error of Kafka")

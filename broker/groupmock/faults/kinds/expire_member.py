@@ -1,4 +1,4 @@
-"""The fault `expire_member`: the caller's session expires before its request is applied, so the answer is UNKNOWN_MEMBER_ID."""
+"""The fault `expire_member` expires the caller's session before its request is applied, so the answer is UNKNOWN_MEMBER_ID."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..kind import Fault, Target
 
 
 class ExpireMember(Fault, tag="expire_member", frozen=True, kw_only=True):
-    """Expire the session of the calling member just before its request is applied: the answer is 25 (UNKNOWN_MEMBER_ID)."""
+    """Expire the session of the calling member just before its request is applied, so that the answer is UNKNOWN_MEMBER_ID (25)."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
     CAUSES: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""The fault `fence_instance`: a static member is replaced before its request is applied, so the answer is FENCED_INSTANCE_ID."""
+"""The fault `fence_instance` replaces a static member before its request is applied, so the answer is FENCED_INSTANCE_ID."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from ..kind import Fault, Target
 
 
 class FenceInstance(Fault, tag="fence_instance", frozen=True, kw_only=True):
-    """Fence the calling static member just before its request is applied, as a second process with its instance id does. The answer is 82
-    (FENCED_INSTANCE_ID), or 25 (UNKNOWN_MEMBER_ID) in versions without the instance id."""
+    """Fence the calling static member just before its request is applied, as a second process with its instance id does. The answer is
+    FENCED_INSTANCE_ID (82), or UNKNOWN_MEMBER_ID (25) in versions without the instance id."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
     CAUSES: ClassVar[bool] = True

@@ -1,5 +1,5 @@
-"""The fault `fence_transaction`: a newer producer takes the transactional id, so the answer is PRODUCER_FENCED or INVALID_PRODUCER_EPOCH.
-"""
+"""The fault `fence_transaction` lets a newer producer take the transactional id, so the answer is PRODUCER_FENCED or
+INVALID_PRODUCER_EPOCH."""
 
 from __future__ import annotations
 

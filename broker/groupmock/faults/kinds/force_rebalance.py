@@ -1,4 +1,4 @@
-"""The fault `force_rebalance`: the group rebalances before the request is applied, so its members see REBALANCE_IN_PROGRESS."""
+"""The fault `force_rebalance` rebalances the group before the request is applied, so its members see REBALANCE_IN_PROGRESS."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from ..kind import Fault, Target
 
 
 class ForceRebalance(Fault, tag="force_rebalance", frozen=True, kw_only=True):
-    """Rebalance the group of the call just before the request is applied: its members see 27 (REBALANCE_IN_PROGRESS) and join again."""
+    """Rebalance the group of the call just before the request is applied, so that its members see REBALANCE_IN_PROGRESS (27) and join
+    again."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
     CAUSES: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""The fault `freeze_member`: every request of one member waits while its session runs on, as if its process had stopped."""
+"""The fault `freeze_member` delays every request of one member while its session runs on, as if its process had stopped."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..kind import Fault, Target
 
 
 class FreezeMember(Fault, tag="freeze_member", frozen=True, kw_only=True):
-    """Delay every request of the member from this call on, on any connection, while its session runs on, as for a process that was stopped
+    """Delay every request of the member from this call on, on any connection, while its session runs on, as if the process were stopped
     or cut off. The delayed requests, this one included, are applied in order after `seconds` or by `thaw_member`."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)

@@ -1,4 +1,4 @@
-"""The fault `hold`: the request or its answer waits until the rule is released."""
+"""The fault `hold` delays the request or its answer until the rule is released."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from ..kind import Fault, Target
 
 
 class Hold(Fault, tag="hold", frozen=True, kw_only=True):
-    """Delay the request (stage request) or its answer (stage reply) until the rule is released or removed. The connection waits with it."""
+    """Delay the request (stage request) or its answer (stage reply) until the rule is released or removed. The connection waits
+    meanwhile."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("reply", "request")
 

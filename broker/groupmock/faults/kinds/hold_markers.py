@@ -1,4 +1,4 @@
-"""The fault `hold_markers`: a transaction stays between its decision and its end, with the producer answered and readers waiting."""
+"""The fault `hold_markers` keeps a transaction between its decision and its end, with the producer answered and readers waiting."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..kind import Fault, Target
 
 
 class HoldMarkers(Fault, tag="hold_markers", frozen=True, kw_only=True):
-    """Delay the markers of the transactional id from this call on, for so long. The end of its transaction is decided and answered,
+    """Delay the markers of the transactional id from this call on, for a time. The end of its transaction is decided and answered,
     readers of committed records do not see it, and the producer's next request is answered with 51 (CONCURRENT_TRANSACTIONS)."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)

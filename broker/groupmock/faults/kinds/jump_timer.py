@@ -1,5 +1,5 @@
-"""The fault `jump_timer`: a timer of the group fires before the request is applied, so a join phase, a sync phase or a session ends early.
-"""
+"""The fault `jump_timer` fires a timer of the group before the request is applied, so a join phase, a sync phase or a session ends
+early."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ OF_MEMBER = "session"
 
 
 class JumpTimer(Fault, tag="jump_timer", frozen=True, kw_only=True):
-    """Fire a timer of the group just before the request is applied: `join` and `sync` end the phase with the members that are there,
-    `session` is that of the calling member. Without such a timer nothing happens."""
+    """Fire a timer of the group just before the request is applied: `join` or `sync` ends the phase with the present members, `session`
+    expires the session of the calling member. Nothing happens if that timer does not exist."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
     CAUSES: ClassVar[bool] = True
@@ -23,7 +23,7 @@ class JumpTimer(Fault, tag="jump_timer", frozen=True, kw_only=True):
     timer: Annotated[str, Meta(pattern="^(join|sync|session)$", description="join, sync or session")]
 
     def needs(self) -> tuple[str, ...]:
-        """Return the conditions that count: the group, and for a session the member."""
+        """Return the conditions that the timer needs: the group, and for a session also the member."""
         return self.NEEDS if self.timer == OF_MEMBER else self.NEEDS[:1]
 
     def act(self, target: Target) -> Steer | CallOff:

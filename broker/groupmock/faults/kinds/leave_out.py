@@ -1,4 +1,4 @@
-"""The fault `leave_out`: the answer lacks an entity that was asked for."""
+"""The fault `leave_out` removes an entity that was asked for from the answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 BROKER: Final = "broker"
 BROKERS: Final = "brokers"
-"""The field of an answer that names the nodes."""
+"""The field of an answer, such as that of Metadata, that names the nodes."""
 
 
 def _names_brokers(api: str, version: int) -> bool:
@@ -50,7 +50,7 @@ class LeaveOut(EntityFault, tag="leave_out", frozen=True, kw_only=True):
         return None if self.level == BROKER else super().struck(when, facts)
 
     def cannot(self, stage: str, api: str, version: int, when: When) -> str | None:
-        """Refuse to leave out brokers where there are none: in every request, and in the answers of other APIs."""
+        """Refuse to leave out brokers where none are named, which is in every request and in the answers of other APIs."""
         if self.level != BROKER:
             return super().cannot(stage, api, version, when)
         if not _names_brokers(api, version):
@@ -58,7 +58,7 @@ class LeaveOut(EntityFault, tag="leave_out", frozen=True, kw_only=True):
         return None if stage == "reply" else "its request names no broker, only its answer does: use stage = 'reply'"
 
     def cannot_wholly(self, stage: str, api: str, version: int) -> str:
-        """Refuse the call as a whole, for which there are other kinds."""
+        """Refuse to leave out the whole answer, for which other kinds of faults exist."""
         levels = [level.kind for level in answered(api, version)] + [BROKER] * _names_brokers(api, version)
         if levels:
             return f"it leaves out some of what is answered: name them in `when`, or say level = {', '.join(levels)}"

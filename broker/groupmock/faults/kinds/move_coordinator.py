@@ -1,4 +1,4 @@
-"""The fault `move_coordinator`: the group's coordinator moves before the request is applied, so waiting members see NOT_COORDINATOR."""
+"""The fault `move_coordinator` moves the group's coordinator before the request is applied, so waiting members see NOT_COORDINATOR."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fault `move_leader`: a partition gets another leader before the request is applied, so clients of the old one see
+"""The fault `move_leader` gives a partition another leader before the request is applied, so clients of the old one see
 NOT_LEADER_OR_FOLLOWER."""
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from ..kind import Fault, Target
 
 
 class MoveLeader(Fault, tag="move_leader", frozen=True, kw_only=True):
-    """Give a partition another leader just before the request is applied: the old one answers 6 (NOT_LEADER_OR_FOLLOWER) from then on. The
-    leader epoch grows by one (KIP-320)."""
+    """Give a partition another leader just before the request is applied, so that the old leader answers NOT_LEADER_OR_FOLLOWER (6) from
+    then on. The leader epoch grows by one (KIP-320)."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
     CAUSES: ClassVar[bool] = True

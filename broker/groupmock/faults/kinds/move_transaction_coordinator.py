@@ -1,4 +1,4 @@
-"""The fault `move_transaction_coordinator`: the coordinator moves before the request is applied, so the producer sees NOT_COORDINATOR."""
+"""The fault `move_transaction_coordinator` moves the coordinator before the request is applied, so the producer sees NOT_COORDINATOR."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ..kind import Fault, Target
 
 
 class MoveTransactionCoordinator(Fault, tag="move_transaction_coordinator", frozen=True, kw_only=True):
-    """Move the coordinator of the transactional id in the call, just before the request is applied. The request is answered with 16
-    (NOT_COORDINATOR), and the new coordinator loads for so long (14, COORDINATOR_LOAD_IN_PROGRESS). An open transaction stays open. With
-    one node, the coordinator is unloaded and loaded again there."""
+    """Move the coordinator of the transactional id in the call, just before the request is applied. The request is answered with
+    NOT_COORDINATOR (16), and the new coordinator loads for `loading_seconds`, with COORDINATOR_LOAD_IN_PROGRESS (14). An open
+    transaction stays open. With one node, the coordinator is unloaded and loaded again there."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
     CAUSES: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""The fault `observe`: nothing is done to the call, it is only counted."""
+"""The fault `observe` only counts the call and does nothing to it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from ..kind import Fault, Target
 
 
 class Observe(Fault, tag="observe", frozen=True, kw_only=True):
-    """Do nothing to the call, and let later rules see it too. The rule counts it (`fired`, `matched`, the nearest miss), writes its row,
-    and can be waited for."""
+    """Do nothing to the call, and let later rules see it too. The rule counts the call (`fired`, `matched`, the nearest miss), writes a
+    row, and can be waited for."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request", "reply", "connect")
 

@@ -1,4 +1,4 @@
-"""The fault `refuse`: a new connection is reset before a byte of it is read."""
+"""The fault `refuse` resets a new connection before a byte of it is read."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from ..kind import Fault, Target
 
 
 class Refuse(Fault, tag="refuse", frozen=True, kw_only=True):
-    """Reset a connection (RST) as soon as it is there, before a byte of it is read. `stop_node` makes a node that does not listen at all.
-    """
+    """Reset a connection (RST) as soon as it exists, before a byte of it is read. A node that does not listen at all is made by
+    `stop_node`."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("connect",)
 

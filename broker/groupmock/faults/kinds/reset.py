@@ -1,4 +1,4 @@
-"""The fault `reset`: the connection is reset instead of serving the call."""
+"""The fault `reset` resets the connection instead of serving the call."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from ..kind import Fault, Target
 
 
 class Reset(Fault, tag="reset", frozen=True, kw_only=True):
-    """Reset the connection (RST) instead of applying the request (request) or sending the answer (reply): the client reads "connection
-    reset by peer"."""
+    """Reset the connection (RST) instead of applying the request (stage request) or sending the answer (reply), so that the client reads
+    "connection reset by peer"."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("reply", "request")
 

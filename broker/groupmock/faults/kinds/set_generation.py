@@ -1,4 +1,4 @@
-"""The fault `set_generation`: the group gets another generation before the request is applied, so members see ILLEGAL_GENERATION."""
+"""The fault `set_generation` gives the group another generation before the request is applied, so members see ILLEGAL_GENERATION."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ..kind import Fault, Target
 
 
 class SetGeneration(Fault, tag="set_generation", frozen=True, kw_only=True):
-    """Give the group of the call another generation, just before the request is applied. Requests with the old one, this one included, are
-    answered with 22 (ILLEGAL_GENERATION), and members join again. A group that is rebalancing is left alone."""
+    """Give the group of the call another generation, just before the request is applied. Requests with the old generation, this one
+    included, are answered with ILLEGAL_GENERATION (22), and members join again. A group that is rebalancing is left alone."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
     CAUSES: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""The fault `split`: the answer is sent in pieces with pauses between them."""
+"""The fault `split` sends the answer in pieces with pauses between them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Split(Fault, tag="split", frozen=True, kw_only=True):
 
 
 def _pieces(count: int, pause: int, frame: bytes) -> list[Piece]:
-    # More pieces than bytes would be empty ones, with pauses that no client can see.
+    # More pieces than bytes would include empty pieces, with pauses that no client can see.
     count = min(count, len(frame))
     edges = [len(frame) * place // count for place in range(count + 1)]
     return [Piece(frame[low:high], pause if low else 0) for low, high in pairwise(edges)]

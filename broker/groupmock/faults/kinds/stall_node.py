@@ -1,4 +1,4 @@
-"""The fault `stall_node`: a node neither reads nor writes while its connections stay open, so its clients see silence."""
+"""The fault `stall_node` keeps a node from reading and writing while its connections stay open, so its clients see silence."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..kind import Fault, Target
 
 
 class StallNode(Fault, tag="stall_node", frozen=True, kw_only=True):
-    """Stop all traffic of the node that the call came to, or of another one. Connections stay open and sessions run on. The call itself is
-    still applied; its answer waits too."""
+    """Stop all traffic of the node that received the call, or of another node. Connections stay open and sessions run on. The call
+    itself is still applied, but its answer waits too."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
     CAUSES: ClassVar[bool] = True

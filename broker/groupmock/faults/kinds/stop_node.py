@@ -1,4 +1,4 @@
-"""The fault `stop_node`: a node stops, so its connections end and its port refuses new ones."""
+"""The fault `stop_node` stops a node, so that its connections end and its port refuses new ones."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..kind import Fault, Target
 
 
 class StopNode(Fault, tag="stop_node", frozen=True, kw_only=True):
-    """Stop a node: its port refuses connections, its coordinators and partition leaders move to running nodes. `clean`: waiting requests
-    are answered first (16); otherwise their connections just end. `start_node` starts it again."""
+    """Stop a node: its port refuses connections, and its coordinators and partition leaders move to running nodes. With `clean`, waiting
+    requests are answered first with NOT_COORDINATOR (16); otherwise their connections just end. `start_node` starts the node again."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
     CAUSES: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""The fault `swallow`: the request is applied without an answer, so the client cannot know the outcome."""
+"""The fault `swallow` applies the request without an answer, so the client cannot know the outcome."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..kind import Fault, Target
 
 
 class Swallow(Fault, tag="swallow", frozen=True, kw_only=True):
-    """Apply the request, send no answer, and go on with the next request on the connection: the client cannot know the outcome."""
+    """Apply the request, send no answer, and serve the next request on the connection, so that the client cannot know the outcome."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("reply",)
 

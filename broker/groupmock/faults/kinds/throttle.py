@@ -1,4 +1,4 @@
-"""The fault `throttle_time`: the answer has `throttle_time_ms`, and the connection is muted for that time (KIP-219)."""
+"""The fault `throttle_time` sets `throttle_time_ms` in the answer and mutes the connection for that time (KIP-219)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ThrottleTime(Fault, tag="throttle_time", frozen=True, kw_only=True):
     mute: Annotated[bool, Meta(description="false: the answer says so, and the connection is served at once all the same")] = True
 
     def cannot(self, stage: str, api: str, version: int, when: When) -> str | None:
-        """Refuse first versions that lack the field."""
+        """Refuse API versions whose answer lacks the field."""
         field = next((each for each in fields_of(APIS[api].response.message) if each.name == "throttle_time_ms"), None)
         if field is None:
             return f"{api} has no throttle_time_ms"
@@ -33,8 +33,8 @@ class ThrottleTime(Fault, tag="throttle_time", frozen=True, kw_only=True):
         return f'its answer has no throttle_time_ms before v{field.since}: say version = "{field.since}-"'
 
     def act(self, target: Target) -> Answer:
-        """Return the same answer with the time in it."""
-        # Its only stage is reply, where the real answer is there.
+        """Return the real answer with the throttle time in it."""
+        # The only stage is reply, at which the real answer exists.
         assert target.response is not None
         message = msgspec.structs.replace(target.response, throttle_time_ms=int(self.seconds * MS_PER_S))
         return Answer(message, int(self.seconds * NS_PER_S) if self.mute else 0)

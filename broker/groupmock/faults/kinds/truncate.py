@@ -1,4 +1,4 @@
-"""Only the first bytes of the answer go out: the client sees an incomplete frame."""
+"""The fault `truncate` sends only the first bytes of the answer, so that the client sees an incomplete frame."""
 
 from __future__ import annotations
 
@@ -12,19 +12,17 @@ from ..kind import Fault, Target
 
 
 class Truncate(Fault, tag="truncate", frozen=True, kw_only=True):
-    """Only the first bytes of the answer's frame go out, then FIN; or, with `close = false`, nothing more at all. The request was
-    applied."""
+    """Send only the first bytes of the answer's frame, then FIN, or with `close = false` nothing more at all. The request was applied."""
 
     at: Annotated[int, Meta(ge=0, description="so many bytes go out, the frame's length (4 bytes) among them")]
     close: Annotated[bool, Meta(description="close behind them")] = True
 
     def act(self, target: Target) -> Write:
-        """Send the first bytes of the answer."""
         return Write(partial(_cut, self.at), then_close=self.close, then_mute=not self.close)
 
 
 def _cut(at: int, frame: bytes) -> list[Piece]:
-    """Never the whole frame: that would be no fault."""
+    """Cut the frame, at least by one byte, because a whole frame would be no fault."""
     return [Piece(frame[: min(at, len(frame) - 1)])]
 
 
