@@ -33,7 +33,7 @@ def options(java: str | None, whole: bool, environment: Mapping[str, str] = os.e
         return []
     home = Path(java).resolve().parents[1]
     try:
-        if not (home / "lib" / "server" / "classes.jsa").exists():  # because an archive builds on Java's own
+        if not (home / "lib" / "server" / "classes.jsa").exists():  # an archive builds on the one that comes with Java
             return []
         name = hashlib.sha256(repr((home, _changed(home / "release"), jars, _changed(jars))).encode()).hexdigest()[:16]
         folder = _folder(environment)

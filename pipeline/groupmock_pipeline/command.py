@@ -170,7 +170,7 @@ def _on_spark(name: str, arguments: argparse.Namespace, settings: dict[str, str]
             raise
         raise lacks_on_workers(absent[1], arguments.ship) from failure
     finally:
-        with suppress(ConnectionError):  # because Java may have ended
+        with suppress(ConnectionError):  # Java may have ended
             spark.stop()
     log.info("%s: done in %.1f s", name, time.monotonic() - begun)
     return OK

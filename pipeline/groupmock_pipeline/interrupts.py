@@ -58,7 +58,7 @@ def delayed_sigint() -> Iterator[None]:
     try:
         yield
     finally:
-        if signal.getsignal(signal.SIGINT) is wait:  # else PySpark has set its own handler, which ends jobs
+        if signal.getsignal(signal.SIGINT) is wait:  # otherwise PySpark has set its own handler, which ends jobs
             signal.signal(signal.SIGINT, before)
         if first.is_set():
             raise KeyboardInterrupt

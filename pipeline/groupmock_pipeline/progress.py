@@ -104,7 +104,7 @@ def _watch(look: Look, progress: Progress, page: ProgressLine, over: Event) -> N
         wait = REWRITTEN_S if page.terminal else EVERY_S
         try:
             line = progress.line(look(), time.monotonic())
-        except Exception:  # because the job itself reports a broken session better
+        except Exception:  # the job itself reports a broken session better
             return
         if line is not None and not over.is_set():
             page.write(line)

@@ -73,19 +73,20 @@ HEADER: Final = struct_type(Header)
 
 PLACE: Final = StructType(
     [
-        StructField("day", StringType()),  # the UTC date on which the run began, as 2026-11-21
-        StructField("run", StringType()),  # key of the run
+        StructField("day", StringType()),  # `day` is the UTC date on which the run began, such as 2026-11-21
+        StructField("run", StringType()),  # `run` is the run's key
         StructField("file", StringType()),
-        StructField("line", LongType()),  # counted from 1, the header's line
+        StructField("line", LongType()),  # `line` counts from 1, which is the header's line
     ]
 )
 
 ROWS: Final = StructType(
     [
         *PLACE.fields,
-        StructField("at", LongType()),  # ns since 1970: the header's epoch_ns + t
+        StructField("at", LongType()),  # `at` is in ns since 1970: the header's epoch_ns + t
         *LINE.fields,
-        StructField("more", StringType()),  # the whole line, if it has a field without a column here or its journal is of a newer version
+        # `more` is the whole line, if it has a field without a column here or its journal is of a newer version
+        StructField("more", StringType()),
     ]
 )
 """The schema of table `rows`."""
@@ -97,9 +98,10 @@ TAKE_FIELD: Final = StructField(TAKE, LongType())
 QUARANTINE: Final = StructType(
     [
         *PLACE.fields,
-        StructField("reason", StringType()),  # says in words why the line is no row
-        StructField("text", StringType()),  # the line, or the beginning of an over-long one, with bytes that are not UTF-8 escaped
-        StructField("bytes", StringType()),  # base64 of a line that is not UTF-8
+        StructField("reason", StringType()),  # `reason` says in words why the line is no row
+        # `text` is the line, or the beginning of an over-long one, with bytes that are not UTF-8 escaped
+        StructField("text", StringType()),
+        StructField("bytes", StringType()),  # `bytes` is the base64 of a line that is not UTF-8
     ]
 )
 """The schema of table `quarantine`."""
@@ -110,23 +112,23 @@ NAME: Final = "name"
 RUNS: Final = StructType(
     [
         *(field for field in PLACE.fields if field.name != "line"),
-        StructField("length", LongType()),  # the file's size in bytes
-        StructField("modified", LongType()),  # the file's modification time in us since 1970
+        StructField("length", LongType()),  # `length` is the file's size in bytes
+        StructField("modified", LongType()),  # `modified` is the file's modification time in us since 1970
         *(StructField(NAME if field.name == "run" else field.name, field.dataType) for field in HEADER.fields),
-        StructField("lines", LongType()),  # = header + rows + quarantined + duplicates + blank
-        StructField("header", LongType()),  # 1, or 0 if the header is missing or not understood
+        StructField("lines", LongType()),  # `lines` = header + rows + quarantined + duplicates + blank
+        StructField("header", LongType()),  # `header` is 1, or 0 if the header is missing or not understood
         StructField("rows", LongType()),
         StructField("quarantined", LongType()),
-        StructField("duplicates", LongType()),  # good rows that `duplicate_of` has too
+        StructField("duplicates", LongType()),  # `duplicates` counts the good rows that the file `duplicate_of` has too
         StructField("blank", LongType()),
-        StructField("first_at", LongType()),  # the smallest and the largest `at` of the good rows
+        StructField("first_at", LongType()),  # `first_at` and `last_at` are the smallest and the largest `at` of the good rows
         StructField("last_at", LongType()),
-        StructField("ended", BooleanType()),  # true if the last line says that the journal was closed properly
-        StructField("backwards", LongType()),  # rows whose t is smaller than that of the row before
-        StructField("gaps", LongType()),  # rows whose seq does not follow that of the row before
-        StructField("duplicate_of", StringType()),  # the file that has all rows of this one
-        StructField("problem", StringType()),  # the problem of the file as a whole: cannot be read, empty, no header, cut
-        StructField("digest", StringType()),  # digest of the header, null if there is none
+        StructField("ended", BooleanType()),  # `ended` is true if the last line says that the journal was closed properly
+        StructField("backwards", LongType()),  # `backwards` counts rows whose t is smaller than that of the row before
+        StructField("gaps", LongType()),  # `gaps` counts rows whose seq does not follow that of the row before
+        StructField("duplicate_of", StringType()),  # `duplicate_of` is the file that has all rows of this one
+        StructField("problem", StringType()),  # `problem` is about the file as a whole: cannot be read, empty, no header, cut
+        StructField("digest", StringType()),  # `digest` is that of the header, null if there is none
         TAKE_FIELD,
     ]
 )
@@ -137,7 +139,7 @@ FILES: Final = StructType(
         *(field for field in PLACE.fields if field.name != "line"),
         StructField("length", LongType()),
         StructField("modified", LongType()),
-        StructField("head", StringType()),  # the header's line, null if it is missing or not understood
+        StructField("head", StringType()),  # `head` is the header's line, null if it is missing or not understood
         StructField("lines", LongType()),
         StructField("blank", LongType()),
         StructField("problem", StringType()),
@@ -170,7 +172,7 @@ def _parts(hint: Any) -> tuple[Any, ...]:
     return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
 
 
-@cache  # because resolving the annotations takes 10 ms, and an ingest asks for every column
+@cache  # resolving the annotations takes 10 ms, and an ingest asks for every column
 def defaults() -> Mapping[str, Mapping[Any, tuple[str, ...]]]:
     """Return field -> {default: kinds whose rows omit the field at that value}. Only defaults other than null are listed."""
     found: dict[str, dict[Any, list[str]]] = {}

@@ -21,7 +21,8 @@ HERE: Final = re.compile(r"local|spark://(localhost|127\.|\[::1\])")
 """Matches masters whose workers are on this machine."""
 JAVA_VARIABLES: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
 JAVA_SETTING: Final = "spark.driver.defaultJavaOptions"
-"""Other sources of options for Java: Java itself reads the first three variables, and Spark's launcher adds the others."""
+"""The setting and the environment variables with options for Java. Java itself reads the first three variables, and Spark's launcher
+adds the others."""
 CONNECT_NEEDS: Final = ("grpc", "grpc_status", "google.rpc", "pandas", "zstandard")
 """The modules that PySpark's client of Spark Connect imports."""
 DETAILS: Final = re.compile(r'^\s*details = "(.+)"$', re.MULTILINE)
@@ -93,7 +94,7 @@ def without_parameters(remote: str) -> str:
 def _there(module: str) -> bool:
     try:
         return find_spec(module) is not None
-    except ModuleNotFoundError:  # because the parent package is missing
+    except ModuleNotFoundError:  # `find_spec` raises this if the parent package is missing
         return False
 
 

@@ -14,17 +14,18 @@ from typing import Final, NamedTuple
 NEEDED: Final = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.sources.partitionOverwriteMode": "dynamic",
-    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",  # because a run may be called 007
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",  # a run may be called 007, which must stay a text
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
     "spark.sql.files.ignoreCorruptFiles": "false",
-    "spark.sql.maxConcurrentOutputFileWriters": "64",  # else each task sorts its output by day
-    "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",  # it is not empty if a table's first writer was killed early
+    "spark.sql.maxConcurrentOutputFileWriters": "64",  # otherwise each task would sort its output by day
+    # the checkpoint's folder is not empty if a table's first writer was killed early
+    "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",
 }
 """The settings that the jobs need. They can be set on any session."""
 STARTED: Final = {
     "spark.log.level": "ERROR",
-    "spark.ui.showConsoleProgress": "false",  # progress.py shows it, for every kind of session
-    "spark.python.sql.dataFrameDebugging.enabled": "false",  # else each Column searches Python's stack for a line of our code
+    "spark.ui.showConsoleProgress": "false",  # progress.py shows the progress, for every kind of session
+    "spark.python.sql.dataFrameDebugging.enabled": "false",  # otherwise each Column searches Python's stack for a line of the caller's code
 }
 """The settings of a Spark that this process starts."""
 MUCH: Final = 150_000_000
@@ -35,11 +36,11 @@ LITTLE: Final = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.icu.caseMappings.enabled": "false",  # the first lower() would load tables of all scripts in 1.5 s
-    "spark.sql.ui.explainMode": "simple",  # each plan is formatted for the UI, which is off
+    "spark.sql.ui.explainMode": "simple",  # otherwise each plan is formatted for the UI, which is off
     "spark.buffer.pageSize": "2m",  # a sort allocates a page before its first row, by default 64 MB
     "spark.sql.subexpressionElimination.enabled": "false",  # without codegen each shared expression costs a cache lookup per row
 }
-"""For small inputs, where compiling Java for each stage and replanning after each stage cost more than they save."""
+"""The settings for small inputs, where compiling Java for each stage and replanning after each stage cost more than they save."""
 QUICK_JAVA: Final = (
     "-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m",
     "-XX:Tier3InvocationThreshold=100", "-XX:Tier3MinInvocationThreshold=50", "-XX:Tier3CompileThreshold=1000",
@@ -52,7 +53,7 @@ COMPILING: Final = {
     # in bytes; Java never compiles a longer method, and interpreting it takes three times as long
     "spark.sql.codegen.hugeMethodLimit": "8000",
 }
-"""For inputs where compilation pays."""
+"""The settings for inputs where compilation pays."""
 THOROUGH_JAVA: Final = (
     "-XX:Tier4InvocationThreshold=20000", "-XX:Tier4MinInvocationThreshold=5000", "-XX:Tier4CompileThreshold=40000",
     "-XX:Tier4BackEdgeThreshold=100000",
@@ -67,10 +68,10 @@ COMPILED: Final = {
     "spark.sql.codegen.factoryMode": "FALLBACK",
     "spark.sql.codegen.maxFields": "200",  # a line has more fields than the default limit of 100
     **COMPILING,
-    "spark.sql.subexpressionElimination.enabled": "false",  # it generates methods too long for Java to compile
+    "spark.sql.subexpressionElimination.enabled": "false",  # the elimination generates methods that are too long for Java to compile
     "spark.sql.codegen.wholeStage.union.enabled": "false",  # Spark 4.3 would take each row apart once more to unite it with the mark
 }
-"""For one query that does much with every line (compiling.py), in any session."""
+"""The settings for one query that does much with every line (compiling.py), in any session."""
 COLLECTOR: Final = re.compile(r"-XX:\+Use\w+GC\b")
 """Matches the choice of a collector. Java refuses to start with two of them."""
 PARTITIONS_PER_CORE: Final = 4
@@ -119,7 +120,8 @@ def suiting(master: str | None, size: int | None, machine: Machine, archive: Seq
         "spark.driver.extraJavaOptions": " ".join(java),
         "spark.driver.memory": f"{heap}m",
         "spark.sql.shuffle.partitions": str(count if little else PARTITIONS_PER_CORE * count),
-        "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(PARTITIONS_PER_CORE * count),  # else one task per journal
+        # otherwise Spark would start one task per journal
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(PARTITIONS_PER_CORE * count),
     }
 
 

@@ -27,7 +27,7 @@ WIRE: Final = (
 CONTENT: Final = "content"
 COLUMNS: Final = (*PLACE, *WIRE, CONTENT)
 EMPTY: Final = "{}"
-"""Stands for a message that no rule reads: a rule may only ask whether there was a message."""
+"""Replaces a message that no rule reads, because a rule may still ask whether there was a message."""
 
 
 class LakeRow(NamedTuple):

@@ -86,7 +86,7 @@ class Cell:
 
 
 DRAWN: Final = "drawn"
-"""Stands for a kind that each seed draws for itself."""
+"""The name of a kind that each seed draws for itself."""
 OFFERED: Final = (*EVERY_KIND, DRAWN)
 """The kinds that a plan may name."""
 
@@ -129,7 +129,7 @@ def product_name() -> str:
     """Return the product whose behaviour is measured, with its version, as in a journal's header."""
     try:
         return f"groupmock {version('groupmock')}"
-    except PackageNotFoundError:  # the tree was never installed
+    except PackageNotFoundError:  # the product runs from a tree that was never installed
         return "groupmock"
 
 
@@ -178,7 +178,7 @@ def _load(file: Path) -> Any:
                 return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, ValueError, RecursionError) as problem:
         raise BadInput(f"the plan {file} is no good {file.suffix[1:]}: {' '.join(str(problem).split())}") from None
-    except ImportError:  # because msgspec's own message has seven lines
+    except ImportError:  # msgspec's own message has seven lines
         raise BadInput(f"the plan {file}: {lacks('PyYAML')} (.toml and .json need nothing)") from None
     raise BadInput(f"the plan {file}: write it as .toml, .yaml or .json, not {file.suffix or 'without an ending'}")
 

@@ -17,9 +17,9 @@ COUNTS: Final = ("plays", "failed", "broken", "rebalances", "first_seed", "last_
 
 
 def characteristics(campaign: DataFrame) -> DataFrame:
-    """Return one line per combination: the count of `plays`, of those that `failed` and those that had a `broken` invariant,
-    `rebalances` (completed generations of all plays), the first and last seed, and for every figure `_min`, `_median`, `_p99` and `_max`
-    over the measured plays."""
+    """Return one line per combination of scenario, protocol and sizes, over all its seeds. The columns are the count of `plays`, of
+    those that `failed` and those that had a `broken` invariant, `rebalances` (completed generations of all plays), the first and last
+    seed, and for every figure `_min`, `_median`, `_p99` and `_max` over the measured plays."""
     return campaign.groupBy(*WHAT).agg(
         F.count("*").alias("plays"),
         F.count("trouble").alias("failed"),

@@ -1,3 +1,4 @@
-"""The effects of faults on groups: strikes, what followed them, and records fetched again (docs/reference/pipeline/faults.md)."""
+"""The effects of injected faults on groups: what followed each fault, and records that were fetched again
+(docs/reference/pipeline/faults.md)."""
 
 from __future__ import annotations

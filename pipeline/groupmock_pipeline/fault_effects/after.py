@@ -1,4 +1,4 @@
-"""Compute what followed each strike (see `strikes`): in the story of each group concerned, and in the run's answers and connections."""
+"""Compute what followed each injected fault, in the story of each group concerned and in the run's answers and connections."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ NO_GROUP: Final = "there was no group when it struck"
 
 
 def per_group(lives: DataFrame) -> DataFrame:
-    """Return one line per strike and group. A strike that names a group is about that group, any other strike is about all groups that
-    existed.
+    """Return one line per injected fault (`strike`) and group. A strike that names a group is about that group, any other strike is about
+    all groups that existed.
 
     The columns are day, run, seq, `strike` (all its fields), group, and those that `_span` and `_figures` add. A strike without any group
     has one line whose group is null. The run's `happenings` are attached to the first strike only.
@@ -39,8 +39,8 @@ def per_group(lives: DataFrame) -> DataFrame:
 
 
 def _span(pairs: DataFrame) -> DataFrame:
-    """Add `first` (the point at which the group was disturbed), `calm` (Stable again) and `whole` (Stable with all its members), each may
-    be null.
+    """Add `first` (the point at which the group was disturbed), `calm` (Stable again) and `whole` (Stable with all its members), each of
+    which may be null.
 
     A group counts as undisturbed if it stayed Stable for a session timeout after the strike, or after the wait that the strike caused.
     """
@@ -65,12 +65,12 @@ def _span(pairs: DataFrame) -> DataFrame:
 
 
 def _missing(point: Column) -> Column:
-    """Count the members present at the strike that have not come back. Members that left on their own are not expected back."""
+    """Count the members present at the time of the fault that have not come back. Members that left on their own are not expected back."""
     return F.col("base.live") - (point["left"] - F.col("base.left")) - point["live"]
 
 
 def _figures(spans: DataFrame) -> DataFrame:
-    """Count rebalances, expulsions and rejoins from the strike until `whole`, or until the end of the journal."""
+    """Count rebalances, expulsions and rejoins from the fault until `whole`, or until the end of the journal."""
     end = F.when(~F.col("disturbed"), F.col("seq")).otherwise(F.coalesce("whole.seq", F.lit(ENDLESS)))
     cut = spans.withColumn("end_seq", end)
     cut = cut.withColumn("after", F.filter("later", lambda point: point["seq"] <= F.col("end_seq")))
@@ -104,7 +104,7 @@ def _never() -> Column:
 
 
 def _link() -> Column:
-    """Classify how closely the first disturbance follows the strike: already, at once, member or later."""
+    """Classify how closely the first disturbance follows the fault: already, at once, member or later."""
     names = F.array_compact(F.array("member", "client"))
     tells = F.exists(names, lambda name: F.contains(F.col("first.why"), name))
     link = F.when(F.col("unsettled"), "already").when(F.col("first.at") == F.col("at"), "at once").when(tells, "member").otherwise("later")
@@ -112,7 +112,7 @@ def _link() -> Column:
 
 
 def _why() -> Column:
-    """Say why the group left Stable, or why it was not Stable at the strike."""
+    """Say why the group left Stable, or why it was not Stable at the time of the fault."""
     return F.when(F.col("disturbed"), F.when(F.col("unsettled"), F.col("base.why")).otherwise(F.col("first.why")))
 
 
@@ -127,8 +127,8 @@ def _rejoined() -> Column:
 
 
 def shared(per_group: DataFrame) -> DataFrame:
-    """Add `window` (the number of the group's window in the run, from 1), `faults` (strikes in the window) and `opens`. Overlapping windows
-    are merged.
+    """Add `window` (the number of the group's window in the run, from 1), `faults` (injected faults in the window) and `opens`. Overlapping
+    windows are merged.
 
     Also add `records_again`: the records fetched again after a strike that disturbed the group, until the next such window. The count goes
     on after the window ends, because clients fetch again only when the group is Stable again.
@@ -146,7 +146,7 @@ def shared(per_group: DataFrame) -> DataFrame:
 
 
 def per_strike(groups: DataFrame) -> DataFrame:
-    """Combine the figures of all groups of a strike into one line: the longest time, and the sum of each count."""
+    """Combine the figures of all groups of a fault into one line: the longest time, and the sum of each count."""
     hit, there = F.col("disturbed"), F.col("group").isNotNull()
     never = hit & F.col("whole_ns").isNull()
     soonest = F.when(hit, F.coalesce("calm_ns", F.lit(ENDLESS)))
@@ -163,7 +163,7 @@ def per_strike(groups: DataFrame) -> DataFrame:
 
 
 def around(windows: DataFrame) -> DataFrame:
-    """Add to every strike the errors by name, lost replies, closed connections, and errors in other groups.
+    """Add to every fault the errors by name, lost replies, closed connections, and errors in other groups.
 
     Effects on the strike's own call count even if the strike did not disturb its group. A strike without a group counts everything.
     """

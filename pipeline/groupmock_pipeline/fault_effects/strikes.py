@@ -1,4 +1,4 @@
-"""Find the strikes in a run and the story of each group, so that `after` can say what each strike did.
+"""Find the injected faults in a run and the story of each group, so that `after` can say what each fault did.
 
 A *strike* is a `fault` row that does not end a wait, or a steering command that breaks something. A *story* is the life of one group in one
 run: an ordered array of points, one for each state change and each member that comes or goes (thousands at most). `relevant_rows` selects
@@ -59,7 +59,7 @@ GRACE_NS: Final = 1_000_000_000
 """Allowance for a session that expires late on a busy machine."""
 WHOLE: Final = (Window.unboundedPreceding, Window.unboundedFollowing)
 PLACE: Final = ("day", "run", "seq")
-"""The columns that identify a strike."""
+"""The columns that identify an injected fault."""
 ASKS: Final = (
     "group_id string, groups array<string>, groups_names array<string>, coordinator_keys array<string>, key string, member_id string, "
     "members array<struct<member_id: string>>, session_timeout_ms string"
@@ -72,13 +72,13 @@ NAMES: Final = ",".join(f"{code}:{name}" for code, name in error_codes.NAMES.ite
 
 
 def strike_rows(rows: DataFrame) -> DataFrame:
-    """Select the rows that are strikes, and the commands that echo a strike."""
+    """Select the rows of injected faults, and the commands that steering faults cause."""
     return rows.where(_strikes())
 
 
 def relevant_rows(rows: DataFrame) -> DataFrame:
-    """Select rows of runs with a strike: requests that name a group, answers that are errors or were lost, and everything that happened to
-    groups.
+    """Select rows of runs with an injected fault: requests that name a group, answers that are errors or were lost, and everything that
+    happened to groups.
 
     Each line has the row's own columns and, parsed from its message, `asked` (the group that a request names), `asker` (the member id),
     `session_ms` (of a JoinGroup) and `codes` (every error code in a reply; older journals do not list nested ones).
@@ -106,13 +106,13 @@ def relevant_rows(rows: DataFrame) -> DataFrame:
 
 
 def of_struck_runs(some: DataFrame, rows: DataFrame) -> DataFrame:
-    """Keep the rows of runs that have a strike. The run names are broadcast, because few runs have one."""
+    """Keep the rows of runs that have an injected fault. The run names are broadcast, because few runs have one."""
     return some.join(F.broadcast(strike_rows(rows).select("run").distinct()), "run", "left_semi")
 
 
 def _strikes() -> Column:
-    """Return the condition that matches strikes. The names are split in two lists because Parquet uses its dictionaries only for `IN`
-    lists of up to ten values."""
+    """Return the condition that matches the rows of injected faults. The names are split in two lists because Parquet uses its
+    dictionaries only for `IN` lists of up to ten values."""
     fault = (F.col("kind") == "fault") & ~F.col("action").isin(*ENDS)
     breaking = F.col("name").isin(*BREAKING[:10]) | F.col("name").isin(*BREAKING[10:])
     return fault | ((F.col("kind") == "command") & breaking)
@@ -159,8 +159,8 @@ def _called(rows: DataFrame) -> DataFrame:
 
 
 def _struck(called: DataFrame) -> DataFrame:
-    """Add `strike` to the rows that are one, with the group, member and API concerned. Add `happening` to rows that tell of an error, a
-    lost answer or the end of a connection."""
+    """Add `strike` to the rows of injected faults, with the group, member and API concerned. Add `happening` to rows that tell of an
+    error, a lost answer or the end of a connection."""
     fields = F.from_json("fields", "called_off string, rule string, reason string")
     kept = F.col("kind").isin("fault", "note")
     read = called.withColumns(

@@ -55,7 +55,8 @@ def _short(*columns: str) -> str:
 
 DAY: Final = "date_format(timestamp_seconds(floor(row.epoch_ns / 1000000000)), 'yyyy-MM-dd')"
 KEY: Final = f"concat_ws('-', left(regexp_replace(row.run, '[^A-Za-z0-9._]+', '_'), 60), row.epoch_ns, {_short('file', 'head')})"
-"""Name and epoch are for readers. File and header make the key unique, because virtual runs share name, epoch and even the whole header."""
+"""SQL of a run's key. Name and epoch are for readers. File and header make the key unique, because virtual runs share name, epoch and
+even the whole header."""
 
 
 def _head_problem(limit: int) -> str:
@@ -75,7 +76,7 @@ NOT_UTF_8: Final = "'not UTF-8'"
 WIDE: Final = "'; the file begins as UTF-16 does'"
 EMPTY: Final = "the file is empty"
 CUT: Final = "cut: the packed data ends within a line"
-"""Reported for packed files only. A plain file may lack its end because its writer was killed."""
+"""The problem of a compressed file whose data ends within a line. A plain file may lack its end because its writer was killed."""
 
 
 def _over_long(text: str) -> str:
@@ -83,7 +84,7 @@ def _over_long(text: str) -> str:
 
 
 def sorted_out(lines: DataFrame, limit: int) -> DataFrame:
-    """Turn lines (`texts.numbered` of `headed`) into lines of the parts of a take: rows, quarantine, and one about each file.
+    """Sort lines (`texts.numbered` of `headed`) into the parts of a take: rows, quarantine, and one line about each file.
 
     The reason of a broken line is in column `reason`. Its other columns are whatever could be parsed, and nobody reads them.
     """

@@ -1,4 +1,5 @@
-"""Run one ingest in four steps: finish what a killed ingest left, choose new files, take them, and count the take in the ledger.
+"""Run one ingest in four steps: finish what a killed ingest left, choose new files, commit their content as a take, and count the take in
+the ledger.
 
 A take is committed before it is counted (`lake.journals` says why that is safe). If an ingest is killed in between, the next ingest counts
 its take first.
@@ -112,7 +113,8 @@ def _line_by_line(spark: SparkSession, paths: list[str], before: int, reading: R
 def _take(
     spark: SparkSession, path: str, head: sink.Head, made: Callable[[sink.Due], DataFrame], of: int, size: int
 ) -> tuple[int, int]:  # fmt: skip
-    """Commit what is read of `of` journals with `size` bytes. Returns the number of the take and the count of journals in it.
+    """Commit the content of `of` journals with together `size` bytes as one take. Returns the number of the take and the count of journals
+    in it.
 
     Raises Overtaken if another ingest commits something meanwhile. Tries again if the other one committed an empty batch, which a job
     leaves that was overtaken itself.
@@ -135,7 +137,7 @@ def _take(
 
 
 def _settle_left(spark: SparkSession, path: str, reading: Reading, head: sink.Head) -> Outcome:
-    """Count the takes that a killed ingest left uncounted."""
+    """Count the takes that a killed ingest has committed and not counted in the ledger."""
     left = journals.uncounted(head)
     if not left:
         return Outcome()
@@ -159,7 +161,8 @@ def _settle_now(spark: SparkSession, path: str, takes: list[int], reading: Readi
     """Try once to commit the ledger's entries. Raises Overtaken if another job commits first."""
     head = sink.head(spark, path)
     left = journals.uncounted(head)
-    had = [take for take in takes if take not in left] if journals.RUNS in head.batches else []  # a take may be empty
+    # a take without files has no entry in the ledger
+    had = [take for take in takes if take not in left] if journals.RUNS in head.batches else []
     known = _outcome(journals.ledger(spark, path, head).where(F.col(schema.TAKE).isin(had))) if had else Outcome()
     if not left and silent is None:
         return known
@@ -176,7 +179,7 @@ def _settle_now(spark: SparkSession, path: str, takes: list[int], reading: Readi
 
 
 def _to_count(spark: SparkSession, path: str, head: sink.Head, takes: list[int]) -> list[DataFrame]:
-    """Return the files, rows and broken lines of takes. If two ingests took the same file at once, the last take counts."""
+    """Return the files, rows and broken lines of the given takes. If two ingests took the same file at once, the last take counts."""
     found = [_of_takes(spark, path, head, part, takes) for part in (journals.FILES, journals.ROWS, journals.QUARANTINE)]
     if len(takes) < 2:
         return found
@@ -185,7 +188,7 @@ def _to_count(spark: SparkSession, path: str, head: sink.Head, takes: list[int])
 
 
 def _not_in(spark: SparkSession, path: str, head: sink.Head, takes: list[int], files: DataFrame) -> DataFrame:
-    """Return the files (`files.listed`) of which the takes have nothing."""
+    """Return the files (`files.listed`) of which the given takes contain nothing."""
     had = _of_takes(spark, path, head, journals.FILES, takes).select("file")
     return files.join(F.broadcast(had), "file", "left_anti")
 
@@ -202,7 +205,8 @@ def _with_copies(spark: SparkSession, path: str, head: sink.Head, new: DataFrame
         if suspects.isEmpty():
             yield new
             return
-        found = suspects.localCheckpoint()  # else their plan would be part of the following ones eight times, and be analysed each time
+        # otherwise the suspects' plan would be part of the following plans eight times, and be analysed each time
+        found = suspects.localCheckpoint()
         mine = F.broadcast(found.select("run", schema.TAKE))
         rows = journals.part(spark, path, journals.ROWS, head).join(mine, ["run", schema.TAKE], "left_semi")
         settled = ledger.settled(merged, copies.copies(copies.contents(rows, found)))
@@ -216,7 +220,7 @@ def _outcome(entries: DataFrame) -> Outcome:
     whole = F.expr("lines = header + rows + quarantined + duplicates + blank")
     sums = ("rows", "quarantined", "duplicates", "blank")
     row = entries.agg(F.count("*"), *(F.sum(name) for name in sums), F.count("problem"), F.min_by("file", whole), F.min(whole)).first()
-    assert row is not None  # the row has seven figures and a name
+    assert row is not None  # an aggregate without keys always has a row
     files, rows, quarantined, duplicates, blank, problems, file, adds_up = row
     assert adds_up is not False, f"{file}: the counts of its lines do not add up; its take does not count"
     return Outcome(files, 0, 0, rows or 0, quarantined or 0, duplicates or 0, blank or 0, problems)

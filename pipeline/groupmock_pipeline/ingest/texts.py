@@ -66,7 +66,7 @@ def long_texts(spark: SparkSession, paths: Sequence[str], tasks: int) -> DataFra
     lines = read.selectExpr(*ABOUT, "_metadata.file_block_start as block", "monotonically_increasing_id() as id", "value as text")
     place = Window.partitionBy("file").orderBy("block", "id")
     found = lines.repartition(tasks, "file").select(*FACTS[:3], F.row_number().over(place).alias("line"), "text")
-    return found.localCheckpoint()  # it is read twice, and the plan of a stream may not number lines
+    return found.localCheckpoint()  # checkpointed, because the lines are read twice, and the plan of a stream may not number lines
 
 
 def facts(lines: DataFrame) -> DataFrame:
@@ -78,7 +78,7 @@ def facts(lines: DataFrame) -> DataFrame:
         F.ltrim(F.min_by("text", "line"), F.lit(MARK)).alias("head"), F.max_by("text", "line").alias("last"),
         F.count("*").alias("lines"), F.count_if(F.expr(BLANK.format("text"))).alias("blank"), size.alias("size"),
     )  # fmt: skip
-    marked = F.col("length") - len(MARK.encode())  # because this reader skips the byte order mark
+    marked = F.col("length") - len(MARK.encode())  # this reader skips the byte order mark
     whole = F.when(F.col("file").rlike(PACKED), F.expr(ENDED)).otherwise(F.col("size").isin(F.col("length"), marked))
     known = grouped.select("*", F.lit(False).alias("valid"), whole.alias("whole")).selectExpr("*", f"{LACKS} as lacks")
     return known.withColumn("lines", F.col("lines") + F.col("lacks").cast("bigint")).select(*FACTS)

@@ -146,7 +146,7 @@ def _with_all_versions(values: DataFrame) -> DataFrame:
 
 
 def _extremes() -> list[Column]:
-    """Return the highest and the lowest samples after, each of another run."""
+    """Return the highest and the lowest samples of the later window, each from another run."""
     tops, bottoms = F.collect_list(F.when(F.col("side"), F.col("top"))), F.collect_list(F.when(F.col("side"), F.col("bottom")))
     return [
         F.slice(F.sort_array(tops, asc=False), 1, EVIDENCE).alias("highest"),

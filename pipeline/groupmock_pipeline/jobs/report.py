@@ -89,7 +89,7 @@ def section(spark: SparkSession, lake: str, asked: Section) -> Shown:
         table = tables.find(spark, lake, asked.table)
         if table is None:
             return Shown(asked, missing=True)
-        lines = table.count()  # read from Parquet's footers
+        lines = table.count()  # counting reads only Parquet's footers
         if not lines:
             return Shown(asked, empty=True)
         if lines <= SMALL:

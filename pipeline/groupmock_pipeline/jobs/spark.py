@@ -44,7 +44,7 @@ def settings(arguments: argparse.Namespace) -> dict[str, str]:
     if arguments.port and not 1024 <= arguments.port <= 65535:
         raise BadInput(f"--port {arguments.port}: give one from 1024 to 65535, or 0")
     try:
-        with socket.create_server((HOST, arguments.port)) as free:  # because Spark, given 0, would not tell its port
+        with socket.create_server((HOST, arguments.port)) as free:  # Spark would choose a port for 0 and not tell it
             arguments.port = free.getsockname()[1]
     except OSError as error:
         why = os.strerror(error.errno or 0)

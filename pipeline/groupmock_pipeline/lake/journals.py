@@ -109,7 +109,8 @@ def part(spark: SparkSession, path: str, name: str, head: sink.Head) -> DataFram
 def check_age(spark: SparkSession, lake: str) -> None:
     """Raises BadInput for a lake of the first version, which has a folder of Parquet for each run."""
     try:
-        spark.read.schema(schema.RUNS).parquet(f"{lake.rstrip('/')}/runs").inputFiles()  # because Spark Connect analyses no sooner
+        # Spark Connect analyses no sooner than when the files are asked for
+        spark.read.schema(schema.RUNS).parquet(f"{lake.rstrip('/')}/runs").inputFiles()
     except AnalysisException:
         return
     raise BadInput(f"{lake} was made by an older groupmock, a folder for each run: ingest its journals into a new folder")

@@ -52,7 +52,7 @@ NOWHERE: Final = -1
 """The edition of files that an overtaken writer leaves."""
 _DUE: Final = "_due"
 ANY: Final = -1
-"""The batch of a mark, which joins any micro-batch."""
+"""The batch number of a mark, which is joined with every micro-batch."""
 OBSERVED, WRITTEN = "commit", "_written"
 Counts = dict[str, int]
 RACES: Final = (
@@ -126,7 +126,7 @@ def read(spark: SparkSession, path: str, part: str, columns: StructType, at: Hea
     if at.moved is None:
         return reader.parquet(path).where(f"{EDITION} = {at.edition} and {PART} = '{part}'")
     files = at.moved.get(part)
-    # reads a mark instead, which each commit has, so that an empty part has its columns
+    # a mark, which each commit has, is read instead, so that an empty part has its columns too
     found = reader.option("basePath", path).parquet(*(files or at.moved[MARK]))
     return found if files else found.where(F.lit(False))
 
@@ -195,7 +195,7 @@ def commit(due: Due, lines: DataFrame, counted: Mapping[str, Column], told: Mapp
     mark = due.mark(json.dumps({"token": token, **{part: columns.json() for part, columns in told.items()}}), by_day)
     placed = (lines if BATCH in lines.columns else due.joined(lines)).unionByName(mark, allowMissingColumns=True)
     query = (
-        placed.observe(OBSERVED, F.sum(mine.cast("bigint")).alias(WRITTEN), *sums)  # because `count_if` would copy each line once more
+        placed.observe(OBSERVED, F.sum(mine.cast("bigint")).alias(WRITTEN), *sums)  # `count_if` would copy each line once more
         .writeStream.format("parquet")
         .options(path=due.path, checkpointLocation=f"{due.path}/_checkpoint", compression="zstd")
         .partitionBy(EDITION, BATCH, PART, *([DAY] if by_day else []))
@@ -261,7 +261,7 @@ def _bytes(spark: SparkSession, path: str, part: str, at: Head) -> int:
     """Return the size of a part's files, or 0 if an edition lacks the part and hence the folder to list."""
     if part not in at.batches:
         return 0
-    reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")  # because these folders are not one partitioned table
+    reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")  # these folders are not one partitioned table
     size = reader.load(f"{path}/{EDITION}={at.edition}/{BATCH}=*/{PART}={part}").agg(F.sum("length")).first()
     return 0 if size is None else size[0] or 0
 

@@ -100,10 +100,11 @@ def _spans(positions: DataFrame) -> DataFrame:
 
 
 def _met(lines: DataFrame) -> DataFrame:
-    """Return the lines, and the spans with `waited_ns`. The `rebalance` of a span is the first one during it, or null."""
+    """Return the lines of rebalances, and the spans of waiting with `waited_ns`. The `rebalance` of a span is the first one during it,
+    or null."""
     line = "case when started_at is not null then struct(rebalance, started_at, last_at) end"
     at = "if(open is not null, coalesce(from_at, 0L), ended_at)"
-    later = f"{OF_GROUP} order by {at} desc, open is not null, rebalance desc"  # those that ended no earlier, the latest first
+    later = f"{OF_GROUP} order by {at} desc, open is not null, rebalance desc"  # the rebalances that ended no earlier, the latest first
     nearest = f"last({line}, true) over ({later} {SO_FAR})"
     until = "if(open, met.last_at, until)"
     waited = f"greatest(coalesce({until} - from_at, 0L), 0L)"

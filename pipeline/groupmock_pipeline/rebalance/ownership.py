@@ -48,7 +48,7 @@ def owned(lines: DataFrame) -> DataFrame:
 
 
 def _opened(lines: DataFrame) -> DataFrame:
-    """Split lines from their changes: run, group, rebalance, last_at, and either `summary` and `parts` or the fields of a change."""
+    """Keep the lines of rebalances, and only the SyncGroup replies among the changes."""
     apart = ("run", "`group`", "rebalance", "last_at", "changes", "parts")
     whole = f"struct(* except ({', '.join(apart)}))"
     line = f"case when change is null then {whole} end as summary, case when change is null then parts end as parts"

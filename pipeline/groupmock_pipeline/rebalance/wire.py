@@ -35,7 +35,7 @@ def said() -> dict[str, Column]:
     return {"said": F.from_json("message", MESSAGE, _LENIENT), "inside": F.from_json("embedded", INSIDE, _LENIENT)}
 
 
-# The rest is SQL text: one call into Java for each column, where a Column per operator would take a hundred.
+# The functions below return SQL text, which takes one call into Java per column, while a Column per operator would take a hundred.
 
 READABLE: Final = "(inside is not null or said.assignment = '')"
 """SQL condition: the assignment in a SyncGroup reply was decoded, or is empty, which assigns nothing."""

@@ -59,7 +59,7 @@ def _together(table: DataFrame, asked: Sequence[Question]) -> DataFrame:
 
 def _answered(told: DataFrame) -> list[Lines]:
     found = [_lines(cast("StructType", column.dataType)) for column in told.schema]
-    for row in told.collect():  # at most each shape's limit, plus one
+    for row in told.collect():  # each shape collects at most one line more than its limit
         place, line = next((place, line) for place, line in enumerate(row) if line is not None)
         found[place].rows.append(tuple(map(_cell, line)))
     return found
@@ -164,7 +164,7 @@ def _spread(shape: Spread, lines: Lines, lacking: list[str]) -> Excerpt:
 def _grid(shape: Grid, lines: Lines, lacking: list[str]) -> list[Excerpt]:
     per = len(shape.per)
     groups: dict[tuple[Cell, ...], list[tuple[Cell, ...]]] = {}
-    for line in lines.rows:  # one row per combination of values
+    for line in lines.rows:  # each line has another combination of values
         groups.setdefault(line[:per], []).append(line[per:])
     return [_grid_of(shape, key, group, lacking) for key, group in groups.items()]
 

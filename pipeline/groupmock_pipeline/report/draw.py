@@ -20,9 +20,9 @@ WIDTH: Final = 5.4
 """The width of a plot in inches. A phone shows a plot at about two thirds."""
 LINE_HEIGHT: Final = 0.30
 INK: Final = ("#1a1a1a", "#6a6a6a", "#d8d8d8")
-"""The colours of text, secondary text and grid: `--ink0` ... of the page."""
+"""The colours of text, secondary text and grid, which are the page's variables `--ink0` and so on."""
 COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b08600", "#3d8fd1", "#7f3c8d", "#666666")
-"""The palette of Okabe and Ito, which colour-blind readers can distinguish: `--hue0` ... of the page."""
+"""The palette of Okabe and Ito, which colour-blind readers can distinguish, as the page's variables `--hue0` and so on."""
 MARKERS: Final = "osD^vP*X"
 """The markers of series, because colour alone may not distinguish them."""
 LABEL: Final = 34
@@ -42,7 +42,7 @@ def _settings() -> Iterator[None]:
         "axes.unicode_minus": True, "font.family": "DejaVu Sans",
     }  # fmt: skip
     with mpl.rc_context(quiet), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # a box is drawn instead of a glyph that the font lacks
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # a box is drawn in place of a glyph that the font lacks
         yield
 
 
@@ -68,8 +68,8 @@ def draw(plot: Plot) -> Figure:
         _furnish(axes, plot)
         if legend:
             figure.legend(loc="outside upper right", ncols=columns, frameon=False, fontsize=8.5, handletextpad=0.3, columnspacing=1.2)
-        FigureCanvasSVG(figure)  # measures texts as the page renders them
-        if layout := figure.get_layout_engine():  # because savefig would compute the layout for each format again, a third of its time
+        FigureCanvasSVG(figure)  # this canvas measures texts as the page renders them
+        if layout := figure.get_layout_engine():  # savefig would compute the layout for each format again, a third of its time
             layout.execute(figure)
         figure.set_layout_engine(None)
         return figure
@@ -85,7 +85,7 @@ def _furnish(axes: Axes, plot: Plot) -> None:
     positive = [value for value in values if value > 0]
     if positive and plot.kind != "bars" and len(positive) == len(values) and max(positive) / min(positive) > WIDE:
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))  # because the default formatter writes powers in TeX
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))  # the default formatter writes powers in TeX
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.set_xlabel(f"{_printable(plot.axis)} (logarithmic)")
     else:

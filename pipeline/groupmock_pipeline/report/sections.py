@@ -17,7 +17,7 @@ S: Final = "s"
 _TOOK: Final = "(ended_at - started_at) / 1e9"
 DURATION: Final = Value(
     "duration",
-    f'if(ended = "journal\'s end", null, {_TOOK})',  # a rebalance that the journal's end cut short took longer
+    f'if(ended = "journal\'s end", null, {_TOOK})',  # a rebalance that the journal's end cut short took longer than its lines show
     S,
     (_TOOK,),
 )
