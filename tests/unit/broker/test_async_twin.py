@@ -1,4 +1,4 @@
-"""`AsyncBroker` has the names of `Broker` with the same parameters, as coroutines. A dropped coroutine warns."""
+"""`AsyncBroker` has the same names and parameters as `Broker`, with coroutines in place of functions. A dropped coroutine warns."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from groupmock.journal.rows import CommandRow
 from tools.pages.python_page import public
 
 KNOWN_WITHOUT_ASKING = {"advertised", "bootstrap", "seed", "audited", "control", "journal", "start_settings"}
-"""They are properties of both, and ask the cluster for nothing."""
+"""Properties of both classes that do not ask the cluster for anything."""
 BLOCKS = {"fault", "hold", "freeze", "hold_markers", "lag_replica", "stall_node"}
-"""They give something for a block; all other methods of `AsyncBroker` are coroutine functions."""
+"""Methods that return a context manager; all other methods of `AsyncBroker` are coroutine functions."""
 
 
 @pytest.mark.parametrize(("kind", "twin"), [(Broker, AsyncBroker), (FaultBlock, AsyncFaultBlock)])
@@ -109,7 +109,7 @@ def test_every_module_of_the_brokers_hides_its_frames() -> None:
 
 
 def test_no_public_signature_takes_anything() -> None:
-    """`**more: Any` would swallow a misspelt keyword and tell no editor what there is."""
+    """`**more: Any` would accept a misspelt keyword and show no parameters in an editor."""
     for kind in (getattr(groupmock, name) for name in groupmock.__all__):
         if not inspect.isclass(kind):
             continue

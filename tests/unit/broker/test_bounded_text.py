@@ -1,4 +1,4 @@
-"""Texts from elsewhere: within the bounds, twice the text is twice the work at most, and beyond them one sentence."""
+"""Texts from outside are parsed in linear time within the size limits, and a text over a limit is refused with one sentence."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def full(unit: str, size: int) -> str:
 
 
 def lines(line: str, size: int) -> str:
-    """`line` with another number each time."""
+    """Return text of the given size, in which `line` is repeated with increasing numbers."""
     return "\n".join(line.format(number) for number in range(10_000, 10_000 + size // (len(line) + 4)))
 
 
@@ -66,7 +66,7 @@ SHAPES: dict[str, Callable[[int], str]] = {
 
 
 def work(read: Callable[[str], Any], text: str) -> int:
-    """Lines of Python that reading it takes: the same on every machine."""
+    """Return the number of Python lines that reading the text executes, which is the same on every machine."""
     count = 0
 
     def each(frame: Any, event: str, argument: Any) -> Any:
@@ -88,7 +88,7 @@ def work(read: Callable[[str], Any], text: str) -> int:
 @for_each("name", SHAPES)
 def test_twice_the_text_is_twice_the_work(name: str) -> None:
     shape = SHAPES[name]
-    work(toml, shape(100))  # what is made once
+    work(toml, shape(100))  # Read a text first, so that objects which are created once do not count.
     small, large = work(toml, shape(1500)), work(toml, shape(3000))
     assert large <= 2.2 * small + 100, (small, large)
 
@@ -117,7 +117,7 @@ def test_what_is_not_read(text: str | bytes, words: str) -> None:
 
 
 def test_what_is_within_the_bounds_is_read() -> None:
-    """Prose may have dots and brackets, and a plan as deep and as long as any that is written by hand."""
+    """Prose may contain dots and brackets, and handwritten fault plans may be deep and long."""
     prose = "..." * 50 + "[" * 50 + "{" * 50 + "x" * 500
     text = f'about = """{prose}\n{prose}"""\nquoted = \'{prose}\' # {prose}\n{KEY} = [{DEEP[1:-1]}, "{prose}"]\n'
     read = toml(text)

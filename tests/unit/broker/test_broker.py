@@ -1,4 +1,4 @@
-"""The in-process Broker: what a test holds in its hands."""
+"""The in-process `Broker` works as its documentation for users says."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ def test_requests_are_found_by_api_group_and_client() -> None:
 
 @for_each("wait", ["wait_for", "wait_for_fault", "wait"])
 def test_a_wait_that_blocks_a_running_loop_warns_and_its_error_names_that(wait: str) -> None:
-    """The warning is of the line that waits, and nothing is said on a thread without a loop."""
+    """The warning names the line that waits, and a thread without an event loop gets no warning."""
     with Broker() as broker:
         rule = broker.fault({"api": "Heartbeat"}, "drop", must_fire=False)
 
@@ -309,7 +309,7 @@ def test_what_a_client_says_is_a_row_where_it_was_said(tmp_path: Path) -> None:
 
 
 def test_a_type_checker_is_told_what_each_gives() -> None:
-    """`make types` is the judge of the assertions; here they must not be wrong either."""
+    """`make types` checks the assertions statically, and this test checks them at run time."""
     with Broker(topics={"orders": 1}) as broker:
         assert_type(broker.create_topic("more"), None)
         assert_type(broker.produce("orders", b"v"), int)

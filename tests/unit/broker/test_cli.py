@@ -1,4 +1,4 @@
-"""The verbs as a user meets them: output, exit codes, one clear line for bad use."""
+"""The CLI verbs print the right output, return the right exit codes, and explain bad use in one line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from groupmock.version import __version__
 
 
 def outcome(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    """(exit code, stdout, stderr) of `groupmock WORDS`."""
+    """Return exit code, stdout and stderr of `groupmock WORDS`."""
     try:
         code = main(words)
     except SystemExit as left:
@@ -37,7 +37,7 @@ def test_help_lists_every_verb_with_its_line(capsys: pytest.CaptureFixture[str])
 
 
 def loaded_by(*words: str) -> set[str]:
-    """Return our modules that `groupmock WORDS` loads, in a process of its own."""
+    """Return the groupmock modules that `groupmock WORDS` loads in a new process."""
     code = f"""
 import sys
 from groupmock.cli import main
@@ -56,7 +56,7 @@ def test_the_list_of_verbs_loads_none_of_them() -> None:
 
 
 def test_the_brokers_own_verbs_look_for_no_other() -> None:
-    """The start-up budget of `serve`: what is installed is not asked, nothing of the clients' side is imported."""
+    """The start of `serve` has a time budget, so it neither queries installed packages nor imports client code."""
     for verb in own_verbs():
         loaded = loaded_by(verb, "--help")
         assert not {name for name in loaded if name.startswith(("groupmock_clients", "groupmock_pipeline", "importlib.metadata"))}, verb

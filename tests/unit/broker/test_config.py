@@ -1,4 +1,4 @@
-"""The configuration: layers, origins, and the one clear line that bad input gets."""
+"""Configuration comes from several layers and knows the origin of each value; bad input gets one clear line."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_quirks_reach_the_core() -> None:
 
 
 def test_profiles_have_the_quirks_that_their_comments_give_them() -> None:
-    """The comment behind or above a flag names its releases; the profiles are the data that the core gets."""
+    """A comment next to each quirk names its releases, which must match the profiles."""
     source = re.sub(r"^( +#.*)\n(.*)$", r"\2 \1", inspect.getsource(Quirks), flags=re.MULTILINE)
     said = dict(re.findall(r"^ +(\w+): bool = False +# ([\d. ]+):", source, re.MULTILINE))
     assert set(said) == set(Quirks.__struct_fields__)

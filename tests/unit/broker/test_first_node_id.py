@@ -1,4 +1,4 @@
-"""A cluster whose first node has another id than 1, as clients' own tests often expect of a single broker: 0."""
+"""The first node of a cluster may have another id than 1, because tests of clients often expect a single broker 0."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
 from groupmock_codec.messages.k32_describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 
 BROKER = 4
-"""Kafka's number of the type of a broker's configs."""
+"""Kafka's number of the config resource type BROKER."""
 
 
 def client(broker: Broker, node: int = 0) -> Client:
@@ -64,7 +64,7 @@ def test_configs_of_0_are_those_of_all_where_no_node_is_0() -> None:
 
 @pytest.mark.parametrize("kind", ["stop_node", "stall_node"])
 def test_fault_means_node_0_where_it_says_so(kind: str, tmp_path: Path) -> None:
-    """It is not taken for a node that was left out, which is the one that was called."""
+    """Node 0 must not be mistaken for a missing node, which means the node that received the request."""
     plan = {"rule": [{"name": "strike", "when": {"api": "FindCoordinator", "version": "1-"}, "do": {"kind": kind, "node": 0}}]}
     journal = tmp_path / "j.jsonl"
     with Broker(nodes=2, first_node_id=0, plan=plan, journal=journal) as broker, client(broker, 1) as asker:

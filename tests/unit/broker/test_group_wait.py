@@ -1,5 +1,5 @@
-"""A wait for a group ends when its condition holds. The tests look at what is missing before, and at conditions that are refused because
-they can never hold."""
+"""A wait for a group ends when its condition holds, names what is missing before, and refuses impossible conditions. The tests look at
+what is missing before, and at conditions that are refused because they can never hold."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from groupmock_codec.records import NewRecord, encode_batch
 
 
 def kitchen() -> CoreRig:
-    """anna and ben in a Stable group, with two partitions each; nothing is committed."""
+    """Return a Stable group of anna and ben with two partitions each and without committed offsets."""
     rig = CoreRig.make(topics={"orders": 4, "bills": 1}, settings={"group.initial.rebalance.delay.ms": 10})
     members = [rig.member(name, group="kitchen", topics=["orders"]) for name in ("anna", "ben")]
     for member in members:
@@ -32,7 +32,7 @@ def kitchen() -> CoreRig:
 
 
 def lacking(rig: CoreRig, **wanted: Any) -> list[str]:
-    """Return what is missing; an empty list if the condition holds."""
+    """Return what the condition still lacks, or an empty list."""
     waited = wanted_of("kitchen", **wanted)
     sight = Sight(rig.core.cluster, "kitchen")
     told = [text for each in waited.conditions if (text := each.lacks(sight)) is not None]
@@ -98,7 +98,7 @@ def test_lag_of_a_group_that_never_committed_is_unknown() -> None:
 
 
 def lag(rig: CoreRig) -> tuple[int | None, list[int | None]]:
-    """Return the lag of the whole group, and of each partition."""
+    """Return the lag of the whole group and of each partition."""
     found = lag_of(rig.core.cluster, rig.group("kitchen").view())
     return found.lag, [each.lag for each in found.partitions]
 
@@ -160,7 +160,7 @@ def test_offsets_that_are_none(text: str) -> None:
 
 
 def commit(group: str, offset: int) -> OffsetCommitRequest:
-    """Return a commit by a client that is no member."""
+    """Return a commit by a client that is not a member."""
     topic = OffsetCommitRequestTopic(name="orders", partitions=[OffsetCommitRequestPartition(committed_offset=offset)])
     return OffsetCommitRequest(group_id=group, topics=[topic])
 

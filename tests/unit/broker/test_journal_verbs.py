@@ -1,4 +1,4 @@
-"""`groupmock journal count|find FILE` and `groupmock replay FILE`: the server's filters, text and JSON, exit codes, what stderr says."""
+"""`groupmock journal count`, `journal find` and `replay` have the filters of the server, print text or JSON, and set exit codes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from groupmock.rig.replay import _Window, replay
 
 
 class Ran:
-    """One journal: as a file, packed, and in the memory that a server would have of it."""
+    """One journal as a file, compressed, and as the rows that a server would have in memory."""
 
     def __init__(self, folder: Path) -> None:
         self.ring = Ring()
@@ -56,7 +56,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
 def test_a_file_has_the_rows_that_a_server_finds(ran: Ran, capsys: pytest.CaptureFixture[str], wanted: dict[str, Any]) -> None:
     expected = [row.seq for row in kept(ran.ring, RowTest(Filter(**wanted)))]
     flags = [word for name, value in wanted.items() for word in (f"--{name.replace('_', '-')}", str(value))]
-    # Heartbeats that changed nothing are in the file alone: a server's memory leaves them out.
+    # A server keeps no rows of heartbeats that changed nothing, so only the file has them.
     routine = {row["seq"] for row in map(json.loads, ran.path.read_text().splitlines()[1:]) if row.get("api_name") == "Heartbeat"}
     assert main(["journal", "find", str(ran.packed), "--json", *flags]) == 0
     answer = json.loads(capsys.readouterr().out)
@@ -121,7 +121,7 @@ def test_bad_questions_are_one_sentence(ran: Ran, capsys: pytest.CaptureFixture[
 
 
 def test_of_a_long_run_only_what_is_open_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The test asks a question about 3000 requests, and replays 6000 rows."""
+    """The test searches a journal of 3000 requests and replays 6000 rows."""
     path = write_journal(tmp_path / "long.jsonl", beats=3000)
     requests = FileRequests()
     _, rows = read(path)

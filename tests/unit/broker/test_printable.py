@@ -1,4 +1,4 @@
-"""Text of a peer is shown as it is, or escaped: no text moves the cursor, turns the direction or makes a line."""
+"""Text from a peer is escaped where it could move the cursor, change the direction or start a new line."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def test_what_nobody_sees_is_escaped(pair: tuple[str, str]) -> None:
 
 
 def test_no_character_that_steers_is_left() -> None:
-    """The test tries all of Unicode: controls, surrogates, line separators, and characters that turn the direction."""
+    """The test tries all of Unicode: controls, surrogates, line separators, and characters that change the direction."""
     everything = "".join(map(chr, range(sys.maxunicode + 1)))
     for shown in (printable(everything), one_line(everything)):
         assert len(shown.splitlines()) == 1
         assert [hex(ord(each)) for each in shown if unicodedata.category(each) in ("Cc", "Cs", "Zl", "Zp")] == []
         assert [hex(ord(each)) for each in shown if unicodedata.bidirectional(each) in TURNS] == []
-        assert len(shown.encode()) > sys.maxunicode  # what is no text cannot be encoded; shown it can
+        assert len(shown.encode()) > sys.maxunicode  # Surrogates cannot be encoded as UTF-8, but the escaped text can.
 
 
 TURNS = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
@@ -61,7 +61,7 @@ def test_a_quotation_ends_where_it_ends() -> None:
 
 
 def test_a_line_of_ours_keeps_its_backslashes() -> None:
-    """Values in it were quoted already; to escape them again would make them something else."""
+    """Values in the line are escaped already, and a second escape would change them."""
     line = "no topic {!r} in {!r}".format("a\x1b", "C:\\new")
     assert one_line(line) == line
     assert one_line(one_line("a\x1b\n")) == one_line("a\x1b\n")

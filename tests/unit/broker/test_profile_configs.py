@@ -1,4 +1,4 @@
-"""DescribeConfigs of a served profile, over TCP, has nothing of ours where Kafka has another default."""
+"""DescribeConfigs of a served profile shows Kafka's defaults and no defaults of groupmock."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from groupmock_codec.messages.k32_describe_configs import DescribeConfigsRequest
 
 BROKER, STATIC = 4, 4
 HOST = {"advertised.listeners", "listeners", "broker.id", "node.id", "process.roles"}
-"""The configs by which a broker is told about itself."""
+"""Configs that tell a broker its own addresses, id and role."""
 
 
 def told(broker: Broker) -> list[Any]:
@@ -23,7 +23,7 @@ def told(broker: Broker) -> list[Any]:
 
 
 def started_with(broker: Broker) -> dict[str, str]:
-    """Return what node 1 was started with, where it is not Kafka's default."""
+    """Return the configs with which node 1 was started and that differ from Kafka's defaults."""
     return {one.name: one.value for one in told(broker) if one.config_source == STATIC}
 
 

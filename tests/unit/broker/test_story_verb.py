@@ -1,4 +1,4 @@
-"""`groupmock story FILE`: which groups and members, from which moment on, text and JSON, what is said where there is nothing to tell."""
+"""`groupmock story FILE` selects groups, members and the first moment, prints text or JSON, and reports an empty story."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from groupmock.cli import main
 from groupmock.cli._since import since
 from groupmock_codec.units import NS_PER_S
 
-BEGUN = 1_795_458_605_250_000_000  # 2026-11-23T18:30:05.25Z
+BEGUN = 1_795_458_605_250_000_000  # The time is 2026-11-23T18:30:05.25Z in ns since 1970.
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def far_east(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A machine in Japan: 18:30:05Z is 03:30:05 of the next day there."""
+    """Set the time zone to Japan, where 18:30:05Z is 03:30:05 of the next day."""
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     time.tzset()
     yield
@@ -88,7 +88,7 @@ def test_of_a_packed_file_by_standard_input_it_is_the_same(
 
 @for_each("moment", ["12.9", "-12", "22:13:32.9Z", "2023-11-14T22:13:32.9Z"])
 def test_earlier_lines_are_left_out(path: Path, capsys: pytest.CaptureFixture[str], moment: str) -> None:
-    """The journal begins at 22:13:20 and ends 23 s later; the session of a member that went without a word is over at 13."""
+    """The journal lasts from 22:13:20 to 22:13:43, and a member's session expires 13 s after the start."""
     lines = told(capsys, path, "--since", moment)
     assert {line.split()[0] for line in lines[1:-1]} == {"13.000"}
 

@@ -1,4 +1,4 @@
-"""Suggestions for an unknown word."""
+"""An unknown word gets suggestions of similar words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A request to the control API, however large, is worked off in slices, each of which costs less than 50 ms."""
+"""The control API processes a request of any size in slices that each cost less than 50 ms."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from groupmock.rig import WireRig
 from tools.budgets.meter import MOST_BYTES, MOST_MS, STEPS_PER_MS, counted
 
 STEPS = MOST_MS * STEPS_PER_MS // 60
-"""The steps of one slice. The requests below have a sixtieth of the lines that a body may have."""
+"""Maximum number of steps in one slice. The requests below have a sixtieth of the lines that a body may have."""
 
 
 class Target:
@@ -75,14 +75,14 @@ def test_answers_about_every_group_are_made_in_slices(call: Callable[[Any], Any]
 
 
 def spent(slices: Iterator[object]) -> int:
-    """So many slices there are, each within its budget."""
+    """Return the number of slices and check the budget of each."""
     count, ended = 0, False
 
     def one() -> None:
         nonlocal ended
         try:
             next(slices)
-        except (StopIteration, BadSeedData):  # done, or no more partitions than these
+        except (StopIteration, BadSeedData):  # The slices end with StopIteration, or with BadSeedData at the limit of partitions.
             ended = True
 
     while not ended:

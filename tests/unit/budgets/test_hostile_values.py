@@ -1,4 +1,5 @@
-"""Values that cost, or break, by what stands in them: numbers of thousands of digits, lists, long names, an order of leaving."""
+"""Values that could be expensive or harmful by their content: numbers of thousands of digits, lists, long names, members leaving in
+leader order."""
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ def share_coordinator_error(rig: CoreRig, partition: str) -> int:
 
 
 def test_a_number_of_thousands_of_digits_is_refused_as_kafka_refuses_it() -> None:
-    """Python does not read such a number and raises ValueError."""
+    """Python refuses to convert such a number and raises ValueError."""
     rig = CoreRig.make(topics=["t"])
     code, text = alter(rig, 2, "t", "retention.ms", DIGITS)
     assert (code, text) == (40, f"Invalid value {DIGITS} for configuration retention.ms: Not a number of type LONG")
@@ -116,7 +117,7 @@ def test_a_long_name_has_javas_hash(length: int) -> None:
 
 
 def test_members_may_leave_in_the_order_in_which_they_would_lead() -> None:
-    """Each of them leads when its turn comes: who is next is found without a look at all that are left."""
+    """Each leaving member is the next leader, which must be found without a scan of all remaining members."""
     rig = CoreRig.make(settings={"group.initial.rebalance.delay.ms": 0})
     for number in range(40):
         rig.member(f"m{number}", group="g").join()
@@ -146,7 +147,7 @@ def test_who_is_first_while_many_leave_is_who_is_first_of_those_that_are_left() 
 
 
 def test_a_list_grows_no_further_than_describe_configs_can_tell() -> None:
-    """Kafka 4.3.0 refuses such an APPEND in these words; without a bound DescribeConfigs of the topic breaks from then on."""
+    """Kafka 4.3.0 refuses the APPEND with the same text; without a limit DescribeConfigs could no longer encode the topic."""
     rig = CoreRig.make(topics=["t"])
     first, second = (",".join(f"{number}:1" for number in range(start, start + 3000)) for start in (0, 3000))
     assert alter(rig, 2, "t", THROTTLED, first, operation=2) == (0, "")

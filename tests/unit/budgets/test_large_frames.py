@@ -1,4 +1,4 @@
-"""A large Produce frame costs its own memory: it is received into one buffer, looked at where it lies, and kept in the log until read."""
+"""A large Produce frame needs little more memory than its size: it is received into one buffer, validated in place, and kept in the log."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from groupmock_codec.records import HEADER_BYTES, Batch, NewRecord, _sealed, enc
 MIB = 1024 * 1024
 SIZE = 16 * MIB
 READ = 256 * 1024
-"""Bytes that a socket hands over at a time."""
+"""Number of bytes that one read of the socket returns."""
 SMALL = 3 * MIB
-"""Beside frame and log: pieces, a buffer that is an eighth larger than what is in it, messages."""
+"""Allowed memory besides frame and log: small pieces, a buffer that is an eighth larger than its content, and messages."""
 BATCH = read_batches(encode_batch([NewRecord(value=bytes(range(256)) * (SIZE // 256), timestamp=1)]))[0]
 
 
 def produce(wire: Wire, version: int, batch: Batch) -> tuple[int, int]:
-    """The error code and the most bytes that there were at a time while the frame came and was answered."""
+    """Return the error code and the peak memory while the frame arrived and was answered."""
     data = TopicProduceData(name="t", partition_data=[PartitionProduceData(index=0, records=batch.data)])
     frame = request(0, version, ProduceRequest(acks=1, timeout_ms=1000, topic_data=[data]), 1)
     pieces = [frame[at : at + READ] for at in range(0, len(frame), READ)]

@@ -1,4 +1,4 @@
-"""Requests that are refused because they would cost too much: how they are answered, and that they change nothing."""
+"""Requests that would cost too much are refused with the right answer and change nothing."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ PROFILES = ("groupmock", "kafka-4.3", "kafka-3.9")
 
 
 def rig_of(profile: str = "groupmock", **settings: Any) -> CoreRig:
-    """A cluster with the topic `t`; `settings`: underscores for dots."""
+    """Return a cluster with the topic `t`; names of `settings` have underscores in place of dots."""
     return CoreRig.make(profile=profile, settings={name.replace("_", "."): value for name, value in settings.items()}, topics={"t": 2})
 
 
 def create_topics(rig: CoreRig, *counts: int, validate_only: bool = False) -> list[tuple[int, str | None]]:
-    """Create topics a, b, ... of so many partitions and return code and text of each."""
+    """Create topics a, b, and so on with these partition counts. of so many partitions and return code and text of each."""
     topics = [CreatableTopic(name=name, num_partitions=count, replication_factor=1) for name, count in zip("abcdef", counts, strict=False)]
     answer = rig.ask(19, 2, CreateTopicsRequest(topics=topics, timeout_ms=1000, validate_only=validate_only))
     return [(row.error_code, row.error_message) for row in answer.topics]
@@ -100,7 +100,7 @@ def test_the_partitions_of_the_cluster_are_counted() -> None:
 
 def test_a_topic_that_shares_its_printed_name_is_found_after_the_other_is_gone() -> None:
     rig = rig_of()
-    for name in ("x.y", "x_y"):  # as by Kafka's controller, in one request
+    for name in ("x.y", "x_y"):  # Kafka's controller can create both topics in one request, although their metric names collide.
         rig.topic(name)
     rig.command("delete_topic", name="x.y")
     with pytest.raises(ValueError, match=r"'x\.y' collides with existing topic: x_y"):
@@ -110,7 +110,7 @@ def test_a_topic_that_shares_its_printed_name_is_found_after_the_other_is_gone()
 
 
 def closed(key: int, version: int, message: Any, settings: Mapping[str, object] | None = None) -> tuple[WireRig, str]:
-    """The cluster, and why it closed the connection of whoever asked that."""
+    """Return the cluster and its reason for closing the connection after this request."""
     ring = Ring()
     rig = WireRig.make(settings=settings, sinks=[ring], topics={"t": 2})
     partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=5, committed_metadata="m" * 100)
@@ -216,7 +216,7 @@ def test_a_request_that_waited_for_an_operator_is_refused_when_it_is_let_in() ->
 
 
 def test_who_would_make_a_crowd_of_those_that_wait_for_one_partition_does_not_wait() -> None:
-    """One record makes each of them be looked at, with all its partitions."""
+    """One new record makes the broker examine every waiting Fetch with all its partitions."""
     rig = rig_of(groupmock_request_max_work=10)
     partitions = [FetchPartition(partition=index, partition_max_bytes=1000) for index in range(2)]
     fetch = FetchRequest(max_wait_ms=1000, min_bytes=1, topics=[FetchTopic(topic="t", partitions=partitions)])
@@ -236,7 +236,7 @@ def test_a_group_that_is_named_twice_is_described_twice() -> None:
 
 
 def test_an_assignment_is_judged_with_those_before_it() -> None:
-    """One by one, not all of them each time: forty thousand took minutes."""
+    """Comparing each assignment with all previous ones took minutes for forty thousand assignments."""
     rig = CoreRig.make(nodes=2)
     shares = [CreatableReplicaAssignment(partition_index=index, broker_ids=nodes) for index, nodes in enumerate([[1], [2], [1, 2], [7]])]
     wanted = CreatableTopic(name="a", num_partitions=-1, replication_factor=-1, assignments=shares)

@@ -1,4 +1,4 @@
-"""No step of a target's computation is long, however large the group: what it costs is counted in lines, as that of a request is."""
+"""Each step of a target assignment's computation stays short in a group of any size, counted in executed lines."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tools.budgets.meter import STEPS_PER_MS, counted
 
 MEMBERS: Final = 120
 LINES: Final = STEPS_PER_MS
-"""A millisecond: the loop's slice is two, and a step may begin at its end."""
+"""Number of lines that take a millisecond. The loop has slices of two, and a step may begin at the end of a slice."""
 BYTES: Final = 4 * 1024 * 1024
 NEVER_MS: Final = 10**9
 
 
 class Crowd:
-    """A group in which no heartbeat but the first one computes a target."""
+    """A group in which only the first heartbeat computes a target assignment."""
 
     def __init__(self, assignor: str, topics: int, partitions: int, named: int) -> None:
         self.world = ConsumerWorld(topics=False, group_consumer_assignment_interval_ms=NEVER_MS)
@@ -34,7 +34,7 @@ class Crowd:
             self.world.join(f"m{number}", *self._dice.sample(self.names, self._named), server_assignor=self._assignor)
 
     def compute(self) -> int:
-        """A target of all, no step of which may cost more than its budget; how many they were."""
+        """Compute the target assignment of all members, check the budget of each step, and return the number of steps."""
         group = self.world.group
         assert group is not None
         steps = targets.compute(self.world.turn(), group, group.members["m0"], None, None, None)
@@ -50,7 +50,7 @@ class Crowd:
 @pytest.mark.parametrize("assignor", ["uniform", "range"])
 @pytest.mark.parametrize(("topics", "partitions", "named"), [(1, 2 * MEMBERS, 1), (200, 4, 100), (200, 4, 200)])
 def test_no_step_of_a_target_costs_more_than_its_budget(assignor: str, topics: int, partitions: int, named: int) -> None:
-    """The first target of all, and another one when some members more have come."""
+    """The test computes the first target of all members, and another one after some members have joined."""
     crowd = Crowd(assignor, topics, partitions, named)
     crowd.join(MEMBERS)
     first = crowd.compute()

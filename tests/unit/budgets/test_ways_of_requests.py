@@ -1,4 +1,4 @@
-"""How far a request travels through the house: calls of its functions, from the bytes that come to those that go."""
+"""A request passes through a bounded number of function calls between its bytes and the bytes of the answer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PROTOCOLS = [JoinGroupRequestProtocol(name="range", metadata=b"\0\1\0\0\0\1\0\1t
 
 
 def way(work: Callable[[], object]) -> list[str]:
-    """The files of the calls that `work` makes; the rig's own are left out."""
+    """Return the files of the functions that `work` calls, without those of the rig."""
     files: list[str] = []
 
     def called(frame: FrameType, event: str, argument: object) -> None:
@@ -68,7 +68,7 @@ def test_a_consumer_group_heartbeat_that_joins_goes_a_short_way() -> None:
         frame = request(CONSUMER_GROUP_HEARTBEAT, 1, join)
         return way(lambda: wire.send(frame))
 
-    joined("first")  # what the first of its kind imports and compiles is no part of the way
+    joined("first")  # Send one request first, because the first of its kind imports and compiles modules.
     files = joined("g")
     changes = sum(one != other for one, other in pairwise(files))
     assert (len(files) <= 220, len(set(files)) <= 34, changes <= 120) == (True, True, True), (len(files), set(files), changes)
@@ -81,7 +81,7 @@ def test_a_rule_that_does_not_concern_a_request_costs_it_few_calls(stage: str) -
 
     def calls() -> int:
         frame = request(HEARTBEAT, 4, HeartbeatRequest(group_id="g", generation_id=1, member_id="m"))
-        wire.send(frame)  # what the first of its kind makes is kept
+        wire.send(frame)  # Send the frame once, because objects that are created for the first one are kept.
         return len(way(lambda: wire.send(frame)))
 
     without = calls()

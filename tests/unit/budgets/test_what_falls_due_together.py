@@ -1,6 +1,5 @@
-"""Work that falls due together, or follows from one request, is done in steps, each of which is cheap however much there is: the state
-has consumer groups, open transactions, a ring of rows and a log that follows. Each step is counted with what is done with its effects,
-rows and lines of the log among them."""
+"""Work that becomes due at once, or follows from one request, is split into steps that stay cheap however large the state is. Each step
+is counted with what is done with its effects, rows and lines of the log among them."""
 
 from __future__ import annotations
 
@@ -37,11 +36,11 @@ from tools.budgets.meter import STEPS_PER_MS, StepMeter
 
 MANY: Final = 300
 A_STEP: Final = STEPS_PER_MS // 2
-"""Lines of one step, half a millisecond: a slice is over soon after its time then."""
+"""Number of lines in half a millisecond, so that a slice ends soon after its time is over."""
 MOST_COMMITTED: Final = 5_400
-"""About as many partitions as one TxnOffsetCommit may have by its price."""
+"""Roughly the number of partitions that one TxnOffsetCommit may contain within its cost limit."""
 A_PASS: Final = 3 * STEPS_PER_MS
-"""Lines of the step that decides on all of these and stores them, which is one."""
+"""Number of lines for the single step that validates and stores all these offsets."""
 SETTINGS: Final = {
     "group.initial.rebalance.delay.ms": 0,
     "group.min.session.timeout.ms": 0,
@@ -52,11 +51,11 @@ SETTINGS: Final = {
 
 
 ALREADY_SPOKEN: Final = ((3, 4), (20, 5), (21, 1), (33, 1), (37, 1), (44, 0))
-"""The requests whose first imports and compilations are no part of a step."""
+"""Requests that are sent before the measurement, because the first of each kind imports and compiles modules."""
 
 
 class Crowd:
-    """A cluster with a crowd of groups. `wire` is that of a peer that did all of it and goes on."""
+    """A cluster with many groups. `wire` is the connection of a client that created them and stays connected."""
 
     def __init__(self) -> None:
         self.slices = StepMeter()
@@ -74,7 +73,7 @@ class Crowd:
         self.done()
 
     def done(self) -> None:
-        """All that was begun is."""
+        """Run all waiting work to its end."""
         while self.slices.waiting:
             self.rig.driver.work_on()
 
@@ -102,7 +101,7 @@ class Crowd:
         return given
 
     def pending(self, name: str, times: int = 1) -> Any:
-        """A transaction with so many offsets of `g` for each partition of `wide`."""
+        """Start a transaction with `times` pending offsets of `g` for each partition of `wide`."""
         given = self.rig.connect().ask(22, 4, comes(name))
         who = {"transactional_id": name, "producer_id": given.producer_id, "producer_epoch": given.producer_epoch, "group_id": "g"}
         self.send(25, 3, AddOffsetsToTxnRequest(**who))
@@ -227,7 +226,7 @@ def a_topic_grows_that_many_groups_read(crowd: Crowd) -> Act:
 
 
 def topics(crowd: Crowd, count: int = MANY // 5) -> list[str]:
-    """Make so many with a record, and return their names, which are long."""
+    """Create topics with a record each and return their names, which are long."""
     names = [f"t{number}".ljust(249, "x") for number in range(count)]
     batch = encode_batch([NewRecord(None, b"v", timestamp=crowd.rig.clock.epoch_ns // 1_000_000)])
     for name in names:

@@ -1,4 +1,4 @@
-"""No request costs more than 50 ms and 32 MB beyond its own size, or it is refused: every API, every field that multiplies.
+"""No request costs more than 50 ms and 32 MB beyond its own size unless it is refused, for every API and every field that multiplies work.
 
 The requests are made from what the codec declares, and what they cost is counted in steps: nothing here knows which field costs what.
 All of it is on a scale of one to twenty: the limits, the state that peers have built up, the requests and what they may cost.
@@ -19,7 +19,7 @@ from tools.budgets.state import BIG, MANY, BigState
 SCALE: Final = 20
 SIZE: Final = 10_000 // SCALE
 MOST: Final = 20_000 // SCALE
-"""Elements of a request, without the tags that they have: of many more it is not even read (groupmock_codec)."""
+"""Number of elements in a request without its tags; the codec refuses to decode many more."""
 SETTINGS: Final = {
     "groupmock.request.max.elements": 30_000 // SCALE,
     "groupmock.request.max.work": 50_000 // SCALE,
@@ -32,7 +32,7 @@ SERVED: Final = [pytest.param("groupmock", key, id=APIS[key].name) for key in so
 
 
 class Asked:
-    """A cluster that is asked one thing after the other, and is made anew when an answer has changed it."""
+    """A cluster that receives one request after another and is replaced after an answer has changed it."""
 
     def __init__(self, profile: str) -> None:
         self._profile = profile
@@ -59,7 +59,7 @@ class Asked:
         counters = self.state.rig.driver.counters
         assert cost.over or not counters.internal_errors, f"{case}: a defect"
         if cost.over:
-            self._make()  # it was broken off somewhere
+            self._make()  # A request over the limit was interrupted, so the cluster may be inconsistent.
         else:
             self.state.work_off()
             assert self.state.rig.connect().ask(18, 0).api_keys, f"after {case} the server answers no more"
@@ -67,7 +67,7 @@ class Asked:
 
 
 COPIES: Final = 12
-"""The message of a frame takes up to so many times the frame's bytes, because what is read and answered has the frame's size."""
+"""A decoded message may take this many times the frame's bytes in memory, because request and answer are as large as the frame."""
 
 
 @pytest.mark.parametrize(("profile", "key"), SERVED)

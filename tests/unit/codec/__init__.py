@@ -1,1 +1,0 @@
-"""Tests of groupmock_codec, one file per module or question."""

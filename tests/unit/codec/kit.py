@@ -1,4 +1,4 @@
-"""Helpers for several codec tests: every (type, version) of the registry, recorded vectors, and how two decoders answered."""
+"""Helpers for several codec tests: every (type, version) of the registry, recorded vectors, and a comparison of two decoders."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def every_version() -> list[tuple[str, int]]:
 
 @functools.lru_cache(maxsize=2)
 def vectors(stem: str) -> list[dict[str, Any]]:
-    """The recorded vectors of one API: dicts with type, version, release, hex, json."""
+    """Return the recorded vectors of one API as dicts with type, version, release, hex and json."""
     text = gzip.decompress((DATA / "codec" / f"{stem}.jsonl.gz").read_bytes()).decode()
     return [json.loads(line) for line in text.splitlines()]
 
 
 def walk(message: Message, path: str = "") -> Iterator[tuple[str, Message]]:
-    """The message and every struct inside it, with their paths (array indices left out)."""
+    """Yield the message and every struct inside with their paths, without array indexes."""
     yield path, message
     for name in message.__struct_fields__:
         value = getattr(message, name)

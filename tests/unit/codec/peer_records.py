@@ -1,4 +1,4 @@
-"""kafka-python's record formats, imported without the deprecation warnings of its package."""
+"""Imports kafka-python's record formats without the deprecation warnings of its package."""
 
 from __future__ import annotations
 

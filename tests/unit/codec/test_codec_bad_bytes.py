@@ -1,4 +1,4 @@
-"""The table "Bad bytes" of the broker checks, as far as it is the codec's: what is refused, what is accepted, and how it reads."""
+"""The malformed bytes of the page "Bad bytes" that concern the codec are refused, or accepted and decoded as Kafka does."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 from .kit import both
 
 NULL4 = "ffffffff"
-HEARTBEAT_0 = bytes.fromhex("0001 67 00000005 0002 6d31")  # group g, generation 5, member m1
+HEARTBEAT_0 = bytes.fromhex("0001 67 00000005 0002 6d31")  # The fields are group g, generation 5 and member m1.
 HEARTBEAT_4 = bytes.fromhex("02 67 00000005 03 6d31 00 00")
 
 
@@ -132,7 +132,7 @@ def test_array_count_zero_with_stray_bytes_is_trailing_bytes() -> None:
 
 @for_each(("version", "refused"), [(12, True), (15, False)])
 def test_a_tag_that_only_other_versions_declare_is_refused(version: int, refused: bool) -> None:
-    # FetchRequest has tag 1 (ReplicaState) from v15 on; Kafka's readers: "Tag 1 is not valid for version 12".
+    # FetchRequest has tag 1 (ReplicaState) from v15 on, and for older versions Kafka says "Tag 1 is not valid for version 12".
     from_v15 = version >= 15
     whole = APIS[1].request.encode(version, APIS[1].request.message())
     data = whole[:-1] + (hexed("01 01 0d 00000001 0000000000000002 00") if from_v15 else hexed("01 01 01 00"))
@@ -145,7 +145,7 @@ def test_a_tag_that_only_other_versions_declare_is_refused(version: int, refused
 
 
 def test_a_known_tag_is_read_whatever_its_size_says() -> None:
-    # Kafka does not look at the size before a tag it knows (seen on its classes); ApiVersions answer, tag 1 (int64) said to be 3 bytes.
+    # Kafka ignores the size before a known tag, as its classes show: here the answer to ApiVersions has tag 1 (int64) with a size of 3.
     codec, data = APIS[18].response, hexed("0000 01 00000000 01 01 03 0000000000000007")
     found = both(codec, 3, data)
     assert found[0] == found[1]
@@ -210,7 +210,7 @@ def test_structs_keep_their_own_unknown_tags() -> None:
 
 def test_a_big_broken_frame_is_refused_without_asking_the_slow_judge() -> None:
     groups = 400_000
-    data = struct.pack(">i", groups) + bytes(2 * groups - 1)  # so many empty group ids, the last one cut
+    data = struct.pack(">i", groups) + bytes(2 * groups - 1)  # The data has this many empty group ids, and the last one is cut.
     with pytest.raises(DecodeError) as caught:
         APIS[15].request.decode(0, data)
     assert (caught.value.path, caught.value.offset) == ("", 0)

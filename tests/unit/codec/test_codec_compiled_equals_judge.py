@@ -1,4 +1,4 @@
-"""The compiled form equals the construct reference: on valid messages, on every cut, on flipped bits and on hostile lengths."""
+"""The compiled codec equals the construct reference for valid messages, every truncation, flipped bits and hostile lengths."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SAMPLES, BROKEN, JUDGED_CUTS = 5, 20, 4
 
 
 def written_alike(found: Type, version: int, message: Any) -> bytes:
-    """The bytes that both write, read back by both as that message."""
+    """Encode a message with both codecs, check that both decode the bytes to the same message, and return the bytes."""
     written = found.codec.encode(version, message)
     assert written == reference.encode(message, version, found.codec.flexible(version)), message
     assert both(found.codec, version, written) == ((message, len(written)), (message, len(written))), message
@@ -69,7 +69,7 @@ def test_random_messages_are_the_same_bytes_and_back(kind: str, version: int) ->
 
 @EVERY_VERSION
 def test_every_cut_is_refused(kind: str, version: int) -> None:
-    """The compiled decoder is tried at every byte; the reference decoder, which takes fifty times as long, at drawn ones."""
+    """The compiled decoder is tested at every byte, and the reference, which is fifty times slower, at drawn positions."""
     found, dice = types()[kind], random.Random(f"cut {kind} {version}")
     written = found.codec.encode(version, short_message(found, version, dice))
     judged = {dice.randrange(len(written) or 1) for _ in range(JUDGED_CUTS)}
@@ -88,14 +88,14 @@ def test_flipped_bits_and_hostile_lengths_are_judged_alike(kind: str, version: i
     for _ in range(BROKEN):
         broken = damaged(written, dice)
         fast, slow = both(found.codec, version, broken)
-        assert fast == slow or repr(fast) == repr(slow), broken.hex()  # a NaN is not equal to itself
+        assert fast == slow or repr(fast) == repr(slow), broken.hex()  # A NaN differs from itself, so the texts are compared as well.
 
 
 drawn = {"kind": st.sampled_from(sorted(types())), "place": st.integers(0, 99), "seed": st.integers(0, 2**32)}
 
 
 def drawn_bytes(kind: str, place: int, seed: int) -> tuple[int, bytes]:
-    """A version of that message, and such a message in it as the judge writes it."""
+    """Return a drawn version and the reference's encoding of a random message of that version."""
     found = types()[kind]
     version = found.versions()[place % len(found.versions())]
     message = sample(found.codec.message, version, found.codec.flexible(version), random.Random(seed))
@@ -120,7 +120,7 @@ def test_drawn_damages_are_judged_alike(kind: str, place: int, seed: int) -> Non
 
 
 def damaged(data: bytes, dice: random.Random) -> bytes:
-    """One bit, one byte or one length changed."""
+    """Return the bytes with one bit, one byte or one length changed."""
     out = bytearray(data)
     at = dice.randrange(len(out) + 1)
     how: Any = dice.choice(("bit", "byte", "over", "insert", "cut"))
@@ -139,7 +139,7 @@ def damaged(data: bytes, dice: random.Random) -> bytes:
 
 
 def short_message(found: Type, version: int, dice: random.Random) -> Any:
-    """A message with something in most fields, short enough to be cut everywhere."""
+    """Return a message with content in most fields that is short enough to be truncated at every byte."""
     for _ in range(200):
         message = sample(found.codec.message, version, found.codec.flexible(version), dice)
         if 30 <= len(found.codec.encode(version, message)) <= 300:

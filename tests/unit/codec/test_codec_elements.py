@@ -1,4 +1,4 @@
-"""A reader of strangers' messages counts elements before it builds them: arrays, arrays inside them, tagged fields."""
+"""A decoder of untrusted messages counts elements before it builds them: arrays, nested arrays and tagged fields."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .kit import every_version, types
 
 DAMAGED = 2
 JOIN = JoinGroupRequest(protocols=[JoinGroupRequestProtocol("range", b"1"), JoinGroupRequestProtocol("sticky", b"2")])
-# 2 topics + 1 assignment + 3 brokers in it; the second topic's only has the tag of its own
+# The request has 2 topics, 1 assignment and 3 brokers; the second topic has two unknown tags.
 CREATE = CreateTopicsRequest(
     topics=[
         CreatableTopic(name="a", num_partitions=-1, replication_factor=-1, assignments=[CreatableReplicaAssignment(0, [1, 2, 3])]),
@@ -36,7 +36,6 @@ MILLIONS = b"\x00\x01g\x00\x00\x27\x10\x00\x00\x27\x10\x00\x00\x00\x08consumer" 
 
 
 def tried(decode: Any, *arguments: Any) -> Any:
-    """Return the result or the error as a value."""
     try:
         return decode(*arguments)
     except TooManyElements as refusal:
@@ -108,7 +107,7 @@ def test_a_count_that_cannot_be_true_is_broken_and_not_expensive() -> None:
 
 
 def test_a_negative_count_of_tags_gives_nothing_back() -> None:
-    # 2^31 and more is negative for Java, and no tag at all
+    # A count of 2^31 or more is negative in Java, so it means no tags.
     message = HeartbeatRequest(group_id="g", member_id="m")
     written = APIS[12].request.encode(4, message)[:-1] + b"\xff\xff\xff\xff\x0f"
     assert APIS[12].request.decode(4, written, max_elements=0) == message
@@ -122,7 +121,8 @@ def test_tags_of_a_header_are_counted_as_well() -> None:
 
 
 def test_text_that_is_no_text_is_read_in_one_go() -> None:
-    # Each bad byte once called a Python function: 15 s for a frame of such strings. What comes out is Java's reading of it
+    # Each invalid byte once called a Python function, which took 15 s for a frame of such strings. The expected text is Java's reading of
+    # the bytes.
     for bad, read in (
         (b"\x80" * 3, "\ufffd" * 3),
         (b"a\xed\xa0\x80b\xed\xbf", "a\ufffdb\ufffd"),

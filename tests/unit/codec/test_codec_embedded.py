@@ -1,5 +1,5 @@
-"""Embedded protocols: the vectors of docs/kafka/embedded-protocols.md#byte-vectors, what stock clients were seen to send, and lenient
-reading."""
+"""Embedded protocols: the vectors of docs/kafka/embedded-protocols.md#byte-vectors, recorded metadata of stock clients, and lenient
+decoding."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Values that cannot be written are refused with the field's name, by the compiled form and by the reference; ignorable fields vanish
-silently."""
+"""Both codecs refuse values that cannot be encoded and name the field, and drop ignorable fields silently."""
 
 from __future__ import annotations
 
@@ -39,7 +38,7 @@ def fetched(uuid: bytes) -> FetchRequest:
 
 @for_each("version", [5, 7])
 def test_a_list_that_is_met_again_is_written_again(version: int) -> None:
-    """The compiled form writes the very list of the element before by its bytes."""
+    """The compiled codec reuses the bytes of the previous element if both elements have the same list object."""
     shared, other = ([CreatableTopicConfigs(name=name, value="v")] * 2 for name in "ab")
     lists = [shared, shared, other, None, None, shared, [], shared, shared, shared]
     topics = [CreatableTopicResult(f"t{number}", configs=each) for number, each in enumerate(lists)]

@@ -1,4 +1,4 @@
-"""Kafka's error table, and the errors of the codec as values."""
+"""Kafka's error codes form a table, and codec errors carry their details as attributes."""
 
 from __future__ import annotations
 

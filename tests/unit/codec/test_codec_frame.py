@@ -1,4 +1,4 @@
-"""Framer: whole frames out of reads of any size, and a bad length refused as soon as its four bytes are there."""
+"""The framer finds whole frames in reads of any size and refuses a bad length as soon as its four bytes have arrived."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Request and response headers: which version goes with what, and how brokers read odd ones."""
+"""Request and response headers have the right version for each API, and unusual headers are read as Kafka reads them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from groupmock_codec.headers import (
     response_header_version,
 )
 
-START = bytes.fromhex("000b 0004 00000007")  # JoinGroup v4, correlation id 7
+START = bytes.fromhex("000b 0004 00000007")  # The bytes are the API key of JoinGroup, version 4 and correlation id 7.
 
 
 @for_each("key", list(APIS))
@@ -89,7 +89,7 @@ def test_headers_that_are_cut_are_refused(size: int) -> None:
 @for_each(
     "rest",
     [
-        "0003 6d65",  # the client id goes beyond the frame
+        "0003 6d65",  # The client id is longer than the frame.
         "7fff 6d65",
     ],
 )

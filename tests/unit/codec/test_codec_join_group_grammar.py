@@ -1,4 +1,4 @@
-"""The JoinGroup v4 grammar printed in the seed document (tests/data/join_group_v4_grammar.txt) is the layout of our v4."""
+"""The JoinGroup v4 grammar in tests/data/join_group_v4_grammar.txt equals the layout of the codec's v4."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from groupmock_codec.declare import Message, fields_of
 from .kit import DATA
 
 TEXT = (DATA / "join_group_v4_grammar.txt").read_text()
-RENAMED = {  # the names of 2019 and those of Kafka's schemas since 2.4
+RENAMED = {  # The grammar has field names of 2019, and Kafka's schemas have other names since 2.4.
     "session_timeout": "session_timeout_ms",
     "rebalance_timeout": "rebalance_timeout_ms",
     "group_protocols": "protocols",
@@ -25,7 +25,7 @@ Layout = list[tuple[str, object]]
 
 
 def printed(half: str) -> Layout:
-    """[(name, type or nested layout)] of the Request or the Response, in our names."""
+    """Return the grammar of the Request or Response as (name, type or nested layout), with today's names."""
     block = re.search(rf"^JoinGroup {half} \(Version: 4\) => (.*)\n((?: +.*\n)+)", TEXT, re.MULTILINE)
     assert block
     rules = dict(line.strip().split(" => ") for line in block[2].splitlines())
@@ -33,7 +33,7 @@ def printed(half: str) -> Layout:
 
 
 def named(token: str, rules: dict[str, str]) -> tuple[str, object]:
-    """One field: `[x]` is an array, a rule of other names a struct."""
+    """Return the name and type of a field; `[x]` is an array, and a rule of several names is a struct."""
     name = token.strip("[]")
     right = rules[name]
     kind: object = right if right.isupper() else [named(each, rules) for each in right.split()]
@@ -42,12 +42,12 @@ def named(token: str, rules: dict[str, str]) -> tuple[str, object]:
 
 
 def declared(message: type[Message]) -> Layout:
-    """The same of our declaration."""
+    """Return the layout of a codec message in the form of the grammar."""
     return [(field.name, shape(field.wire)) for field in fields_of(message) if field.present(4)]
 
 
 def shape(wire: object) -> object:
-    """Type names as the grammar writes them."""
+    """Return a wire type in the notation of the grammar."""
     kind, element = wire.kind, wire.element  # type: ignore[attr-defined]
     if kind == "array":
         return ["array", declared(element) if isinstance(element, type) else shape(element)]

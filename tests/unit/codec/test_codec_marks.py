@@ -1,4 +1,4 @@
-"""Marks of different kinds with the same number differ: typing caches `Annotated` by equality and mixed up since(4) and until(4)."""
+"""Version marks of different kinds with the same number must differ, because typing caches `Annotated` types by equality."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def test_marks_of_different_kinds_are_never_equal() -> None:
 
 
 def test_fields_that_end_where_others_begin_keep_their_own_versions() -> None:
-    """FindCoordinator moved its fields into an array at version 4."""
+    """FindCoordinator moved its fields into an array in version 4."""
     response = {field.name: (field.since, field.until) for field in fields_of(FindCoordinatorResponse)}
     assert response["host"][1] == 3
     assert response["coordinators"][0] == 4

@@ -1,4 +1,4 @@
-"""The formats before v2, against kafka-python's writer and reader: up to a batch, down to a message set, and what is refused."""
+"""The record formats before v2 agree with kafka-python: conversion to and from a batch, and refused data."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_every_flipped_bit_under_the_crc_is_refused(magic: int) -> None:
 
 
 def wrapped(inner: bytes, offset: int) -> bytes:
-    """`inner` as the value of one compressed message of magic 1."""
+    """Return `inner` as the value of one compressed message of magic 1."""
     import gzip
 
     data = bytearray(encode_message_set([Record(offset, 5, None, gzip.compress(inner))], 1))
@@ -149,7 +149,7 @@ def wrapped(inner: bytes, offset: int) -> bytes:
 def test_relative_offsets_inside_count_back_from_the_wrapper() -> None:
     inner = encode_message_set([Record(0, 5, None, b"a"), Record(1, 6, None, b"b")], 1)
     assert [record.offset for record in read_message_set(wrapped(inner, 41))] == [40, 41]
-    assert [record.offset for record in read_message_set(wrapped(inner, 0))] == [0, 1]  # producers that leave 0
+    assert [record.offset for record in read_message_set(wrapped(inner, 0))] == [0, 1]  # Some producers leave the wrapper's offset at 0.
 
 
 A = [Record(0, 5, None, b"a")]

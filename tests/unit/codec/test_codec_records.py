@@ -1,4 +1,4 @@
-"""Record batches v2: written and read against kafka-python's, moved in a log, checked as a broker checks them."""
+"""Record batches v2 are read and written like kafka-python's, moved to other offsets in a log, and validated as a broker does."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_several_batches_in_a_row() -> None:
 
 
 def broken(**fields: Any) -> Batch:
-    """A batch with other header fields and a CRC that fits."""
+    """Return a batch with other header fields and a valid CRC."""
     from groupmock_codec.records import HEADER
 
     batch = one(encode_batch(NEW))._replace(**fields)
@@ -120,7 +120,7 @@ def broken(**fields: Any) -> Batch:
     ("fields", "code"),
     [
         ({"attributes": 0x20}, error_codes.INVALID_RECORD),
-        ({"producer_id": 0, "base_sequence": -1}, error_codes.INVALID_RECORD),  # the first id that Kafka gives
+        ({"producer_id": 0, "base_sequence": -1}, error_codes.INVALID_RECORD),  # 0 is the first producer id that Kafka assigns.
         ({"last_offset_delta": -1}, error_codes.INVALID_RECORD),
         ({"records_count": 4}, error_codes.INVALID_RECORD),
         ({"records_count": 0}, error_codes.INVALID_RECORD),
@@ -176,7 +176,7 @@ def test_magic_of_too_few_bytes() -> None:
 def test_other_compressions_are_opaque(code: int, name: str) -> None:
     batch = broken(attributes=code)
     assert batch.compression.startswith(name)
-    check_produced(batch)  # a log keeps it as it is
+    check_produced(batch)  # A log stores the batch without decompressing the records.
     with pytest.raises(RecordsError, match=name) as caught:
         decode_records(batch)
     assert caught.value.error_code == error_codes.UNSUPPORTED_COMPRESSION_TYPE

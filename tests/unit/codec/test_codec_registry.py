@@ -1,4 +1,4 @@
-"""The registry lists without importing, loads at first use, and tells what the message files declare."""
+"""The registry lists APIs without importing them, loads them at first use, and agrees with the message files."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ def structs(message: type[Message]) -> list[type[Message]]:
 
 @for_each("kind", sorted(types()))
 def test_declarations_are_sound(kind: str) -> None:
-    """The test checks what no type checker sees: versions in order, tags unique, null defaults only where null may be, no version empty
-    by accident."""
+    """The test checks rules that a type checker cannot: ordered versions, unique tags, null defaults only for nullable fields, and no
+    empty version."""
     highest, flexible_from = types()[kind].codec.versions.highest, types()[kind].codec.flexible_from
     for message in structs(types()[kind].codec.message):
         tags = [field.number for field in fields_of(message) if field.tag]

@@ -1,4 +1,4 @@
-"""Errors inside answers: every place that can hold one is found, in every version of every response, by its path."""
+"""Every place of an error code is found by its path in every version of every response."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CODE = 25
 
 
 def filled(message: type[Message], version: int) -> Any:
-    """One with one element in every array that the version has, and every struct there."""
+    """Return a message with one element in every array of the version and with every struct."""
     made: Any = message()
     for field in fields_of(message):
         wire = field.wire
@@ -35,7 +35,8 @@ def filled(message: type[Message], version: int) -> Any:
 
 
 def places(message: Any, path: str = "") -> Iterator[tuple[Any, str, str]]:
-    """Every field that a reader of the schema calls an error code: its struct, its name, its path. By names, without the declarations."""
+    """Yield struct, name and path of every field that a reader of the schema would call an error code. By names, without the
+    declarations."""
     for name in message.__struct_fields__:
         value = getattr(message, name)
         if name.endswith("error_code"):
@@ -53,7 +54,7 @@ RESPONSES = [(APIS[key].name, version) for key in APIS for version in range(APIS
 
 @for_each("name, version", RESPONSES)
 def test_each_error_that_a_version_can_carry_is_found_alone(name: str, version: int) -> None:
-    """Set one, send it, look at what arrives: what the wire has is found, what it has not is not."""
+    """The test sets one error code, encodes the answer, and finds the code if the version can carry it."""
     codec = APIS[name].response
     codes = error_codes(codec.message, version)
     for place in range(sum(1 for _ in places(filled(codec.message, version)))):
@@ -62,7 +63,7 @@ def test_each_error_that_a_version_can_carry_is_found_alone(name: str, version: 
         setattr(struct, field, CODE)
         try:
             arrived = codec.decode(version, codec.encode(version, message))
-        except EncodeError as refusal:  # the version has no such field, and may not lose what it says
+        except EncodeError as refusal:  # The version has no such field, and the codec must not drop an error silently.
             assert refusal.path == path, refusal
             arrived = codec.message()
         there = [(where, getattr(inside, each)) for inside, each, where in places(arrived) if getattr(inside, each)]
@@ -83,7 +84,7 @@ def test_random_answers_have_the_errors_that_a_slow_walk_finds(name: str, versio
 
 
 def test_what_a_struct_says_of_itself_comes_before_what_stands_inside() -> None:
-    """OffsetFetch declares its own error behind its topics; it is the first nevertheless."""
+    """OffsetFetch declares its top-level error code after its topics, but the error is returned first."""
     message = filled(APIS["OffsetFetch"].response.message, 7)
     for struct, field, _ in places(message):
         setattr(struct, field, CODE)
@@ -101,7 +102,7 @@ def test_places_are_counted_in_their_arrays() -> None:
 
 
 def test_what_cannot_hold_an_error_is_not_looked_at() -> None:
-    """In a Fetch answer neither aborted transactions nor records are looked at; in a request nothing is."""
+    """The search skips aborted transactions and records in a Fetch answer, and all requests."""
     assert not has_error_codes(APIS["JoinGroup"].request.message, 9)
     looked = error_codes(APIS["Fetch"].response.message, 12).first.__code__.co_names
     assert set(looked) == {"error_code", "responses", "partitions"}

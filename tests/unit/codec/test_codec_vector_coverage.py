@@ -1,4 +1,4 @@
-"""The recorded vectors show every field of every version null, not null, at its default, empty, filled, tagged and not tagged."""
+"""The recorded vectors show every field of every version as null, not null, default, empty, filled, tagged and untagged."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from groupmock_codec.declare import Field, Message, fields_of
 
 from .kit import Type, types, vectors, walk
 
-Sight = tuple[str, str]  # (path of the field, what was seen of it)
+Sight = tuple[str, str]  # A pair of a field's path and the kind of value that was seen.
 SIZED = ("string", "bytes", "records", "array")
 
 
 def due(message: type[Message], version: int, flexible: bool, path: str = "") -> Iterator[Sight]:
-    """Yield what a version's vectors must show."""
+    """Yield the kinds of values that a version's vectors must show."""
     for field in fields_of(message):
         if not field.present(version):
             continue
@@ -28,7 +28,7 @@ def due(message: type[Message], version: int, flexible: bool, path: str = "") ->
 
 
 def cases(field: Field, version: int, flexible: bool) -> Iterator[str]:
-    """The cases of one field."""
+    """Yield the kinds of values of one field."""
     if field.nullable(version):
         yield from ("null", "not null")
     if field.wire.kind in SIZED:
@@ -40,7 +40,7 @@ def cases(field: Field, version: int, flexible: bool) -> Iterator[str]:
 
 
 def seen(message: Message, version: int, flexible: bool) -> Iterator[Sight]:
-    """Yield what one message shows."""
+    """Yield the kinds of values that one message shows."""
     for path, struct in walk(message):
         for field in fields_of(type(struct)):
             if not field.present(version):
@@ -57,7 +57,7 @@ def seen(message: Message, version: int, flexible: bool) -> Iterator[Sight]:
 
 
 def missing(found: Type, stem: str, version: int) -> set[Sight]:
-    """Return what no vector of that version shows."""
+    """Return the kinds of values that no vector of that version shows."""
     flexible = found.codec.flexible(version)
     of_version = [vector for vector in vectors(stem) if vector["type"] == found.kind and vector["version"] == version]
     shown = {sight for vector in of_version for sight in seen(found.codec.decode(version, bytes.fromhex(vector["hex"])), version, flexible)}

@@ -1,4 +1,4 @@
-"""Bytes recorded from Kafka's own classes (2.8.2, 3.9.1, 4.3.0): read, compared field by field, written back to the same bytes."""
+"""Bytes recorded from Kafka's own classes (2.8.2, 3.9.1, 4.3.0) are decoded, compared by field, and encoded to the same bytes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from groupmock_codec.kafka_json import from_kafka_json
 
 from .kit import every_version, types, vectors
 
-JUDGED = 5  # of at least twenty vectors of every type and version; the judge is fifty times as slow
+JUDGED = 5  # Of at least twenty vectors per type and version this many are checked with the reference, which is fifty times slower.
 STEMS = [APIS[key].stem for key in APIS]
 
 
@@ -33,7 +33,7 @@ def test_recorded_messages_are_written_as_kafka_wrote_them(stem: str) -> None:
 
 @for_each("stem", STEMS)
 def test_the_judge_reads_and_writes_recorded_bytes_alike(stem: str) -> None:
-    """Some of every version: all of them are the compiled form's, which equals the judge on every edge case."""
+    """The compiled codec is tested on all vectors and equals the reference on every edge case, so the reference gets only some."""
     for vector in vectors(stem)[::JUDGED]:
         codec, version, data = types()[vector["type"]].codec, vector["version"], bytes.fromhex(vector["hex"])
         message, end = reference.decode(codec.message, version, codec.flexible(version), data)

@@ -1,4 +1,4 @@
-"""Designs I-III: the document's seven rounds byte for byte, the judge agrees, what is refused, what is read all the same."""
+"""The encodings of Designs I-III: the document's seven rebalances byte for byte, refusals, and lenient decoding."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_what_our_assignors_send(design: int, one: Round) -> None:
 
 
 def test_a_literal_subscription_is_kip_429s() -> None:
-    """Byte for byte, with Version 1."""
+    """The bytes equal those of KIP-429 with Version 1."""
     data = designs.encode_subscription(DesignSubscription(1, ["T", "U"], b"xy", T0_T3))
     assert consumer.encode_subscription(consumer.Subscription(1, ["T", "U"], b"xy", T0_T3)) == data
 
@@ -107,7 +107,7 @@ def test_compiled_equals_the_judge_on_samples_and_on_every_cut(codec, version: i
 
 @for_each("codec", [designs.SUBSCRIPTION, designs.ASSIGNMENT], ids=["Subscription", "Assignment"])
 def test_compiled_refuses_what_the_judge_refuses(codec) -> None:
-    """One byte spoiled at every place."""
+    """One byte is changed at every position in turn."""
     dice = random.Random(SEED)
     for version in (1, 2, 3):
         whole = codec.encode(version, sample(codec.message, version, False, dice))
@@ -179,9 +179,9 @@ LENIENT_ASSIGNMENTS = [
     ("0002 ffffffff ffffffff", DesignAssignment(2, None, None)),
     ("0002 00000000 00000000", DesignAssignment(2)),
     ("0002 00000000 00000000 00001388", DesignAssignment(2, [], [], 5000)),
-    ("0001 00000000 00000000 00001388", DesignAssignment(1, [], [], 5000)),  # told apart by length
+    ("0001 00000000 00000000 00001388", DesignAssignment(1, [], [], 5000)),  # The length distinguishes these two encodings.
     ("0000 00000000 00000000 00001388", DesignAssignment(0, [], [], 5000)),
-    ("0002 00000000 00000000 ffffffff", DesignAssignment(2)),  # below 0: none
+    ("0002 00000000 00000000 ffffffff", DesignAssignment(2)),  # A negative timeout is read as no timeout.
     ("0009 00000000 00000000 00001388 aabb", DesignAssignment(9, [], [], 5000)),
     ("0001 00000001 0001 54 00000002 00000000", DesignAssignment(1, None, None)),
     ("0001 00000001 0001 54 00000001 00000000 00000001", DesignAssignment(1, [TopicPartitions("T", [0])], None)),
@@ -215,7 +215,7 @@ def test_lenient_reading_of_subscriptions(data: str, expected: DesignSubscriptio
 
 @for_each("design", [1, 2, 3])
 def test_lenient_reading_never_raises_nor_invents(design: int) -> None:
-    """The test tries every cut and every changed byte; what is before a cut is read right."""
+    """The test tries every truncation and every changed byte, and the fields before a truncation are read correctly."""
     whole = DesignAssignment(design, T0_T3, [TopicPartitions("U", [1])])
     data = designs.encode_assignment(whole)
     for end in range(2, len(data)):

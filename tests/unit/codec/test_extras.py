@@ -1,4 +1,4 @@
-"""The hint how to install an extra works in any folder: it names what pip took the distribution from (PEP 610)."""
+"""The hint how to install an extra works in any folder, because it names the source from which pip installed groupmock (PEP 610)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Refusals of the two adapters, with texts that name the remedy; and the modules that a service loads with them."""
+"""The two adapters refuse bad settings with a remedy and load few modules into a user's service."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from cases import for_each
 from groupmock_clients.cooperative.errors import NotAttached, UnsupportedClient
 from groupmock_codec.extras import pip_install
 
-pytestmark = pytest.mark.filterwarnings("ignore:(read|open)_text is deprecated:DeprecationWarning")  # kafka-python's, on 3.11
+# kafka-python warns about read_text on Python 3.11.
+pytestmark = pytest.mark.filterwarnings("ignore:(read|open)_text is deprecated:DeprecationWarning")
 LIBRARIES = for_each(("module", "distribution", "known"), [("aiokafka", "aiokafka", "0.14"), ("kafka_python", "kafka-python", "3.0")])
 MODULES = for_each("module", ["aiokafka", "kafka_python"])
 
@@ -106,7 +107,7 @@ def test_settings_are_checked_at_once(module: str, settings: dict[str, Any]) -> 
 
 @LIBRARIES
 def test_a_service_loads_no_server_with_it(module: str, distribution: str, known: str) -> None:
-    """The service does not load the other library either."""
+    """The adapter of one library does not import the other library either."""
     other = {"aiokafka": "kafka", "kafka_python": "aiokafka"}[module]
     program = (
         f"import sys, groupmock_clients.cooperative.{module}\n"
@@ -119,7 +120,7 @@ def test_a_service_loads_no_server_with_it(module: str, distribution: str, known
 
 FOLDER = Path(__file__).resolve().parents[3] / "clients/groupmock_clients/cooperative"
 CLIENT = {"aiokafka": "aiokafka", "kafka_python": "kafka"}
-"""A folder of the cooperative assignors: the client library that it plugs into."""
+"""Maps a folder of the cooperative assignors to the client library that they extend."""
 
 
 @for_each("file", sorted(FOLDER.rglob("*.py")), ids=lambda file: str(file.relative_to(FOLDER)))

@@ -1,4 +1,4 @@
-"""Members that hear the reason of an enforce_rebalance."""
+"""Members receive the reason of an enforce_rebalance call."""
 
 from __future__ import annotations
 

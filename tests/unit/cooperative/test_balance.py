@@ -1,4 +1,4 @@
-"""Sticky and balanced: fewest moves, ties, unequal subscriptions; a brute-force judge on small groups."""
+"""Assignments are sticky and balanced: fewest moves, ties and unequal subscriptions, compared with a brute-force search in small groups."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SEED = 11
 
 
 def held(text: str) -> dict[Partition, str]:
-    """`A:0,3 B:1` -> who holds which partition of T."""
+    """Parse `A:0,3 B:1` into the owner of each partition of T."""
     pairs = (word.split(":") for word in text.split())
     return {("T", int(number)): member for member, numbers in pairs for number in numbers.split(",") if number}
 
@@ -50,7 +50,7 @@ def test_ties_go_by_the_bytes_of_ids() -> None:
 
 
 def test_subscriptions_apart() -> None:
-    """Only B reads U: it keeps U and hands T over."""
+    """Only B subscribes to U, so B keeps U and gives T away."""
     subscribers = subscribers_of({"A": {"T"}, "B": {"T", "U"}})
     before = {("U", 0): "B", ("U", 1): "B", ("T", 0): "B", ("T", 1): "B"}
     assert not is_balanced(before, subscribers)
@@ -65,7 +65,7 @@ def test_what_few_may_take_is_placed_first() -> None:
 
 
 def fewest_moves(before: dict[Partition, str], loose: list[Partition], members: str) -> int:
-    """Find the fewest moves by trying everything."""
+    """Find the fewest moves by trying all assignments."""
     parts = [*before, *loose]
     best = len(parts)
     for owners in itertools.product(members, repeat=len(parts)):
@@ -105,7 +105,7 @@ def test_any_subscriptions_end_balanced() -> None:
 
 
 def test_a_thousand_members_take_no_time_to_speak_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counted, not timed: each partition is looked at a fixed number of times."""
+    """The test counts operations: the balancing examines each partition a fixed number of times."""
     members = tuple(sorted(f"m{number:04}" for number in range(1000)))
     looks = 0
 

@@ -1,4 +1,4 @@
-"""A user's listener that fails: the round goes on, the other callbacks are called, and the log says which one it was."""
+"""If a user's listener raises an exception, the rebalance continues, the other callbacks run, and the log names the listener."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CALLBACKS = ("on_partitions_lost", "on_partitions_revoked", "on_partitions_assig
 
 
 class Failing:
-    """Writes down what it is told, and fails in one callback."""
+    """A listener that records its calls and raises an exception in one callback."""
 
     def __init__(self, bad: str) -> None:
         self.bad = bad

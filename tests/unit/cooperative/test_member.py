@@ -1,4 +1,4 @@
-"""One member's bytes and outcomes, both ends played against each other; what happens with a peer that cannot be read."""
+"""Tests the bytes and results of a cooperative member by playing leader and follower, also with unreadable peers."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ COUNTS = {"T": 4}
 
 
 class Clock:
-    """A clock in seconds that the test moves."""
-
     def __init__(self) -> None:
         self.now = 100.0
 
@@ -29,7 +27,8 @@ class Clock:
 
 
 class One:
-    """A member and what it owns, without a library. `shows_owned`: as kafka-python's leader sees it, else as aiokafka's."""
+    """A cooperative member and its owned partitions without a client library. `shows_owned`: as kafka-python's leader sees it, else as
+    aiokafka's."""
 
     def __init__(self, name: str, design: int, clock: Clock, shows_owned: bool, **rules: object) -> None:
         self.name, self.shows_owned = name, shows_owned
@@ -51,7 +50,7 @@ class One:
 
 
 def rounds(leader: One, *others: One) -> dict[str, bytes]:
-    """One round; returns what the leader sent."""
+    """Run one rebalance and return the assignments that the leader sent."""
     everybody = (leader, *others)
     sent = leader.member.assign(COUNTS, {one.name: one.peer(leader.shows_owned) for one in everybody}, None)
     for one in everybody:
@@ -109,7 +108,7 @@ def test_a_timeout_is_only_for_who_loses_nothing() -> None:
 
 
 def test_leading_on_after_somebody_else_led_starts_without_memory() -> None:
-    """A led, then B: what A remembers of its time is void, and what is lost waits anew."""
+    """A led first and B afterwards, so A's memory is outdated and lost partitions are withheld from the beginning."""
     clock = Clock()
     a, b, c = team("ABC", 2, True, clock)
     rounds(a, b, c)

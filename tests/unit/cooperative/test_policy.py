@@ -1,4 +1,4 @@
-"""The leader rules one by one, and the document's seven rounds computed (its bytes are in tests/unit/codec/test_designs.py)."""
+"""Tests each rule of the cooperative leader and recomputes the seven rebalances of the document."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def claims(**owned: str) -> dict[str, Claim]:
 
 
 def memory_of(size: int, **owned: str) -> LeaderMemory:
-    """After a settled round of these."""
+    """Return the leader's memory after a rebalance in which members own these partitions."""
     holdings = {part: member for member, text in owned.items() for part in held(text)}
     return LeaderMemory(dict.fromkeys(owned, T), frozenset(("T", number) for number in range(size)), holdings)
 
 
 def run(rules: Rules, size: int, joined: dict[str, Claim], memory: LeaderMemory | None, now: int = 0, **more: object) -> LeaderPlan:
-    """Led by the first member."""
+    """Plan a rebalance with the first member as leader."""
     return plan(rules, {"T": size}, joined, next(iter(joined)), memory, more.get("received"), now)
 
 
@@ -41,7 +41,7 @@ def timeouts(planned: LeaderPlan) -> set[int]:
 
 
 def as_bytes(design: int, decision: Decision, full: bool) -> bytes:
-    """The document's literal form; in `full` the one with everything."""
+    """Return the assignment in the document's literal form, or in the complete form with `full`."""
     lists = []
     for parts in (decision.assigned if full else decision.listed, decision.revoked):
         lists.append([TopicPartitions("T", sorted(number for _, number in parts))] if parts else [])
@@ -50,7 +50,7 @@ def as_bytes(design: int, decision: Decision, full: bool) -> bytes:
 
 @EXAMPLES
 def test_the_documents_rounds(example: Example) -> None:
-    """The leader is A, which led the settled round before. Example I.leave prints what repeats, the others leave it out."""
+    """The leader is A, which also led the rebalance before. Example I.leave prints what repeats, the others leave it out."""
     rules = Rules(example.design, delay_ms=T1_MS)
     memory = memory_of(4, **example.initial)
     for one in example.rounds:
@@ -133,7 +133,7 @@ def test_rule_5_what_did_not_arrive_is_given_again() -> None:
 
 
 def test_rule_9_plans_in_the_same_round_what_a_member_still_claims_and_no_longer_reads() -> None:
-    """Found by random histories: planned one round later, b gave up ("T", 9) and got it back."""
+    """Random histories found that planning one rebalance later made b give up ("T", 9) and get it back."""
     a = frozenset({("T", 8), ("T", 11), ("U", 0), ("U", 1), ("U", 2), ("U", 3)})
     b, c = (frozenset(("T", number) for number in numbers) for numbers in ((0, 2, 4, 6, 9), (1, 3, 5, 7, 10)))
     subscriptions = {"c": T, "a": frozenset({"T", "U"}), "b": T}
@@ -198,7 +198,7 @@ def test_rule_11_a_former_follower_keeps_to_the_deadline_it_was_told() -> None:
 
 
 def test_rule_3_a_former_follower_that_had_no_metadata_yet_takes_nothing_for_new() -> None:
-    """Stock kafka-python joins and is told its part before it has metadata: the partitions of the leader that just left would be given
+    """Stock kafka-python may receive an assignment before it has metadata, and would then give away the partitions of a departed leader
     at once."""
     known = Received("B", None, T, frozenset())
     planned = run(TWO, 3, claims(B="T2"), None, 1000, received=known)
@@ -231,7 +231,7 @@ def test_design_iii_moves_k_at_a_time_and_paces_itself() -> None:
 
 
 def test_design_iii_keeps_its_plan_between_rounds() -> None:
-    """C reads U alone, B both: what A gives B makes B give to C. The second half is not planned anew."""
+    """C subscribes only to U and B to both topics: what A gives to B makes B give to C. The second half is not planned anew."""
     T_U, U = frozenset({"T", "U"}), frozenset({"U"})
     rules = Rules(3, delay_ms=T1_MS, max_moves=1, move_interval_ms=700)
     a, b = {("T", n) for n in range(6)}, {("U", n) for n in range(4)}
@@ -259,7 +259,7 @@ def test_the_order_in_which_members_are_listed_means_nothing(design: int) -> Non
 
 
 def lost_silently(nonce: bool) -> World:
-    """C dies; the leader never sees that round's answer and has no timer; one timer of B is all there is."""
+    """C dies, and the leader misses the answer of that rebalance and has no timer, so only one timer of B remains."""
     world = World(TWO, 3, {"T": 3}, nonce)
     leader, follower, victim = (world.join(name, ("T",)) for name in "abc")
     world.leader = leader

@@ -1,4 +1,4 @@
-"""Records are read a bounded number at a time; what cannot be read is told and passed over."""
+"""Records are read in bounded portions, and unreadable ones are reported and skipped."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LIBRARY_NEEDED = "need a library to be read: pip install cramjam"
 
 
 def batch_of(name: str, *values: bytes, spoil: bool = False) -> Batch:
-    """A batch as a client with that compression writes it; spoiled: half of it."""
+    """Return a batch as a client with that compression writes it; with `spoil` half of the data is missing."""
     return packed(name, [NewRecord(value=value, timestamp=0) for value in values], lambda data: data[: len(data) // 2] if spoil else data)
 
 
@@ -106,7 +106,7 @@ def test_deleted_and_control_records_are_not_read() -> None:
 
 
 def test_records_say_what_became_of_their_transaction() -> None:
-    """A walk at read_committed ends where the oldest open transaction begins, and there is no more before that one ends."""
+    """At read_committed the read stops at the oldest open transaction, and continues only after its end."""
     world = DataWorld(transaction_partition_verification_enable=False)
     world.topic("t")
     topic = world.topics.require("t")
@@ -125,20 +125,20 @@ def test_records_say_what_became_of_their_transaction() -> None:
         assert walk.unread == []
         return [(each.record.offset, each.transaction, each.marker) for each in walk.records], walk.next[0], walk.more
 
-    world.append(batch(b"plain"))  # 0
-    write(1)  # 1
-    end(1, False)  # 2
-    write(2)  # 3
-    end(2, True)  # 4
-    write(3)  # 5
-    world.append(batch(b"behind"))  # 6
+    world.append(batch(b"plain"))
+    write(1)
+    end(1, False)
+    write(2)
+    end(2, True)
+    write(3)
+    world.append(batch(b"behind"))
     plain, aborted, committed, opened, behind = (
         (0, None, False), (1, "aborted", False), (3, "committed", False), (5, "open", False), (6, None, False),
     )  # fmt: skip
     assert read("read_uncommitted", False) == ([plain, aborted, committed, opened, behind], 7, False)
     assert read("read_committed", False) == ([plain, committed], 5, False)
     assert read("read_committed", True) == ([plain, (2, "aborted", True), committed, (4, "committed", True)], 5, False)
-    end(3, False)  # 7
+    end(3, False)
     assert read("read_committed", False) == ([plain, committed, behind], 8, False)
 
 

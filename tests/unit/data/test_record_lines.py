@@ -1,4 +1,4 @@
-"""A record as a line: what a line means, and what is said of one that means nothing."""
+"""A line is parsed into a record, and an unreadable line gets an error that names the field."""
 
 from __future__ import annotations
 

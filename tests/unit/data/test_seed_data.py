@@ -1,4 +1,4 @@
-"""Seed data: lines make topics, records, commits and configs, in order; what is wrong is named by file, line and field, nothing done."""
+"""Lines of seed data create topics, records, commits and configs in order; an error names file, line and field, and nothing is applied."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_every_kind_of_line() -> None:
 
 
 def test_lines_are_done_in_their_order() -> None:
-    """A record before the limit on its size is taken, one behind it is not."""
+    """A record before the line with the size limit is accepted, and one after it is refused."""
     world = DataWorld()
     large = json.dumps({"topic": "t", "value": "x" * 3000})
     limit = '{"node": 0, "configs": {"message.max.bytes": 2000}}'

@@ -1,4 +1,4 @@
-"""The language of exchanges: what is read, and that what is wrong is refused with file and line."""
+"""The parser reads the language of exchanges and reports errors with file and line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program's steps are printed as people write them, and read back as the same steps."""
+"""The steps of a program are printed in the handwritten form and parse to the same steps."""
 
 from __future__ import annotations
 

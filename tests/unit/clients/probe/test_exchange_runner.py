@@ -1,4 +1,4 @@
-"""The runner notices what is wrong: mistakes in an exchange when it is played, and a broker that answers otherwise."""
+"""The runner notices mistakes in an exchange while it is played, and a broker that answers differently."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_an_unoffered_version_is_not_applicable(tmp_path: Path) -> None:
 
 
 class Liar(CoreStage):
-    """A core whose answers are falsified on their way out."""
+    """A core whose answers are falsified before they are sent."""
 
     def __init__(self, exchange: Exchange, api: str, lie: Callable[[Any], object]) -> None:
         super().__init__("4.3", exchange.wanted_settings)
@@ -137,7 +137,7 @@ class Liar(CoreStage):
 
 
 def code(before: int, after: int) -> Callable[[Any], None]:
-    """Answers with one error code instead of another."""
+    """Return a function that replaces one error code of an answer."""
 
     def lie(message: Any) -> None:
         if message.error_code == before:
@@ -147,7 +147,7 @@ def code(before: int, after: int) -> Callable[[Any], None]:
 
 
 def field(name: str, value: object, only: int | None = None) -> Callable[[Any], None]:
-    """Another value in one field of the answers with that error code."""
+    """Return a function that changes one field of the answers with the error code `only`."""
 
     def lie(message: Any) -> None:
         if only is None or message.error_code == only:
@@ -157,7 +157,7 @@ def field(name: str, value: object, only: int | None = None) -> Callable[[Any], 
 
 
 def describe(name: str, value: object) -> Callable[[Any], None]:
-    """Another value in one field of every described group."""
+    """Return a function that changes one field of every described group."""
 
     def lie(message: Any) -> None:
         message.groups = [msgspec.structs.replace(group, **{name: value}) for group in message.groups]
@@ -166,7 +166,7 @@ def describe(name: str, value: object) -> Callable[[Any], None]:
 
 
 def partitions(before: int, after: int) -> Callable[[Any], None]:
-    """Another code in every partition that has one code."""
+    """Return a function that replaces one error code in every partition."""
 
     def lie(message: Any) -> None:
         for topic in message.topics:
@@ -217,7 +217,7 @@ LIES: list[tuple[str, str, Callable[[Any], object]]] = [
 
 @for_each(("api", "what", "lie"), LIES, ids=[f"{api}-{what}" for api, what, _ in LIES])
 def test_every_lie_is_noticed_by_an_exchange(api: str, what: str, lie: Callable[[Any], object]) -> None:
-    """The suite can fail: an answer in which one field is falsified is noticed."""
+    """The suite of exchanges notices an answer in which one field is falsified."""
     for exchange in SUITE:
         if exchange.lacking or "core" not in exchange.stages or "4.3" not in exchange.releases:
             continue

@@ -1,4 +1,4 @@
-"""A broker's words about itself are a peer's words: nothing of ours may hang or fail on them."""
+"""The probe copes with anything that a broker reports about itself, and neither hangs nor fails."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SETTING = "transaction.state.log.num.partitions"
 
 
 class Telling(TcpBroker):
-    """A broker without a connection: it has told `settings`, and answers everything with what nobody can read."""
+    """A broker without a connection that reports `settings` and answers everything with unreadable bytes."""
 
     def __init__(self, settings: dict[str, str]) -> None:
         self.settings = settings
@@ -49,7 +49,7 @@ def test_a_broker_without_transactions_is_not_waited_for() -> None:
 
 
 def test_what_was_made_is_taken_back_though_the_connection_was_idle_for_too_long() -> None:
-    """A dialogue of ten minutes left everything behind on Kafka, which closes what is idle (connections.max.idle.ms)."""
+    """Kafka closes idle connections (connections.max.idle.ms), so a dialogue of ten minutes used to leave its topics and groups behind."""
     with Broker() as served:
         host, port = served.bootstrap.split(":")
         broker = TcpBroker(host, int(port))

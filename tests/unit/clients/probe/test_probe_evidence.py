@@ -1,4 +1,4 @@
-"""Evidence against a broker does not include the way to it, what another row is about, or a machine that is too busy."""
+"""A broker is not blamed for failures on the way to it, for the subject of another rule, or for an overloaded machine."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def read(tmp_path: Path) -> Read:
 def broker() -> Iterator[TcpBroker]:
     with Broker(profile="kafka-4.3", settings=BASE_SETTINGS, seed=1) as server:
         host, _, port = server.bootstrap.rpartition(":")
-        judged = TcpBroker(host, int(port), patience=20)  # nothing here is about time
+        judged = TcpBroker(host, int(port), patience=20)  # The test is not about time, so the patience is long.
         yield judged
         judged.close()
 
@@ -80,14 +80,14 @@ def test_no_time_left_is_unknown(read: Read, broker: TcpBroker) -> None:
 def test_a_broker_that_goes_away_breaks_nothing(read: Read) -> None:
     with Broker(profile="kafka-4.3", settings=BASE_SETTINGS, seed=1) as server:
         host, _, port = server.bootstrap.rpartition(":")
-        judged = TcpBroker(host, int(port), patience=20)  # nothing here is about time
+        judged = TcpBroker(host, int(port), patience=20)  # The test is not about time, so the patience is long.
     (outcome,) = Schedule(judged, Pace(wait=0)).play([read(f'exchange x "t"\nrows: R\n{RIGHT}')])
     judged.close()
     assert (outcome.verdict, outcome.detail) == (UNKNOWN, GONE)
 
 
 class Forgetful(CoreStage):
-    """A core whose followers are told to skip their assignment: what every_answer.py knows of every successful JoinGroup."""
+    """A core whose successful JoinGroup answers tell followers to skip the assignment, which every_answer.py checks in every dialogue."""
 
     def answer(self, member: str, limit_ms: float) -> Answer | None:
         found = super().answer(member, limit_ms)
@@ -118,7 +118,7 @@ def test_where_it_is_the_subject_it_breaks() -> None:
 def test_a_machine_that_wakes_nobody_is_noticed() -> None:
     with WakeLateness() as lag:
         began = time.monotonic()
-        sum(range(20_000_000))  # one call that lets no other thread run
+        sum(range(20_000_000))  # This single call never releases the interpreter to another thread.
         ended = time.monotonic()
         deadline = ended + 5
         while not (late := lag.since(began)) and time.monotonic() < deadline:

@@ -1,5 +1,5 @@
-"""A failure that load can explain is unknown, and one that no delay can explain is broken. Dialogues are played on the pure core, with
-stalls planted in them."""
+"""A failure that an overloaded machine can explain is unknown, and one that no delay can explain is broken. Dialogues are played on the
+pure core, with stalls planted in them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def read(tmp_path: Path) -> Callable[[str], Variant]:
 
 
 class Late(CoreStage):
-    """The core, watched by a machine that oversleeps by `late_ms` and judges times as over TCP."""
+    """The core on a machine that wakes up `late_ms` late, with the time tolerance of TCP."""
 
     tolerance = CONDITIONS.tolerance
 
@@ -65,7 +65,7 @@ class Late(CoreStage):
         super().pause(ms + self.late_ms)
 
     def answer(self, member: str, limit_ms: float) -> Answer | None:
-        """`wrong`: the error of every Heartbeat's answer; `slow_ms`: so much later does everything come in."""
+        """Return the answer, `slow_ms` late and with the error `wrong` for every Heartbeat."""
         found = super().answer(member, limit_ms)
         if found is not None and found.api == "Heartbeat" and self.wrong is not None:
             message: Any = msgspec.structs.replace(found.message, error_code=self.wrong)  # type: ignore[call-overload]
@@ -133,7 +133,7 @@ def test_where_the_core_has_no_say_dialogues_with_times_are_explained(read: Call
 
 
 class OnCore(Schedule):
-    """Plays on the core instead, attempt by attempt on the next of these stages."""
+    """Plays dialogues on the core and uses the next stage for each attempt."""
 
     stages: list[Late]
 

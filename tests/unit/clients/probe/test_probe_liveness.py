@@ -1,4 +1,4 @@
-"""Under which dialogues a server died: what is known of it, from what ended before and after it was last seen."""
+"""The probe finds out during which dialogues a server died, from those that ended before and after it was last alive."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from groupmock_clients.probe.verdicts.report_model import DeathFact, told
 
 
 class Server:
-    """Alive, until it is not."""
+    """A server that is alive until the test ends it."""
 
     def __init__(self) -> None:
         self.lives = True

@@ -1,4 +1,4 @@
-"""Rows that are not applicable, versions and APIs that may be missing, and those that may not."""
+"""Rules are not applicable if a broker lacks an optional version or API, and broken if the API is required."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def variant(tmp_path: Path, steps: str) -> Variant:
         ("A: JoinGroup v10 -> 0\n", {}, ("JoinGroup v10: 4.3 has 0-9", True)),
         ("A: Heartbeat -> 0\n", {12: None}, ("Heartbeat is not advertised", False)),
         ("A: DeleteGroups -> 0\n", {42: None}, ("DeleteGroups is not advertised (an administrator's tool", True)),
-        ("A: DescribeGroups -> group_state=Dead\n", {15: None}, None),  # the rest of a dialogue goes on without a look
+        ("A: DescribeGroups -> group_state=Dead\n", {15: None}, None),  # The exchange goes on without this optional look at the group.
         ("A: DescribeGroups v5 -> group_state=Dead\n", {15: None}, ("DescribeGroups is not advertised (only looks on", True)),
     ],
 )

@@ -1,4 +1,4 @@
-"""Slower motion, and which dialogues can be judged under which settings."""
+"""Exchanges are played more slowly for longer delays, and only those that the broker's settings allow are judged."""
 
 from __future__ import annotations
 
@@ -47,11 +47,12 @@ def test_sessions_that_are_written_out() -> None:
     ("name", "settings", "factor"),
     [
         ("SERVER-17", BASE_SETTINGS, 1),
-        ("SERVER-17", KAFKA, 1),  # nothing in it depends on the delay
-        ("SERVER-08", KAFKA, 7.5),  # as slow as the delay
-        ("SERVER-31-last", KAFKA, 24),  # as slow as the shortest session
+        ("SERVER-17", KAFKA, 1),  # No time in this exchange depends on the initial rebalance delay.
+        ("SERVER-08", KAFKA, 7.5),  # The initial rebalance delay determines the factor.
+        ("SERVER-31-last", KAFKA, 24),  # The shortest allowed session timeout determines the factor.
         ("SERVER-18-alone", NO_DELAY, 1),
-        ("P2-d13-half-closed", KAFKA, 7.5),  # the core has no half-closed connections: the ratio of the delays
+        # The core has no half-closed connections, so the factor is the ratio of the initial rebalance delays.
+        ("P2-d13-half-closed", KAFKA, 7.5),
     ],
 )
 def test_an_exchange_is_played_as_slowly_as_the_settings_ask(name: str, settings: Mapping[str, str], factor: float) -> None:
@@ -75,7 +76,7 @@ def test_what_does_not_fit_says_which_setting_it_needs(name: str, settings: Mapp
 
 @for_each("release", ["4.3", "3.9"])
 def test_most_of_the_suite_can_be_judged_with_default_settings(release: str) -> None:
-    """The core passes the dialogues that fit these settings, so the probe may expect that of a broker."""
+    """The core passes the dialogues that fit these settings, so other brokers must pass them as well."""
     fitted = 0
     for exchange in list(SUITE.values())[::7]:
         if exchange.lacking or "core" not in exchange.stages or "tcp" not in exchange.stages or release not in exchange.releases:

@@ -1,4 +1,4 @@
-"""Which release a broker is like, and how sure that is."""
+"""The probe recognizes which Kafka release a broker resembles, and how certain that is."""
 
 from __future__ import annotations
 

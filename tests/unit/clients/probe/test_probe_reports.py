@@ -1,4 +1,4 @@
-"""The four forms of a report, made from one model by hand: each says what it must, and can be read again by what reads it."""
+"""The four formats of a report contain what they should and can be parsed by their usual readers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ STEERS = "\x1b[2J\r\nFORGED\x9b\u202e\u2028\ud800 \\x1b"
 
 @for_each("form", [form for form in FORMS if form != "json"])
 def test_a_broker_steers_nobody_who_reads_of_it(form: str) -> None:
-    """The broker's text is in the report, escaped; only our colours are used."""
+    """The report escapes the broker's texts and uses only its own colours."""
     whole = report()
     broken = BrokenDialogue("x:1", STEERS, STEERS, STEERS, STEERS, (STEERS,))
     first, second, *others = whole.exchanges
@@ -156,7 +156,7 @@ def test_junit_is_loadable_and_counts_right() -> None:
 
 
 class Page(HTMLParser):
-    """Notes open elements and what a page would fetch."""
+    """Collects open elements of a page and the addresses that it would fetch."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Waiting for a server that died: by somebody else's hand or by our command, on a clock that only napping moves."""
+"""The probe waits for a dead server that somebody else or its own command restarts, on a virtual clock."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from groupmock_clients.probe.stages.tcp_broker import NoBroker, TcpBroker
 
 
 class Away:
-    """A broker that is there again at the `back`-th look."""
+    """A broker that is reachable again at the `back`-th attempt."""
 
     def __init__(self, back: int) -> None:
         self.looks, self.back = 0, back

@@ -1,4 +1,4 @@
-"""Time in a dialogue over TCP: it keeps its own limit, and measures how late it was itself. The clock moves when the test selects."""
+"""A dialogue over TCP keeps its time limits and measures how late its own machine was. The clock moves when the test selects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 
 
 class Clock(selectors.DefaultSelector):
-    """Seconds that pass while one selects, and `late` more each time: nobody ever says anything."""
+    """A clock that advances while the stage waits in select, `late` seconds too far, and on which no data ever arrives."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class Clock(selectors.DefaultSelector):
 
 
 class Somewhere:
-    """An address that takes connections and says nothing, which is what a stage needs to know of a broker."""
+    """An address that accepts connections and never sends anything, as the stage requires."""
 
     release, settings, patience = "4.3", {"group.max.size": "5"}, 1.0
 
