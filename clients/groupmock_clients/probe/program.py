@@ -25,7 +25,7 @@ from .stages.liveness import Death
 from .stages.measured_settings import measured
 from .stages.release import guess
 from .stages.tcp_broker import NoBroker, TcpBroker
-from .verdicts.outcome import BROKEN, KEPT, UNKNOWN, DialogueOutcome
+from .verdicts.outcome import BROKEN, KEPT, MAY_BE_RELEASE, UNKNOWN, DialogueOutcome
 from .verdicts.playable import known_settings
 from .verdicts.report_model import SCHEMA, BrokerFacts, DeathFact, Report, counts, exchange_results, row_results, telling, told
 from .verdicts.selection import Planned, Planner, UnknownName, Wishes, chosen, newest, rows_asked
@@ -105,8 +105,8 @@ def probe(options: Options, suite: Suite) -> Report:
     finally:
         broker.close()
     outcomes = [each if isinstance(each, DialogueOutcome) else next(played) for each in decided]
-    exchanges = exchange_results(suite, outcomes, options.transcripts)
-    rows = row_results(suite, rows_asked(suite, options.wishes.only), exchanges)
+    exchanges = exchange_results(suite, outcomes, options.transcripts, facts.newer)
+    rows = row_results(suite, rows_asked(suite, options.wishes.only), exchanges, facts.newer)
     seconds = round(time.monotonic() - began, 1)
     return Report(
         SCHEMA, __version__, started.isoformat(timespec="seconds"), seconds, facts, counts(rows, exchanges), rows, exchanges, left_behind,
@@ -122,16 +122,16 @@ def _get_to_know(broker: TcpBroker, options: Options) -> BrokerFacts:
     """Determine release and settings: from the user, from the broker, or by trying."""
     if options.release == AUTO:
         found = guess(broker.ranges)
-        broker.release, sure = found.release, found.sure
+        broker.release, sure, newer = found.release, found.sure, bool(found.newer)
     else:
-        broker.release, sure = options.release, "as told"
+        broker.release, sure, newer = options.release, "as told", False
     for api, version in options.at_most.items():
         broker.limit(KEYS[api], version)
     broker.settings |= options.settings
     tried = measured(broker)
     broker.settings |= tried
     settings = telling(known_settings(broker.release, broker.settings), BASE_SETTINGS)
-    return BrokerFacts(f"{options.host}:{options.port}", broker.nodes, broker.release, sure, settings, tuple(sorted(tried)))
+    return BrokerFacts(f"{options.host}:{options.port}", broker.nodes, broker.release, sure, settings, tuple(sorted(tried)), newer)
 
 
 class _Progress:
@@ -165,14 +165,14 @@ def _deliver(options: Options, report: Report) -> int:
 
 
 def exit_code(report: Report, asked: bool) -> int:
-    """Return 3 if the broker went away for good, 1 if something is broken or the broker died meanwhile, 4 if nothing is broken but rows
-    that the user asked for are unknown, else 0."""
+    """Return 3 if the broker went away for good, 1 if something is broken or the broker died meanwhile, 4 if nothing is broken but
+    something may be the release or rows that the user asked for are unknown, else 0."""
     verdicts = {row.verdict for row in report.rows}
     if any(not death.back for death in report.deaths):
         return CANNOT_CONNECT
     if BROKEN in verdicts or report.deaths:
         return SOMETHING_BROKEN
-    if KEPT not in verdicts or (asked and UNKNOWN in verdicts):
+    if KEPT not in verdicts or MAY_BE_RELEASE in verdicts or (asked and UNKNOWN in verdicts):
         return NOT_KNOWN
     return ALL_KEPT
 

@@ -2,7 +2,7 @@
 
 Plays scripted members against HOST:PORT, in groups and topics of their own that are deleted afterwards, and reports each rule as kept,
 broken, unknown or not applicable. Exit codes: 0 nothing broken, 1 something broken, 2 bad use, 3 no broker (any more), 4 what was asked for
-by --only is unknown, or nothing could be judged.
+by --only is unknown, nothing could be judged, or the broker is newer than every known release, so that what differs may be the release.
 """
 
 from __future__ import annotations

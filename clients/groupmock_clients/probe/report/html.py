@@ -8,14 +8,16 @@ from typing import Final
 
 from groupmock.text.html_document import document
 
-from ..verdicts.outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, VERDICTS
+from ..verdicts.outcome import BROKEN, KEPT, MAY_BE_RELEASE, NOT_APPLICABLE, UNKNOWN, VERDICTS
 from ..verdicts.report_model import BrokenDialogue, ExchangeResult, Report, RowResult, told
 from .readable import readable
 
-CLASSES: Final = {KEPT: "kept", BROKEN: "broken", UNKNOWN: "unknown", NOT_APPLICABLE: "na"}
+CLASSES: Final = {KEPT: "kept", BROKEN: "broken", MAY_BE_RELEASE: "newer", UNKNOWN: "unknown", NOT_APPLICABLE: "na"}
+SHOWN_FIRST: Final = {BROKEN: 0, MAY_BE_RELEASE: 1}
 STYLE: Final = """
-:root { color-scheme: light dark; --line: #8884; --soft: #8881; --kept: #1a7f37; --broken: #cf222e; --unknown: #9a6700; --na: #6e7781; }
-@media (prefers-color-scheme: dark) { :root { --kept: #3fb950; --broken: #ff7b72; --unknown: #d29922; --na: #8b949e; } }
+:root { color-scheme: light dark; --line: #8884; --soft: #8881; }
+:root { --kept: #1a7f37; --broken: #cf222e; --newer: #8250df; --unknown: #9a6700; --na: #6e7781; }
+@media (prefers-color-scheme: dark) { :root { --kept: #3fb950; --broken: #ff7b72; --newer: #d2a8ff; --unknown: #d29922; --na: #8b949e; } }
 * { box-sizing: border-box; }
 body { font: 15px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 76rem; padding: 2rem 1.25rem 4rem; }
 h1 { font-size: 1.5rem; margin: 0 0 .25rem; } h2 { font-size: 1.1rem; margin: 2.5rem 0 .75rem; }
@@ -23,7 +25,8 @@ p { margin: .25rem 0; } .quiet { color: var(--na); }
 .counts { display: grid; gap: .75rem; grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); margin: 1.5rem 0; }
 .counts div { border: 1px solid var(--line); border-radius: .5rem; padding: .75rem 1rem; }
 .counts b { display: block; font-size: 1.75rem; line-height: 1.2; font-variant-numeric: tabular-nums; }
-.kept { color: var(--kept); } .broken { color: var(--broken); } .unknown { color: var(--unknown); } .na { color: var(--na); }
+.kept { color: var(--kept); } .broken { color: var(--broken); } .newer { color: var(--newer); }
+.unknown { color: var(--unknown); } .na { color: var(--na); }
 .filter { display: flex; flex-wrap: wrap; gap: 1rem; margin: 0 0 .75rem; }
 details { border-top: 1px solid var(--line); padding: .4rem .25rem; } details:last-of-type { border-bottom: 1px solid var(--line); }
 summary { cursor: pointer; display: grid; gap: 0 1rem; grid-template-columns: 7.5rem 13rem 1fr; }
@@ -45,19 +48,20 @@ def as_html(report: Report) -> str:
 
 def _body(report: Report) -> Iterator[str]:
     broker = report.broker
+    shown = [verdict for verdict in VERDICTS if broker.newer or verdict != MAY_BE_RELEASE]
     yield f"<h1>{escape(broker.address)} against Apache Kafka {escape(broker.release)}</h1>"
     when = f"{report.started}, {report.seconds:.0f} s, groupmock {report.groupmock}"
     yield f'<p class="quiet">{escape(broker.sure)}. {escape(when)}</p>'
-    yield f'<section class="counts" aria-label="Rows by verdict">{"".join(_count(report, verdict) for verdict in VERDICTS)}</section>'
+    yield f'<section class="counts" aria-label="Rows by verdict">{"".join(_count(report, verdict) for verdict in shown)}</section>'
     for death in report.deaths:
         yield f'<p class="broken">{escape(told(death))}</p>'
     yield '<div class="filter" role="group" aria-label="Show">'
-    for verdict in VERDICTS:
+    for verdict in shown:
         yield f'<label class="{CLASSES[verdict]}"><input type="checkbox" id="show-{CLASSES[verdict]}" checked> {verdict}</label>'
     yield "</div>"
     results = {each.name: each for each in report.exchanges}
     yield "<h2>Rows</h2>"
-    for row in sorted(report.rows, key=lambda each: each.verdict != BROKEN):
+    for row in sorted(report.rows, key=lambda each: SHOWN_FIRST.get(each.verdict, 2)):
         yield from _row(row, results)
     yield "<h2>The broker's settings</h2><table>"
     for name, value in broker.settings.items():
@@ -75,7 +79,7 @@ def _count(report: Report, verdict: str) -> str:
 
 def _row(row: RowResult, results: dict[str, ExchangeResult]) -> Iterator[str]:
     kind = CLASSES[row.verdict]
-    opened = " open" if row.verdict == BROKEN else ""
+    opened = " open" if row.verdict in SHOWN_FIRST else ""
     yield f'<details class="is-{kind}"{opened}><summary><span class="verdict {kind}">{row.verdict}</span>'
     yield f"<code>{escape(row.row)}</code><span>{escape(row.says)}</span></summary>"
     facts = {"why": row.why, "from": ", ".join(part for part in (row.kip, row.place) if part)}

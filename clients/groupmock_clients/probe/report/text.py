@@ -6,13 +6,15 @@ import textwrap
 from collections.abc import Iterator
 from typing import Final
 
-from ..verdicts.outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN
+from ..verdicts.outcome import BROKEN, KEPT, MAY_BE_RELEASE, NOT_APPLICABLE, UNKNOWN
 from ..verdicts.report_model import BrokenDialogue, ExchangeResult, Report, RowResult, told
 from .readable import readable
 
 WIDTH: Final = 120
-COLOURS: Final = {KEPT: "32", BROKEN: "31;1", UNKNOWN: "33", NOT_APPLICABLE: "2"}
-SIGNS: Final = {KEPT: "kept", BROKEN: "BROKEN", UNKNOWN: "unknown", NOT_APPLICABLE: "n/a"}
+COLOURS: Final = {KEPT: "32", BROKEN: "31;1", MAY_BE_RELEASE: "35", UNKNOWN: "33", NOT_APPLICABLE: "2"}
+SIGNS: Final = {KEPT: "kept", BROKEN: "BROKEN", MAY_BE_RELEASE: "newer?", UNKNOWN: "unknown", NOT_APPLICABLE: "n/a"}
+HEADINGS: Final = {BROKEN: "Broken:", MAY_BE_RELEASE: "Different, which may be the release:"}
+"""The verdicts whose rows are shown in full below the list."""
 
 
 def as_text(report: Report, colour: bool = False) -> str:
@@ -28,20 +30,22 @@ def _lines(report: Report, colour: bool) -> Iterator[str]:
     yield ""
     for row in report.rows:
         yield from _row(row, colour)
-    broken = [each for each in report.rows if each.verdict == BROKEN]
-    if broken:
-        yield ""
-        yield "Broken:"
     before: dict[str, str] = {}
-    for row in broken:
-        yield from _told(row, report, before, colour)
+    for verdict, heading in HEADINGS.items():
+        rows = [each for each in report.rows if each.verdict == verdict]
+        if rows:
+            yield ""
+            yield heading
+        for row in rows:
+            yield from _told(row, report, before, colour)
     if report.deaths:
         yield ""
     for death in report.deaths:
         yield from textwrap.wrap(f"{_painted('DIED', BROKEN, colour)}    {told(death)}", WIDTH, subsequent_indent=" " * 8)
     yield ""
     for what, numbers in report.counts.items():
-        yield f"{what}: " + ", ".join(f"{number} {_painted(verdict, verdict, colour)}" for verdict, number in numbers.items())
+        shown = {verdict: number for verdict, number in numbers.items() if broker.newer or verdict != MAY_BE_RELEASE}
+        yield f"{what}: " + ", ".join(f"{number} {_painted(verdict, verdict, colour)}" for verdict, number in shown.items())
     if report.left_behind:
         yield f"left behind, could not be deleted: {', '.join(report.left_behind)}"
     yield f"{report.seconds:.0f} s"
@@ -50,24 +54,24 @@ def _lines(report: Report, colour: bool) -> Iterator[str]:
 def _row(row: RowResult, colour: bool) -> Iterator[str]:
     sign = _painted(f"{SIGNS[row.verdict]:8}", row.verdict, colour)
     yield f"{sign}{row.row:24} {textwrap.shorten(row.says, WIDTH - 34, placeholder=' ...')}".rstrip()
-    if row.detail and row.verdict != BROKEN:
+    if row.detail and row.verdict not in HEADINGS:
         yield from textwrap.wrap(row.detail, WIDTH, initial_indent=" " * 33, subsequent_indent=" " * 33)
 
 
 def _told(row: RowResult, report: Report, before: dict[str, str], colour: bool) -> Iterator[str]:
-    """Format a broken row in full. Only the first version of an exchange is shown in full, and an exchange shown under another row
-    (`before`) is not repeated."""
+    """Format in full a row that is broken or may be the release. Only the first version of an exchange is shown in full, and an exchange
+    shown under another row (`before`) is not repeated."""
     yield ""
-    yield f"{_painted(row.row, BROKEN, colour)}  {row.says}"
+    yield f"{_painted(row.row, row.verdict, colour)}  {row.says}"
     if row.why:
         yield from textwrap.wrap(f"why it matters: {row.why}", WIDTH, initial_indent="  ", subsequent_indent="  ")
     if source := ", ".join(part for part in (row.kip, row.place) if part):
         yield f"  from: {source}"
-    if not any(each.name in row.exchanges and each.verdict == BROKEN for each in report.exchanges):
+    if not any(each.name in row.exchanges and each.verdict in HEADINGS for each in report.exchanges):
         yield from textwrap.wrap(f"seen in {row.detail}", WIDTH, initial_indent="  ", subsequent_indent="  ")
     versions: dict[str, list[ExchangeResult]] = {}
     for each in report.exchanges:
-        if each.name in row.exchanges and each.verdict == BROKEN:
+        if each.name in row.exchanges and each.verdict in HEADINGS:
             versions.setdefault(each.name.partition("[")[0], []).append(each)
     for name, results in versions.items():
         yield f"  {results[0].name}: {results[0].title}" + (f" (told under {before[name]})" if name in before else "")

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from groupmock.config import profiles
+from groupmock_codec import APIS
 from groupmock_codec.declare import Versions
 
 from ..language.exchange import RELEASES
 
 TELLING: Final = (8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 42, 47)
 """The APIs whose ranges are compared: those of groups, and ApiVersions itself."""
+NEWER_SHOWN: Final = 5
 
 
 @dataclass(frozen=True)
 class Guess:
-    """The release with the nearest ranges. `equal` of `compared` ranges are the same as in that release."""
+    """The release with the nearest ranges. `equal` of `compared` ranges are the same as in that release. `newer` lists the versions of the
+    broker that the newest known release does not have: ("ApiVersions v6", ...)."""
 
     release: str
     equal: int
     compared: int
+    newer: tuple[str, ...] = ()
 
     @property
     def sure(self) -> str:
         """Say in words how certain the guess is."""
+        if self.newer:
+            shown = ", ".join(self.newer[:NEWER_SHOWN]) + (" ..." if len(self.newer) > NEWER_SHOWN else "")
+            return f"the broker is newer, and this groupmock knows no newer release: {self.release} has no {shown}"
         if self.equal == self.compared:
             return f"certain: all {self.compared} ranges of the group APIs are {self.release}'s"
         word = "likely" if self.equal * 2 >= self.compared else "a guess"
@@ -38,7 +45,13 @@ def offered_by(release: str) -> dict[int, Versions]:
 
 
 def guess(ranges: Mapping[int, Versions]) -> Guess:
-    """Return the release with the nearest ranges, among equals the newest."""
+    """Return the release with the nearest ranges, among equals the newest. A broker with a version that the newest known release lacks is
+    newer: it is judged by that release."""
+    newest = offered_by(RELEASES[0])
+    later = {key: offered.highest for key, offered in sorted(ranges.items()) if key in newest and offered.highest > newest[key].highest}
+    if later:
+        newer = tuple(f"{APIS[key].name} v{version}" for key, version in later.items())
+        return replace(_compared(RELEASES[0], ranges)[1], newer=newer)
     return max((_compared(release, ranges) for release in RELEASES), key=lambda each: each[0])[1]
 
 

@@ -7,11 +7,13 @@ from typing import Final
 
 KEPT: Final = "kept"
 BROKEN: Final = "broken"
+MAY_BE_RELEASE: Final = "may be the release"
 UNKNOWN: Final = "unknown"
 NOT_APPLICABLE: Final = "not applicable"
-VERDICTS: Final = (KEPT, BROKEN, UNKNOWN, NOT_APPLICABLE)
-"""The verdicts of an exchange. Kept: everything expected was seen. Unknown: it could not be provoked on this broker, or the check itself
-failed. Not applicable: this release or broker does not offer what the dialogue needs."""
+VERDICTS: Final = (KEPT, BROKEN, MAY_BE_RELEASE, UNKNOWN, NOT_APPLICABLE)
+"""The verdicts of an exchange. Kept: everything expected was seen. May be the release: something else was seen, on a broker that is newer
+than every release that the probe knows. Unknown: it could not be provoked on this broker, or the check itself failed. Not applicable: this
+release or broker does not offer what the dialogue needs."""
 
 
 @dataclass(frozen=True)

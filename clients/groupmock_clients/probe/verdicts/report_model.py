@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from ..language.exchange_suite import Statement, Suite
-from .outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, VERDICTS, DialogueOutcome
+from .outcome import BROKEN, KEPT, MAY_BE_RELEASE, NOT_APPLICABLE, UNKNOWN, VERDICTS, DialogueOutcome
 
 SCHEMA: Final = "groupmock.probe/1"
 SUSPECTS_SHOWN: Final = 5
@@ -70,8 +70,8 @@ class RowResult(msgspec.Struct, frozen=True):
 
 
 class BrokerFacts(msgspec.Struct, frozen=True):
-    """The broker that was judged. `sure` says how certain the release is. `settings` maps name to value, and `measured` lists those that
-    the probe found out."""
+    """The broker that was judged. `sure` says how certain the release is, and `newer` whether the broker is newer than every release that
+    the probe knows. `settings` maps name to value, and `measured` lists those that the probe found out."""
 
     address: str
     nodes: int
@@ -79,6 +79,7 @@ class BrokerFacts(msgspec.Struct, frozen=True):
     sure: str
     settings: dict[str, str]
     measured: tuple[str, ...]
+    newer: bool = False
 
 
 class DeathFact(msgspec.Struct, frozen=True):
@@ -126,13 +127,16 @@ def told(death: DeathFact) -> str:
     return f"{found}{late}; {death.how}"
 
 
-def exchange_results(suite: Suite, outcomes: Iterable[DialogueOutcome], transcripts: bool) -> tuple[ExchangeResult, ...]:
-    """Convert the outcomes of dialogues to results. Transcripts of dialogues that are not broken are included on request only."""
+def exchange_results(
+    suite: Suite, outcomes: Iterable[DialogueOutcome], transcripts: bool, newer: bool = False
+) -> tuple[ExchangeResult, ...]:
+    """Convert the outcomes of dialogues to results. Transcripts of dialogues that are not broken are included on request only. `newer`: the
+    broker is newer than every known release, so what differs may be the release. A dialogue that killed the server stays broken."""
     titles = {exchange.name: exchange.title for exchange in suite.exchanges}
-    return tuple(_result(each, titles.get(each.name.partition("[")[0], ""), transcripts) for each in outcomes)
+    return tuple(_result(each, titles.get(each.name.partition("[")[0], ""), transcripts, newer) for each in outcomes)
 
 
-def _result(outcome: DialogueOutcome, title: str, transcripts: bool) -> ExchangeResult:
+def _result(outcome: DialogueOutcome, title: str, transcripts: bool, newer: bool) -> ExchangeResult:
     failure = outcome.failure
     broken = None
     if failure is not None:
@@ -141,7 +145,7 @@ def _result(outcome: DialogueOutcome, title: str, transcripts: bool) -> Exchange
         outcome.name,
         title,
         outcome.rows,
-        outcome.verdict,
+        MAY_BE_RELEASE if newer and outcome.verdict == BROKEN and not outcome.fatal else outcome.verdict,
         outcome.detail,
         outcome.attempts,
         round(outcome.stretched, 2),
@@ -153,7 +157,7 @@ def _result(outcome: DialogueOutcome, title: str, transcripts: bool) -> Exchange
     )
 
 
-def row_results(suite: Suite, asked: Sequence[str], exchanges: Sequence[ExchangeResult]) -> tuple[RowResult, ...]:
+def row_results(suite: Suite, asked: Sequence[str], exchanges: Sequence[ExchangeResult], newer: bool = False) -> tuple[RowResult, ...]:
     """Return the verdict of every requested row."""
     of_row: dict[str, list[ExchangeResult]] = {name: [] for name in asked}
     for result in exchanges:
@@ -164,11 +168,11 @@ def row_results(suite: Suite, asked: Sequence[str], exchanges: Sequence[Exchange
     for result in exchanges:
         for each in result.asides:
             asides.setdefault(each.row, f"{result.name}: {each.problem}")
-    return tuple(_row_result(suite.rows[name], results, asides.get(name)) for name, results in of_row.items())
+    return tuple(_row_result(suite.rows[name], results, asides.get(name), newer) for name, results in of_row.items())
 
 
-def _row_result(row: Statement, results: Sequence[ExchangeResult], aside: str | None) -> RowResult:
-    verdict, detail = (BROKEN, aside) if aside is not None else _verdict(row, results)
+def _row_result(row: Statement, results: Sequence[ExchangeResult], aside: str | None, newer: bool) -> RowResult:
+    verdict, detail = (MAY_BE_RELEASE if newer else BROKEN, aside) if aside is not None else _verdict(row, results)
     judged = [each for each in results if each.verdict != NOT_APPLICABLE]
     kept = sum(each.verdict == KEPT for each in results)
     names = tuple(each.name for each in results)
@@ -176,10 +180,11 @@ def _row_result(row: Statement, results: Sequence[ExchangeResult], aside: str | 
 
 
 def _verdict(row: Statement, results: Sequence[ExchangeResult]) -> tuple[str, str]:
-    """Broken outweighs unknown, and unknown outweighs kept. A row without a dialogue is unknown, never kept."""
+    """Broken outweighs what may be the release, that outweighs unknown, and unknown outweighs kept. A row without a dialogue is unknown,
+    never kept."""
     if any(each.verdict == KEPT for each in results):
         results = [each for each in results if not each.beyond]
-    for verdict in (BROKEN, UNKNOWN, KEPT):
+    for verdict in (BROKEN, MAY_BE_RELEASE, UNKNOWN, KEPT):
         found = [each for each in results if each.verdict == verdict]
         if found:
             return verdict, _summary(found) if verdict != KEPT else ""

@@ -9,10 +9,11 @@ import msgspec
 from cases import for_each
 
 from groupmock_clients.probe.language.exchange_suite import load_suite
+from groupmock_clients.probe.program import exit_code
 from groupmock_clients.probe.report import FORMS
 from groupmock_clients.probe.report.json import from_json
 from groupmock_clients.probe.report.text import as_text
-from groupmock_clients.probe.verdicts.outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, DialogueOutcome, Failure
+from groupmock_clients.probe.verdicts.outcome import BROKEN, KEPT, MAY_BE_RELEASE, NOT_APPLICABLE, UNKNOWN, DialogueOutcome, Failure
 from groupmock_clients.probe.verdicts.report_model import (
     SCHEMA,
     BrokenDialogue,
@@ -28,7 +29,7 @@ SUITE = load_suite()
 NASTY = '<b>&\x00\ud7ff\' "quoted"'
 
 
-def report() -> Report:
+def report(newer: bool = False) -> Report:
     failure = Failure("x.exchange:3", "A: Heartbeat -> 0", "Heartbeat v4 {group_id: 'g'}", "0", NASTY, ("error 0 expected, 25 seen",))
     outcomes = [
         DialogueOutcome("SERVER-01-unknown[v=4]", ("SERVER-01",), KEPT, transcript=["a line"]),
@@ -37,9 +38,9 @@ def report() -> Report:
         DialogueOutcome("SERVER-48", ("SERVER-48",), UNKNOWN, "needs a command of the core", beyond=True),
         DialogueOutcome("J2", ("J2",), NOT_APPLICABLE, "not advertised"),
     ]
-    exchanges = exchange_results(SUITE, outcomes, transcripts=False)
-    rows = row_results(SUITE, ["SERVER-01", "SERVER-02", "SERVER-48", "J2", "SERVER-66"], exchanges)
-    facts = BrokerFacts("broker:9092", 3, "4.3", "certain: all", {"group.max.size": "5"}, ("group.max.size",))
+    exchanges = exchange_results(SUITE, outcomes, False, newer)
+    rows = row_results(SUITE, ["SERVER-01", "SERVER-02", "SERVER-48", "J2", "SERVER-66"], exchanges, newer)
+    facts = BrokerFacts("broker:9092", 3, "4.3", "certain: all", {"group.max.size": "5"}, ("group.max.size",), newer)
     return Report(SCHEMA, "0.0", "2026-11-21T16:00:00+00:00", 1.5, facts, counts(rows, exchanges), rows, exchanges, ("left-1",))
 
 
@@ -208,3 +209,20 @@ def test_junit_counts_a_death_as_a_failure() -> None:
 @for_each("form", FORMS)
 def test_every_form_names_the_broken_row(form: str) -> None:
     assert "SERVER-01" in FORMS[form](report())
+
+
+def test_what_a_newer_broker_does_differently_may_be_the_release() -> None:
+    """No row is broken then, and the row is shown as fully as a broken one."""
+    whole = report(newer=True)
+    assert {row.row: row.verdict for row in whole.rows}["SERVER-01"] == MAY_BE_RELEASE
+    assert whole.counts["rows"][BROKEN] == whole.counts["exchanges"][BROKEN] == 0
+    assert exit_code(whole, False) == 4
+    text = as_text(whole)
+    assert "Different, which may be the release:" in text and "error 0 expected, 25 seen" in text and "BROKEN" not in text
+    assert '<details class="is-newer" open>' in FORMS["html"](whole)
+    assert XML.fromstring(FORMS["junit"](whole)).get("failures") == "0"
+
+
+def test_a_dialogue_that_kills_a_newer_broker_is_broken() -> None:
+    killed = DialogueOutcome("SERVER-01-unknown[v=4]", ("SERVER-01",), BROKEN, "the server died", fatal=True)
+    assert exchange_results(SUITE, [killed], False, newer=True)[0].verdict == BROKEN
