@@ -1,3 +1,3 @@
-"""The pure core imports no asyncio, time, random, logging or files (an import contract says so)."""
+"""The core is pure: it imports no asyncio, time, random, logging or files, which an import contract checks."""
 
 from __future__ import annotations

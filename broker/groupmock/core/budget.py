@@ -1,4 +1,4 @@
-"""Budgets of requests: whatever a peer can multiply is counted before it is built, and refused above a limit.
+"""Work that a request can multiply is priced before it is done, and refused above a limit.
 
 **What is counted.** A request is a few bytes, and what it makes the core do may be any amount: a count of 2^31-1 partitions, one group
 named a thousand times, a look at everything there is. Handlers that multiply price their work before they do it: so many elements, each so
@@ -32,7 +32,7 @@ CHARACTERS_PER_UNIT: Final = 20
 
 
 LONGEST_TEXT: Final = 32_767
-"""The most bytes of UTF-8 in a string of the protocol."""
+"""The largest number of UTF-8 bytes in a string of Kafka's protocol."""
 LONG: Final = LONGEST_TEXT // 4
 
 
@@ -42,7 +42,7 @@ class OverBudget(Exception):
 
 
 class Ration:
-    """The remaining budget of one request."""
+    """The part of its budget that a request has not used yet."""
 
     __slots__ = ("_bytes", "_most_bytes", "_most_work", "_work")
 
@@ -51,7 +51,7 @@ class Ration:
         self._work = self._bytes = 0
 
     def take(self, elements: int, each: int = 1, size: int = 0) -> None:
-        """Count elements of `each` units and `size` bytes in total. After OverBudget nothing may be built."""
+        """Take the cost of elements with `each` units and of `size` bytes from the budget. After OverBudget nothing may be built."""
         self._work += elements * each
         self._bytes += size
         if self._work > self._most_work:
@@ -66,23 +66,23 @@ class Ration:
             )
 
     def take_names(self, names: Collection[str], each: int) -> None:
-        """Count names and the cost of hashing them: Kafka's maps are ordered by hashes, and a name may be as long as a frame."""
+        """Take the cost of names and of hashing them: names may be as long as a frame, and Kafka's maps are in the order of hashes."""
         self.take(len(names) * each + sum(map(len, names)) // CHARACTERS_PER_UNIT)
 
 
 def fitting(text: str) -> str:
-    """Cut a text to what an answer can carry, because a name or value may be as long as a frame."""
+    """Cut a text to a length that an answer can have, because a name or value may be as long as a frame."""
     if len(text) <= LONG:
         return text
     return text.encode("utf-8", "replace")[:LONGEST_TEXT].decode("utf-8", "ignore")
 
 
 def take(settings: Settings, elements: int, each: int = 1) -> None:
-    """Take a cost that one number states. Raises OverBudget."""
+    """Take the cost of elements from a fresh budget. Raises OverBudget."""
     if elements * each > settings.request_max_work:
         Ration(settings).take(elements, each)
 
 
 def within(groups: Iterable[Sized]) -> int:
-    """Count the elements of all groups."""
+    """Return the number of elements of all groups together."""
     return sum(map(len, groups))

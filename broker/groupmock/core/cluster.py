@@ -1,4 +1,5 @@
-"""The parts of a cluster. Each part is given what it needs of the others; behaviours of APIs, which use several parts, get the cluster."""
+"""A cluster is composed of parts, and each part gets the other parts that it needs. The behaviours of APIs, which
+use several parts, get the cluster."""
 
 from __future__ import annotations
 
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class Cluster:
-    """A cluster: topics, the groups that live in partitions of __consumer_offsets, the transactions in those of __transaction_state, and
-    the environment that they share. It is no NamedTuple, because reading an attribute of one costs a heartbeat 4 % (CPython 3.11
-    specialises attributes of plain objects only)."""
+    """A cluster has topics, groups in the partitions of __consumer_offsets, transactions in those of __transaction_state, and an
+    environment that they share. It is no NamedTuple, because reading an attribute of one costs a heartbeat 4 % (CPython 3.11 specialises
+    attributes of plain objects only)."""
 
     def __init__(self, environment: Environment, topics: Topics, groups: GroupRegistry, transactions: TransactionCoordinator) -> None:
         self.environment = environment
@@ -28,7 +29,7 @@ class Cluster:
 
     @property
     def hostings(self) -> tuple[Hosting, ...]:
-        """Return the placement of coordinators of each kind."""
+        """Return the hosting of groups and of transactions, which places coordinators on nodes."""
         return self.groups.hosting, self.transactions.hosting
 
     @cached_property

@@ -1,4 +1,5 @@
-"""The single funnel: everything that happens to a cluster comes through `handle`, `expire` or `renew`, and all of it leaves as effects.
+"""The core is a state machine, and everything that happens to a cluster enters it by `handle`, `expire` or `renew`, and leaves it as
+effects.
 
 What the funnel is. A pure state machine: an event (a decoded request, a connection that ended, a command) and the time go in, a list of
 effects comes out. Nothing here waits, reads a clock or draws from a generator of its own; `now` is an argument and the dice are passed in.
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 
 
 def core_of(settings: Settings, identity: Identity, bits: Bits, epoch_ms: int) -> Core:
-    """Create a core to which nothing has happened. `epoch_ms` is the wall clock (ms since 1970) at run time 0."""
+    """Create a core of a cluster without topics and groups. `epoch_ms` is the wall clock (ms since 1970) at run time 0."""
     return Core(cluster_on(Environment(settings, identity, bits, epoch_ms)))
 
 
@@ -61,7 +62,8 @@ class Core:
         self.cluster = cluster
         self.environment = cluster.environment
         self.behaviour = apis.behaviour
-        """Returns the behaviour of an API key. Raises KeyError if there is none; the driver never dispatches such a request."""
+        """Returns the behaviour of an API key, which handles its requests. Raises KeyError if there is none; the driver never dispatches
+        such a request."""
         self.timer_handlers: dict[str, TimerHandler] = {
             **cluster.topics.timer_handlers(),
             **cluster.groups.timer_handlers(),
@@ -72,10 +74,10 @@ class Core:
         }
 
     def handle(self, event: Event, now: int) -> Effects:
-        """Let one event happen and return its effects. Parked requests are answered by a later call's effects."""
+        """Handle one event and return its effects. Parked requests are answered by a later call's effects."""
         environment = self.environment
         turn = Turn(environment, now, [])
-        # Not split into functions, because nearly every request goes this way
+        # This path is not split into functions, because nearly every request takes it.
         if isinstance(event, Request) and environment.holds is NO_HOLDS and not environment.busy:
             try:
                 self.behaviour(event.key)(self.cluster, event, turn)
@@ -88,7 +90,8 @@ class Core:
         return turn.out
 
     def expire(self, now: int) -> Effects | None:
-        """Fire the timer with the earliest deadline. Returns None if none is due: call it until then."""
+        """Fire the timer with the earliest deadline, and return its effects, or None if no timer is due. Call it
+        until None."""
         turn = Turn(self.environment, now, [])
         key = turn.timers.due(now)
         if key is None:
@@ -99,7 +102,7 @@ class Core:
         return turn.out
 
     def go_on(self, work: Work, now: int) -> Effects | None:
-        """Do the next step of work and return its effects. None means that the work is done; call until None."""
+        """Do the next step of the work and return its effects, or None if the work is done. Call it until None."""
         if work.over:
             return None
         turn: Turn = work.turn
@@ -109,7 +112,7 @@ class Core:
         return turn.out
 
     def deadline(self) -> int | None:
-        """Return when to call `expire` next, or None if no timer is armed. It may be too early and is never too late."""
+        """Return the time for the next call of `expire`, or None if no timer is set. It may be too early and is never too late."""
         return self.environment.timers.next()
 
     def renew(self, lease: Lease, now: int) -> None:
@@ -122,10 +125,10 @@ class Core:
             if not keeps(self.environment.busy, event) and not self.environment.holds.keeps(event):
                 self._ask(event, turn)
         elif isinstance(event, Disconnected):
-            # Groups do not hear of it: a JoinGroup or SyncGroup whose connection closed still counts (P1-d7)
+            # Groups are not told, because a JoinGroup or SyncGroup whose connection closed still counts (P1-d7).
             self.cluster.topics.disconnected(event.connection)
         elif isinstance(event, Command):
-            from . import steering  # The first command loads the module
+            from . import steering  # The module is imported by the first command, because most clusters get none.
 
             self._finish(turn)
             steering.steer(self.cluster, event, turn)
@@ -142,15 +145,15 @@ class Core:
             self._let_go(ready.popleft(), turn)
 
     def _let_go(self, released: Event | Key, turn: Turn) -> None:
-        """Let a held request or timer happen. A timer that was set again meanwhile does not fire: a session was renewed, or a new phase
-        began."""
+        """Handle a request or fire a timer that was held before. A timer that was set again meanwhile does not fire: a session was
+        renewed, or a new phase began."""
         if not isinstance(released, tuple):
             self._let(released, turn)
         elif released not in turn.timers:
             self._fire(released, turn)
 
     def _stepped(self, work: Work, turn: Turn) -> None:
-        """Let the requests that waited for the work happen, one by one, because the work is done."""
+        """Handle the requests that waited for the work, one by one, because the work is done."""
         if work.waiting:
             work.let_in = work.waiting.popleft()
             self._let_go(work.let_in, turn)
@@ -164,13 +167,13 @@ class Core:
     def _finish(self, turn: Turn) -> None:
         """Finish all work, so that a command finds no group in the middle of a change."""
         busy = self.environment.busy
-        while busy:  # A request that waited for work may have begun other work
+        while busy:  # A request that waited for work may have begun other work.
             work = busy[0]
             while (effects := self.go_on(work, turn.now)) is not None:
                 turn.out += effects
 
     def _fire(self, key: Key, turn: Turn) -> None:
-        """Fire a timer, and record it if that changed anything."""
+        """Fire a timer, and add an effect for it if it changed anything."""
         place = len(turn.out)
         if self.timer_handlers[key[0]](key[1:], turn):
             turn.out.insert(place, TimerFired(key[0], key[1:]))

@@ -1,5 +1,5 @@
-"""Effects: what the core wants done. The driver performs them in list order, and most of them are journal rows as well
-(docs/reference/architecture.md#rule-2)."""
+"""An effect is an action that the core requests from its driver. The driver performs the effects in list order, and most effects are
+journal rows as well (docs/reference/architecture.md#rule-2)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Leasing(Protocol):
-    """The lease's view of a group: whatever could alter a heartbeat's answer raises `epoch`."""
+    """The part of a group that a lease needs: `epoch` is raised by all changes that could alter a heartbeat's answer."""
 
     group_id: str
     epoch: int
@@ -26,7 +26,7 @@ class Leasing(Protocol):
 
 
 class AnyGroup(Protocol):
-    """A group of any type, as rows tell of it."""
+    """The fields of a group of any type that journal rows show."""
 
     group_id: str
     generation: int
@@ -36,7 +36,7 @@ class AnyGroup(Protocol):
 
     @property
     def state(self) -> str:
-        """Return Kafka's name of the group's state."""
+        """Return the group's state by Kafka's name."""
 
     @property
     def members(self) -> Sized:
@@ -44,7 +44,7 @@ class AnyGroup(Protocol):
 
 
 class AnyMember(Protocol):
-    """A member of any group, as rows tell of it."""
+    """The fields of a group member that journal rows show."""
 
     member_id: str
     group_instance_id: str | None
@@ -53,7 +53,7 @@ class AnyMember(Protocol):
 
 
 class Reason(Protocol):
-    """Why something happened, as a word and as a sentence (`groups.causes`)."""
+    """The cause of a change, as a word and as a sentence (`groups.causes`)."""
 
     @property
     def cause(self) -> str:
@@ -65,7 +65,7 @@ class Reason(Protocol):
 
 
 class Leased(Protocol):
-    """The lease's view of the member that it is given to."""
+    """The part of a group member that a lease needs."""
 
     member_id: str
     session: Timer
@@ -73,7 +73,7 @@ class Leased(Protocol):
 
 
 FOR_EVER: Final = 1 << 62
-"""A time (ns of the run) that never comes."""
+"""A time (ns of the run) that is never reached."""
 
 
 class Lease(msgspec.Struct, gc=False):
@@ -93,27 +93,27 @@ class Reply(msgspec.Struct, gc=False):
 
 
 class Replies(msgspec.Struct, gc=False):
-    """Many answers at once, which are made when they are written: the driver drains `replies` in slices between turns of its loop."""
+    """Many answers at once, which are only built when the driver sends them."""
 
     replies: Iterator[Reply]
 
 
 class Silent(msgspec.Struct, gc=False):
-    """The request of `ticket` ends without an answer and its connection goes on (Produce with acks=0)."""
+    """The request of `ticket` ends without an answer, but its connection stays in use (Produce with acks=0)."""
 
     ticket: int
 
 
 class Abandoned(msgspec.Struct, gc=False):
-    """The request of `ticket` is never answered and its connection stays mute, as Kafka's does (P1-d6)."""
+    """The request of `ticket` is never answered and its connection is no longer read, as in Kafka (P1-d6)."""
 
     ticket: int
     reason: str
 
 
 class Close(msgspec.Struct, gc=False):
-    """Close the connection of `ticket` without an answer, as Kafka does for requests that it does not accept. `over_budget`: it would cost
-    too much (core.budget), for which Kafka has no limit."""
+    """Close the connection of `ticket` without an answer, as Kafka does for requests that it does not accept. `over_budget`: it would
+    cost too much (core.budget), for which Kafka has no limit."""
 
     ticket: int
     reason: str
@@ -121,8 +121,8 @@ class Close(msgspec.Struct, gc=False):
 
 
 class Moved(msgspec.Struct, gc=False):
-    """A group changed its state. `cause` and `reason` say why, as word and sentence (group.causes). `generation` is the one after the
-    change."""
+    """A group has changed its state. `cause` and `reason` say why, as word and sentence (group.causes). `generation` is the one after
+    the change."""
 
     group: str
     before: str
@@ -137,9 +137,9 @@ class Moved(msgspec.Struct, gc=False):
 
 
 class MemberChanged(msgspec.Struct, gc=False):
-    """Something happened to one member. `what`: reserved, added, replaced, updated, removed, refused, led (became leader); only in
-    consumer groups: revoking (was told to revoke partitions), reconciled (has reached the target's epoch), away (a static member that left
-    for a while), fenced (has an epoch that its process does not know)."""
+    """Something has happened to a member of a group. `what`: reserved, added, replaced, updated, removed, refused, led (became leader);
+    only in consumer groups: revoking (was told to revoke partitions), reconciled (has reached the target's epoch), away (a static member
+    that left for a while), fenced (has an epoch that its process does not know)."""
 
     group: str
     member_id: str
@@ -152,27 +152,28 @@ class MemberChanged(msgspec.Struct, gc=False):
 
 
 class TimerFired(msgspec.Struct, gc=False):
-    """A deadline passed and did something. `timer` and `subject`, what it was set for, are as in `timers.NAMES`."""
+    """A timer has fired, and that has had an effect. `timer` and `subject`, what it was set for, are as in `timers.NAMES`."""
 
     timer: str
     subject: tuple[str, ...]
 
 
 class NodeChanged(msgspec.Struct, gc=False):
-    """A node was steered: it stopped (its port refuses), started, stalled (nothing in or out), resumed, or was added."""
+    """A command has changed a node: it stopped (its port refuses connections), started, stalled (no bytes in or out), resumed, or was
+    added."""
 
     node: int
     what: str
 
 
 class ClockStepped(msgspec.Struct, gc=False):
-    """The clock is to advance by so many ns, with every timer on the way."""
+    """The driver should advance its clock by `ns`, and fire every timer on the way."""
 
     ns: int
 
 
 class Note(msgspec.Struct, gc=False):
-    """Something that deserves a row and is no event of the protocol: an offset expired, a topic was created by a Metadata request, ..."""
+    """A journal row about something that is no event of the protocol, such as an expired offset or a topic that Metadata has created."""
 
     what: str
     fields: dict[str, object]

@@ -1,4 +1,5 @@
-"""The state that all parts of the core share: settings, identity, clock, random source, timers, holds, and which nodes run.
+"""The environment is the state that all parts of the core share: settings, identity, clock, random source, timers, holds, and the nodes
+that are up.
 
 This module imports no part, so that a part can be built, tested and replaced with the environment and what is passed in beside it.
 """
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
 
 class Held(msgspec.Struct, frozen=True):
-    """An operator's holds of one group: the state it is held in, how much waits for its release, and which members are frozen."""
+    """A description of a group's holds: the state in which a command holds it, how much waits for its release, and which members are
+    frozen."""
 
     state: str | None = None
     waiting: int = 0
@@ -33,35 +35,35 @@ class Held(msgspec.Struct, frozen=True):
 
 
 class Holds(Protocol):
-    """Requests and timers that wait because of an operator's command (core.steering.holds). The core asks before anything happens to a
-    group."""
+    """Decides which requests and timers have to wait because of a command (core.steering.holds). The core asks before anything happens
+    to a group."""
 
     def keeps(self, request: Request) -> bool:
-        """Return whether this request waits; then it is kept."""
+        """True if the request has to wait. The method then stores it."""
 
     def defers(self, key: Key, group_id: str, state: str) -> bool:
-        """Return whether this timer of a group in that state waits; then it is kept."""
+        """True if the timer of a group in this state has to wait. The method then stores it."""
 
     def holds_phase(self, group_id: str) -> bool:
-        """Return whether the group's join phase must not end."""
+        """True if the group's join phase must not end."""
 
     def keeps_group(self, group_id: str) -> bool:
-        """Return whether the group must not be deleted when it is empty."""
+        """True if the group must not be deleted when it is empty."""
 
     def keeps_markers(self, transactional_id: str) -> bool:
-        """Return whether the markers of the id's transactions must not be written."""
+        """True if the markers of the id's transactions must not be written."""
 
     def leader(self, group_id: str) -> str | None:
-        """Return the member id, instance id or client id that is to lead the group's next generation, if one was chosen."""
+        """Return the member id, instance id or client id of the leader that a command chose for the group's next generation, or None."""
 
     def leads(self, group_id: str) -> None:
-        """Forget the chosen leader, because the choice was for one generation and it leads now."""
+        """Forget the chosen leader, because the choice was for one generation, which has begun."""
 
     def of(self, group_id: str) -> Held: ...
 
 
 class NoHolds:
-    """The holds of a cluster without held groups: nothing waits."""
+    """The holds of a cluster in which nothing is held, so that nothing waits."""
 
     def keeps(self, request: Request) -> bool:
         return False
@@ -88,14 +90,14 @@ class NoHolds:
 
 
 NO_HOLDS: Final = NoHolds()
-"""The holds of every cluster without held groups. By comparing with this object the core knows that requests need no check."""
+"""The single instance of NoHolds, by which the core recognizes that requests need no check."""
 
 
 CONSUMER_GROUPS: Final = "group.version"
 
 
 class Environment:
-    """The shared state of a core.
+    """The state that all parts of a core share.
 
     `epoch_ms` is the wall clock (ms since 1970) at run time 0: timestamps on the wire are `wall_ms(now)`."""
 
@@ -105,31 +107,32 @@ class Environment:
         self.dice = Dice(bits)
         self.timers = Timers()
         self.up = identity.nodes
-        """The nodes that run; a stalled node runs, too."""
+        """The nodes that are up, including stalled nodes."""
         self.stalled: set[int] = set()
         self.holds: Holds = NO_HOLDS
         self.ready: deque[Event | Key] = deque()
-        """Held requests and timers that may go on now. The core handles them in order before the entry that released them returns."""
+        """Requests and timers that were held and may continue now. The core handles them in order before the entry that released them
+        returns."""
         self.busy: list[Work] = []
-        """Work in steps that names groups or the controller, in the order in which it was begun."""
+        """The work in steps that names groups or the controller, in the order in which it began."""
         self.epoch_ms = epoch_ms
 
     def known_as(self, identity: Identity) -> None:
-        """Change the identity that clients are told, because a node may be added while the cluster runs."""
+        """Replace the identity that clients are told, because a node may be added while the cluster runs."""
         self.identity = identity
         self.levels = {each.name: each.finalized or 0 for each in identity.features}
         """The finalized level of each feature that the cluster's release knows."""
         listed_there = "consumer" in listed(self.settings.group_coordinator_rebalance_protocols)
         self.consumer_groups = listed_there and self.levels.get(CONSUMER_GROUPS) != 0
-        """True if consumer groups are served. Each broker's settings and the cluster's finalized features both decide (KIP-848,
-        KIP-1022). In a release without such a feature the settings alone decide."""
+        """True if the cluster supports consumer groups. Each broker's settings and the cluster's finalized features both decide
+        (KIP-848, KIP-1022). In a release without such a feature the settings alone decide."""
         self.endpoints = identity.endpoints
-        """The addresses of each node by listener."""
+        """The addresses of each node, by listener name."""
 
     def reached(self, nodes: Iterable[Node], listener: str) -> Iterator[tuple[Node, Listener]]:
-        """Return the nodes with their addresses by the client's listener (Kafka: MetadataCache.getAliveBrokerNodes)."""
+        """Return the nodes with the addresses that they have on the client's listener (Kafka: MetadataCache.getAliveBrokerNodes)."""
         return ((node, self.endpoints[node.node_id][listener]) for node in nodes)
 
     def wall_ms(self, now: int) -> int:
-        """Return the milliseconds since 1970 at run time `now`."""
+        """Return the wall clock time (ms since 1970) at run time `now`."""
         return self.epoch_ms + now // NS_PER_MS

@@ -1,4 +1,5 @@
-"""Events: what can happen to the cluster, as values. `Core.handle(event, now)` is the only way in (docs/reference/architecture.md#rule-1).
+"""An event is a request, a closed connection or a command, and is the input of the core. `Core.handle(event, now)` is the only way in
+(docs/reference/architecture.md#rule-1).
 
 Times (`now`, deadlines) are int nanoseconds since the run's epoch; durations in settings keep Kafka's milliseconds.
 """
@@ -12,9 +13,9 @@ import msgspec
 from groupmock_codec.declare import Message
 
 PLAINTEXT: Final = "PLAINTEXT"
-"""The listener and protocol of a node with no other listener (SecurityProtocol, KIP-103)."""
+"""The listener name and protocol of a node without other listeners (SecurityProtocol, KIP-103)."""
 ANONYMOUS: Final = "User:ANONYMOUS"
-"""The principal of a connection that did not authenticate (KafkaPrincipal.ANONYMOUS)."""
+"""The principal of a connection that is not authenticated (KafkaPrincipal.ANONYMOUS)."""
 
 
 class Request(msgspec.Struct, gc=False, frozen=True):
@@ -22,25 +23,26 @@ class Request(msgspec.Struct, gc=False, frozen=True):
 
     ticket: int
     connection: int
-    node: int  # The node (1..N) on whose listener the frame arrived
+    node: int  # The frame arrived at a listener of this node.
     key: int
     version: int
     client_id: str | None
-    client_host: str  # Java's InetAddress.toString(): "/10.0.0.7" (docs/kafka/group-protocol.md#records)
+    client_host: str  # The text is that of Java's InetAddress.toString(): "/10.0.0.7" (docs/kafka/group-protocol.md#records).
     message: Message
-    listener: str = PLAINTEXT  # The listener of the connection: clients are told its addresses (KIP-103)
-    principal: str = ANONYMOUS  # The principal of the connection; nothing checks its rights yet
+    listener: str = PLAINTEXT  # The client gets the addresses of the listener to which it is connected (KIP-103).
+    principal: str = ANONYMOUS  # The principal of the connection has no effect yet, because there is no authorizer.
 
 
 class Disconnected(msgspec.Struct, gc=False, frozen=True):
-    """The end of a connection. Groups ignore it (P1-d7: only sessions tell that a member is gone); its parked fetches and fetch sessions
+    """A connection was closed. Groups ignore it (P1-d7: only sessions tell that a member is gone); its parked fetches and fetch sessions
     may be dropped."""
 
     connection: int
 
 
 class Command(msgspec.Struct, gc=False, frozen=True):
-    """A command of an operator: a topic is created from the CLI, a coordinator moves. `name` is one that `steering.find` knows."""
+    """An operator or a test has given a command, such as to create a topic or to move a coordinator. `name` is one that `steering.find`
+    knows."""
 
     name: str
     arguments: dict[str, Any]

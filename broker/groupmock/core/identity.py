@@ -1,4 +1,4 @@
-"""The identity of a cluster: its id, its nodes and the versions they speak."""
+"""The identity of a cluster is its id, its nodes, and the API versions that they support."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from .events import PLAINTEXT
 
 
 class Node(NamedTuple):
-    """One broker of the mock cluster, with the address of its first listener that clients are told. `listens` is HOST:PORT if the socket
-    has another address."""
+    """One broker of the mock cluster, with the address of its first listener. `listens` is HOST:PORT if the socket has another address."""
 
     node_id: int
     host: str
@@ -19,7 +18,7 @@ class Node(NamedTuple):
 
 
 class Listener(NamedTuple):
-    """An address at which a node accepts connections, under a name that is the same on every node (KIP-103).
+    """A listener of a node: an address that accepts connections, under a name that is the same on every node (KIP-103).
 
     `host` and `port` are what clients of this listener are told (Kafka's `advertised.listeners`). `listens` is HOST:PORT if it really
     listens elsewhere. `protocol` is PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL; only the first is served."""
@@ -33,11 +32,11 @@ class Listener(NamedTuple):
 
 
 Endpoints = dict[int, dict[str, Listener]]
-"""Maps node id and listener name to the node's address."""
+"""Maps node id and listener name to the address of the node's listener."""
 
 
 class ApiRange(NamedTuple):
-    """One row of the answer to ApiVersions."""
+    """One API in the answer to ApiVersions, with its lowest and highest version."""
 
     key: int
     lowest: int
@@ -45,7 +44,7 @@ class ApiRange(NamedTuple):
 
 
 class Feature(NamedTuple):
-    """A feature level of the profile: in the ApiVersions answer as supported, and as finalized when `finalized` is not None."""
+    """A feature of the cluster with its supported levels, and with its finalized level if `finalized` is not None."""
 
     name: str
     lowest: int
@@ -68,7 +67,7 @@ class Identity(NamedTuple):
 
     @property
     def endpoints(self) -> Endpoints:
-        """Return each node's addresses by listener. They are computed anew: `Environment.endpoints` keeps them."""
+        """Return the addresses of each node by listener name. They are computed anew: `Environment.endpoints` keeps them."""
         plain = [Listener(PLAINTEXT, PLAINTEXT, node.node_id, node.host, node.port, node.listens) for node in self.nodes]
         by_node: Endpoints = {node.node_id: {} for node in self.nodes}
         for listener in self.listeners or plain:

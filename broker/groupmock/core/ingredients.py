@@ -1,4 +1,4 @@
-"""A core as plain data for a journal's header: `describe` makes it, and `rebuild` makes the core again."""
+"""Converts a core to plain data for a journal's header with `describe`, and back with `rebuild`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Ingredients(msgspec.Struct):
-    """The data that a core is made of, without the seed."""
+    """The data from which a core can be created, apart from its random seed."""
 
     settings: Settings
     identity: Identity
@@ -24,8 +24,9 @@ class Ingredients(msgspec.Struct):
 
 
 def describe(environment: Environment) -> dict[str, Any]:
-    """Return settings, quirks, identity and the wall clock at run time 0. An identity is a row of values. With only the listener that
-    every node has anyway, the row ends where it ended before there were listeners, so that older releases read it."""
+    """Return the settings, the quirks, the identity and the wall clock at run time 0 as plain data. An identity is a row of values. With
+    only the listener that every node has anyway, the row ends where it ended before there were listeners, so that older releases read
+    it."""
     described: dict[str, Any] = msgspec.to_builtins(Ingredients(environment.settings, environment.identity, environment.epoch_ms))
     if not environment.identity.listeners:
         described["identity"] = described["identity"][:-1]
@@ -33,6 +34,6 @@ def describe(environment: Environment) -> dict[str, Any]:
 
 
 def rebuild(described: dict[str, Any], bits: Bits) -> Core:
-    """Return the core as it was before anything happened. Raises msgspec.ValidationError if this version cannot read it."""
+    """Create a core from plain data, as it was before its first event. Raises msgspec.ValidationError if this version cannot read it."""
     made_of = msgspec.convert(described, Ingredients)
     return core_of(made_of.settings, made_of.identity, bits, made_of.epoch_ms)

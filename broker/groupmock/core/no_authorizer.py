@@ -1,4 +1,4 @@
-"""The answers of a broker without an authorizer to requests about ACLs: SECURITY_DISABLED (SEC-69) if the codes in them are known.
+"""Without an authorizer, requests about ACLs are answered SECURITY_DISABLED (SEC-69), if Kafka can decode them.
 
 Kafka's classes refuse code 0 (UNKNOWN) of a type, pattern, operation or permission: the connection is closed (SEC-77, SEC-78). Codes that
 do not exist become 0 only after that, and are refused like all others.
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 DESCRIBED: Final = "No Authorizer is configured on the broker"
 ALTERED: Final = "No Authorizer is configured."
-"""The text for each entry of CreateAcls and for each filter of DeleteAcls."""
-ENTRY_COST: Final = 3  # Units of work (core.budget)
+"""The error message for each entry of CreateAcls and for each filter of DeleteAcls."""
+ENTRY_COST: Final = 3
 
 
 def closes(request: Request, turn: Turn, api: str, codes: Iterable[tuple[int, int, int, int]]) -> bool:
-    """Close the connection if one of these codes is 0 (resource type, pattern type, operation, permission type), and return whether it
-    did."""
+    """Close the connection if one of these codes (resource type, pattern type, operation, permission type) is 0, and return whether that
+    was done."""
     unknown = any(0 in each for each in codes)
     if unknown:
         turn.out.append(Close(request.ticket, f"{api} has an UNKNOWN (0) resource type, pattern type, operation or permission type"))

@@ -1,4 +1,4 @@
-"""Quotas of clients by user, client id and address: they are kept and listed, never enforced (KIP-546, KIP-612, KIP-599).
+"""Quotas of clients by user, client id and address can be set and listed, but are never enforced (KIP-546, KIP-612, KIP-599).
 
 An entity is its types and names, and a null name stands for the default. What is kept is bounded in entities and in text.
 """
@@ -18,17 +18,17 @@ CLIENT: Final = "client-id"
 IP: Final = "ip"
 MOST_ENTITIES: Final = 10_000
 MOST_TEXT: Final = 1024 * 1024
-"""The most characters in all names together."""
+"""The largest number of characters in the names of all entities together."""
 TOO_MANY: Final = f"This broker keeps quotas of at most {MOST_ENTITIES} entities whose names have at most {MOST_TEXT} characters."
 
 Entity = tuple[tuple[str, str | None], ...]
-"""The types of an entity with their names, sorted by type, so that equal entities are equal."""
+"""The types of an entity with its names, sorted by type, so that equal entities are equal tuples."""
 
 ADDRESS: Final = re.compile(r"[0-9A-Za-z.:_-]+")
 
 
 class Kind(NamedTuple):
-    """The kind of a quota's values. `name` is Java's; `most` is None for a number with a fraction."""
+    """The type of a quota's values. `name` is Java's; `most` is None for a number with a fraction."""
 
     name: str
     most: int | None
@@ -47,7 +47,7 @@ OF_ADDRESSES: Final = {"connection_creation_rate": INT}
 
 
 class QuotaRefused(ValueError):
-    """An impossible entity or value; the text is Kafka's."""
+    """The entity or the value is impossible; the text is Kafka's."""
 
 
 class Quotas:
@@ -68,11 +68,11 @@ class Quotas:
         return self._kept.items()
 
     def has_room(self, entity: Entity) -> bool:
-        """Return whether the entity is kept already or could be kept."""
+        """True if the entity has quotas already, or there is room for another entity."""
         return entity in self._kept or (len(self._kept) < MOST_ENTITIES and self._text + _characters(entity) <= MOST_TEXT)
 
     def change(self, entity: Entity, changes: Mapping[str, float | None]) -> None:
-        """Set these quotas of an entity, and remove those that are None. An entity without quotas is forgotten."""
+        """Set quotas of an entity, and remove those whose value is None. An entity without quotas is forgotten."""
         kept = dict(self._kept.get(entity, {}))
         for key, value in changes.items():
             if value is None:
@@ -93,28 +93,28 @@ def _characters(entity: Entity) -> int:
 
 
 def entity_of(parts: Iterable[tuple[str, str | None]]) -> Entity:
-    """Return the entity of these types in the order of Java's map, as answers have it. If a type is listed twice, the last one counts."""
+    """Return the entity with its types in the order of Java's map, which answers show. If a type is listed twice, the last one counts."""
     named = dict(parts)
-    # Kafka's map has room for as many types as are listed, and no more
+    # Kafka's map is created with room for the number of types in the request.
     mask = table_for(len(named), 1 << max(len(named) - 1, 0).bit_length()) - 1
     return tuple([(kind, named[kind]) for kind in sorted(named, key=lambda kind: order_key(spread_bits(java_hash(kind)), mask))])
 
 
 def hash_of(entity: Entity) -> int:
-    """Return the `hashCode()` of its ClientQuotaEntity: Objects.hash of the map of its entries."""
+    """Return the `hashCode()` of Kafka's ClientQuotaEntity: Objects.hash of the map of its entries."""
     entries = sum(java_hash(kind) ^ (0 if name is None else java_hash(name)) for kind, name in entity)
     return 31 + entries & MASK
 
 
 def printed(entity: Entity) -> str:
-    """Return the entity's text in Java."""
+    """Return the entity as Java's toString() prints it."""
     entries = ", ".join(f"{kind}={'null' if name is None else name}" for kind, name in entity)
     return f"ClientQuotaEntity(entries={{{entries}}})"
 
 
 def keys_of(entity: Entity, ip_with_others: str) -> Mapping[str, Kind]:
-    """Return the quotas that such an entity may have. Raises QuotaRefused. `ip_with_others` holds the release's words for an address
-    beside a user."""
+    """Return the quotas that an entity of these types may have. Raises QuotaRefused. `ip_with_others` holds the release's words for an
+    address beside a user."""
     if not entity:
         raise QuotaRefused("Invalid empty client quota entity")
     for kind, name in entity:
@@ -127,14 +127,14 @@ def keys_of(entity: Entity, ip_with_others: str) -> Mapping[str, Kind]:
     if len(entity) > 1:
         raise QuotaRefused(ip_with_others)
     address = entity[0][1]
-    # Kafka asks a resolver; here every text that could be an address or a host name is accepted
+    # Kafka resolves the name here, but groupmock accepts every text that could be an address or a host name.
     if address is not None and not ADDRESS.fullmatch(address):
         raise QuotaRefused(f"{address} is not a valid IP or resolvable host.")
     return OF_ADDRESSES
 
 
 def check_value(key: str, value: float, kind: Kind) -> None:
-    """Check a value, with the texts of the KRaft controller (ClientQuotaControlManager). Raises QuotaRefused."""
+    """Check the value of a quota, with the error messages of the KRaft controller (ClientQuotaControlManager). Raises QuotaRefused."""
     if value <= 0:
         raise QuotaRefused(f"Quota {key} must be greater than 0")
     if kind.most is None:

@@ -129,7 +129,8 @@ class Quirks(msgspec.Struct, frozen=True):
     refused_transactional_commit_makes_group: bool = False  # 3.9: a refused TxnOffsetCommit to an unknown group creates an Empty group
     # 3.9: AddPartitionsToTxn and AddOffsetsToTxn check producer id and epoch (errors 49, 90) before a pending end (51)
     producer_checked_before_busy: bool = False
-    old_produce_closes: bool = False  # 4.4 4.3: Produce v0 to v2 are advertised (librdkafka looks for them) but close the connection
+    # 4.4 4.3: Produce v0 to v2 are advertised, because librdkafka looks for them, but close the connection
+    old_produce_closes: bool = False
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

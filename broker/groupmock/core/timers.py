@@ -1,4 +1,4 @@
-"""Keyed deadlines: set, cancel, due(now), next(). Moving a deadline to a later time costs one assignment, never a heap operation.
+"""The timers of a cluster are deadlines by key, and moving a deadline to a later time costs one assignment, never a heap operation.
 
 A heartbeat moves a session's deadline tens of thousands of times a second (docs/kafka/limits.md#heartbeats: a timer per heartbeat doubles
 its cost), so the heap has each timer once, at the time of its last *look*, and an entry that comes up too early is pushed back.
@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 Key = tuple[str, ...]
-"""A name of `NAMES` and what the timer is set for."""
+"""A key of a timer: a name of `NAMES`, followed by the subject for which the timer is set."""
 NAMES: Final = {
     "session": "group and member id",
     "join": "group",
@@ -38,13 +38,14 @@ NAMES: Final = {
     "thaw": "group and member id",
     "markers_release": "transactional id",
 }
-"""Maps every timer to what it is set for. Rows, the control API and its page take the names from here."""
+"""Maps the name of every timer to the kind of subject for which it is set. Rows, the control API and its page take the names from here."""
 _FEW: Final = 64
-"""Fewer marked entries than this are not worth a sweep."""
+"""If fewer entries than this are marked, removing them is not worth the cost."""
 
 
 class Timer(msgspec.Struct, gc=False, eq=False):
-    """The deadline of an armed timer. It may be moved to a later time directly; use `Timers.set` to move it earlier or to re-arm it."""
+    """The deadline of a timer that is set. It may be moved to a later time directly; use `Timers.set` to move it earlier or to re-arm
+    it."""
 
     key: Key
     deadline: int
@@ -52,12 +53,13 @@ class Timer(msgspec.Struct, gc=False, eq=False):
     live: bool = True
 
 
-# when to look, order of arming, the timer; a plain tuple is cheap, and the garbage collector stops tracking it
+# An entry has the time of the next look, the order of setting, and the timer. It is a plain tuple, because the garbage collector stops
+# tracking those.
 _Entry = tuple[int, int, Timer]
 
 
 class Timers:
-    """All deadlines of a cluster, in int nanoseconds. Arming an armed key replaces its deadline (docs/kafka/index.md#timer)."""
+    """All timers of a cluster, with deadlines in int nanoseconds. Arming an armed key replaces its deadline (docs/kafka/index.md#timer)."""
 
     def __init__(self) -> None:
         self._armed: dict[Key, Timer] = {}
@@ -71,15 +73,15 @@ class Timers:
         return len(self._armed)
 
     def armed(self, name: str) -> list[Key]:
-        """Return the armed keys of one name."""
+        """Return the keys of all timers with this name that are set."""
         return [key for key in self._armed if key[0] == name]
 
     def get(self, key: Key) -> Timer | None:
-        """Return the armed timer of the key, or None."""
+        """Return the timer of the key, or None if it is not set."""
         return self._armed.get(key)
 
     def set(self, key: Key, deadline: int) -> Timer:
-        """Arm `key` for `deadline`, replacing its former deadline."""
+        """Set the timer of `key` to `deadline`, which replaces its former deadline."""
         timer = self._armed.get(key)
         if timer is not None and timer.queued <= deadline:
             timer.deadline = deadline
@@ -93,7 +95,7 @@ class Timers:
         return timer
 
     def cancel(self, key: Key) -> None:
-        """Disarm the timer if it is armed."""
+        """Cancel the timer if it is set."""
         timer = self._armed.pop(key, None)
         if timer is not None:
             timer.live = False
@@ -101,22 +103,23 @@ class Timers:
                 self._sweep()
 
     def next(self) -> int | None:
-        """Return when to look again, or None. It is never later than the earliest deadline, and earlier if a deadline was moved, which
-        is found out then."""
+        """Return the time of the next look at the timers, or None if no timer is set. It is never later than the earliest deadline, and
+        earlier if a deadline was moved, which is found out then."""
         heap = self._heap
         while heap and not heap[0][2].live:
             heappop(heap)
         return heap[0][0] if heap else None
 
     def due(self, now: int) -> Key | None:
-        """Remove and return the earliest key whose deadline is at or before `now`; call until None. Equal deadlines come in arming order.
-        """
+        """Remove and return the earliest key whose deadline is at or before `now`, or None; call it until None. Equal deadlines come in
+        arming order."""
         heap = self._heap
         while heap and heap[0][0] <= now:
             timer = heappop(heap)[2]
             if not timer.live:
                 continue
-            if timer.deadline > timer.queued:  # The timer was moved: queue it where it belongs, so that the order of deadlines holds
+            # The timer was moved, so it is queued again at its new deadline, to keep the order of deadlines.
+            if timer.deadline > timer.queued:
                 self._push(timer)
                 continue
             del self._armed[timer.key]
@@ -127,10 +130,10 @@ class Timers:
         return None
 
     def _sweep(self) -> None:
-        """Remove entries that are marked, so that every armed timer has one entry. The condition is checked by the callers, because that
-        is cheaper."""
+        """Remove the marked entries from the heap, so that every timer that is set has one entry. The condition is checked by the
+        callers, because that is cheaper."""
         self._heap = [entry for entry in self._heap if entry[2].live]
-        # The order of firing depends on the entries alone, of which no two are equal, and not on how the heap holds them
+        # The order of firing depends on the entries alone, because no two entries are equal, whatever the heap's layout is.
         heapify(self._heap)
 
     def _push(self, timer: Timer) -> None:

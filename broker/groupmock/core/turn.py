@@ -1,4 +1,4 @@
-"""The context of one entry into the core: what the code in it may use, and where its effects go."""
+"""A turn is one entry into the core: its code gets time, settings and timers from the turn, and adds effects to it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ DONE: Final = object()
 
 
 class Turn:
-    """The core makes one turn for each event and one for all timers that are due. `now` is int ns since the run's epoch; `out` collects
-    the effects in order. `settings`, `quirks` (of the release) and `timers` are the cluster's."""
+    """The core creates one turn for each event and each firing timer. `now` is int ns since the run's epoch; `out` collects the effects
+    in order. `settings`, `quirks` (of the release) and `timers` are the cluster's."""
 
     __slots__ = ("environment", "now", "out", "quirks", "settings", "timers")
 
@@ -35,18 +35,18 @@ class Turn:
 
     @property
     def wall_ms(self) -> int:
-        """Return the milliseconds since 1970."""
+        """Return the wall clock time in ms since 1970."""
         return self.environment.epoch_ms + self.now // NS_PER_MS
 
     def after(self, delay_ms: int) -> int:
-        """Return the deadline that many ms from now (now, for less than none)."""
+        """Return the time `delay_ms` from now, for use as a deadline; a negative delay counts as 0."""
         return self.now + max(delay_ms, 0) * NS_PER_MS
 
     def reply(self, ticket: int, message: Message, lease: Lease | None = None) -> None:
         self.out.append(Reply(ticket, message, lease))
 
     def replies(self, replies: Iterator[Reply]) -> None:
-        """Answer many requests; each answer is made when the driver gets to it."""
+        """Answer many requests, building each answer only when the driver sends it."""
         self.out.append(Replies(replies))
 
     def begin(self, steps: Callable[[Turn], Steps], group: Leasing | None = None) -> None:
@@ -64,11 +64,11 @@ class Turn:
             self._begin_with(running, turn, (group.group_id,), OF_GROUPS)
 
     def begin_on_offsets(self, steps: Callable[[Turn], Steps], groups: Container[str]) -> None:
-        """Begin work on the offsets of groups: requests for these offsets wait, requests of members do not."""
+        """Begin work on the offsets of groups: requests for these offsets wait for its end, but requests of members do not."""
         self._begin(steps, groups, OF_OFFSETS)
 
     def begin_request(self, steps: Callable[[Turn], Steps], elements: int, groups: Container[str] = (), asks: Asks = OF_GROUPS) -> None:
-        """Handle a request of so many elements, in steps if they are many. The groups that it names may not exist yet.
+        """Handle a request with `elements` elements, in steps if there are many. The groups that it names may not exist yet.
 
         Steps that only read the request may come at any time. The step that looks at the group and changes it comes after `others_first`.
         """
@@ -79,11 +79,11 @@ class Turn:
                 pass
 
     def begin_on_topics(self, steps: Callable[[Turn], Steps], elements: int) -> None:
-        """Handle a request to the controller in the same way. Other such requests wait meanwhile."""
+        """Handle a request to the controller like `begin_request`. Other such requests wait meanwhile."""
         self.begin_request(steps, elements, (CONTROLLER,), OF_CONTROLLER)
 
     def others_first(self, group_id: str) -> Iterable[None]:
-        """Finish other work on the group (such as the end of a transaction) until nothing of it is half done."""
+        """Finish other work on the group (such as the end of a transaction), so that nothing about the group is half done."""
         return self._others_first(group_id) if self.environment.busy else ()
 
     def _others_first(self, group_id: str) -> Steps:
@@ -114,16 +114,16 @@ class Turn:
             yield
 
     def finish(self, work: Work) -> None:
-        """Finish work that was begun. Requests that wait for it come later."""
+        """Finish work that was begun, without its remaining pauses. Requests that wait for it come later."""
         for _ in self._left_of(work):
             pass
 
     def abandon(self, ticket: int, reason: str) -> None:
-        """Never answer a request, as Kafka does. Its connection stays mute."""
+        """Never answer a request, because Kafka does not answer it either. Its connection stays mute."""
         self.out.append(Abandoned(ticket, reason))
 
     def member_changed(self, group: AnyGroup, member_id: str, what: str, why: Reason, member: AnyMember | None = None) -> None:
-        """Tell what happened to a member of a group of any type, or to a reserved id."""
+        """Add an effect that says what happened to a member of a group, or to a reserved id."""
         if member is None:
             self.out.append(MemberChanged(group.group_id, member_id, what, why.cause, why.sentence))
             return
@@ -131,7 +131,7 @@ class Turn:
         self.out.append(MemberChanged(group.group_id, member_id, what, why.cause, why.sentence, instance, client_id, client_host))
 
     def group_moved(self, group: AnyGroup, before: str, why: Reason) -> None:
-        """Tell that the group has changed its state; `before` is empty for one that came into being."""
+        """Add an effect that says that the group has changed its state; `before` is empty for a new group."""
         self.out.append(
             Moved(
                 group=group.group_id,
@@ -148,9 +148,10 @@ class Turn:
         )
 
     def note(self, what: str, **fields: object) -> None:
-        """Record something that is no protocol event."""
+        """Add a journal row about something that is no protocol event."""
         self.out.append(Note(what, fields))
 
 
 TimerHandler = Callable[[tuple[str, ...], Turn], bool]
-"""The handler of a timer, called with what the timer was set for (`timers.NAMES`). It returns True if it did something."""
+"""A function that handles a timer, called with the subject for which the timer was set (`timers.NAMES`). It returns True if it did
+something."""

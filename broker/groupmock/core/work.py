@@ -1,4 +1,4 @@
-"""Work in steps: what would take long in one entry is split, and other requests are handled between the steps.
+"""Work that would take long is split into steps, between which other requests are handled.
 
 Long work (a marker in each of a thousand partitions, the offsets of ten thousand groups) is a generator that does a little, less than a
 millisecond, and yields. `Turn.begin` makes it an effect at its place, as `Replies` is: the driver calls `Core.go_on` for step after step,
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Steps = Iterator[None]
-"""Each `next` does a small part of the work."""
+"""An iterator that does a small part of the work with each `next`."""
 A_FEW: Final = 16
-"""The number of small things that make one step."""
+"""The number of small operations in one step."""
 AT_ONCE: Final = 256
-"""A request with at most this many elements is handled in one step."""
+"""A request with at most this number of elements is handled in one step."""
 Asks = dict[int, Callable[[Any], Iterable[str]]]
 """Maps API keys to a function that returns the groups which a request names, or CONTROLLER."""
 CONTROLLER: Final = "the controller"
@@ -50,7 +50,7 @@ OF_OFFSETS: Final[Asks] = {
     api_keys.OFFSET_FETCH: _fetched,
     api_keys.DELETE_GROUPS: lambda message: message.groups_names,
 }
-"""Requests that read or change committed offsets, or delete a group with them."""
+"""The requests that read or change committed offsets, or delete a group with its offsets."""
 OF_GROUPS: Final[Asks] = {
     **OF_OFFSETS,
     **dict.fromkeys((api_keys.JOIN_GROUP, api_keys.HEARTBEAT, api_keys.LEAVE_GROUP, api_keys.SYNC_GROUP), _one),
@@ -58,7 +58,8 @@ OF_GROUPS: Final[Asks] = {
     api_keys.DESCRIBE_GROUPS: lambda message: message.groups,
     api_keys.CONSUMER_GROUP_DESCRIBE: lambda message: message.group_ids,
 }
-"""Requests that look at a group. A list of groups is none of them: it shows the groups as they are at the moment, as Kafka's does."""
+"""The requests that read or change a group. A list of groups is none of them: it shows the groups as they are at the moment, as Kafka's
+does."""
 OF_CONTROLLER: Final[Asks] = dict.fromkeys(
     (
         api_keys.CREATE_TOPICS,
@@ -76,7 +77,7 @@ wait."""
 
 
 def at_once(steps: Generator[None, None, T]) -> T:
-    """Do all of the steps, and return the result."""
+    """Do all steps at once, and return the result."""
     while True:
         try:
             next(steps)
@@ -86,11 +87,11 @@ def at_once(steps: Generator[None, None, T]) -> T:
 
 
 class Work(msgspec.Struct, eq=False):
-    """Work in steps that was begun. `turn` is updated before each step. No request that `asks` about `groups` happens meanwhile; such
-    requests are `waiting`. `let_in` is the one of them that happens now."""
+    """Work in steps that has begun but may not be done. `turn` is updated before each step. No request that `asks` about `groups`
+    happens meanwhile; such requests are `waiting`. `let_in` is the one of them that happens now."""
 
     steps: Steps
-    turn: Any  # The type is Turn, whose import would be a circle
+    turn: Any  # The type is Turn, but importing it would be a circular import.
     groups: Container[str] = ()
     asks: Asks = msgspec.field(default_factory=lambda: OF_GROUPS)
     waiting: deque[Request | Key] = msgspec.field(default_factory=deque)
@@ -99,12 +100,12 @@ class Work(msgspec.Struct, eq=False):
 
 
 def on(busy: list[Work], group_id: str) -> list[Work]:
-    """Return the work that is under way on a group, beyond its offsets."""
+    """Return the unfinished work on a group itself, not only on its offsets."""
     return [work for work in busy if work.asks is OF_GROUPS and group_id in work.groups]
 
 
 def keeps(busy: list[Work], request: Request) -> bool:
-    """Keep the request if it names a group that is being worked on, and return whether it was kept."""
+    """True if the request names a group on which work is unfinished. The function then stores the request."""
     for work in busy:
         named = work.asks.get(request.key)
         if named is not None and work.let_in is not request and any(group_id in work.groups for group_id in named(request.message)):
@@ -114,8 +115,8 @@ def keeps(busy: list[Work], request: Request) -> bool:
 
 
 def defers(busy: list[Work], key: Key) -> bool:
-    """Keep the timer of a group that is being worked on, and return whether it was kept. The group id comes first in what a timer is set
-    for."""
+    """True if the timer belongs to a group on which work is unfinished. The function then stores the timer. The group id comes first in
+    what a timer is set for."""
     for work in on(busy, key[1]):
         if work.let_in != key:
             work.waiting.append(key)

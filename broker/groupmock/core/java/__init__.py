@@ -1,1 +1,1 @@
-"""Hashes and hash maps of Java and Scala, as far as clients can see them: pure functions that know nothing of Kafka's objects."""
+"""Reimplements hashes and hash maps of Java and Scala, whose orders clients can see, as pure functions without Kafka's objects."""

@@ -1,4 +1,4 @@
-"""The keys of a java.util.HashMap (or HashSet) in its order, after any puts, computes and removals.
+"""The keys of a java.util.HashMap or HashSet are listed in the map's order, after any puts, computes and removals.
 
 `orders` gives the order of a map that was filled and read. This module is for maps that change: made for a number of keys, copied, changed
 and copied again. Rules: bucket = spread hash & (table - 1); `put` appends to a bucket, `computeIfAbsent` inserts at its front; the table
@@ -26,14 +26,14 @@ LONGEST_LIST: Final = 8
 SMALLEST_TABLE_WITH_TREES: Final = 64
 LARGEST_LIST_OF_A_TREE: Final = 6
 SMALLEST_SPREAD: Final = 1 << 16
-"""Below this number, the hash of an int is the number itself."""
+"""Below this number, HashMap's spread hash of an int is the int itself."""
 FEW: Final = 7
-"""The number of keys of which not even computeIfAbsent makes a tree."""
+"""With this number of keys or fewer, no bucket of the map becomes a tree, not even by computeIfAbsent."""
 _SIGNS: Final = 1 << 127 | 1 << 63
 
 
 class Kind(Generic[K]):
-    """A type of keys: `spread` gives their hashes as a map takes them, and `rank` sorts keys of equal hashes in a tree."""
+    """A type of keys: `spread` gives the hash that the map uses, and `rank` sorts keys with equal hashes in a tree."""
 
     __slots__ = ("rank", "spread")
 
@@ -41,24 +41,24 @@ class Kind(Generic[K]):
         self.spread, self.rank = spread, rank
 
     def ranked(self, key: K) -> tuple[K, Any]:
-        """Return the key and the rank by which a tree sorts it."""
+        """Return the key with the rank by which a tree sorts it."""
         return key, (signed(self.spread(key)), self.rank(key))
 
 
 def string_rank(text: str) -> bytes:
-    """Return the sort key that gives the order of `String.compareTo`: by UTF-16 code units."""
+    """Return a sort key with the order of `String.compareTo`, which compares UTF-16 code units."""
     return text.encode("utf-16-be", "surrogatepass")
 
 
 def uuid_rank(topic_id: bytes) -> int:
-    """Return the sort key that gives the order of Kafka's `Uuid.compareTo`: by two signed numbers of 64 bits."""
+    """Return a sort key with the order of Kafka's `Uuid.compareTo`, which compares two signed 64-bit numbers."""
     return int.from_bytes(topic_id) ^ _SIGNS
 
 
 @lru_cache(maxsize=1 << 14)
 def _uuid_spread(topic_id: bytes) -> int:
-    """Return the spread hash of a topic id. It is cached for as many topics as a cluster has, because every subscribed member asks for it.
-    """
+    """Return the hash of a topic id as HashMap spreads it. It is cached for as many topics as a cluster has, because every subscribed
+    member asks for it."""
     return spread_bits(uuid_hash(topic_id))
 
 
@@ -69,13 +69,14 @@ INTEGERS: Final[Kind[int]] = Kind(spread_bits, int)
 
 
 def room_for(size: int) -> int:
-    """Return the capacity with which Kafka and `new HashSet(collection)` make a map for so many keys: size / 0.75 + 1."""
+    """Return the capacity with which Kafka and `new HashSet(collection)` create a map for `size` keys, which is size / 0.75 + 1."""
     return size * 4 // 3 + 1
 
 
 class HashKeys(Generic[K]):
-    """The keys of one map, iterated in its order. `capacity` is the argument of Java's constructor, `keys` are put one by one. While there
-    are few keys no bucket can become too long, and a list is enough, in which the keys of each bucket are in the bucket's order."""
+    """The keys of one map, iterated in the map's order. `capacity` is the argument of Java's constructor, `keys` are put one by one.
+    While there are few keys no bucket can become too long, and a list is enough, in which the keys of each bucket are in the bucket's
+    order."""
 
     __slots__ = ("_buckets", "_few", "_kind", "_size", "_table")
 
@@ -90,7 +91,7 @@ class HashKeys(Generic[K]):
 
     @classmethod
     def copied(cls, kind: Kind[K], keys: Collection[K]) -> HashKeys[K]:
-        """Return the keys of `new HashSet(keys)`, in its order."""
+        """Return the keys of `new HashSet(keys)` in the set's order."""
         return cls(kind, max(room_for(len(keys)), SMALLEST_TABLE), keys)
 
     def __len__(self) -> int:
@@ -135,7 +136,7 @@ class HashKeys(Generic[K]):
             self._double()
 
     def compute(self, key: K) -> None:
-        """Insert a key by `computeIfAbsent`: the table may double even if the key is there and stays where it is."""
+        """Insert a key by `computeIfAbsent`, which may double the table even if the map has the key."""
         few = self._few
         if few is not None:
             if len(few) < FEW:
@@ -161,7 +162,7 @@ class HashKeys(Generic[K]):
         self._size += 1
 
     def remove(self, key: K) -> None:
-        """Remove a key that is there."""
+        """Remove a key that the map has."""
         if self._few is not None:
             self._few.remove(key)
             return
@@ -175,7 +176,7 @@ class HashKeys(Generic[K]):
             del self._buckets[place]
 
     def _fill_buckets(self, few: list[K]) -> None:
-        """Move the keys from the list to buckets, because they become too many."""
+        """Move the keys from the list to buckets, because there are too many for a list."""
         buckets: dict[int, list[K]] = {}
         for key in few:
             buckets.setdefault(self._kind.spread(key) & self._table - 1, []).append(key)
@@ -183,14 +184,14 @@ class HashKeys(Generic[K]):
         self._few, self._size = None, len(few)
 
     def _relieve(self, place: int, bucket: list[K]) -> None:
-        """Turn a long bucket into a tree, or double a small table (HashMap.treeifyBin)."""
+        """Turn a long bucket into a tree, or double the table if it is small (HashMap.treeifyBin)."""
         if self._table < SMALLEST_TABLE_WITH_TREES:
             self._double()
         else:
             self._buckets[place] = TreeBin(map(self._kind.ranked, bucket))
 
     def _double(self) -> None:
-        """Double the table: each bucket is split by one more bit of the hashes. Halves keep their order, and a small half of a tree
+        """Double the table, which splits each bucket by one more bit of the hashes. Halves keep their order, and a small half of a tree
         becomes a list again."""
         old, bit = self._buckets, self._table
         self._buckets, self._table = {}, 2 * bit
@@ -207,14 +208,14 @@ class HashKeys(Generic[K]):
 
 
 def copied_order(kind: Kind[K], keys: Collection[K]) -> list[K]:
-    """Return the order of `new HashSet(keys)`."""
+    """Return the keys in the order of `new HashSet(keys)`."""
     if len(keys) < 2:
         return list(keys)
     return filled_order(kind, keys, max(room_for(len(keys)), SMALLEST_TABLE))
 
 
 def filled_order(kind: Kind[K], keys: Collection[K], capacity: int) -> list[K]:
-    """Return the order of a map of that capacity after the keys were put: by bucket, if no bucket ever became a tree."""
+    """Return the keys in the order of a map with that capacity into which they were put."""
     if len(keys) < 2:
         return list(keys)
     held, table = list(dict.fromkeys(keys)), _table_for(capacity)
@@ -229,8 +230,7 @@ def filled_order(kind: Kind[K], keys: Collection[K], capacity: int) -> list[K]:
 
 
 def changed_order(kind: Kind[K], had: Sequence[K], gone: Collection[K], new: Sequence[K], capacity: int) -> list[K]:
-    """Return the order of a map of that capacity after `had` was put (which fits), `gone` was removed one by one, and `new` was put: by
-    bucket, if no bucket ever became a tree."""
+    """Return the keys of a map with that capacity after `had` was put (which fits), `gone` was removed one by one, and `new` was put."""
     table, without = _table_for(capacity), set(gone)
     held = [*(key for key in had if key not in without), *new] if gone else [*had, *new]
     several = [each for each in (had, held) if len(each) > LONGEST_LIST]
@@ -245,25 +245,24 @@ def changed_order(kind: Kind[K], had: Sequence[K], gone: Collection[K], new: Seq
 
 
 def _doubled(table: int, size: int) -> int:
-    """Return the size to which a table of that size grows when it holds so many keys."""
+    """Return the size that a table of size `table` has after it has grown for `size` keys."""
     while size > table * 3 // 4:
         table *= 2
     return table
 
 
 def _by_place(kind: Kind[K], keys: list[K], table: int) -> list[K]:
-    """Sort the keys by the buckets of such a table; those of one bucket keep their order."""
+    """Return the keys sorted by the buckets of a table; keys of the same bucket keep their order."""
     if len(keys) < 2:
         return keys.copy()
     if kind.spread is spread_bits and max(cast(list[int], keys)) < table <= SMALLEST_SPREAD:
-        return cast(list[K], sorted(cast(list[int], keys)))  # a small partition number is its own bucket
+        return cast(list[K], sorted(cast(list[int], keys)))  # Small ints are their own hashes, so each key is its own bucket.
     spread, mask = kind.spread, table - 1
     return sorted(keys, key=lambda key: spread(key) & mask)
 
 
 def _grew_trees(spreads: list[int], table: int) -> bool:
-    """Return True if a bucket ever became too long while keys with such hashes were put one by one into a table that doubled when it had
-    to."""
+    """True if a bucket would have become too long while keys with these hashes were put one by one into a growing table."""
     while True:
         put = spreads[: table * 3 // 4 + 1]
         if len(put) > LONGEST_LIST and max(Counter([spread & table - 1 for spread in put]).values()) > LONGEST_LIST:

@@ -1,4 +1,4 @@
-"""Java's `hashCode()` of the keys that Kafka keeps in maps, and the maps' spreading of it, as unsigned 32-bit numbers.
+"""Computes Java's `hashCode()` of the keys that Kafka keeps in maps, and the spread hash of the maps, as unsigned 32-bit numbers.
 
 They decide which offsets partition a group is in (Utils.abs(groupId.hashCode) % partitions) and, with `orders` and `tables`, the order of
 lists in responses.
@@ -19,13 +19,13 @@ _POWERS: Final = [pow(31, exponent, 1 << 32) for exponent in range(_CHUNK + 1)]
 
 
 def java_hash(text: str) -> int:
-    """Return `String.hashCode()`: over UTF-16 code units, h = 31 h + c."""
+    """Return Java's `String.hashCode()` of the text: over UTF-16 code units, h = 31 h + c."""
     units: Sequence[int] = text.encode("latin-1") if text.isascii() else _utf16_units(text)
     if len(units) <= _CHUNK:
         short: int = sum(map(mul, reversed(units), _POWERS))
         return short & MASK
     value = 0
-    for start in range(0, len(units), _CHUNK):  # a name that a peer made long
+    for start in range(0, len(units), _CHUNK):  # A client may send a very long name, so the hash is computed in chunks.
         chunk = units[start : start + _CHUNK]
         value = value * _POWERS[len(chunk)] + sum(map(mul, reversed(chunk), _POWERS)) & MASK
     return value
@@ -46,18 +46,18 @@ def partition_hash(at: tuple[str, int]) -> int:
 
 
 def uuid_hash(topic_id: bytes) -> int:
-    """Return `Uuid.hashCode()` of the 16 bytes of a topic's id, which is Java's `UUID.hashCode()`."""
+    """Return Java's `UUID.hashCode()` of a topic id of 16 bytes, which Kafka's `Uuid.hashCode()` equals."""
     return long_hash(int.from_bytes(topic_id[:8]) ^ int.from_bytes(topic_id[8:]))
 
 
 def id_partition_hash(at: tuple[str, int], topic_id: bytes = NO_ID) -> int:
-    """Return `TopicIdPartition.hashCode()`; `topic_id` has the 16 bytes of the id."""
+    """Return Kafka's `TopicIdPartition.hashCode()`; `topic_id` has the 16 bytes of the id."""
     return (31 + uuid_hash(topic_id)) * 31 + partition_hash(at) & MASK
 
 
 def partition_for(group_id: str, partitions: int) -> int:
-    """Return abs(hash) mod partitions, where abs(-2^31) is 0 (Kafka's Utils.abs). It is cached, because every group request asks, except
-    for ids of unusual length, which would fill the memory."""
+    """Return the partition of a group's id: abs(hash) mod partitions, where abs(-2^31) is 0 (Kafka's Utils.abs). It is cached, because
+    every group request asks, except for ids of unusual length, which would fill the memory."""
     return _partition_for(group_id, partitions) if len(group_id) <= _CHUNK else _partition_for.__wrapped__(group_id, partitions)
 
 
@@ -70,12 +70,12 @@ def _partition_for(group_id: str, partitions: int) -> int:
 
 
 def spread(text: str) -> int:
-    """Return the hash of a string as Java's HashMap spreads it before it takes the low bits (HashMap.hash)."""
+    """Return the hash of a string as Java's HashMap spreads it (HashMap.hash)."""
     return spread_bits(java_hash(text))
 
 
 def spread_bits(value: int) -> int:
-    """Return h ^ (h >>> 16), as HashMap.hash does."""
+    """Return h ^ (h >>> 16), which Java's HashMap.hash computes from a hash code."""
     return value ^ value >> 16
 
 

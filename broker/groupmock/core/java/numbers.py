@@ -1,4 +1,4 @@
-"""Numbers as Java parses and prints them: `String.trim`, `Integer.parseInt`, `Double.parseDouble`, `Double.toString`.
+"""Parses and prints numbers as Java does: `String.trim`, `Integer.parseInt`, `Double.parseDouble`, `Double.toString`.
 
 Python's `int` and `float` accept other texts ("1_0", "nan", "inf"), do not accept all of Java's ("1d", "0x1p10", "NaN"), and refuse a
 number of thousands of digits. The behaviour was checked on Kafka 4.3.0.
@@ -13,21 +13,21 @@ from typing import Final
 
 CONTROLS_AND_BLANK: Final = "".join(map(chr, range(0x21)))
 MOST_DIGITS: Final = 19
-"""The number of digits of the largest `long`."""
+"""The largest `long` of Java has this number of digits."""
 LAST_OF_PLANE_0: Final = "\uffff"
-"""The largest character whose digits `Integer.parseInt` knows, because it looks at single UTF-16 units."""
+"""The largest character that `Integer.parseInt` can recognize as a digit, because it looks at single UTF-16 units."""
 _DECIMAL: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _HEXADECIMAL: Final = re.compile(r"[+-]?0[xX]([0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?[0-9]+")
 _NAMED: Final = {"NaN": math.nan, "Infinity": math.inf}
 
 
 def trimmed(text: str) -> str:
-    """Trim a text as `String.trim` does: ASCII control characters and blanks go, other blanks stay."""
+    """Remove blanks and ASCII control characters at both ends of the text, as `String.trim` does; other white space stays."""
     return text.strip(CONTROLS_AND_BLANK)
 
 
 def whole_number(text: str, bits: int) -> int | None:
-    """Parse a number of `bits` bits besides its sign, as `Integer.parseInt` does. None if it is no such number. Digits of any script
+    """Parse a number with `bits` bits besides its sign, as `Integer.parseInt` does. None if it is no such number. Digits of any script
     count."""
     digits = text[1:] if text[:1] in ("-", "+") else text
     if not digits.isdecimal():
@@ -44,7 +44,8 @@ def whole_number(text: str, bits: int) -> int | None:
 
 
 def double(text: str) -> float | None:
-    """Parse a trimmed text as `Double.parseDouble` does. None if it is no number. One that is too large is infinite, as in Java."""
+    """Parse a trimmed text as `Double.parseDouble` does, or return None if it is no number. A number that is too large is
+    infinite, as in Java."""
     unsigned = text[1:] if text[:1] in ("-", "+") else text
     if unsigned in _NAMED:
         return -_NAMED[unsigned] if text[0] == "-" else _NAMED[unsigned]

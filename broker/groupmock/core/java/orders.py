@@ -1,4 +1,5 @@
-"""The iteration orders of maps of Java (Kafka 4.x) and Scala 2.13 (the old coordinator, request handlers), filled in a given order.
+"""Returns keys in the iteration order of maps of Java (Kafka 4.x) and Scala 2.13 (the old coordinator, request handlers), filled in a given
+order.
 
 They decide the order of the leader's list and of DescribeGroups, the next leader, ties of the protocol vote, and the order of topics and
 partitions in responses. Every function takes the keys in the order in which they were put, and `hash_of`, which returns a key's
@@ -16,58 +17,58 @@ K = TypeVar("K", bound=Hashable)
 HashOf = Callable[[K], int]
 
 SMALLEST_TABLE: Final = 16
-SMALL_MAP: Final = 4  # Scala keeps immutable maps and sets of up to four entries in insertion order
+SMALL_MAP: Final = 4  # Scala keeps immutable maps and sets of up to four entries in the order of insertion.
 
 
 def table_for(size: int, table: int = SMALLEST_TABLE, scala: bool = False) -> int:
-    """Return the table size of a mutable hash map that has `size` entries and had `table` buckets; it never shrinks. Java doubles it
-    beyond three quarters, Scala when they are reached."""
+    """Return the table size of a mutable hash map that has `size` entries and had `table` buckets before. Java doubles it beyond three
+    quarters, Scala when they are reached."""
     while size * 4 + scala > table * 3:
         table *= 2
     return table
 
 
 def order_key(spread_hash: int, mask: int, scala: bool = False) -> int:
-    """Return the sort key of a hash, for a stable sort of keys in insertion order: by bucket, and in Scala within a bucket by (signed)
-    hashes."""
+    """Return the sort key of a hash, for a stable sort of keys in insertion order: by bucket, and in Scala within a bucket by signed
+    hash."""
     return (spread_hash & mask) << 32 | (spread_hash ^ 0x80000000) if scala else spread_hash & mask
 
 
 def java_order(keys: Iterable[K], hash_of: HashOf[K]) -> list[K]:
-    """Return the order of a java.util.HashMap into which `keys` were put."""
+    """Return the keys in the order of a java.util.HashMap into which they were put."""
     held = list(dict.fromkeys(keys))
     mask = table_for(len(held)) - 1
     return sorted(held, key=lambda key: spread_bits(hash_of(key)) & mask)
 
 
 def java_computed_order(keys: Iterable[K], hash_of: HashOf[K]) -> list[K]:
-    """Return the order of a java.util.HashMap that was filled by `compute`, which inserts a key at the front of its bucket."""
+    """Return the keys in the order of a java.util.HashMap that was filled by `compute`, which inserts a key at the front of its bucket."""
     return java_order(list(dict.fromkeys(keys))[::-1], hash_of)
 
 
 def scala_table_order(keys: Iterable[K], hash_of: HashOf[K], table: int = SMALLEST_TABLE) -> list[K]:
-    """Return the order of a scala.collection.mutable.HashMap, which is new or has grown to `table` buckets."""
+    """Return the keys in the order of a scala.collection.mutable.HashMap, which is new or has grown to `table` buckets."""
     held = list(dict.fromkeys(keys))
-    if len(held) < 2:  # most requests name one partition
+    if len(held) < 2:  # Most requests name one partition, so this is a shortcut.
         return held
     mask = table_for(len(held), table, scala=True) - 1
     return sorted(held, key=lambda key: order_key(spread_bits(hash_of(key)), mask, scala=True))
 
 
 def scala_map_order(keys: Iterable[K], hash_of: HashOf[K]) -> list[K]:
-    """Return the order of an immutable Scala Map or Set: as inserted up to four, then by hash."""
+    """Return the keys in the order of an immutable Scala Map or Set: up to four in the order of insertion, more by hash."""
     held = list(dict.fromkeys(keys))
     return held if len(held) <= SMALL_MAP else scala_trie_order(held, hash_of)
 
 
 def scala_trie_order(keys: Iterable[K], hash_of: HashOf[K]) -> list[K]:
-    """Return the order of a scala.collection.immutable.HashMap, or of a large immutable Map or Set that shrank: by hash, however few keys
-    there are."""
+    """Return the keys in the order of a scala.collection.immutable.HashMap, or of a large immutable Map or Set that shrank, which is by
+    hash even for few keys."""
     return _trie([(scala_improve(hash_of(key)), key) for key in dict.fromkeys(keys)], 0)
 
 
 def _trie(held: list[tuple[int, K]], shift: int) -> list[K]:
-    """Return the order of a trie of 5 bits a level: single entries first, then the sub-tries."""
+    """Return the keys in the order of a trie with 5 bits per level: single entries come first, then the sub-tries."""
     if shift > 30:
         return [one for _, one in held]
     slots: dict[int, list[tuple[int, K]]] = {}

@@ -1,4 +1,4 @@
-"""Hash tables of Kafka's coordinators whose order is visible to clients and depends on their past: they grow, and never shrink.
+"""Hash tables of Kafka's coordinators grow but never shrink, so that their order, which clients can see, depends on their past.
 
 `Timeline` is the TimelineHashMap of Kafka 4 (server-common's BaseHashTable): two slots at first, more beyond one and a third entries per
 slot. `Concurrent` is Java's ConcurrentHashMap, which reverses part of a bucket whenever it doubles.
@@ -17,19 +17,19 @@ K = TypeVar("K", bound=Hashable)
 _FIBONACCI: Final = 0x9E3779B97F4A7C15
 _LONG: Final = 0xFFFFFFFFFFFFFFFF
 _SMALLEST: Final = 2
-_LONGEST_LIST: Final = 8  # a longer bucket becomes a tree, if the table is large enough
-_SMALLEST_TREE: Final = 2  # removing from a tree of three or less makes it a list again
+_LONGEST_LIST: Final = 8  # A longer bucket becomes a tree, if the table is large enough.
+_SMALLEST_TREE: Final = 2  # A tree becomes a list again when a key is removed and no more than this number remains.
 _SMALLEST_SPLIT_TREE: Final = 6
 _SMALLEST_TABLE_WITH_TREES: Final = 64
 
 
 def signed(value: int) -> int:
-    """Return the Java int of those 32 bits."""
+    """Return the 32-bit number as Java's signed int."""
     return value - (value >> 31 << 32)
 
 
 class Timeline:
-    """The size and capacity of a TimelineHashMap, whose entries its owner keeps. Within a slot the last entry is the first."""
+    """The size and capacity of a TimelineHashMap, whose entries are kept by its user. Within a slot the last entry is the first."""
 
     __slots__ = ("capacity", "size")
 
@@ -37,19 +37,20 @@ class Timeline:
         self.size, self.capacity = 0, _SMALLEST
 
     def put(self, new: bool) -> None:
-        """Count an added or replaced entry; both may let the table grow."""
+        """Count an added or replaced entry, either of which may let the table grow."""
         if (self.size + 1) * 3 > self.capacity * 4:
             self.capacity *= 2
         self.size += new
 
     def slot(self, hash_code: int) -> int:
-        """Return the slot of an entry with that hash: the top bits of the product of the Java int with 2^64 over the golden ratio."""
+        """Return the slot of an entry with this hash: the top bits of the product of the Java int with 2^64 over the golden ratio."""
         return ((hash_code - (hash_code >> 31 << 32)) * _FIBONACCI & _LONG) >> (65 - self.capacity.bit_length())
 
 
 class Concurrent(Generic[K]):
-    """The keys of a ConcurrentHashMap, in its order. `hash_of` returns a key's `hashCode()` as an unsigned 32-bit number. One case is left
-    open: how low a tree must be to become a list again when one of several keys is removed, which depends on the tree's shape."""
+    """The keys of a ConcurrentHashMap, iterated in the map's order. `hash_of` returns a key's `hashCode()` as an unsigned 32-bit number.
+    One case is left open: how low a tree must be to become a list again when one of several keys is removed, which depends on the tree's
+    shape."""
 
     def __init__(self, hash_of: Callable[[K], int]) -> None:
         self._hash_of = hash_of
@@ -63,7 +64,7 @@ class Concurrent(Generic[K]):
             yield from self._buckets[place]
 
     def add(self, key: K) -> None:
-        """Add a key that is not there: at the end of its bucket, but at the front of a tree."""
+        """Add a new key at the end of its bucket, or at the front if the bucket is a tree."""
         place = spread_bits(self._hash_of(key)) & self._table - 1
         bucket = self._buckets.setdefault(place, [])
         self._size += 1
@@ -77,7 +78,7 @@ class Concurrent(Generic[K]):
             self._double()
 
     def discard(self, key: K) -> None:
-        """Remove a key, if it is there."""
+        """Remove a key if the map has it."""
         place = spread_bits(self._hash_of(key)) & self._table - 1
         bucket = self._buckets.get(place, [])
         if key not in bucket:
@@ -93,8 +94,8 @@ class Concurrent(Generic[K]):
         return size * 4 >= self._table * 3
 
     def _relieve(self, place: int) -> None:
-        """Relieve a long bucket: a small table grows to twice its size and a half (tryPresize); in a larger one the bucket becomes a tree.
-        """
+        """Shorten a long bucket: a small table grows to twice its size and a half (tryPresize), and in a larger table the bucket becomes
+        a tree."""
         if self._table >= _SMALLEST_TABLE_WITH_TREES:
             self._trees.add(place)
             return
@@ -103,7 +104,7 @@ class Concurrent(Generic[K]):
             self._double()
 
     def _double(self) -> None:
-        """Double the table: every bucket is split by one more bit of the hashes."""
+        """Double the table, which splits each bucket by one more bit of the hashes."""
         old, trees, bit = self._buckets, self._trees, self._table
         self._buckets, self._trees, self._table = {}, set(), 2 * self._table
         for place, keys in old.items():
@@ -121,7 +122,7 @@ def _tree_half(keys: list[K], bits: list[int], half: int) -> list[K]:
 
 
 def _list_half(keys: list[K], bits: list[int], half: int) -> list[K]:
-    """Return one half of a bucket: its longest common tail is kept, and what was before it is inserted at the front, one by one."""
+    """Return one half of a split bucket: its longest common tail stays, and each key before the tail is inserted at the front."""
     tail = len(keys) - 1
     while tail and bits[tail - 1] == bits[-1]:
         tail -= 1

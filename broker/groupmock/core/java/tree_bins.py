@@ -1,4 +1,4 @@
-"""A bucket of Java's HashMap that became a red-black tree (JEP 180), as far as the order of its keys is visible.
+"""A bucket of Java's HashMap may become a red-black tree (JEP 180), which changes the order of its keys.
 
 A bucket is read as a chain, even when it is a tree, which only serves look-ups. But the tree changes the chain: its root is first in the
 chain; a new key follows its parent in the tree; whenever the root changes it moves to the front. So the chain can only be computed by
@@ -18,7 +18,7 @@ OTHER: Final[dict[Side, Side]] = {"left": "right", "right": "left"}
 
 
 class _Node(Generic[K]):
-    """A key in the tree (`left`, `right`, `parent`, `red`) and in the chain (`before`, `after`)."""
+    """A node of the bucket, which is in the tree (`left`, `right`, `parent`, `red`) and in the chain (`before`, `after`)."""
 
     __slots__ = ("after", "before", "key", "left", "parent", "rank", "red", "right")
 
@@ -34,7 +34,7 @@ class _Node(Generic[K]):
         return self.left if side == "left" else self.right
 
     def hang(self, side: Side, node: _Node[K] | None) -> None:
-        """Make `node` the child on that side."""
+        """Make `node` the child of this node on that side."""
         if side == "left":
             self.left = node
         else:
@@ -43,7 +43,7 @@ class _Node(Generic[K]):
             node.parent = self
 
     def side(self) -> Side:
-        """Return the side of its parent on which the node hangs."""
+        """Return whether this node is its parent's left or right child."""
         assert self.parent is not None
         return "left" if self.parent.left is self else "right"
 
@@ -53,8 +53,8 @@ def _red(node: _Node[K] | None) -> bool:
 
 
 class TreeBin(Generic[K]):
-    """The keys of a tree bucket, in the order of the chain. It is made of (key, rank) in the order of the former list. Keys are sorted by
-    rank; no two ranks are equal."""
+    """The keys of a bucket that is a tree, in the order of the chain. It is made of (key, rank) in the order of the former list. Keys
+    are sorted by rank; no two ranks are equal."""
 
     __slots__ = ("_first", "_nodes", "_root")
 
@@ -83,18 +83,18 @@ class TreeBin(Generic[K]):
             node = node.after
 
     def add(self, key: K, rank: Any) -> None:
-        """Add a key that is not there."""
+        """Add a key that the bucket does not have."""
         node = self._nodes[key] = _Node(key, rank)
         self._attach(node, behind_parent=True)
         self._root_first()
 
     def too_small(self) -> bool:
-        """True if the bucket becomes a list again when the next key is removed. Java decides this before the key has left the tree."""
+        """True if the bucket becomes a list when the next key is removed. Java decides this before the key has left the tree."""
         root = self._root
         return root is None or root.right is None or root.left is None or root.left.left is None
 
     def remove(self, key: K) -> None:
-        """Remove a key that is there."""
+        """Remove a key that the bucket has."""
         node = self._nodes.pop(key)
         self._unchain(node)
         self._detach(node)
@@ -102,7 +102,7 @@ class TreeBin(Generic[K]):
 
 
     def _chain(self, before: _Node[K] | None, node: _Node[K]) -> None:
-        """Insert `node` after `before`, or at the front."""
+        """Insert `node` into the chain after `before`, or at the front."""
         node.before = before
         node.after = self._first if before is None else before.after
         if before is None:
@@ -127,7 +127,7 @@ class TreeBin(Generic[K]):
 
 
     def _attach(self, node: _Node[K], behind_parent: bool = False) -> None:
-        """Insert the node as a leaf where its rank belongs, and balance the tree."""
+        """Insert the node into the tree as a leaf where its rank belongs, and balance the tree."""
         under, at = None, self._root
         while at is not None:
             under, at = at, at.left if node.rank < at.rank else at.right
@@ -140,7 +140,7 @@ class TreeBin(Generic[K]):
         self._balance_insertion(node)
 
     def _rotate(self, node: _Node[K], side: Side) -> None:
-        """Rotate: the child on the other side takes the node's place, and the node becomes its child on this side."""
+        """Rotate the tree at the node: the child on the other side takes the node's place, and the node becomes its child on this side."""
         up = node.child(OTHER[side])
         assert up is not None
         self._replace(node, up)
@@ -148,7 +148,7 @@ class TreeBin(Generic[K]):
         up.hang(side, node)
 
     def _replace(self, node: _Node[K], other: _Node[K] | None) -> None:
-        """Put the other node in the place of this one."""
+        """Put `other` in the place of `node` under its parent."""
         if node.parent is None:
             self._root = other
             if other is not None:
@@ -176,7 +176,7 @@ class TreeBin(Generic[K]):
             self._root.red = False
 
     def _detach(self, node: _Node[K]) -> None:
-        """Remove a node from the tree and balance it. A leaf stays in its place until the tree is balanced."""
+        """Remove a node from the tree and balance the tree. A leaf stays in its place until the tree is balanced."""
         if node.left is not None and node.right is not None:
             self._swap_with_successor(node, node.right)
         child = node.left if node.left is not None else node.right
@@ -188,7 +188,7 @@ class TreeBin(Generic[K]):
             self._replace(node, None)
 
     def _swap_with_successor(self, node: _Node[K], right: _Node[K]) -> None:
-        """Exchange places and colours with the leftmost node of the right side."""
+        """Exchange place and colour of the node and the leftmost node of its right subtree."""
         next_one = right
         while next_one.left is not None:
             next_one = next_one.left
@@ -206,7 +206,7 @@ class TreeBin(Generic[K]):
         node.hang("right", below)
 
     def _balance_deletion(self, node: _Node[K]) -> None:
-        """Balance the tree after a deletion (Cormen's RB-DELETE-FIXUP): one black is missing on the way to `node`."""
+        """Balance the tree after a deletion (Cormen's RB-DELETE-FIXUP): the path to `node` has one black node too few."""
         while node is not self._root and not node.red:
             parent, side = node.parent, node.side()
             assert parent is not None
@@ -225,7 +225,7 @@ class TreeBin(Generic[K]):
         node.red = False
 
     def _borrow(self, parent: _Node[K], other: _Node[K], side: Side) -> None:
-        """Rotate in the last two cases: the other side has a red child."""
+        """Rotate in the last two cases of the deletion, in which the sibling has a red child."""
         far = other.child(OTHER[side])
         if not _red(far):
             near = other.child(side)

@@ -1,4 +1,4 @@
-"""RE2/J's regular expressions, in which Kafka reads what peers bring: subscriptions of consumer groups (KIP-848) and patterns for
+"""Implements the regular expressions of RE2/J, which Kafka uses for subscriptions of consumer groups (KIP-848) and for patterns of
 transactional ids (KIP-1152).
 
     classes.py    sets of characters: ranges, Perl's and POSIX's, Unicode's, upper and lower case

@@ -1,5 +1,5 @@
-"""Sets of characters as ranges. A set is a tuple of ranges (first, last), both included, ascending, never adjacent: equal sets are equal
-tuples.
+"""Represents sets of characters as ranges. A set is a tuple of ranges (first, last), both included, ascending, never adjacent: equal sets
+are equal tuples.
 
 Case folding uses orbits: all characters that are the same letter, such as k, K and U+212A (the kelvin sign).
 """
@@ -21,7 +21,7 @@ ANY_BUT_NEWLINE: Final[Ranges] = ((0, 9), (11, LAST))
 _DIGIT: Final[Ranges] = ((0x30, 0x39),)
 _WORD: Final[Ranges] = ((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A))
 PERL: Final[dict[str, Ranges]] = {"d": _DIGIT, "s": ((0x9, 0xA), (0xC, 0xD), (0x20, 0x20)), "w": _WORD}
-"""Perl classes by the letter after the backslash; an upper-case letter is the complement."""
+"""The Perl classes by the letter after the backslash; an upper-case letter means the complement."""
 POSIX: Final[dict[str, Ranges]] = {
     "alnum": ((0x30, 0x39), (0x41, 0x5A), (0x61, 0x7A)),
     "alpha": ((0x41, 0x5A), (0x61, 0x7A)),
@@ -41,7 +41,7 @@ POSIX: Final[dict[str, Ranges]] = {
 
 
 def united(ranges: Iterable[tuple[int, int]]) -> Ranges:
-    """Return the set of these ranges, which may come in any order and overlap."""
+    """Return the union of the ranges, which may be in any order and overlap."""
     merged: list[tuple[int, int]] = []
     for first, last in sorted(ranges):
         if merged and first <= merged[-1][1] + 1:
@@ -58,14 +58,14 @@ def complement(ranges: Ranges) -> Ranges:
 
 
 def holds(ranges: Ranges, code: int) -> bool:
-    """True if the character is in the set."""
+    """True if the set contains the character."""
     index = bisect_right(ranges, (code, LAST)) - 1
     return index >= 0 and code <= ranges[index][1]
 
 
 @lru_cache(maxsize=1024)
 def folded(ranges: Ranges) -> Ranges:
-    """Return the set with all characters that differ only in case from one of it."""
+    """Return the set with all characters that differ only in case from a character in the set."""
     orbits = unicode.orbits()
     cased = list(orbits)
     others = [

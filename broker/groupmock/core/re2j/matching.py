@@ -1,4 +1,4 @@
-"""Matching of a whole text, in time linear in the text for every expression.
+"""Matches whole texts with a regular expression, in time that is linear in the length of the text.
 
 The expression becomes an automaton with a node for each character class (Thompson 1968; R. Cox,
 https://swtch.com/~rsc/regexp/regexp1.html). The automaton is in many places at once: all that some way of reading the text so far leads
@@ -20,20 +20,20 @@ from .syntax import Joint, Look, Postfix, RegexRefused, parsed
 
 TOO_MUCH_WORK: Final = "too many places at once for the names that there are"
 MOST_STEPS: Final = 250_000
-"""The bound of a match, about fifty milliseconds."""
+"""The largest number of steps of one match, which takes about fifty milliseconds."""
 LOOKS_AT_A_TIME: Final = 300
-"""The number of looks after which the caller may do something else."""
+"""The number of node visits after which the matcher yields to its caller."""
 CHARACTERS_PER_STEP: Final = 4
-"""The number of characters that count as one step where a state is cached."""
+"""With cached states, this number of characters counts as one step."""
 MOST_REMEMBERED: Final = 100_000
-"""The number of places in all cached states. Above it the cache is dropped and made anew."""
+"""The largest number of nodes in all cached states. Above it the cache is dropped and made anew."""
 _EDGE, _WORD, _NEWLINE, _OTHER = range(4)
-"""The kinds of characters by number. The edge is the beginning or the end of the text."""
+"""The kinds of characters, as far as conditions such as word boundaries need them. The edge is the beginning or the end of the text."""
 
 
 class Automaton:
-    """An automaton with numbered nodes. A node with a class reads one such character and goes to `after[node][0]`. A node without a class
-    goes to all of `after[node]` at once, if its `look` is true. The last node is the end."""
+    """A nondeterministic automaton with numbered nodes. A node with a class reads one such character and goes to `after[node][0]`. A
+    node without a class goes to all of `after[node]` at once, if its `look` is true. The last node is the end."""
 
     __slots__ = ("after", "classes", "looks", "looks_around", "start")
 
@@ -49,7 +49,7 @@ class Automaton:
 
     @property
     def end(self) -> int:
-        """The node that is reached when the text matches."""
+        """Return the final node, which is reached when the text matches."""
         return len(self.after) - 1
 
     def _node(self, ranges: Ranges | None, *after: int, look: Look = Look.ALWAYS) -> int:
@@ -59,7 +59,7 @@ class Automaton:
         return len(self.after) - 1
 
     def _build(self, postfix: Postfix) -> tuple[int, list[int]]:
-        """Build the nodes from parts of (first node, nodes that still need a successor); a joined part takes the list over."""
+        """Build the nodes of the postfix expression, and return the first node and the nodes that still need a successor."""
         parts: list[tuple[int, list[int]]] = []
         for node in postfix:
             if isinstance(node, tuple):
@@ -95,19 +95,19 @@ class Automaton:
 
 
 class _State:
-    """A set of places, before the next character is read. `kind` is that of the last character."""
+    """The set of nodes in which the automaton may be before it reads the next character. `kind` is that of the last character."""
 
     __slots__ = ("ends", "kind", "next", "places", "reached")
 
     def __init__(self, places: frozenset[int], kind: int) -> None:
         self.places, self.kind = places, kind
         self.next: dict[str, _State] = {}
-        self.reached: dict[int, list[int]] = {}  # kind of the next character -> the nodes that read a character or are the end
+        self.reached: dict[int, list[int]] = {}  # Maps the kind of the next character to the nodes that read a character, or are final.
         self.ends: bool | None = None
 
 
 class Matcher:
-    """An expression that can be matched many times. Matching changes the cache, never a result."""
+    """A compiled expression that can be matched many times. Matching changes the cache, never a result."""
 
     __slots__ = ("_automaton", "_remembered", "_rest", "_start", "_states", "_steps")
 
@@ -123,7 +123,7 @@ class Matcher:
         self._start = self._state(frozenset((self._automaton.start,)), _EDGE)
 
     def matches(self, text: str) -> bool:
-        """True if the expression describes the whole text."""
+        """True if the expression matches the whole text."""
         return bool(self.matching((text,), sys.maxsize))
 
     def matching(self, texts: Iterable[str], most_steps: int = MOST_STEPS) -> list[str]:
@@ -135,14 +135,14 @@ class Matcher:
         return found
 
     def find(self, texts: Iterable[str], found: list[str], most_steps: int) -> Iterator[None]:
-        """Append the texts that match to `found`, a little work with each `next`."""
+        """Append the texts that match to `found`, with a little work for each `next`."""
         most = self._steps + most_steps
         for text in texts:
             if (yield from self._look(text, most)):
                 found.append(text)
 
     def _look(self, text: str, most: int) -> Generator[None, None, bool]:
-        """Return True if the text matches."""
+        """True if the text matches. The generator yields now and then to its caller."""
         state = self._start
         self._steps += len(text) // CHARACTERS_PER_STEP
         for char in text:
@@ -162,7 +162,7 @@ class Matcher:
         return state.ends
 
     def _follow(self, state: _State, char: str) -> _State:
-        """Return the state behind `state` after this character, and remember it."""
+        """Return the state that follows `state` after the character, and cache it."""
         kind, code, automaton = self._kind(char), ord(char), self._automaton
         reached = self._reached(state, kind)
         places = frozenset(
@@ -184,7 +184,7 @@ class Matcher:
         return found
 
     def _reached(self, state: _State, kind: int) -> list[int]:
-        """Return the nodes that read a character, and the end, as far as they are reached without reading one."""
+        """Return the nodes that read a character, and the final node, if they can be reached from the state without reading a character."""
         key = kind if self._automaton.looks_around else _OTHER
         found = state.reached.get(key)
         if found is None:

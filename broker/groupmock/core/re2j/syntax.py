@@ -1,4 +1,4 @@
-r"""The language of RE2/J 1.8: an expression is read once, left to right, and becomes postfix notation: `a(b|c)*` is a b c OR STAR JOIN.
+r"""Parses the language of RE2/J 1.8 in one pass, left to right, into postfix notation: `a(b|c)*` becomes a b c OR STAR JOIN.
 
 The language has only what can be matched in linear time: no look-around, no back references. RE2/J reads what it takes for Perl's syntax
 with oddities of its own, which peers see and which are kept: a `{` that opens no repetition counts as one for what follows (`a{*` is a
@@ -22,17 +22,17 @@ from typing import Final, NamedTuple
 from .classes import ANY, ANY_BUT_NEWLINE, PERL, POSIX, Ranges, complement, folded, of_property, united
 
 MOST_NODES: Final = 4_000
-"""The number of nodes of one expression with repetitions written out: `[a-z]{1,1000}` has 3000. One character of a name may cost a look at
-each."""
+"""The largest number of nodes of one expression with repetitions written out: `[a-z]{1,1000}` has 3000. One character of a name may cost
+a look at each."""
 MOST_WORK: Final = 50_000
-"""The number of nodes and ranges made on the way, including those that are dropped again, as in `(a{1000}){0}`."""
+"""The largest number of nodes and ranges that parsing may create, including those that are dropped again, as in `(a{1000}){0}`."""
 MOST_REPETITIONS: Final = 1000
-_DIGITS_OF_A_COUNT: Final = 8  # more digits are too many whatever the number is
+_DIGITS_OF_A_COUNT: Final = 8  # A count with more digits is too large, whatever the number is.
 _ESCAPED: Final = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 
 
 class RegexRefused(ValueError):
-    """An expression cannot be accepted. `detail` says why, in RE2/J's words if RE2/J refuses it too."""
+    """The expression is not accepted. `detail` says why, in RE2/J's words if RE2/J refuses it too."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)
@@ -40,7 +40,7 @@ class RegexRefused(ValueError):
 
 
 TOO_LARGE: Final = "expression too large"
-"""Go's text (regexp/syntax), because RE2/J has no such limit."""
+"""This text is that of Go's regexp/syntax, because RE2/J has no such limit."""
 BAD_RANGE: Final = "invalid character class range"
 BAD_ESCAPE: Final = "invalid escape sequence"
 BAD_NAME: Final = "invalid named capture"
@@ -53,11 +53,11 @@ NO_PARENTHESIS: Final = "missing closing )"
 NO_ARGUMENT: Final = "missing argument to repetition operator"
 BARE_BACKSLASH: Final = "trailing backslash at end of expression"
 UNOPENED: Final = "regexp/syntax: internal error"
-"""RE2/J's words for an unopened `)`."""
+"""This is RE2/J's message for a `)` without `(`."""
 
 
 class Joint(Enum):
-    """The operators of an expression. JOIN and OR take two operands before them, the others one."""
+    """The operators of an expression in postfix notation. JOIN and OR take two operands before them, the others one."""
 
     JOIN = 1
     OR = 2
@@ -67,7 +67,7 @@ class Joint(Enum):
 
 
 class Look(IntFlag):
-    """Conditions on the place between two characters; ALWAYS matches the empty text anywhere."""
+    """Conditions on the position between two characters; ALWAYS is true everywhere."""
 
     ALWAYS = 0
     BEGIN_LINE = 1
@@ -85,7 +85,7 @@ _PLACES: Final = {"A": Look.BEGIN_TEXT, "z": Look.END_TEXT, "b": Look.BOUNDARY, 
 
 
 class Flags(NamedTuple):
-    """The flags for reading what follows: (?i), not (?m), (?s)."""
+    """The flags that apply to the following part of an expression: (?i), not (?m), (?s)."""
 
     fold: bool = False
     one_line: bool = True
@@ -93,7 +93,8 @@ class Flags(NamedTuple):
 
 
 class _Group:
-    """The parts of an open parenthesis: whole alternatives, and the parts of the one being read. `outside` holds the flags before it."""
+    """An open parenthesis: its complete alternatives, and the parts of the alternative that is being parsed. `outside` holds the flags
+    before it."""
 
     __slots__ = ("alternatives", "outside", "parts")
 
@@ -117,7 +118,7 @@ def parsed(pattern: str) -> Postfix:
 
 
 def _chained(parts: list[Postfix], joint: Joint) -> Postfix:
-    """Join all parts into one. The first, which is as long as what was read before, is not copied."""
+    """Join all parts into one postfix expression. The first, which is as long as what was read before, is not copied."""
     whole = parts[0]
     for part in parts[1:]:
         whole += part
@@ -136,7 +137,7 @@ class _Parser:
         self._work = 0
 
     def parsed(self) -> Postfix:
-        repeated = False  # True after a repetition
+        repeated = False  # The variable is True after a repetition, because another repetition must not follow.
         while self._at < len(self._text):
             repeated = self._read_one(repeated)
         if len(self._groups) > 1:
@@ -198,7 +199,7 @@ class _Parser:
         self._operand(repeated).append(joint)
 
     def _operand(self, repeated: bool) -> Postfix:
-        if self._sees("?"):  # a non-greedy repetition
+        if self._sees("?"):  # The question mark makes a repetition non-greedy, which does not matter for matching a whole text.
             self._at += 1
         if repeated:
             raise RegexRefused(NESTED)
@@ -219,7 +220,7 @@ class _Parser:
         self._groups[-1].parts[-1] = _written_out(operand, lowest, highest)
 
     def _counts(self) -> tuple[int, int] | None:
-        """Return (lowest, highest) with -1 for no bound; None if this `{` is an ordinary character."""
+        """Return the bounds of a repetition (-1 for no upper bound), or None if the `{` is an ordinary character."""
         lowest = self._number()
         if lowest is None:
             return None
@@ -316,7 +317,7 @@ class _Parser:
                 self._add(found)
 
     def _class_behind_backslash(self) -> Ranges | None:
-        r"""Return the class of \d and its like or \p{..}; None if something else follows."""
+        r"""Return the class of \d and similar, or of \p{..}, or None if another character follows the backslash."""
         char = self._text[self._at : self._at + 1]
         if char in ("p", "P"):
             self._at += 1
@@ -343,7 +344,7 @@ class _Parser:
         return complement(found) if negated else found
 
     def _escape(self) -> int:
-        """Return the one character that follows a backslash."""
+        """Return the single character that an escape after a backslash stands for."""
         if self._at == len(self._text):
             raise RegexRefused(BARE_BACKSLASH)
         char = self._take()
@@ -357,7 +358,7 @@ class _Parser:
         return code
 
     def _octal(self, first: str) -> int | None:
-        r"""Return the code of \0, \07, \141; not of \1, which would be a back reference."""
+        r"""Return the code of an octal escape such as \0, \07 or \141, or None for \1, which would be a back reference."""
         digits = first
         while len(digits) < len("377") and self._at < len(self._text) and self._text[self._at] in "01234567":
             digits += self._take()
@@ -383,7 +384,7 @@ class _Parser:
         negated = self._sees("^")
         self._at += negated
         found: list[tuple[int, int]] = []
-        first = True  # a `]` at first is part of the class
+        first = True  # A `]` as first character is a member of the class.
         while first or not self._sees("]"):
             first = False
             part = self._class_part()
@@ -432,11 +433,12 @@ def _with_flag(flags: Flags, char: str, value: bool) -> Flags:
         return flags._replace(fold=value)
     if char == "m":
         return flags._replace(one_line=not value)
-    return flags._replace(dot_newline=value) if char == "s" else flags  # U sets what is greedy, which does not matter here
+    # The flag U swaps greedy and non-greedy, which does not matter here.
+    return flags._replace(dot_newline=value) if char == "s" else flags
 
 
 def _written_out(operand: Sequence[Node], lowest: int, highest: int) -> Postfix:
-    """Return x{n}, x{n,}, x{n,m} without the braces."""
+    """Return x{n}, x{n,} or x{n,m} written out without braces."""
     if highest == 0:
         return [Look.ALWAYS]
     if highest < 0:

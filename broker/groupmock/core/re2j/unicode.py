@@ -1,5 +1,5 @@
-"""The Unicode data of RE2/J 1.8 (from 2010, older than Python's, with a few letters of a newer Java's case): the characters of each
-category and script, and those that are one letter. tests/live/judge/test_judge_regexes.py compares it with RE2/J's own.
+"""The Unicode data of RE2/J 1.8 (from 2010): the characters of each category and script, and the characters that differ only in case.
+tests/live/judge/test_judge_regexes.py compares it with RE2/J's own.
 
 A row is a name and its ranges: the distance from the end of the range before, then `-` and how many more there are, then `/` and the step
 between them if it is not one; all in base 36.
@@ -197,7 +197,7 @@ Greek 51 i8
 Inherited pl w 5j9
 """
 
-# The distance between the two cases of a letter, in base 36 too, and the smaller one of each pair
+# This table has the distance between the two cases of a letter, in base 36, and the smaller character of each pair.
 _PAIRS: Final = """
 1 74-n/2 4-2/2 3-7/2 3-m/2 3-2/2 5 2 3 4 6 7 8-2/2 3 5 3 4 2 3 4 h-7/2 3-8/2 6 4-j/2 4-8/2 9 6 5-4/2 82 2 4 2q-b/2 9 3 2u-g/2 a-q/2 \
 3-6/2 3-1b/2 4wi-1b/2 4-p/2 c-1b/2 hx 259 7-2/2 7 3 b-1d/2 9 2 5 nym-m/2 k-d/2 3s-6/2 4-u/2 b 2 3-4/2 5 5 2 4-9/2 c-5/2 4 5 2 18
@@ -274,13 +274,13 @@ wnf gx
 wnj gs
 """
 
-# Letters of three and four forms, in hexadecimal
+# This table has letters with three or four forms, in hexadecimal.
 _MORE: Final = """
 4b 6b 212a, 53 73 17f, b5 39c 3bc, c5 e5 212b, 1c4 1c5 1c6, 1c7 1c8 1c9, 1ca 1cb 1cc, 1f1 1f2 1f3, 345 399 3b9 1fbe, 392 3b2 3d0, \
 395 3b5 3f5, 398 3b8 3d1 3f4, 39a 3ba 3f0, 3a0 3c0 3d6, 3a1 3c1 3f1, 3a3 3c2 3c3, 3a6 3c6 3d5, 3a9 3c9 2126, 1e60 1e61 1e9b
 """
 
-# Other forms of a letter, for Java, that have no way back to it: RE2/J goes round for ever
+# In Java these characters have a case form that has no way back to them, with which RE2/J loops for ever.
 _ONE_WAY: Final = """
 1c80 412 432, 1c81 414 434, 1c82 41e 43e, 1c83 421 441, 1c84 422 442, 1c85 422 442, 1c86 42a 44a, 1c87 462 463, 1c88 a64a a64b
 """
@@ -309,7 +309,7 @@ def _ranges(runs: list[range]) -> list[tuple[int, int]]:
 
 @cache
 def properties() -> dict[str, list[tuple[int, int]]]:
-    """Return the ranges of each category, of one letter and of two, and of each script, unsorted."""
+    """Return the ranges of each category, with one letter and with two, and of each script, unsorted."""
     found = {name: _ranges(runs) for name, runs in _rows(_PROPERTIES)}
     for category in "CLMNPSZ":
         found[category] = [each for name, ranges in found.items() if len(name) == 2 and name[0] == category for each in ranges]
@@ -318,13 +318,13 @@ def properties() -> dict[str, list[tuple[int, int]]]:
 
 @cache
 def folded_properties() -> dict[str, list[tuple[int, int]]]:
-    """Return what case folding adds to a property. RE2/J has such tables for seven of them."""
+    """Return the ranges that case folding adds to a property. RE2/J has such tables for seven of them."""
     return {name: _ranges(runs) for name, runs in _rows(_FOLDED_PROPERTIES)}
 
 
 @cache
 def orbits() -> dict[int, tuple[int, ...]]:
-    """Return for each character all that are the same letter, itself included, ascending."""
+    """Return for each character all characters that differ from it only in case, itself included, ascending."""
     pairs = [(code, code + int(distance, 36)) for distance, runs in _rows(_PAIRS) for run in runs for code in run]
     more = [tuple(int(code, 16) for code in letter.split()) for letter in _MORE.split(",")]
     found = {code: orbit for orbit in (*pairs, *more) for code in orbit}

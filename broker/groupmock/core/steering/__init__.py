@@ -1,5 +1,5 @@
-"""Steering: commands with which an operator or a test changes a cluster. Every command is an event, so it is a journal row and a replay
-runs it again.
+"""Steering commands let an operator or a test change a cluster. Every command is an event, so it is a journal row and a replay runs it
+again.
 
 Each file has the commands for one kind of object. A command declares its arguments as a struct, from which the control API derives its
 schema and its checks. A command checks everything before it changes anything. This package is imported at the first command, and only the

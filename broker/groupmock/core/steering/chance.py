@@ -1,4 +1,4 @@
-"""The command for the random generator: it draws ids with another seed."""
+"""Commands for the random generator, which draws member ids and topic ids."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ class Reseed(Arguments):
 
 @steers("reseed", Reseed)
 def reseed(cluster: Cluster, arguments: Reseed, turn: Turn) -> None:
-    """Seed the random generator again. Ids that were drawn before remain."""
+    """Set the seed of the random generator, without changing ids that were drawn before."""
     turn.environment.dice.reseed(arguments.seed)

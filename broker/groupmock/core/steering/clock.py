@@ -1,4 +1,4 @@
-"""Commands for time: the clock steps, or one timer fires now."""
+"""Commands for time move the clock, or let one timer fire now."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 MONTH_MS: Final = 31 * 24 * 3600 * 1000
-"""A step of at most a month, because all sweeps on the way are done (idle connections, retention) while clients wait."""
+"""A step is limited to a month, because everything that comes due on the way (idle connections, retention) is done while clients wait."""
 SUBJECTS: Final = "; ".join(f"{name}: {subject}" for name, subject in NAMES.items())
 
 
@@ -33,7 +33,7 @@ class StepClock(Arguments):
 
 @steers("step_clock", StepClock)
 def step_clock(cluster: Cluster, arguments: StepClock, turn: Turn) -> None:
-    """Ask the driver to move its clock, because the core learns the time from its events only."""
+    """Ask the driver to move its clock, because the core only knows the time from events."""
     turn.out.append(ClockStepped(arguments.ms * NS_PER_MS))
 
 
@@ -46,7 +46,7 @@ class JumpTimer(Arguments):
 
 @steers("jump_timer", JumpTimer)
 def jump_timer(cluster: Cluster, arguments: JumpTimer, turn: Turn) -> None:
-    """Fire the timer; a session ends as with `expire_member`. A timer that is not armed cannot fire."""
+    """Fire the timer now, and refuse a timer that is not set."""
     key = (arguments.timer, *arguments.subject)
     if key not in turn.timers:
         armed = [" ".join(each[1:]) or each[0] for each in turn.timers.armed(arguments.timer)]
@@ -54,7 +54,7 @@ def jump_timer(cluster: Cluster, arguments: JumpTimer, turn: Turn) -> None:
     if arguments.timer == "session":
         if len(arguments.subject) != 2:
             raise BadArguments("jump_timer: a session is named by its group and its member id")
-        # By the command, which refuses what is impossible on Kafka: a member that waits for an answer does not expire (SERVER-30)
+        # The command refuses what is impossible on Kafka, because a member that waits for an answer does not expire (SERVER-30).
         expire_member(cluster, ExpireMember(group=arguments.subject[0], member=arguments.subject[1]), turn)
         return
     turn.timers.cancel(key)
@@ -78,4 +78,4 @@ TIMERS: Final[dict[str, Callable[[Cluster, tuple[str, ...], Turn], bool]]] = {
     "thaw": _on_thaw,
     transactions.RELEASE: _on_release,
 }
-"""The function for each timer of this package. It returns True if it did something."""
+"""Maps each timer of this package to its handler. A handler returns True if it did something."""

@@ -1,4 +1,4 @@
-"""Commands for configs: those of a topic, of one node or of all nodes change while the cluster runs."""
+"""Commands for configs change those of a topic, of one node or of all nodes while the cluster runs."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class ConfigureTopic(Arguments):
 
 @steers("configure_topic", ConfigureTopic)
 def configure_topic(cluster: Cluster, arguments: ConfigureTopic, turn: Turn) -> None:
-    """Change all configs or none. A change that IncrementalAlterConfigs refuses is refused."""
+    """Change all configs of the topic or none. A change that IncrementalAlterConfigs refuses is refused."""
     partitions_of(cluster, arguments.name)
     _alter(cluster, turn, cluster.topics.controller(), TOPIC, arguments.name, arguments)
 
 
 class ConfigureNode(Arguments):
-    """Set broker configs that can change at run time, for one node or for all, or return them to their defaults."""
+    """Set broker configs of one node or of all nodes, if they can change at run time, or return them to their defaults."""
 
     node: NodeOrAllId = 0
     set: Set = None
@@ -48,8 +48,8 @@ class ConfigureNode(Arguments):
 
 @steers("configure_node", ConfigureNode)
 def configure_node(cluster: Cluster, arguments: ConfigureNode, turn: Turn) -> None:
-    """Change all configs or none. A change that IncrementalAlterConfigs refuses is refused, for instance of a config that is read at
-    start."""
+    """Change all broker configs or none. A change that IncrementalAlterConfigs refuses is refused, for instance of a config that is read
+    at start."""
     node = node_or_all(cluster, arguments.node)
     if node is None:
         _alter(cluster, turn, cluster.topics.controller(), BROKER, CLUSTER_WIDE, arguments)

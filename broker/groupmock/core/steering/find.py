@@ -1,4 +1,4 @@
-"""Look-ups of the objects that a command names. Their errors say which objects exist instead."""
+"""Looks up the objects that a command names, and raises errors that list the existing ones."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LISTED = 5
 
 
 class HasMembers(Protocol[M]):
-    """A group of any type, with its members."""
+    """A group of any type that has members."""
 
     @property
     def group_id(self) -> str:
@@ -39,17 +39,17 @@ class HasMembers(Protocol[M]):
 
     @property
     def static_members(self) -> Mapping[str, str]:
-        """Return the members' ids by their instance ids."""
+        """Return the member id of each instance id."""
 
 
 def listed(names: list[str]) -> str:
-    """Return names for an error text: the first few of them, or "none"."""
+    """Return the names as text for an error: the first few, or "none"."""
     more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
     return ", ".join(names[:LISTED]) + more if names else "none"
 
 
 def group_of(cluster: Cluster, group_id: str) -> GroupType:
-    """Return the group, of any type. Raises NoSuch."""
+    """Return the group with this id, of any type. Raises NoSuch."""
     group = cluster.groups.find(group_id)
     if group is None:
         raise NoSuch(f"no group {group_id!r}: there are {listed([each.group_id for each in cluster.groups.all()])}")
@@ -57,7 +57,8 @@ def group_of(cluster: Cluster, group_id: str) -> GroupType:
 
 
 def classic_group_of(cluster: Cluster, group_id: str) -> ClassicGroup:
-    """Return a classic group, whose phases and members can be steered. Raises NoSuch, NotNow."""
+    """Return the classic group with this id, because only classic groups have phases and members that commands can steer. Raises NoSuch,
+    NotNow."""
     group = group_of(cluster, group_id)
     if not isinstance(group, ClassicGroup):
         raise NotNow(f"group {group_id!r} is a {group.group_type} group: only classic groups can be steered so")
@@ -65,8 +66,8 @@ def classic_group_of(cluster: Cluster, group_id: str) -> ClassicGroup:
 
 
 def member_of(group: HasMembers[M], name: str) -> M:
-    """Return a member by member id, instance id or client id. Raises NoSuch, NotNow if several members have that client id."""
-    # Ids first: an id belongs to at most one member, while thousands may share a client id
+    """Return the member with this member id, instance id or client id. Raises NoSuch, NotNow if several members have that client id."""
+    # Member ids and instance ids come first, because they belong to one member, while thousands may share a client id.
     by_id = group.members.get(group.static_members.get(name, name))
     if by_id is not None:
         return by_id
@@ -80,7 +81,7 @@ def member_of(group: HasMembers[M], name: str) -> M:
 
 
 def transactional_id_of(cluster: Cluster, name: str) -> TransactionalId:
-    """Return the transactional id if it exists and its coordinator runs. Raises NoSuch."""
+    """Return the transactional id, if it exists and has a coordinator. Raises NoSuch."""
     known = cluster.transactions.find(name)
     if known is None:
         raise NoSuch(f"no transactional id {name!r}: there are {listed([each.name for each in cluster.transactions.all()])}")
@@ -96,7 +97,7 @@ def topic_of(cluster: Cluster, name: str) -> Topic:
 
 
 def partitions_of(cluster: Cluster, topic: str) -> int:
-    """Return how many partitions the topic has. Raises NoSuch."""
+    """Return the number of the topic's partitions. Raises NoSuch."""
     return len(topic_of(cluster, topic).partitions)
 
 
@@ -108,7 +109,7 @@ def check_partition(cluster: Cluster, topic: str, partition: int) -> None:
 
 
 def first_not_older(topic: str, partition: Partition, timestamp: int, room: Room) -> int:
-    """Return the offset of the first record whose timestamp (ms since 1970) is not below the given one, or else the log's end. `room`
+    """Return the offset of the first record whose timestamp (ms since 1970) is at least the given one, or else the log's end. `room`
     limits all look-ups of one command together. Raises NotNow."""
     try:
         found = partition.by_timestamp(timestamp, room).offset
@@ -118,7 +119,7 @@ def first_not_older(topic: str, partition: Partition, timestamp: int, room: Room
 
 
 def node_of(cluster: Cluster, node: int) -> int:
-    """Check that the node id exists, and return it. Raises NoSuch."""
+    """Check that a node with this id exists, and return the id. Raises NoSuch."""
     nodes = cluster.environment.identity.nodes
     first, last = nodes[0].node_id, nodes[-1].node_id
     if not first <= node <= last:
@@ -128,32 +129,34 @@ def node_of(cluster: Cluster, node: int) -> int:
 
 
 def node_or_all(cluster: Cluster, node: int) -> int | None:
-    """Return a node id that exists, or None if all nodes are meant: by -1, or by 0 if no node has that id. Raises NoSuch."""
+    """Return the node id, or None if all nodes are meant: by -1, or by 0 if no node has that id. Raises NoSuch."""
     if node < 0 or not (node or cluster.environment.identity.nodes[0].node_id == 0):
         return None
     return node_of(cluster, node)
 
 
 def live_node(cluster: Cluster, node: int) -> int:
-    """Check that the node exists and runs, and return its id. Raises NoSuch, NotNow."""
+    """Check that the node exists and is up, and return its id. Raises NoSuch, NotNow."""
     if all(each.node_id != node_of(cluster, node) for each in cluster.environment.up):
         raise NotNow(f"node {node} is stopped: start it first")
     return node
 
 
 def next_up(turn: Turn, node: int) -> int | None:
-    """Return the next running node after the given one, starting again at the first. That is the node itself if it is the only one."""
+    """Return the next node that is up, in the order of node ids and starting again with the first. That is the node itself if it is the
+    only one."""
     up = [each.node_id for each in turn.environment.up]
     return next((each for each in up if each > node), up[0] if up else None)
 
 
 def offsets_partition(cluster: Cluster, group: str | None, partition: int | None) -> int:
-    """Return the partition of __consumer_offsets, given directly or by its group, which need not exist. Raises NoSuch, NotNow."""
+    """Return the partition of __consumer_offsets that a command names, directly or by a group, which need not exist. Raises NoSuch,
+    NotNow."""
     if (group is None) == (partition is None):
         raise NotNow("name either a group or a partition of __consumer_offsets")
     hosting = cluster.groups.hosting
     wanted = hosting.partition_of(group) if group is not None else partition
-    count = hosting.hosted or hosting.places  # 0 if the topic was deleted and will be created again
+    count = hosting.hosted or hosting.places  # The number is 0 if the topic was deleted, and will be created again.
     if wanted is None or not 0 <= wanted < count:
         raise NoSuch(f"no partition {wanted} of __consumer_offsets: there are 0 to {count - 1}")
     return wanted

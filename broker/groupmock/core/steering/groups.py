@@ -1,4 +1,4 @@
-"""Commands for a group: force a rebalance, set the generation, hold the group in a state and release it, end its join phase now."""
+"""Commands for a group force a rebalance, set the generation, hold the group in a state and release it, or end its join phase."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 def not_held(cluster: Cluster, group_id: str, what: str) -> None:
-    """Refuse the command if the group is held in its present state, because nothing may change that. Raises NotNow."""
+    """Refuse a command if the group is held in its present state. Raises NotNow."""
     held, group = cluster.environment.holds.of(group_id).state, cluster.groups.find(group_id)
     if group is not None and group.state == held:
         raise NotNow(f"group {group_id!r} is held in {held}: release it before you {what}")
 
 
 class ForceRebalance(Arguments):
-    """Let a group rebalance now, as if a member had asked for it: its members learn of it from their heartbeats (27)."""
+    """Start a rebalance of the group now, of which its members learn from their heartbeats (27)."""
 
     group: Group
     reason: Annotated[str, Meta(description="for the journal and the group's story")] = "it was told to"
@@ -46,8 +46,8 @@ def force_rebalance(cluster: Cluster, arguments: ForceRebalance, turn: Turn) -> 
 
 
 class SetGeneration(Arguments):
-    """Give a group another generation without telling its members: their requests with the old one are refused with 22
-    (ILLEGAL_GENERATION), and they must join again. Members, leader and assignments stay.
+    """Give a group another generation without telling its members, whose requests are then refused with ILLEGAL_GENERATION (22) until they
+    join again. Members, leader and assignments stay.
 
     A higher generation is like rounds whose answers were lost. A lower one is like a coordinator that took over a log without the last
     rounds, so that members know a generation that never existed."""
@@ -60,7 +60,7 @@ class SetGeneration(Arguments):
 
 @steers("set_generation", SetGeneration)
 def set_generation(cluster: Cluster, arguments: SetGeneration, turn: Turn) -> None:
-    """Change the generation of a Stable or Empty group, because a log can be loaded with these two only
+    """Set the generation of a Stable or Empty group, because only groups in these states can be loaded from a log
     (docs/kafka/group-protocol.md#load-unload-deletion)."""
     group = classic_group_of(cluster, arguments.group)
     if group.state not in (EMPTY, STABLE):
@@ -75,7 +75,7 @@ def set_generation(cluster: Cluster, arguments: SetGeneration, turn: Turn) -> No
 
 
 class HoldGroup(Arguments):
-    """Keep a group in a state: at once if it is in it, else as soon as it gets there. The group need not exist yet.
+    """Keep a group in a state, now or as soon as the group reaches it. The group need not exist yet.
 
     Requests and timers that would change the state wait, unanswered, until the group is released: joins, leaves, the leader's SyncGroup,
     sessions that expire. In PreparingRebalance members join as usual, but the phase does not end.
@@ -98,7 +98,8 @@ def hold_group(cluster: Cluster, arguments: HoldGroup, turn: Turn) -> None:
         raise NotNow(f"group {arguments.group!r} is a {group.group_type} group: it is never in {arguments.state}")
     if arguments.group in holds.groups and holds.groups[arguments.group].state == arguments.state:
         return
-    if _let_go(cluster, turn, holds, arguments.group):  # requests and timers that waited happen first
+    # Releasing the former hold lets the requests and timers that wait for it happen first.
+    if _let_go(cluster, turn, holds, arguments.group):
         turn.environment.ready.append(Command("hold_group", {"group": arguments.group, "state": arguments.state}))
         return
     holds.groups[arguments.group] = Hold(arguments.state)
@@ -106,7 +107,7 @@ def hold_group(cluster: Cluster, arguments: HoldGroup, turn: Turn) -> None:
 
 
 class ReleaseGroup(Arguments):
-    """Release a held group, and joins that were let in in an order: requests that waited are handled now, in order of arrival. Harmless
+    """Release a held group, or JoinGroups that wait for an order: the waiting requests are handled now, in order of arrival. Harmless
     otherwise."""
 
     group: Group
@@ -123,7 +124,7 @@ def release_group(cluster: Cluster, arguments: ReleaseGroup, turn: Turn) -> None
 
 
 def _let_go(cluster: Cluster, turn: Turn, holds: OperatorHolds, group_id: str) -> bool:
-    """Remove all holds of the group. Return True if anything waited."""
+    """Remove all holds of the group, and return whether anything was held."""
     hold, order = holds.groups.pop(group_id, None), holds.orders.pop(group_id, None)
     _end_leases(cluster, group_id)
     if hold is not None and hold.state == PREPARING:
@@ -137,7 +138,7 @@ def _end_phase_if_due(cluster: Cluster, turn: Turn, group_id: str) -> None:
     group = cluster.groups.find(group_id)
     if not isinstance(group, ClassicGroup) or group.state is not PREPARING:
         return
-    # The timer may have fired while the phase was held; it does not fire again, and nothing else would end the phase
+    # If the join timer fired while the phase was held, it does not fire again, and nothing else would end the phase.
     over = ("join", group_id) not in turn.timers
     if over or (group.previous_state is not EMPTY and group.everybody_joined()):
         rebalance.complete(turn, group, causes.RELEASED)
@@ -157,7 +158,7 @@ class CompleteDelay(Arguments):
 
 @steers("complete_delay", CompleteDelay)
 def complete_delay(cluster: Cluster, arguments: CompleteDelay, turn: Turn) -> None:
-    """End the join phase of the group. Members that have not joined are removed, as when the join timer fires."""
+    """End the join phase of the group now. Members that have not joined are removed, as when the join timer fires."""
     group = classic_group_of(cluster, arguments.group)
     key = ("join", arguments.group)
     if group.state is not PREPARING or key not in turn.timers:

@@ -1,4 +1,4 @@
-"""Requests and timers that wait because of an operator's command: for a held group, a frozen member, joins in a chosen order, or markers.
+"""Requests and timers can wait because of a command: for a held group, a frozen member, joins in a chosen order, or transaction markers.
 
 Waiting requests are data, like a parked JoinGroup. The core calls `keeps` before a request reaches its behaviour. The coordinator asks
 before a timer fires or a join phase ends. Released requests are put into `Environment.ready`, from which the core takes them.
@@ -34,41 +34,42 @@ if TYPE_CHECKING:
     from ..timers import Key
 
 OfMember = OffsetCommitRequest | JoinGroupRequest | HeartbeatRequest | LeaveGroupRequest | SyncGroupRequest | ConsumerGroupHeartbeatRequest
-"""Requests that name the member that sends them."""
+"""The types of requests that name the member by which they are sent."""
 
 
 ASSIGNING: Final = ConsumerState.ASSIGNING
 RECONCILING: Final = ConsumerState.RECONCILING
 HOLDABLE: Final = tuple(dict.fromkeys(str(state) for kind in TYPES for state in kind.may_follow if state not in ("", ConsumerState.DEAD)))
-"""All states in which a group of some type can be held: those with a next state."""
+"""The states in which a group of some type can be held, which are those with a next state."""
 BUSY: Final = (COMPLETING, STABLE, ASSIGNING, RECONCILING)
-"""States with members that a timer or a LeaveGroup may remove. In PreparingRebalance a removal only ends the phase."""
+"""The states in which a timer or a LeaveGroup may remove a member and so change the state. In PreparingRebalance a removal only ends the
+phase."""
 
 
 class Hold(msgspec.Struct):
-    """A group that stays in `state` once it is in it. `waiting` has the requests and timers that would change the state, in order of
-    arrival."""
+    """A command holds the group in `state` as soon as the group is in this state. `waiting` has the requests and timers that would
+    change the state, in order of arrival."""
 
     state: str
     waiting: list[Request | Key] = []
 
 
 class Frozen(msgspec.Struct):
-    """A frozen member: the names that it has, and its waiting requests."""
+    """A frozen member with the names that identify it and its waiting requests."""
 
     names: tuple[str | None, ...]
     waiting: list[Request] = []
 
 
 class Order(msgspec.Struct):
-    """The order in which clients' JoinGroups are let in: `names[0]` is next."""
+    """The order in which clients may join; the client `names[0]` is next."""
 
     names: list[str]
     waiting: list[Request] = []
 
 
 class OperatorHolds:
-    """Everything that waits in one cluster. `environment.Holds` describes the calls of the core."""
+    """The holds of one cluster, with everything that waits for their release. `environment.Holds` describes the calls of the core."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._groups = cluster.groups
@@ -77,13 +78,13 @@ class OperatorHolds:
         self.frozen: dict[tuple[str, str], Frozen] = {}
         self.orders: dict[str, Order] = {}
         self.leaders: dict[str, str] = {}
-        """The chosen leader of a group's next generation: member id, instance id or client id."""
+        """Maps a group id to the member that leads the next generation: member id, instance id or client id."""
         self.markers: set[str] = set()
-        """Transactional ids whose markers are held back: the coordinator keeps what waits."""
+        """The transactional ids whose markers are held back in the coordinator."""
 
 
     def keeps(self, request: Request) -> bool:
-        """Return True if the request has to wait, and keep it then."""
+        """True if the request has to wait. The method then stores it."""
         message = request.message
         if isinstance(message, OfMember):
             return (
@@ -103,7 +104,7 @@ class OperatorHolds:
 
     def _keeps_held(self, message: OfMember, request: Request) -> bool:
         hold = self.groups.get(message.group_id)
-        # On another node, or while loading (14, 16), there is nothing to hold: the gate answers
+        # If the node does not coordinate the group, or is loading, the request need not wait, because it is refused anyway (14, 16).
         if hold is None or self._groups.gate(message.group_id, request.node):
             return False
         group = self._groups.find(message.group_id)
@@ -131,14 +132,14 @@ class OperatorHolds:
         waiting, order.waiting = order.waiting, []
         if not order.names:
             del self.orders[message.group_id]
-        # All of them are checked again, in order of arrival, because the next name may be among them
+        # The waiting requests are checked again, in order of arrival, because the next name may be among them.
         self._ready.extend(waiting)
         return False
 
 
     def defers(self, key: Key, group_id: str, state: str) -> bool:
-        """Return True if a timer has to wait, because it would change a held group. (The timer of a session that is renewed meanwhile is
-        armed again.)"""
+        """True if a timer has to wait, because firing would change the state of a held group. (The timer of a session that is renewed
+        meanwhile is armed again.)"""
         hold = self.groups.get(group_id)
         if hold is None or hold.state != state or state not in BUSY:
             return False
@@ -146,35 +147,35 @@ class OperatorHolds:
         return True
 
     def holds_phase(self, group_id: str) -> bool:
-        """True if the group is held in PreparingRebalance, so that its join phase does not end."""
+        """True if the group is held in PreparingRebalance, so that its join phase must not end."""
         hold = self.groups.get(group_id)
         return hold is not None and hold.state == PREPARING
 
     def keeps_group(self, group_id: str) -> bool:
-        """True if the group is held, so that it is not removed as unused."""
+        """True if the group is held, so that it must not be deleted as unused."""
         return group_id in self.groups
 
     def keeps_markers(self, transactional_id: str) -> bool:
-        """True if the markers of the id are held, so that they are not written."""
+        """True if a command holds back the markers of the id, so that they must not be written."""
         return transactional_id in self.markers
 
     def leader(self, group_id: str) -> str | None:
-        """Return the member that was chosen to lead; it need not have joined."""
+        """Return the member that a command has chosen as leader, who need not have joined, or None."""
         return self.leaders.get(group_id)
 
     def leads(self, group_id: str) -> None:
-        """Forget the choice of a leader, because it was used."""
+        """Forget the chosen leader, because the choice has been applied."""
         del self.leaders[group_id]
 
 
     def of(self, group_id: str) -> Held:
-        """Return what is held in the group."""
+        """Return a description of the group's holds."""
         hold = self.groups.get(group_id)
         frozen = tuple(member_id for name, member_id in self.frozen if name == group_id)
         return Held(None, 0, frozen) if hold is None else Held(hold.state, len(hold.waiting), frozen)
 
     def release(self, waiting: Iterable[Request | Key]) -> None:
-        """Handle waiting requests and timers now, in order of arrival."""
+        """Let the waiting requests and timers happen now, in order of arrival."""
         self._ready.extend(waiting)
 
 
@@ -187,19 +188,19 @@ def holds_of(cluster: Cluster) -> OperatorHolds:
 
 
 def _senders(message: OfMember) -> list[str]:
-    """Return the ids of the members for which the request is sent."""
+    """Return the ids of the members that the request is about."""
     ids = [message.member_id]
     return ids + [each.member_id for each in message.members] if isinstance(message, LeaveGroupRequest) else ids
 
 
 def _only_reserves(message: JoinGroupRequest, version: int) -> bool:
-    """True for a JoinGroup that is answered 79 (KIP-394) and so changes nothing."""
+    """True if the JoinGroup only reserves a member id and is refused with MEMBER_ID_REQUIRED (79) (KIP-394)."""
     return version >= 4 and not message.member_id and message.group_instance_id is None
 
 
 def _would_move(state: str, group: GroupType | None, message: OfMember, version: int) -> bool:
-    """True if the request could move the group out of the state."""
-    if isinstance(message, ConsumerGroupHeartbeatRequest):  # a member that joins a classic group converts it
+    """True if the request could move the group out of its state."""
+    if isinstance(message, ConsumerGroupHeartbeatRequest):  # A new member that sends a ConsumerGroupHeartbeat converts a classic group.
         return message.member_epoch == JOINING or (isinstance(group, ConsumerGroup) and _beat_would_move(group, message))
     if isinstance(message, JoinGroupRequest):
         return state != PREPARING and not _only_reserves(message, version) and not _answered_at_once(group, message)
@@ -209,8 +210,8 @@ def _would_move(state: str, group: GroupType | None, message: OfMember, version:
 
 
 def _beat_would_move(group: ConsumerGroup, message: ConsumerGroupHeartbeatRequest) -> bool:
-    """True if the heartbeat could move the group out of its state. A refused one cannot. In Reconciling only that of the last member that
-    has not reached its target can."""
+    """True if the heartbeat could move the consumer group out of its state. A refused one cannot. In Reconciling only that of the last
+    member that has not reached its target can."""
     member, epoch = group.members.get(message.member_id), message.member_epoch
     if member is None or (epoch > 0 and epoch not in (member.epoch, member.previous_epoch)):
         return False
@@ -220,8 +221,7 @@ def _beat_would_move(group: ConsumerGroup, message: ConsumerGroupHeartbeatReques
 
 
 def _answered_at_once(group: GroupType | None, message: JoinGroupRequest) -> bool:
-    """True for joins that change nothing: one with an unknown id, which is refused, and one of a follower with unchanged protocols, which
-    is answered with the generation."""
+    """True if the JoinGroup changes nothing, because it is refused for an unknown id or comes from a follower with unchanged protocols."""
     if not isinstance(group, ClassicGroup) or not message.member_id:
         return False
     member = group.members.get(message.member_id)

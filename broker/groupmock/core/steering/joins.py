@@ -1,4 +1,4 @@
-"""Commands for joins: the order in which clients join, and the leader of the next generation."""
+"""Commands for joins set the order in which clients join, or choose the leader of the next generation."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 class OrderJoins(Arguments):
-    """Let the JoinGroups of these clients in, in this order. Those of all other clients wait until the last of these has come (or until
-    the release)."""
+    """Handle the JoinGroups of these clients in the given order. Those of all other clients wait until the last of these has come (or
+    until the release)."""
 
     group: Group
     names: Annotated[list[MemberName], Meta(description="client ids, instance ids or member ids, the first one first", min_length=1)]
@@ -24,7 +24,8 @@ class OrderJoins(Arguments):
 
 @steers("order_joins", OrderJoins)
 def order_joins(cluster: Cluster, arguments: OrderJoins, turn: Turn) -> None:
-    """Set the order of joins. The first JoinGroup of a dynamic member only reserves an id (KIP-394), so it is answered in any order."""
+    """Set the order in which clients may join. The first JoinGroup of a dynamic member only reserves an id (KIP-394), so it is answered
+    in any order."""
     if len(set(arguments.names)) < len(arguments.names):
         raise BadArguments(f"order_joins: {', '.join(arguments.names)}: a name is there twice")
     holds = holds_of(cluster)

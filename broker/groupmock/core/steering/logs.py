@@ -1,4 +1,4 @@
-"""Commands for logs: they do now what cleanup.policy would do later, without waiting for time, size or a dirty ratio."""
+"""Commands for logs do now what cleanup.policy would do later, without waiting for time, size or a dirty ratio."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 MOST_LEAPT: Final = 2**40
-"""Limits a jump of offsets to five hundred batches without records."""
+"""A jump of offsets is limited to what five hundred empty batches can cover."""
 OfTopic = Annotated[Annotated[int, Meta(ge=0)] | None, Meta(description="partition of the topic; null: all of them")]
 
 
 class CompactTopic(Arguments):
-    """Compact a topic's log as Kafka's log cleaner would: the newest record of each key stays, and a tombstone for delete.retention.ms.
+    """Compact a topic's log as Kafka's log cleaner would: the newest record of each key stays, and tombstones stay for delete.retention.ms.
 
     The active segment is not compacted, as on Kafka: `roll` begins a new one first, so that everything written so far can be compacted."""
 
@@ -34,7 +34,7 @@ class CompactTopic(Arguments):
 
 @steers("compact_topic", CompactTopic)
 def compact_topic(cluster: Cluster, arguments: CompactTopic, turn: Turn) -> None:
-    """Run one round of the cleaner (core.log.compaction). If nothing can be cleaned, nothing happens."""
+    """Run one cleaning round (core.log.compaction). If nothing can be cleaned, nothing happens."""
     topic, partitions = _chosen(cluster, arguments.topic, arguments.partition)
     _check_policy(cluster, topic, "compact")
     for partition in partitions:
@@ -55,7 +55,7 @@ class RetainTopic(Arguments):
 
 @steers("retain_topic", RetainTopic)
 def retain_topic(cluster: Cluster, arguments: RetainTopic, turn: Turn) -> None:
-    """Delete old records: by age whole segments, by size single batches (docs/kafka/differences.md#records-that-are-too-old)."""
+    """Delete old records: whole segments by age, and single batches by size (docs/kafka/differences.md#records-that-are-too-old)."""
     topic, partitions = _chosen(cluster, arguments.topic, arguments.partition)
     _check_policy(cluster, topic, "delete")
     logs = [retention.Aging(topic.name, partition, cluster.topics.limits(topic, partition.leader)) for partition in partitions]
@@ -122,7 +122,7 @@ class CatchUpReplica(Arguments):
 
 @steers("catch_up_replica", CatchUpReplica)
 def catch_up_replica(cluster: Cluster, arguments: CatchUpReplica, turn: Turn) -> None:
-    """Let a replica catch up. Fetches that wait there are checked."""
+    """Let a replica catch up with the whole log. Fetches that wait there are checked."""
     partition = _replica(cluster, arguments)
     if partition.leader == NO_LEADER:
         raise NotNow(f"nobody leads partition {arguments.partition} of topic {arguments.topic!r}, so there is nobody to fetch from")
@@ -131,7 +131,7 @@ def catch_up_replica(cluster: Cluster, arguments: CatchUpReplica, turn: Turn) ->
 
 
 def _replica(cluster: Cluster, named: LagReplica | CatchUpReplica) -> Partition:
-    """Return the partition that has the replica. Raises NoSuch, NotNow."""
+    """Return the partition, after checking that the named node has a replica of it. Raises NoSuch, NotNow."""
     check_partition(cluster, named.topic, named.partition)
     partition = cluster.topics.require_partition(named.topic, named.partition)
     if node_of(cluster, named.node) not in partition.replicas:
@@ -143,7 +143,7 @@ def _replica(cluster: Cluster, named: LagReplica | CatchUpReplica) -> Partition:
 
 
 def _chosen(cluster: Cluster, name: str, index: int | None) -> tuple[Topic, list[Partition]]:
-    """Return the topic and the chosen partitions. Raises NoSuch."""
+    """Return the topic with the partition of that index, or with all its partitions. Raises NoSuch."""
     topic = topic_of(cluster, name)
     if index is not None:
         check_partition(cluster, name, index)
@@ -151,7 +151,7 @@ def _chosen(cluster: Cluster, name: str, index: int | None) -> tuple[Topic, list
 
 
 def _check_policy(cluster: Cluster, topic: Topic, wanted: str) -> None:
-    """Refuse a topic without that cleanup policy. Raises NotNow."""
+    """Refuse a topic whose cleanup policy does not include `wanted`. Raises NotNow."""
     policy = cluster.topics.config(topic, "cleanup.policy", cluster.topics.controller())
     if wanted not in policy.split(","):
         raise NotNow(f"topic {topic.name!r} has cleanup.policy={policy}: set it to {wanted}, or to compact,delete, first")

@@ -1,4 +1,4 @@
-"""Commands for one member: its session ends now, its instance is taken over, its requests wait."""
+"""Commands for one member expire its session, take over its instance, or let its requests wait."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ExpireMember(Arguments):
 
 @steers("expire_member", ExpireMember)
 def expire_member(cluster: Cluster, arguments: ExpireMember, turn: Turn) -> None:
-    """Expire the member like Kafka's expireClassicGroupMemberHeartbeat: a member with a parked request cannot expire."""
+    """Expire the member as Kafka's expireClassicGroupMemberHeartbeat does, which never expires a member with a parked request."""
     found = group_of(cluster, arguments.group)
     if isinstance(found, ConsumerGroup):
         not_held(cluster, arguments.group, "let a member expire")
@@ -76,8 +76,7 @@ class FenceInstance(Arguments):
 
 @steers("fence_instance", FenceInstance)
 def fence_instance(cluster: Cluster, arguments: FenceInstance, turn: Turn) -> None:
-    """Take over an instance by the steps of a JoinGroup without member id and with a known instance id (KIP-345), its protocols
-    unchanged."""
+    """Take over an instance as a JoinGroup without member id and with a known instance id does (KIP-345), but with unchanged protocols."""
     group = classic_group_of(cluster, arguments.group)
     member_id = group.static_members.get(arguments.instance)
     if member_id is None:
@@ -92,7 +91,7 @@ def fence_instance(cluster: Cluster, arguments: FenceInstance, turn: Turn) -> No
     turn.member_changed(group, new.member_id, "replaced", why, new)
     if group.state is COMPLETING:
         rebalance.prepare(turn, group, why)
-    # An unfinished rebalance is not written: a load restores the last stored generation (P2-d11)
+    # An unfinished rebalance is not stored, so a coordinator that loads the group restores the generation before it (P2-d11).
     elif group.state is not PREPARING:
         storage.store(turn, group)
 
@@ -141,8 +140,8 @@ class FreezeMember(Arguments):
 
 @steers("freeze_member", FreezeMember)
 def freeze_member(cluster: Cluster, arguments: FreezeMember, turn: Turn) -> None:
-    """Freeze a member: JoinGroup, SyncGroup, LeaveGroup, OffsetCommit and heartbeats with its member id wait. For a member that is frozen
-    already, the later end counts."""
+    """Let JoinGroup, SyncGroup, LeaveGroup, OffsetCommit and heartbeats with the member's id wait. For a member that is frozen already,
+    the later end counts."""
     group = group_of(cluster, arguments.group)
     member = member_of(group, arguments.member)
     names = (member.member_id, member.group_instance_id, member.client_id)
@@ -156,7 +155,7 @@ def freeze_member(cluster: Cluster, arguments: FreezeMember, turn: Turn) -> None
 
 
 class ThawMember(Arguments):
-    """Let a frozen member go on: the requests that it sent meanwhile are handled now, in order. Harmless for one that is not frozen."""
+    """Let a frozen member continue: the requests that it sent meanwhile are handled now, in order. Harmless for one that is not frozen."""
 
     group: Group
     member: MemberName
@@ -164,7 +163,7 @@ class ThawMember(Arguments):
 
 @steers("thaw_member", ThawMember)
 def thaw_member(cluster: Cluster, arguments: ThawMember, turn: Turn) -> None:
-    """Thaw a member by any name that it had when it was frozen, also if it is no longer in its group."""
+    """Thaw a member by any name that it had when it was frozen, even if it is no longer in its group."""
     found = [key for key, frozen in holds_of(cluster).frozen.items() if key[0] == arguments.group and arguments.member in frozen.names]
     if not found:
         member_of(group_of(cluster, arguments.group), arguments.member)
@@ -174,7 +173,7 @@ def thaw_member(cluster: Cluster, arguments: ThawMember, turn: Turn) -> None:
 
 
 def thaw(cluster: Cluster, group_id: str, member_id: str) -> bool:
-    """Thaw the member and return whether it was frozen."""
+    """Thaw the member, and return whether it was frozen."""
     holds = holds_of(cluster)
     frozen = holds.frozen.pop((group_id, member_id), None)
     if frozen is not None:

@@ -1,4 +1,4 @@
-"""Commands for many moves at once: all leaders, or all coordinators, of a node or of the whole cluster.
+"""These commands move all leaders, or all coordinators, of a node or of the whole cluster at once.
 
 For a client this is like a rolling restart or a preferred election of a whole cluster: every partition that it reads, or every group that
 it is in, moves at once, and one Metadata request must be enough.
@@ -33,7 +33,7 @@ class MoveLeaders(Arguments):
 
 @steers("move_leaders", MoveLeaders)
 def move_leaders(cluster: Cluster, arguments: MoveLeaders, turn: Turn) -> None:
-    """Move leaders to another node, which becomes a replica if it was none (see move_leader)."""
+    """Move the leaders to other nodes, which become replicas if they were none (see move_leader)."""
     if arguments.topic is not None:
         topic_of(cluster, arguments.topic)
     if arguments.node is not None:
@@ -67,7 +67,8 @@ class MoveCoordinators(Arguments):
 
 @steers("move_coordinators", MoveCoordinators)
 def move_coordinators(cluster: Cluster, arguments: MoveCoordinators, turn: Turn) -> None:
-    """Move every partition of __consumer_offsets. If there is no other node, a partition is unloaded and loaded where it is."""
+    """Move every partition of __consumer_offsets to another node. If there is no other node, a partition is unloaded and loaded where it
+    is."""
     hosting = cluster.groups.hosting
     if arguments.node is not None:
         node_of(cluster, arguments.node)

@@ -1,4 +1,4 @@
-"""Commands for nodes: a coordinator or a partition leader moves; a node stops, starts or stalls."""
+"""Commands for nodes move a coordinator or a partition leader, or stop, start or stall a node."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ def move_coordinator(cluster: Cluster, arguments: MoveCoordinator, turn: Turn) -
 
 
 class UnloadCoordinator(Arguments):
-    """Leave a group (or a partition of __consumer_offsets) without a coordinator: FindCoordinator answers 15 until one is moved there."""
+    """Leave a group (or a partition of __consumer_offsets) without a coordinator: FindCoordinator answers COORDINATOR_NOT_AVAILABLE (15)
+    until a coordinator is moved there."""
 
     group: OfGroup = None
     partition: OfPartition = None
@@ -61,7 +62,7 @@ def unload_coordinator(cluster: Cluster, arguments: UnloadCoordinator, turn: Tur
 
 
 class LoadCoordinator(Arguments):
-    """Let a node coordinate a partition of __consumer_offsets after some time; the node that coordinated it loses it."""
+    """Let a node become the coordinator of a partition of __consumer_offsets after some time; the former coordinator loses it at once."""
 
     partition: Partition
     node: NodeId
@@ -70,14 +71,14 @@ class LoadCoordinator(Arguments):
 
 @steers("load_coordinator", LoadCoordinator)
 def load_coordinator(cluster: Cluster, arguments: LoadCoordinator, turn: Turn) -> None:
-    """Load a coordinator (docs/kafka/group-protocol.md#loading and docs/kafka/group-protocol.md#after-load)."""
+    """Load a coordinator on a node (docs/kafka/group-protocol.md#loading and docs/kafka/group-protocol.md#after-load)."""
     partition, node = offsets_partition(cluster, None, arguments.partition), live_node(cluster, arguments.node)
     cluster.groups.hosting.make_topic(turn)
     cluster.groups.hosting.load(turn, partition, node, arguments.loading_ms)
 
 
 class MoveLeader(Arguments):
-    """Let another node lead a partition of a topic; its leader epoch grows by one (KIP-320)."""
+    """Make another node the leader of a topic's partition, which raises the leader epoch by one (KIP-320)."""
 
     topic: TopicName
     partition: Annotated[int, Meta(description="partition of the topic", ge=0)]
@@ -86,7 +87,7 @@ class MoveLeader(Arguments):
 
 @steers("move_leader", MoveLeader)
 def move_leader(cluster: Cluster, arguments: MoveLeader, turn: Turn) -> None:
-    """Move the leader of a partition to a node, which becomes a replica if it was none."""
+    """Make a node the leader of a partition, and one of its replicas if it was none."""
     check_partition(cluster, arguments.topic, arguments.partition)
     cluster.topics.lead(turn, arguments.topic, arguments.partition, live_node(cluster, arguments.node))
 
@@ -109,7 +110,7 @@ def stop_node(cluster: Cluster, arguments: StopNode, turn: Turn) -> None:
     turn.environment.up = tuple([each for each in turn.environment.up if each.node_id != arguments.node])
     turn.timers.cancel(("stall", str(arguments.node)))
     stopped = NodeChanged(arguments.node, "stopped")
-    # Effects happen in order: with a node that dies, the 16 of its coordinators are never delivered
+    # The effects happen in order, so clients of a node that dies never get the NOT_COORDINATOR (16) of its coordinators.
     if not arguments.clean:
         turn.out.append(stopped)
     for hosting in cluster.hostings:
@@ -126,7 +127,7 @@ def stop_node(cluster: Cluster, arguments: StopNode, turn: Turn) -> None:
 
 
 class StartNode(Arguments):
-    """Start a stopped node again on its port; it leads the partitions that have no other leader. Also ends a stall."""
+    """Start a stopped node again on its port, as the leader of partitions that have no other leader. Also ends a stall."""
 
     node: NodeId
     loading_ms: Annotated[Milliseconds, Meta(description="so long the coordinators load that come back to it")] = 0
@@ -134,7 +135,7 @@ class StartNode(Arguments):
 
 @steers("start_node", StartNode)
 def start_node(cluster: Cluster, arguments: StartNode, turn: Turn) -> None:
-    """Start a node, or resume it if it runs."""
+    """Start a stopped node, or end the stall of a node that is up."""
     node = node_of(cluster, arguments.node)
     if any(each.node_id == node for each in turn.environment.up):
         resume(turn, node)
@@ -160,7 +161,7 @@ class AddNode(Arguments):
 
 @steers("add_node", AddNode)
 def add_node(cluster: Cluster, arguments: AddNode, turn: Turn) -> None:
-    """Register the added node in the cluster (docs/kafka/differences.md#moving-leaders-adding-nodes)."""
+    """Add the node to the cluster's identity (docs/kafka/differences.md#moving-leaders-adding-nodes)."""
     environment = turn.environment
     nodes = environment.identity.nodes
     if arguments.node != nodes[-1].node_id + 1:
@@ -172,7 +173,7 @@ def add_node(cluster: Cluster, arguments: AddNode, turn: Turn) -> None:
 
 
 class StallNode(Arguments):
-    """Let nothing in or out of a node while its connections stay open, like a network that stalls. Timers continue, and sessions may
+    """Let no bytes in or out of a node while its connections stay open, like a network that stalls. Timers continue, and sessions may
     expire."""
 
     node: NodeId
@@ -193,7 +194,7 @@ def stall_node(cluster: Cluster, arguments: StallNode, turn: Turn) -> None:
 
 
 def resume(turn: Turn, node: int) -> bool:
-    """Resume a stalled node and return whether it was stalled."""
+    """Resume a stalled node, and return whether it was stalled."""
     turn.timers.cancel(("stall", str(node)))
     if node not in turn.environment.stalled:
         return False

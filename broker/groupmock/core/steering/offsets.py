@@ -1,4 +1,4 @@
-"""Commands for committed offsets: commit them for a group, or reset them to where the group shall continue to read.
+"""Commands for committed offsets commit them for a group, or reset them to another position.
 
 Permission. As in Kafka, only its members may commit while a group has some: OffsetCommit refuses others with UNKNOWN_MEMBER_ID, and
 kafka-consumer-groups.sh does not even try unless the group is Empty or Dead ("Assignments can only be reset if the group 'g' is inactive,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 NotNegative = Annotated[int, Meta(ge=0)]
 ADMIN: Final = Committer(-1, "", None)
-"""The committer of commits that come from no member."""
+"""The committer of commits that no member sends."""
 COMMIT_VERSION: Final = 9
 WAYS: Final = ("to", "offset", "timestamp", "shift")
 RESET_REFUSED: Final = "Assignments can only be reset if the group '{group}' is inactive, but the current state is {state}"
@@ -42,7 +42,7 @@ COMMIT_REFUSED: Final = "group '{group}' is {state}: nobody but its members may 
 
 
 class PartitionOffset(msgspec.Struct, forbid_unknown_fields=True):
-    """An offset of one partition; a command line writes it TOPIC:PARTITION=OFFSET."""
+    """An offset of one partition, which a command line writes as TOPIC:PARTITION=OFFSET."""
 
     topic: TopicName
     partition: Annotated[int, Meta(ge=0)]
@@ -51,7 +51,7 @@ class PartitionOffset(msgspec.Struct, forbid_unknown_fields=True):
 
     @classmethod
     def parse(cls, text: str) -> PartitionOffset:
-        """Parse a text like `TOPIC:PARTITION=OFFSET`. Raises ValueError."""
+        """Parse a text of the form `TOPIC:PARTITION=OFFSET`. Raises ValueError."""
         place, mark, offset = text.partition("=")
         topic, colon, partition = place.partition(":")
         if not (mark and colon and topic and partition.isdecimal() and offset.isdecimal()):
@@ -77,7 +77,6 @@ class CommitOffsets(Arguments):
 
 @steers("commit_offsets", CommitOffsets)
 def commit_offsets(cluster: Cluster, arguments: CommitOffsets, turn: Turn) -> None:
-    """Commit all offsets or none of them."""
     for each in arguments.offsets:
         check_partition(cluster, each.topic, each.partition)
     wanted = [Commit(each.topic, each.partition, each.offset, -1, each.metadata) for each in arguments.offsets]
@@ -105,13 +104,12 @@ class ResetOffsets(Arguments):
 
 @steers("reset_offsets", ResetOffsets)
 def reset_offsets(cluster: Cluster, arguments: ResetOffsets, turn: Turn) -> None:
-    """Reset all offsets or none of them."""
     wanted = [Commit(each.topic, each.partition, each.after, -1, "") for each in resets(cluster, arguments)]
     _commit(cluster, turn, arguments.group, wanted)
 
 
 def resets(cluster: Cluster, arguments: ResetOffsets) -> list[Reset]:
-    """Return the changes that `reset_offsets` would make. Raises CannotSteer."""
+    """Return the changes that `reset_offsets` would make, without making them. Raises CannotSteer."""
     if sum(getattr(arguments, way) is not None for way in WAYS) != 1:
         raise BadArguments(f"reset_offsets: say where by exactly one of {', '.join(WAYS)}")
     group = _inactive(cluster, arguments.group, RESET_REFUSED)
@@ -142,7 +140,7 @@ def _reset(cluster: Cluster, arguments: ResetOffsets, at: tuple[str, int], befor
     if before is None and (arguments.shift is not None or arguments.to == "current"):
         if arguments.shift is not None:
             raise NotNow(f"{topic}/{index}: there is no committed offset to shift: reset it to earliest, latest or an offset")
-        return Reset(topic, index, None, partition.end)  # Kafka's tool does the same
+        return Reset(topic, index, None, partition.end)  # Kafka's tool resets to the end of the log in this case, too.
     wanted = {
         "earliest": partition.start,
         "latest": partition.end,
@@ -158,7 +156,7 @@ def _reset(cluster: Cluster, arguments: ResetOffsets, at: tuple[str, int], befor
 
 
 def _inactive(cluster: Cluster, group_id: str, refusal: str) -> GroupType | None:
-    """Return the group if it exists. Raises NotNow if it has members."""
+    """Return the group, or None if it does not exist, after checking that it has no members. Raises NotNow if it has members."""
     hosting = cluster.groups.hosting
     node = hosting.node_of(group_id)
     if node is None or cluster.groups.gate(group_id, node):
@@ -171,7 +169,7 @@ def _inactive(cluster: Cluster, group_id: str, refusal: str) -> GroupType | None
 
 
 def _commit(cluster: Cluster, turn: Turn, group_id: str, wanted: list[Commit]) -> None:
-    """Commit the offsets for the group. Everything is checked before a group is created for it."""
+    """Commit the offsets for the group, which is created if necessary. Everything is checked before a group is created for it."""
     group, hosting = _inactive(cluster, group_id, COMMIT_REFUSED), cluster.groups.hosting
     long = next((one for one in wanted if commits.refused_metadata(turn, one.metadata)), None)
     if long is not None:

@@ -1,4 +1,4 @@
-"""Commands that write records as a producer does, with its checks and refusals."""
+"""Commands for records write them as a producer does, with the same checks and refusals."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 LATER: Final = (error_codes.NOT_ENOUGH_REPLICAS, error_codes.NOT_LEADER_OR_FOLLOWER)
-"""Error codes that are due to the cluster's state and not to the record."""
+"""The error codes that depend on the cluster's state and not on the record."""
 
 
 class RecordRefused(BadArguments):
-    """A log refuses a record. The error names the batch and the record in it, both counted from 0. Nothing was written."""
+    """A log refuses a record, and nothing was written. The error names the batch and the record in it, both counted from 0."""
 
     def __init__(self, text: str, batch: int, place: int) -> None:
         super().__init__(text)
@@ -34,11 +34,11 @@ class RecordRefused(BadArguments):
 
 
 class ClusterRefuses(NotNow):
-    """The cluster accepts no record for that partition now. Nothing was written."""
+    """The cluster accepts no record for a partition now. Nothing was written."""
 
 
 class Produce(Arguments):
-    """Write record batches, one per partition named, as a producer with acks=all would: all of them or none."""
+    """Write record batches as a producer with acks=all would, one per partition, and all of them or none."""
 
     topic: TopicName
     partitions: Annotated[list[int], Meta(description="where each batch goes, in order")]
@@ -69,7 +69,7 @@ def _read(arguments: Produce) -> list[Batch]:
 
 
 def _check(cluster: Cluster, turn: Turn, topic: Topic, wanted: list[tuple[Partition, Batch]]) -> None:
-    """Check all batches as a leader checks those of a producer (core.apis.k00_produce), before any of them is written."""
+    """Check all batches as a leader checks those of a producer (core.apis.k00_produce), before any batch is written."""
     if topic.internal:
         raise BadArguments(f"topic {topic.name!r} is Kafka's own: only the cluster writes to it")
     room = turn.settings.room()

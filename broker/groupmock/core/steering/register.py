@@ -1,4 +1,4 @@
-"""The table of all commands: name -> arguments and function. Errors are sentences that say what exists instead.
+"""The table of all commands maps a name to the command's arguments and function. Errors are sentences that say what exists instead.
 
 Commands of the core are in the files of this folder. Those for fault rules are in `net.fault_commands`, because the driver has the rules;
 they are in the same table, so that routes, checks and tests find every command in one place.
@@ -29,11 +29,11 @@ Milliseconds = Annotated[int, Meta(ge=0, le=10**12)]
 
 
 class UnknownCommand(ValueError):
-    """There is no such command; the text names the existing ones."""
+    """No command has this name; the text lists the existing ones."""
 
 
 class CannotSteer(ValueError):
-    """A command cannot be done, and nothing was changed. The text gives the reason and what can be done."""
+    """A command cannot be done, and has changed nothing. The text gives the reason and what can be done."""
 
 
 class BadArguments(CannotSteer):
@@ -41,23 +41,23 @@ class BadArguments(CannotSteer):
 
 
 class NoSuch(CannotSteer):
-    """The command names something that does not exist."""
+    ...
 
 
 class NotNow(CannotSteer):
-    """The named thing exists, but its state does not allow the command."""
+    """The object that the command names exists, but its state does not allow the command."""
 
 
 class Arguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """The arguments of a command. A subclass's docstring is the description of the command."""
+    """The base class of the arguments of a command. A subclass's docstring is the description of the command."""
 
 
 Run = TypeVar("Run", bound=Callable[..., Any])
 
 
 class SteeringCommand(NamedTuple):
-    """A command: its arguments and its function. With `on_rules` it changes fault rules, and `run` takes (registry, arguments); otherwise
-    it changes the cluster, and `run` takes (cluster, arguments, turn)."""
+    """A command with the type of its arguments and its function. With `on_rules` it changes fault rules, and `run` takes (registry,
+    arguments); otherwise it changes the cluster, and `run` takes (cluster, arguments, turn)."""
 
     arguments: type[Arguments]
     run: Callable[..., Any]
@@ -65,7 +65,7 @@ class SteeringCommand(NamedTuple):
 
 
 COMMANDS: dict[str, SteeringCommand] = {}
-"""The commands that are loaded so far; `find` and `load` load the others."""
+"""The commands that were imported so far; `find` and `load` import the others."""
 
 
 def steers(name: str, arguments: type[Arguments], on_rules: bool = False) -> Callable[[Run], Run]:
@@ -77,7 +77,7 @@ def steers(name: str, arguments: type[Arguments], on_rules: bool = False) -> Cal
 
 
 def load() -> dict[str, SteeringCommand]:
-    """Import every file of this folder, each of which registers its commands, and return the whole table."""
+    """Import every file of this folder, which registers its commands, and return the whole table."""
     from . import __path__ as folder
 
     for module in iter_modules(folder):
@@ -86,14 +86,14 @@ def load() -> dict[str, SteeringCommand]:
 
 
 def find(name: str) -> SteeringCommand:
-    """Return the command with that name. If no loaded file has it, all others are loaded. Raises UnknownCommand."""
+    """Return the command with this name. If no loaded file has it, all others are loaded. Raises UnknownCommand."""
     if name not in COMMANDS and name not in load():
         raise UnknownCommand(f"no command {name!r}: there are {', '.join(sorted(COMMANDS))}")
     return COMMANDS[name]
 
 
 def checked(name: str, arguments: dict[str, Any]) -> Arguments:
-    """Return the arguments as the command's struct. Raises UnknownCommand, BadArguments."""
+    """Return the arguments converted to the command's struct. Raises UnknownCommand, BadArguments."""
     try:
         return msgspec.convert(arguments, find(name).arguments)
     except msgspec.ValidationError as wrong:
@@ -101,7 +101,7 @@ def checked(name: str, arguments: dict[str, Any]) -> Arguments:
 
 
 def steer(cluster: Cluster, event: Command, turn: Turn) -> None:
-    """Check the arguments and run the command. Raises UnknownCommand, CannotSteer, with nothing changed."""
+    """Check the arguments and run the command on the cluster. Raises UnknownCommand, CannotSteer, with nothing changed."""
     arguments, command = checked(event.name, event.arguments), COMMANDS[event.name]
     if command.on_rules:
         raise UnknownCommand(f"{event.name} changes fault rules, which a driver has and a core has not: submit it to the driver")

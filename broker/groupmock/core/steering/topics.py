@@ -1,4 +1,4 @@
-"""Commands for topics, without a client: create, grow or delete one, or append records."""
+"""Commands for topics create, grow or delete a topic, or append records, without a client."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ REMEDIES: Final[dict[int, tuple[type[CannotSteer], str]]] = {
     error_codes.INVALID_REPLICATION_FACTOR: (NotNow, "start with more nodes (--nodes N) or with a lower default.replication.factor"),
     error_codes.INVALID_CONFIG: (BadArguments, "`groupmock topic configs TOPIC` lists those there are, with their values"),
 }
-"""Maps Kafka's error code to the error of a command and its remedy."""
+"""Maps an error code of Kafka to the exception and the remedy that a command reports."""
 
 
 class CreateTopic(Arguments):
@@ -60,7 +60,7 @@ def create_topic(cluster: Cluster, arguments: CreateTopic, turn: Turn) -> None:
 
 
 def _free_id(cluster: Cluster, text: str) -> bytes:
-    """Return the bytes of a topic id that is not in use. Raises BadArguments, NotNow."""
+    """Return the topic id in the text as bytes, after checking that no topic has it. Raises BadArguments, NotNow."""
     try:
         topic_id = urlsafe_b64decode(text + "==")
     except ValueError:
@@ -73,7 +73,8 @@ def _free_id(cluster: Cluster, text: str) -> bytes:
 
 
 def _checked_configs(turn: Turn, given: dict[str, str]) -> Mapping[str, str]:
-    from ..log import config_keys, configs  # Imported here, because a start that only creates topics does without
+    # This import is late, because a server that starts with topics without configs does not need it.
+    from ..log import config_keys, configs
 
     try:
         return configs.check_all(given, config_keys.topic_keys(turn.quirks))
@@ -106,13 +107,13 @@ class DeleteTopic(Arguments):
 
 @steers("delete_topic", DeleteTopic)
 def delete_topic(cluster: Cluster, arguments: DeleteTopic, turn: Turn) -> None:
-    """Delete a topic and its records. A topic with the same name may be created at once; it has another id."""
+    """Delete a topic with its records. A topic with the same name may be created at once; it has another id."""
     partitions_of(cluster, arguments.name)
     cluster.topics.delete(turn, arguments.name)
 
 
 class Append(Arguments):
-    """Append record batches (magic 2), as a producer on the server's side would."""
+    """Append record batches (magic 2) to a partition on behalf of the server."""
 
     topic: TopicName
     partition: Annotated[int, Meta(description="partition of the topic", ge=0)]
@@ -121,12 +122,12 @@ class Append(Arguments):
 
 @steers("append", Append)
 def append(cluster: Cluster, arguments: Append, turn: Turn) -> None:
-    """Append batches to a partition. Waiting fetches are answered."""
+    """Append the batches to their partition. Waiting fetches are answered."""
     check_partition(cluster, arguments.topic, arguments.partition)
     cluster.topics.append(turn, arguments.topic, arguments.partition, arguments.batch)
 
 
 def _said(refused: TopicRefused) -> CannotSteer:
-    """Return an error with Kafka's message and a remedy."""
+    """Return the command's error, with Kafka's message and a remedy."""
     kind, remedy = REMEDIES[refused.code]
     return kind(f"{refused.message.rstrip('.')}: {remedy}")

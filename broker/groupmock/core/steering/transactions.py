@@ -1,5 +1,5 @@
-"""Commands for a transactional id: abort its open transaction, fence its producer, forget it, hold back its markers, or move its
-coordinator to another node."""
+"""Commands for a transactional id abort its transaction, fence its producer, forget the id, hold back its markers, or move its
+coordinator."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 RELEASE: Final = "markers_release"
-"""The timer that releases markers which were held for a while."""
+"""The timer that ends holding back the markers of a transactional id."""
 
 
 def _steered(cluster: Cluster, name: str) -> TransactionalId:
-    """Return the transactional id of that name. Raises NotNow if it is stuck."""
+    """Return the transactional id, after checking that its last change could be logged. Raises NotNow if it is stuck."""
     known = transactional_id_of(cluster, name)
     if known.stuck:
         raise NotNow(f"transactional id {name!r} hangs in a change that could not be logged: nothing more happens before it is loaded anew")
@@ -31,14 +31,14 @@ def _steered(cluster: Cluster, name: str) -> TransactionalId:
 
 
 class AbortTransaction(Arguments):
-    """Abort the open transaction of an id now, as the coordinator does after transaction.timeout.ms: its producer is fenced."""
+    """Abort the open transaction of an id now and fence its producer, as the coordinator does after transaction.timeout.ms."""
 
     transactional_id: TransactionalIdName
 
 
 @steers("abort_transaction", AbortTransaction)
 def abort_transaction(cluster: Cluster, arguments: AbortTransaction, turn: Turn) -> None:
-    """Abort the open transaction: the epoch is bumped, and the markers have the new one (TX-92)."""
+    """Abort the open transaction with markers that have the next epoch (TX-92)."""
     known = _steered(cluster, arguments.transactional_id)
     if known.state is not State.ONGOING:
         raise NotNow(f"transactional id {known.name!r} is {known.state}: there is a transaction to abort in {State.ONGOING} only")
@@ -47,15 +47,16 @@ def abort_transaction(cluster: Cluster, arguments: AbortTransaction, turn: Turn)
 
 
 class FenceTransaction(Arguments):
-    """Take a transactional id from its producer, as a newer one does by InitProducerId: an open transaction is aborted, and later requests
-    of the old producer are refused (PRODUCER_FENCED, INVALID_PRODUCER_EPOCH). No producer has the new epoch."""
+    """Take a transactional id from its producer, as a newer producer does by InitProducerId: an open transaction is aborted, and later
+    requests of the old producer are refused (PRODUCER_FENCED, INVALID_PRODUCER_EPOCH). No producer has the new epoch."""
 
     transactional_id: TransactionalIdName
 
 
 @steers("fence_transaction", FenceTransaction)
 def fence_transaction(cluster: Cluster, arguments: FenceTransaction, turn: Turn) -> None:
-    """Fence the producer of an id. While markers are being written the command is refused, as a newer producer is told to wait (51)."""
+    """Fence the producer of a transactional id. While markers are being written the command is refused, as a newer producer is told to
+    wait (51)."""
     known = _steered(cluster, arguments.transactional_id)
     if known.state in PREPARED:
         raise NotNow(f"transactional id {known.name!r} is {known.state}: it can be fenced once its markers are written")
@@ -65,14 +66,14 @@ def fence_transaction(cluster: Cluster, arguments: FenceTransaction, turn: Turn)
 
 class ExpireTransactionalId(Arguments):
     """Forget a transactional id now, as if it had not been used for transactional.id.expiration.ms: its producer gets
-    INVALID_PRODUCER_ID_MAPPING, and the next one gets another producer id."""
+    INVALID_PRODUCER_ID_MAPPING, and the next producer with the id gets another producer id."""
 
     transactional_id: TransactionalIdName
 
 
 @steers("expire_transactional_id", ExpireTransactionalId)
 def expire_transactional_id(cluster: Cluster, arguments: ExpireTransactionalId, turn: Turn) -> None:
-    """Expire an idle transactional id. An id with a transaction does not expire (TX-93)."""
+    """Expire a transactional id, which must have no open transaction (TX-93)."""
     known = _steered(cluster, arguments.transactional_id)
     if known.state not in IDLE:
         raise NotNow(f"transactional id {known.name!r} is {known.state}: it can expire once its transaction is over")
@@ -89,7 +90,7 @@ class HoldMarkers(Arguments):
 
 @steers("hold_markers", HoldMarkers)
 def hold_markers(cluster: Cluster, arguments: HoldMarkers, turn: Turn) -> None:
-    """Hold the markers of an id. If they are held already, the later end counts."""
+    """Hold back the markers of a transactional id. If they are held already, the later end counts."""
     holds_of(cluster).markers.add(arguments.transactional_id)
     key = (RELEASE, arguments.transactional_id)
     if arguments.ms is None:
@@ -99,14 +100,14 @@ def hold_markers(cluster: Cluster, arguments: HoldMarkers, turn: Turn) -> None:
 
 
 class ReleaseMarkers(Arguments):
-    """Release the markers of a transactional id: those that waited are written now. Harmless for one that is not held."""
+    """Release the markers of a transactional id, so that waiting markers are written now. Harmless for one that is not held."""
 
     transactional_id: TransactionalIdName
 
 
 @steers("release_markers", ReleaseMarkers)
 def release_markers(cluster: Cluster, arguments: ReleaseMarkers, turn: Turn) -> None:
-    """Release the markers of an id. An id that is not held must at least exist."""
+    """Write the markers of the id that were held back. An id that is not held must at least exist."""
     name = arguments.transactional_id
     turn.timers.cancel((RELEASE, name))
     if not let_go(cluster, name, turn):
@@ -114,7 +115,7 @@ def release_markers(cluster: Cluster, arguments: ReleaseMarkers, turn: Turn) -> 
 
 
 def let_go(cluster: Cluster, name: str, turn: Turn) -> bool:
-    """Stop holding the markers of the id. Return True if they were held."""
+    """Stop holding back the markers of the id, and return whether they were held."""
     holds = holds_of(cluster)
     if name not in holds.markers:
         return False
@@ -134,7 +135,7 @@ class MoveTransactionCoordinator(Arguments):
 
 @steers("move_transaction_coordinator", MoveTransactionCoordinator)
 def move_transaction_coordinator(cluster: Cluster, arguments: MoveTransactionCoordinator, turn: Turn) -> None:
-    """Move the coordinator of an id. All ids of that partition of __transaction_state move with it, as those of a group's partition do."""
+    """Move the coordinator of a transactional id, and so of all ids in its partition of __transaction_state."""
     hosting = cluster.transactions.hosting
     partition = hosting.partition_of(arguments.transactional_id)
     node = live_node(cluster, arguments.node) if arguments.node is not None else next_up(turn, hosting.leader_of(partition) or 0)

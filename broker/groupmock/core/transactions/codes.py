@@ -1,4 +1,4 @@
-"""The error codes of the transaction coordinator's answers to a producer."""
+"""Defines the error codes in the transaction coordinator's answers to a producer."""
 
 from __future__ import annotations
 
@@ -17,21 +17,23 @@ BUSY: Final = error_codes.CONCURRENT_TRANSACTIONS
 FENCED: Final = error_codes.PRODUCER_FENCED
 NOT_ADDED: Final = error_codes.TRANSACTION_ABORTABLE
 TOO_MANY_IDS: Final = error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-"""An error that is final for every client: after any other error that it does not know librdkafka asks again for ever."""
+"""The error for too many transactional ids must be fatal for every client, because librdkafka retries errors that it does not know for
+ever."""
 TOO_MANY_PARTITIONS: Final = error_codes.POLICY_VIOLATION
-"""An error that ends the transaction and not the producer: librdkafka (rdkafka_txnmgr.c, rd_kafka_txn_handle_AddPartitionsToTxn) takes
-what it does not know as permanent, Java (TransactionManager.AddPartitionsToTxnHandler) as abortable."""
+"""The error for too many partitions ends the transaction, not the producer: librdkafka treats an unknown error as permanent
+(rdkafka_txnmgr.c, rd_kafka_txn_handle_AddPartitionsToTxn), Java as abortable (TransactionManager.AddPartitionsToTxnHandler)."""
 ENDS: Final = {End.DONE: OK, End.NEVER: error_codes.INVALID_TXN_STATE, End.WAIT: BUSY}
 NOBODY: Final = Holder(NONE, NONE)
 
 
 def fenced_code(code: int, since: int, version: int) -> int:
-    """Return 47 in place of 90 for a version that does not know 90 yet (KIP-588). `since` is the first version that does."""
+    """Return INVALID_PRODUCER_EPOCH (47) instead of PRODUCER_FENCED (90) for a version that does not know error 90 yet (KIP-588).
+    `since` is the first version that does."""
     return error_codes.INVALID_PRODUCER_EPOCH if code == FENCED and version < since else code
 
 
 class Given(NamedTuple):
-    """The answer to a producer: an error, or its producer id and epoch from now on."""
+    """The coordinator's answer to a producer: an error, or the producer id and epoch to use from now on."""
 
     code: int
     holder: Holder = NOBODY

@@ -1,5 +1,5 @@
-"""The transaction coordinator: it assigns epochs, knows the partitions of each open transaction, decides how the transaction ends and has
-the markers written (`markers`).
+"""The transaction coordinator assigns epochs, knows the partitions of each open transaction, decides how the transaction ends and has the
+markers written (`markers`).
 
 It is in the partitions of __transaction_state as groups are in those of __consumer_offsets (`hosting`): an id is answered by the node that
 leads its partition, and is read back from the log when another node loads it. The states of an id are in `states`.
@@ -58,7 +58,7 @@ EXPIRY: Final = ("transaction_expiry",)
 
 
 class TransactionCoordinator:
-    """The coordinator of every transactional id of the cluster, on whichever node."""
+    """The coordinator of all transactional ids of the cluster, whichever nodes coordinate them."""
 
     def __init__(self, environment: Environment, topics: Topics) -> None:
         self._environment = environment
@@ -69,34 +69,35 @@ class TransactionCoordinator:
         self._markers = Markers(environment, topics, self._complete)
         places = internal.TRANSACTION_PARTITIONS
         self.hosting = Hosting(environment, topics, TRANSACTION_TOPIC, partial(partition_for, partitions=places), places, LOAD, self)
-        """The placement of the partitions of __transaction_state."""
+        """Places the partitions of __transaction_state on nodes."""
         self.ended: Counter[Cause] = Counter()
         """The number of transactions that ended since the start, by cause."""
         topics.when_deleted(self._topic_deleted)
 
 
     def gate(self, name: str, node: int) -> int:
-        """Return 42 for an empty id, 14 while the node loads the id's partition, 16 if another node leads it, else 0."""
+        """Return the error with which the node refuses to answer for the id: INVALID_REQUEST (42) for an empty id, 14 while loading, 16
+        if another node coordinates it, or 0."""
         if not name:
             return NOT_VALID
         return self.hosting.gate(self.hosting.partition_of(name), node)
 
     def find(self, name: str) -> TransactionalId | None:
-        """Return the id if it exists and its coordinator is available."""
+        """Return the transactional id, or None if it does not exist or has no coordinator now."""
         return self._ids.get(name)
 
     def on(self, node: int) -> list[TransactionalId]:
-        """Return the ids that a node coordinates, by partition."""
+        """Return the transactional ids that the node coordinates, by partition."""
         mine = [each for each in self._ids.values() if self.hosting.gate(each.partition, node) == OK]
         return sorted(mine, key=lambda each: each.partition)
 
     def all(self) -> Iterable[TransactionalId]:
-        """Return every id that has a coordinator."""
+        """Return all transactional ids that have a coordinator."""
         return self._ids.values()
 
     def _known(self, turn: Turn, name: str, by: Holder, client_id: str | None, waits: bool = True) -> int | TransactionalId:
-        """Return the id for a producer with its current epoch, else the error (TX-32). With `waits`, an id between two states is an
-        error, too."""
+        """Return the transactional id if the producer has its current epoch, or else an error code (TX-32). With `waits`, an id between
+        two states is an error, too."""
         known = self._ids.get(name)
         if known is None:
             return NO_SUCH
@@ -117,7 +118,8 @@ class TransactionCoordinator:
 
 
     def init(self, turn: Turn, name: str, timeout_ms: int, own: Holder | None, client_id: str | None) -> Given:
-        """Give the id to a producer that comes with it. `own` is its producer id and epoch, if it goes on after an error (KIP-360)."""
+        """Assign the producer id and the next epoch of a transactional id to a producer. `own` is its producer id and epoch, if it goes
+        on after an error (KIP-360)."""
         known = self._ids.get(name)
         if known is None:
             return self._create(turn, name, timeout_ms, client_id)
@@ -144,13 +146,13 @@ class TransactionCoordinator:
         return Given(OK, Holder(producer_id, 0))
 
     def _fresh(self, partition: int) -> int:
-        """Return a new producer id of the node that coordinates the ids of that partition."""
+        """Return a new producer id, from the node that coordinates the transactional ids of that partition."""
         leader = self.hosting.leader_of(partition)
         assert leader is not None, f"nobody leads partition {partition} of {TRANSACTION_TOPIC}, and an id of it was asked for"
         return self.producer_ids.of(leader)
 
     def _next(self, turn: Turn, known: TransactionalId, timeout_ms: int, own: Holder | None, client_id: str | None) -> Given:
-        """Give an id without a transaction its next epoch (TransactionMetadata.prepareIncrementProducerEpoch)."""
+        """Raise the epoch of a transactional id without an open transaction (TransactionMetadata.prepareIncrementProducerEpoch)."""
         epoch = known.epoch
         if known.exhausted and (own is None or own.epoch == epoch):
             why = causes.epochs_ended(known.producer_id)
@@ -162,7 +164,7 @@ class TransactionCoordinator:
             why = causes.producer_went_on(client_id)
             known.bump(epoch)
         elif own.epoch == known.last_epoch:
-            why = causes.producer_went_on(client_id)  # The answer was lost, so it is given again
+            why = causes.producer_went_on(client_id)  # The producer must have missed the answer, so it gets the same epoch again.
         else:
             return Given(self._fenced(turn, known, own, client_id))
         known.timeout_ms = timeout_ms
@@ -179,14 +181,15 @@ class TransactionCoordinator:
     def add(
         self, turn: Turn, name: str, by: Holder, places: Iterable[At], why: Why, client_id: str | None, *, new: bool = False
     ) -> int:
-        """Add partitions to the producer's transaction; the first ones begin it. `new`: the first write of a new client adds them."""
+        """Add partitions to the producer's transaction; the first partitions begin the transaction. `new`: the first write of a new
+        client adds them."""
         known = self._known(turn, name, by, client_id)
         if isinstance(known, int):
             return known
         before = known.state
         fresh = [at for at in places if before is not State.ONGOING or at not in known.partitions]
         if not fresh and before is State.ONGOING:
-            return OK  # An empty list begins a transaction, too (seen on 4.3.0, 3.9.1, 2.8.2)
+            return OK  # A request without partitions begins a transaction, too (seen on 4.3.0, 3.9.1, 2.8.2).
         if new and not levels.logs_new_clients(turn):
             return self._not_logged(turn, known)
         most = turn.settings.transaction_max_partitions
@@ -209,8 +212,8 @@ class TransactionCoordinator:
         return OK
 
     def verify(self, turn: Turn, name: str, by: Holder, at: At, client_id: str | None) -> int:
-        """Return whether the partition is in the producer's open transaction, as an error code (KIP-890). A partition that is not logged
-        yet is not waited for (TransactionCoordinator.handleVerifyPartitionsInTransaction)."""
+        """Return an error code that says whether the partition is in the producer's open transaction (KIP-890). A partition that is not
+        logged yet is not waited for (TransactionCoordinator.handleVerifyPartitionsInTransaction)."""
         known = self._known(turn, name, by, client_id, waits=False)
         if isinstance(known, int):
             return known
@@ -219,9 +222,9 @@ class TransactionCoordinator:
         return OK if known.state is State.ONGOING and at in known.partitions else NOT_ADDED
 
     def check(self, turn: Turn, name: str, by: Holder, at: At, adds: bool, client_id: str | None) -> int:
-        """Answer the leader of a partition that a transaction writes to for the first time: it asks the coordinator, on any node. `adds`:
-        the write adds the partition to the transaction. Without a coordinator the code is 19, so that clients retry without looking for
-        another leader (ReplicaManager.handleProduceAppend)."""
+        """Verify or add a partition on behalf of its leader, to which the transaction writes for the first time. `adds`: the write adds
+        the partition to the transaction. Without a coordinator the code is 19, so that clients retry without looking for another leader
+        (ReplicaManager.handleProduceAppend)."""
         if not name:
             return NOT_VALID
         partition = self.hosting.partition_of(name)
@@ -239,7 +242,7 @@ class TransactionCoordinator:
 
 
     def end(self, turn: Turn, name: str, by: Holder, committed: bool, bumps: bool, client_id: str | None) -> Given:
-        """End the open transaction of the producer. `bumps`: a new client's (v5), whose next transaction has an epoch of its own."""
+        """End the producer's open transaction. `bumps`: a new client's (v5), whose next transaction has an epoch of its own."""
         known = self._ids.get(name)
         if known is None:
             return Given(NO_SUCH)
@@ -268,7 +271,7 @@ class TransactionCoordinator:
             if known.exhausted:
                 known.next_id = self._fresh(known.partition)
             known.bump(known.epoch)
-        if before is not State.ONGOING:  # A new client may abort a transaction that it never began
+        if before is not State.ONGOING:  # A new client may abort a transaction that has not begun.
             known.started_ms, known.marked = turn.wall_ms, 0
         else:
             self.ended[why.cause] += 1
@@ -278,8 +281,8 @@ class TransactionCoordinator:
         return Given(OK, Holder(known.producer_id, known.epoch) if known.next_id == NONE else Holder(known.next_id, 0))
 
     def abort(self, turn: Turn, known: TransactionalId, why: Why) -> None:
-        """End a transaction without its producer, which is fenced by that. At level 2 it may still come again with its old epoch (TX-23,
-        TX-24)."""
+        """Abort a transaction on the coordinator's own account, which fences its producer. At level 2 it may still come again with its
+        old epoch (TX-23, TX-24)."""
         before = known.state
         known.bump(known.epoch if levels.keeps_the_aborted(turn) else NONE)
         known.state = State.PREPARE_ABORT
@@ -288,8 +291,8 @@ class TransactionCoordinator:
         self._markers.owe(known)
 
     def fence(self, turn: Turn, known: TransactionalId) -> None:
-        """Fence the producer that has the id. One InitProducerId does that if the id is idle (TX-20); with an open transaction it takes
-        two, the second after the transaction was aborted (TX-21)."""
+        """Fence the current producer of a transactional id. One InitProducerId does that if the id is idle (TX-20); with an open
+        transaction it takes two, the second after the transaction was aborted (TX-21)."""
         if known.state is State.ONGOING:
             known.fencing = True
             self.abort(turn, known, causes.FENCE_ORDERED)
@@ -303,7 +306,7 @@ class TransactionCoordinator:
 
 
     def settle(self, turn: Turn) -> None:
-        """Write the markers of transactions whose end was decided in this entry."""
+        """Write the markers of transactions whose end was decided by this event."""
         self._markers.settle(turn)
 
     def _complete(self, turn: Turn, known: TransactionalId) -> None:
@@ -315,7 +318,7 @@ class TransactionCoordinator:
             self.fence(turn, known)
 
     def release(self, turn: Turn, name: str) -> None:
-        """Write the markers of the id, because they are held no more."""
+        """Write the markers of the transactional id, because a command no longer holds them back."""
         known = self._ids.get(name)
         if known is not None:
             self._markers.release(turn, known)
@@ -329,7 +332,7 @@ class TransactionCoordinator:
 
 
     def timer_handlers(self) -> dict[str, TimerHandler]:
-        """Return the handlers by timer name."""
+        """Return the handlers of the transaction timers, by timer name."""
         return {
             TIMEOUTS[0]: self._on_timeouts,
             EXPIRY[0]: self._on_expiry,
@@ -342,7 +345,7 @@ class TransactionCoordinator:
         return True
 
     def _watch_timeout(self, turn: Turn, known: TransactionalId) -> None:
-        """Arm the timer for the first of the coordinator's fixed times at which something has timed out (TX-91)."""
+        """Set the timer for the first of the coordinator's fixed times at which a transaction has timed out (TX-91)."""
         self._arm(turn, TIMEOUTS, known.started_ms + known.timeout_ms + 1, turn.settings.transaction_abort_cleanup_interval_ms)
 
     def _arm(self, turn: Turn, key: tuple[str], due_ms: int, interval_ms: int) -> None:
@@ -389,7 +392,7 @@ class TransactionCoordinator:
                 yield
 
     def forget(self, turn: Turn, known: TransactionalId, why: Why) -> None:
-        """Forget an idle id, so that the next producer with it is the first (TX-93)."""
+        """Remove a transactional id without a transaction, so that the next producer with this id is new (TX-93)."""
         del self._ids[known.name]
         self._told(turn, known, known.state, "", why)
 
@@ -410,17 +413,17 @@ class TransactionCoordinator:
 
 
     def led(self, partitions: Iterable[int], node: int) -> None:
-        """Do nothing, because no state is kept by node."""
+        """Do nothing, because transactional ids are not kept by node."""
 
     def left(self, partition: int, node: int) -> None:
-        """Do nothing, because no state is kept by node."""
+        """Do nothing, because transactional ids are not kept by node."""
 
     def stopped(self, node: int) -> None:
-        """Forget the producer ids that the node had taken."""
+        """Forget the stopped node's block of producer ids."""
         self.producer_ids.stopped(node)
 
     def unload(self, turn: Turn, partition: int, node: int | None) -> None:
-        """Move the ids of a partition from memory to the log."""
+        """Move the transactional ids of a partition from memory to the log."""
         why = causes.coordinator_left(partition, node)
         log = self._logs[partition] = {each.name: each for each in self._ids.values() if each.partition == partition}
         for known in log.values():
@@ -429,11 +432,11 @@ class TransactionCoordinator:
             self._told(turn, known, known.state, "", why)
 
     def load(self, turn: Turn, partition: int, node: int | None) -> None:
-        """Restore the ids of a partition; decided transactions continue."""
+        """Restore the transactional ids of a partition from the log, and continue transactions whose end was decided."""
         why = causes.coordinator_loaded(partition, node)
         log: Mapping[str, TransactionalId] = self._logs.pop(partition, {})
         for known in log.values():
-            known.stuck = False  # a change that was not logged is lost
+            known.stuck = False  # The change that could not be logged is lost.
             self._ids[known.name] = known
             self._told(turn, known, "", known.state, why)
             if known.state is State.ONGOING:

@@ -1,4 +1,5 @@
-"""transaction.version: what the nodes of a cluster have agreed on about transactions (KIP-890, KIP-1022). UpdateFeatures changes it.
+"""The feature level transaction.version decides which transaction protocol the cluster and its clients use (KIP-890, KIP-1022).
+UpdateFeatures changes it.
 
     2   clients that see it in ApiVersions may speak as new ones: EndTxn v5, Produce v12, TxnOffsetCommit v5. An abort without its producer
         leaves it who it was, so that it may go on (TX-23)
@@ -22,11 +23,11 @@ NEWEST: Final = 2
 
 
 def keeps_the_aborted(turn: Turn) -> bool:
-    """True if a producer whose transaction was aborted without it may go on under its transactional id."""
+    """True if a producer whose transaction the coordinator aborted may continue with its transactional id."""
     level = turn.environment.levels.get(FEATURE)
     return not turn.quirks.fenced_epoch_forgotten if level is None else level >= NEWEST
 
 
 def logs_new_clients(turn: Turn) -> bool:
-    """True if the changes by a new client's request can be logged."""
+    """True if changes that a new client requests can be logged."""
     return turn.environment.levels.get(FEATURE) != 0

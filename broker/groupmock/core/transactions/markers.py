@@ -1,4 +1,4 @@
-"""The markers of transactions whose end is decided: one in every partition of each, as soon as it may be written.
+"""When the end of a transaction is decided, a marker is written to each of its partitions as soon as possible.
 
 Markers are written after the answer to the decision (`settle`), or groupmock.transaction.markers.delay.ms later, one partition per step of
 work: an id whose end is decided is busy, whatever else happens between them. They wait while an operator holds them (`hold_markers`), and
@@ -32,33 +32,33 @@ TIMER: Final = "markers"
 
 
 class Markers:
-    """The markers that are still to be written. `complete` is called for an id whose last partition has its marker."""
+    """The transaction markers that still have to be written. `complete` is called for an id whose last partition has its marker."""
 
     def __init__(self, environment: Environment, topics: Topics, complete: Callable[[Turn, TransactionalId], None]) -> None:
         self._environment, self._topics, self._complete = environment, topics, complete
         self._decided: list[TransactionalId] = []
         self._writing: dict[str, list[At]] = {}
-        """The partitions that the running work has written, by id."""
+        """The partitions that the running work has written so far, by transactional id."""
         self._without_leader: dict[str, TransactionalId] = {}
         self._elections = 0
         self._refused: set[str] = set()
         self.partitions = 0
-        """The number of partitions of all transactions that are open or have no marker yet."""
+        """The total number of partitions of transactions that are open or still need markers."""
         topics.when_led(lambda turn, topic: self._go_on(turn))
 
     def owe(self, known: TransactionalId) -> None:
-        """Note an id whose transaction's end was decided."""
+        """Add the transaction of an id to those whose markers must be written."""
         self._decided.append(known)
 
     def forget(self, turn: Turn, known: TransactionalId) -> None:
-        """Forget an id whose coordinator is gone; the next one writes its markers."""
+        """Forget an id whose coordinator has left, because the next coordinator writes its markers."""
         self._writing.pop(known.name, None)
         self._without_leader.pop(known.name, None)
         self._refused.discard(known.name)
         turn.timers.cancel((TIMER, known.name))
 
     def settle(self, turn: Turn) -> None:
-        """Write the markers of what was decided in this entry, or arm the timer for them."""
+        """Write the markers of transactions that were decided by this event, or set the timer for them."""
         decided, self._decided = self._decided, []
         delay_ms = turn.settings.transaction_markers_delay_ms
         for known in decided:
@@ -68,22 +68,22 @@ class Markers:
                 self.write(turn, known)
 
     def release(self, turn: Turn, known: TransactionalId) -> None:
-        """Write markers whose hold was released, unless their delay is not over yet."""
+        """Write the markers of an id that a command no longer holds back, unless their delay is not over yet."""
         if known.state in PREPARED and known.name not in self._refused and (TIMER, known.name) not in turn.timers:
             self.write(turn, known)
 
     def topic_deleted(self, turn: Turn) -> None:
-        """Go on with waiting markers, because a deleted partition needs none (TX-58)."""
+        """Continue to write the waiting markers, because the partitions of a deleted topic need none (TX-58)."""
         self._go_on(turn)
 
     def write(self, turn: Turn, known: TransactionalId) -> None:
-        """Write all markers of an id that can be written."""
+        """Write all markers of an id that can be written now."""
         if known.name not in self._writing:
             written = self._writing[known.name] = []
             turn.begin(partial(self._write, known, written))
 
     def _write(self, known: TransactionalId, written: list[At], turn: Turn) -> Steps:
-        from ..log.transactions import Marker  # imported late, because a listening server does not need it yet
+        from ..log.transactions import Marker  # This import is late, because a server that only listens does not need it.
 
         if self._environment.holds.keeps_markers(known.name):
             known.note(turn, "markers_held", causes.markers_held(len(known.partitions)))
@@ -94,7 +94,7 @@ class Markers:
         seen = self._elections
         for at in list(known.partitions):
             if self._writing.get(known.name) is not written:
-                break  # its coordinator is gone, and the next one writes the rest
+                break  # The id's coordinator has left, and the next coordinator writes the remaining markers.
             if self._written(turn, known, at, marker):
                 written.append(at)
             yield
@@ -111,7 +111,8 @@ class Markers:
                 self.write(turn, known)
 
     def _written(self, turn: Turn, known: TransactionalId, at: At, marker: Marker) -> bool:
-        """Write one marker of a transaction. Returns False if it is not in the log now; a deleted partition needs none."""
+        """Write one marker of a transaction, and return False if the partition cannot take it now. A deleted partition needs
+        none."""
         partition = self._topics.find(*at)
         if partition is not None and partition.leader not in {node.node_id for node in self._environment.up}:
             return False
@@ -120,7 +121,9 @@ class Markers:
             return False
         try:
             self._topics.mark(turn, self._topics.require(at[0]), partition, marker)
-        except RecordsError as refused:  # a producer has written there with a later epoch, or with its marker (WriteTxnMarkers)
+        # The log refuses the marker, because the producer has written there with a later epoch, or its marker is there already
+        # (WriteTxnMarkers).
+        except RecordsError as refused:
             self._refused.add(known.name)
             turn.note("marker_refused", topic=at[0], partition=at[1], producer_id=marker.producer_id, reason=refused.reason)
             return False
@@ -132,12 +135,12 @@ class Markers:
         self.partitions -= 1
 
     def _coordinator_epoch(self, known: TransactionalId) -> int:
-        """Return the epoch of the leader of the id's partition."""
+        """Return the leader epoch of the partition that stores the id, which is the epoch of its coordinator."""
         partition = self._topics.find(TRANSACTION_TOPIC, known.partition)
         return 0 if partition is None else partition.leader_epoch
 
     def _go_on(self, turn: Turn) -> None:
-        """Write waiting markers, because partitions have other leaders or are gone."""
+        """Write the waiting markers, because partitions have got other leaders or were deleted."""
         self._elections += 1
         for known in list(self._without_leader.values()):
             self.write(turn, known)

@@ -1,4 +1,4 @@
-"""The states of a transactional id, and what EndTxn does in each.
+"""A transactional id is a state machine, and its state decides the result of EndTxn.
 
 A transactional id is a name that outlives its process. A producer that comes with it (InitProducerId) gets a producer id and an epoch; the
 next producer with it gets the same producer id and a higher epoch, and the old one is fenced: everything that learned an epoch refuses a
@@ -29,7 +29,7 @@ from typing import Final
 
 
 class State(StrEnum):
-    """The states of a transactional id by the names of DescribeTransactions."""
+    """The states of a transactional id, with the names that DescribeTransactions shows."""
 
     EMPTY = "Empty"
     ONGOING = "Ongoing"
@@ -41,20 +41,20 @@ class State(StrEnum):
 
 PREPARED: Final = frozenset((State.PREPARE_COMMIT, State.PREPARE_ABORT))
 IDLE: Final = frozenset((State.EMPTY, State.COMPLETE_COMMIT, State.COMPLETE_ABORT))
-"""States without a transaction: nothing times out, and the id itself expires some day."""
+"""The states without a transaction, in which the id itself may expire."""
 COMPLETED: Final = {State.PREPARE_COMMIT: State.COMPLETE_COMMIT, State.PREPARE_ABORT: State.COMPLETE_ABORT}
 NAMES: Final = frozenset((*State, "Dead", "PrepareEpochFence"))
-"""The states that ListTransactions accepts as a filter. No id is ever shown in the last two."""
+"""The states that ListTransactions accepts in its filter, though no id is ever in one of the last two."""
 
 
 class End(StrEnum):
-    """The outcomes of EndTxn, one for each state in the tables below."""
+    """The results of EndTxn, which the tables below list by state."""
 
     DECIDE = "decide"
-    DONE = "done"  # it was done as asked already: 0
-    NEVER = "never"  # 48 (INVALID_TXN_STATE)
-    WAIT = "wait"  # 51 (CONCURRENT_TRANSACTIONS)
-    FENCED = "fenced"  # 90, or 47 for a version that does not know 90 yet
+    DONE = "done"  # The transaction has already ended in the requested way, which is no error (0).
+    NEVER = "never"  # The answer is INVALID_TXN_STATE (48).
+    WAIT = "wait"  # The answer is CONCURRENT_TRANSACTIONS (51).
+    FENCED = "fenced"  # The answer is PRODUCER_FENCED (90), or INVALID_PRODUCER_EPOCH (47) for a version that does not know error 90.
 
 
 _WAITS: Final = {(state, committed): End.WAIT for state in PREPARED for committed in (True, False)}
@@ -70,7 +70,7 @@ OLD: Final[Mapping[tuple[State, bool], End]] = {
     (State.COMPLETE_ABORT, True): End.NEVER,
     (State.COMPLETE_ABORT, False): End.DONE,
 }
-"""The outcome of EndTxn v0-4 by (state, is it a commit) (TX-50)."""
+"""The result of EndTxn v0 to v4 by state and whether it is a commit (TX-50)."""
 NEW: Final[Mapping[tuple[State, bool], End]] = {
     **_WAITS,
     **_DECIDES,
@@ -81,7 +81,7 @@ NEW: Final[Mapping[tuple[State, bool], End]] = {
     (State.COMPLETE_ABORT, True): End.NEVER,
     (State.COMPLETE_ABORT, False): End.DECIDE,
 }
-"""The outcome of EndTxn v5 with the current epoch (TX-52)."""
+"""The result of EndTxn v5 with the current epoch, by state and whether it is a commit (TX-52)."""
 RETRIED: Final[Mapping[tuple[State, bool], End]] = {
     **_WAITS,
     **{(state, committed): End.FENCED for state in (State.EMPTY, State.ONGOING) for committed in (True, False)},
@@ -90,4 +90,4 @@ RETRIED: Final[Mapping[tuple[State, bool], End]] = {
     (State.COMPLETE_ABORT, True): End.NEVER,
     (State.COMPLETE_ABORT, False): End.DONE,
 }
-"""The outcome of EndTxn v5 with the epoch before the current one (TX-53)."""
+"""The result of EndTxn v5 with the previous epoch, by state and whether it is a commit (TX-53)."""

@@ -1,4 +1,4 @@
-"""The coordinator's data of one transactional id, in memory and in its log alike."""
+"""Stores what a coordinator knows of one transactional id, in memory and in its log."""
 
 from __future__ import annotations
 
@@ -14,20 +14,19 @@ if TYPE_CHECKING:
 
 NONE: Final = -1
 LAST_EPOCH: Final = 32_766
-"""The largest epoch that a producer gets. One more is for the marker that ends its transaction (TransactionMetadata.isEpochExhausted)."""
+"""The largest epoch that a producer gets; the next one is for the marker that ends its transaction
+(TransactionMetadata.isEpochExhausted). One more is for the marker that ends its transaction (TransactionMetadata.isEpochExhausted)."""
 
 At = tuple[str, int]
 
 
 class Holder(NamedTuple):
-    """The producer id and epoch that a producer sends."""
-
     producer_id: int
     epoch: int
 
 
 class TransactionalId(msgspec.Struct, eq=False):
-    """The coordinator's data of one transactional id. Times are ms since 1970.
+    """The state of one transactional id. Times are ms since 1970.
 
     `started_ms` is -1 without a transaction since a producer came. `last_epoch` is the epoch before, if its producer may still use it,
     because the answer with the current epoch may be lost. `previous_id` and `next_id` are the producer ids before and after the current
@@ -53,20 +52,21 @@ class TransactionalId(msgspec.Struct, eq=False):
 
     @property
     def busy(self) -> bool:
-        """True while a change is under way; other changes are answered with 51."""
+        """True while the id is in a transition, during which other changes get CONCURRENT_TRANSACTIONS (51)."""
         return self.stuck or self.state in PREPARED
 
     @property
     def exhausted(self) -> bool:
-        """True if no epoch is left."""
+        """True if the producer id has no epoch left."""
         return self.epoch >= LAST_EPOCH
 
     def may_be(self, own: Holder) -> bool:
-        """True if `own` may be its producer (TransactionCoordinator.prepareInitProducerIdTransit); the epoch is checked later."""
+        """True if `own` can be the id's current or previous producer (TransactionCoordinator.prepareInitProducerIdTransit); its epoch is
+        checked later."""
         return own.producer_id == self.producer_id or (own.producer_id == self.previous_id and own.epoch >= LAST_EPOCH)
 
     def rotate(self, producer_id: int, last_epoch: int) -> None:
-        """Switch to another producer id, with epoch 0."""
+        """Change to another producer id, whose first epoch is 0."""
         self.previous_id, self.producer_id = self.producer_id, producer_id
         self.last_epoch, self.epoch, self.next_id = last_epoch, 0, NONE
 
@@ -75,6 +75,6 @@ class TransactionalId(msgspec.Struct, eq=False):
         self.epoch += 1
 
     def note(self, turn: Turn, what: str, why: Why, **more: str) -> None:
-        """Write a note row about the id."""
+        """Write a journal row about the transactional id."""
         fields = {"transactional_id": self.name, "producer_id": self.producer_id, "producer_epoch": self.epoch}
         turn.note(what, **fields, **more, cause=why.cause, reason=why.sentence)
