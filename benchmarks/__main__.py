@@ -1,4 +1,5 @@
-"""`python -m benchmarks` measures and prints one table. Exit status 0: every floor was met; 1: one was missed; 4: one was not measured."""
+"""Run `python -m benchmarks`, which measures and prints one table. Exit status 0: every floor was met; 1: one was missed; 4: one was not
+measured."""
 
 from __future__ import annotations
 

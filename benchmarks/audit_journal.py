@@ -61,7 +61,7 @@ class Client:
         self.wire.send(request(*api, message, self._waits[2], self.name))
 
     def answer(self) -> Any:
-        """Return the response to the last request. If it has not arrived, waits for a moment and looks again."""
+        """Return the response to the last request, waiting a moment if it has not arrived yet."""
         frames = self.wire.take()
         if not frames:
             self.rig.sleep(1)
@@ -132,7 +132,7 @@ def assignment(share: list[int]) -> bytes:
 
 
 def live(members: list[Client]) -> Steps:
-    """The members rebalance once together. Then they heartbeat every second and commit with every fourth heartbeat."""
+    """Let members that have joined rebalance once together. Then they heartbeat every second and commit with every fourth heartbeat."""
     rebalance(members)
     for number in range(BEATS):
         yield 1_000
@@ -144,7 +144,7 @@ def live(members: list[Client]) -> Steps:
 
 
 def group_life(rig: WireRig, group: str) -> Steps:
-    """Three members join one after the other; then one leaves, one vanishes, and the last one leaves."""
+    """Let three members join one after the other, one of them leave, one vanish, and the last one leave."""
     members: list[Client] = []
     for number in range(3):
         members.append(Client(rig, group, f"{group}-c{number}"))
@@ -205,7 +205,7 @@ def _later(row: Row, seq: int, shift: int, connections: int, tickets: int) -> Ro
 
 
 def write(file: Path, rows: int) -> int:
-    """Write such a journal and return its size in bytes."""
+    """Write a journal of this many rows and return its size in bytes."""
     with file.open("wb") as out:
         out.write(msgspec.json.encode(rig_header(VirtualClock())) + b"\n")
         out.writelines(journal_lines(episode(), rows))

@@ -21,7 +21,7 @@ class Bench:
     repeat: int = 5
     quick: bool = False
     large: bool = False
-    """Measures also what takes a quarter of an hour and gigabytes of disk."""
+    """Whether to measure also what takes a quarter of an hour and gigabytes of disk."""
     peers: frozenset[str] = frozenset()
     """The optional peers to measure too: kfake, kafka."""
     cores: Cores = field(default_factory=Cores.available)

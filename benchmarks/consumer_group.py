@@ -54,10 +54,10 @@ def _owned(owned: Owned | None) -> bytes:
 
 
 class Answer:
-    """The fields of a heartbeat's response; `owned` is None if it carries no assignment. Raises Failed if it carries an error."""
+    """The fields of a heartbeat's response, in which `owned` is None without an assignment. Raises Failed if it carries an error."""
 
     def __init__(self, frame: bytes) -> None:
-        self.frame, self.at = frame, 9  # correlation id, tags, throttle time
+        self.frame, self.at = frame, 9  # the error code follows correlation id, tags and throttle time
         error = self._int(2)
         said = self._text()
         if error:
@@ -136,7 +136,7 @@ class ConsumerGroup:
         return time.monotonic() - began
 
     def settled(self, partitions: int) -> bool:
-        """Return whether everybody holds its share at the same epoch.
+        """Return whether all members hold their shares at the same epoch.
 
         Equal epochs alone prove nothing: a member that joins while no new target is due gets the current target, in which it has no
         partitions.

@@ -96,7 +96,6 @@ class RunningServer:
 
     @property
     def bootstrap(self) -> str:
-        """The address in the form that clients expect."""
         return f"{self.host}:{self.port}"
 
 

@@ -241,7 +241,7 @@ def join(endpoint: tuple[str, int], group: str, count: int, seconds: float = 60.
     followers = [each for each in members if each is not leader]
     for each in followers:
         _send_sync(group, each)
-    # a server that has answered twice has read what was sent before: the module's docstring says why the leader must be last
+    # the docstring of the module says why the leader must be last, and a server that has answered twice has read what was sent before
     for _ in range(2):
         SocketLink.to(endpoint).sock.close()
     _send_sync(group, leader)

@@ -24,7 +24,8 @@ APART_NS: Final = 7 * 60 * 1_000_000_000
 """The time between the starts of two runs, which makes two hundred runs a day."""
 PER_FOLDER: Final = 500
 ONE_REBALANCE: Final = 40
-"""Rows of a run of two members until a little after the end of their first rebalance; the second one begins after twice as many."""
+"""The rows of a run of two members until shortly after the end of their first rebalance, while the second one begins after twice as
+many."""
 
 
 def template(name: str, protocol: str, rows: int, members: int = 8) -> tuple[Header, list[bytes]]:

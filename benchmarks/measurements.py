@@ -18,7 +18,6 @@ class Measured:
 
     @property
     def median(self) -> float:
-        """The median, which is the figure of the table."""
         return statistics.median(self.values)
 
     def verdict(self, target: Target) -> Verdict:
@@ -48,7 +47,7 @@ class Measurements:
         """Record why targets could not be measured. Values of earlier rounds stay."""
         for key in keys:
             row = self.rows.setdefault(key, Measured())
-            if not row.values:  # a target that was measured before the figure failed has a value and needs no reason
+            if not row.values:  # a target that was measured before the figure failed has a value, and needs no reason
                 row.reason = reason
 
     def note(self, text: str) -> None:

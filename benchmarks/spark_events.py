@@ -46,7 +46,6 @@ class TaskSums:
     """Bytes that the driver received: serialized results of tasks, with the tasks' statistics."""
     largest_result: int = 0
     peak_memory: int = 0
-    """The most memory that the operators of one task held at a time."""
     plans: dict[int, str] = field(default_factory=dict)
 
     @property

@@ -1,3 +1,3 @@
-"""Each module here is one figure: `KEYS` names the targets that it fills, `run(bench)` measures them."""
+"""The figures of the table, one per module: `KEYS` names the targets that a figure fills, and `run(bench)` measures them."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Measures how long a large consumer group computes a target; every other member waits meanwhile, because one heartbeat computes it."""
+"""Measures how long a large consumer group takes to compute a target, while every other member waits because one heartbeat computes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures how long a bystander waits beside peers that pipeline as fast as they can, and beside peers that never read.
+"""Measures how long a client waits beside peers that pipeline as fast as they can, or never read.
 
 `workers.crowd` says what they ask for and which members are connected too. A run fails and gives no figure if a stock member was
 rebalanced, or if the server ended later than two seconds after SIGTERM. Where kfake and Apache Kafka are installed, they are measured too.
@@ -18,7 +18,7 @@ PEERS = {"kfake": servers.kfake, "kafka": servers.kafka}
 
 
 def run(bench: Bench) -> None:
-    """Fill the bystander's p99 for each size of the crowd. For a single peer the worst kind of request counts."""
+    """Fill the p99 of the client's waits for each number of peers. For a single peer the worst kind of request counts."""
     seconds = bench.scaled(5, 2)
     for _ in range(1 if bench.quick else min(bench.repeat, 3)):
         worst: dict[str, float] = {}

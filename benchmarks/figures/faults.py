@@ -1,4 +1,4 @@
-"""Measures the cost of fault rules when there are none: the driver's CPU against the last build that had no code for them.
+"""Measures the cost of fault rules when there are none: the driver's CPU against that of the last build without code for fault rules.
 
 That build comes from the repository's own history; a clone without that history cannot measure this.
 """
@@ -54,8 +54,8 @@ def share(bench: Bench, kind: str, one: Path, other: Path) -> float:
 
 
 def ratio(bench: Bench, before: Path, kind: str) -> float:
-    """Return the CPU before, divided by the CPU now: the mean of both orders, because the build that is loaded second is a little
-    slower."""
+    """Return the CPU of the earlier build divided by the CPU of the present one. The mean of both orders counts, because the build that
+    is loaded second is a little slower."""
     return math.sqrt(share(bench, kind, before, servers.ROOT) / share(bench, kind, servers.ROOT, before))
 
 

@@ -23,7 +23,7 @@ KEYS = tuple(key for key in TARGETS if key.startswith("heartbeats."))
 INITIAL_DELAY = "group.initial.rebalance.delay.ms=300"
 OPTIONAL = {"kfake": servers.kfake, "kafka": servers.kafka}
 PASSES = {"kafka": 4}
-"""A Java server is measured after several passes, when its code is compiled."""
+"""The number of measurements of which only the last counts, because a Java server needs several until its code is compiled."""
 
 Start = Callable[[Cores], AbstractContextManager[RunningServer]]
 

@@ -1,4 +1,4 @@
-"""Repeats the figure `heartbeats` with every frame written to a journal file, against the same echo."""
+"""Repeats the figure `heartbeats` with every frame written to a journal file, against the same echo server."""
 
 from __future__ import annotations
 

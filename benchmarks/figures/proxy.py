@@ -82,7 +82,7 @@ def heartbeats(bench: Bench, server: RunningServer, load: Load) -> tuple[float, 
 
 
 def _joined(server: RunningServer, members: int) -> Group:
-    """Join the members, again and again until Kafka has a coordinator: a new Kafka answers with error 16 before."""
+    """Join the members, and retry until Kafka has a coordinator."""
     end = time.monotonic() + PATIENCE_S
     while True:
         try:

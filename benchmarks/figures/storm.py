@@ -1,4 +1,4 @@
-"""Ten thousand raw members join one group at once: this measures the server's cost per member and the pause of its event loop.
+"""Measures ten thousand raw members that join one group at once: the server's cost per member and the pause of its event loop.
 
 The pause is measured from outside, as the longest stretch of CPU in which the server touched no socket (`workers.pause`). A member's CPU is
 compared with the bare echo's, in the same round, for the three round trips that a member needs at least (two JoinGroups, one SyncGroup).
@@ -32,7 +32,8 @@ PEER_MEMBERS = 1000
 ROUND_TRIPS = 3
 PING_PONG = Load(100, 1)
 DELAY_MS = 3000
-"""The delay is so long that everybody joins the first generation, because the figure measures the end of one generation of all members."""
+"""The initial rebalance delay is so long that all members join the first generation, because the figure measures the end of one
+generation of all members."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,8 @@ MOCK: tuple[Start, tuple[str, ...]] = (mock, ("-l", "50"))
 
 
 def storm(bench: Bench, members: int, start: Start = product, flags: Sequence[str] = ("-F",), bystander: bool = False) -> Storm:
-    """Run one storm against one fresh server. The bystander comes only on request, because its pings cost the server CPU."""
+    """Run one storm (members that join at once) against one fresh server. The bystander comes only on request, because its pings cost
+    the server CPU."""
     with start(bench.cores) as server:
         servers.calm(server)
         fixed = ["-j", "-k", "-c", str(members), "-H", "60000", "-t", "90", "-P", str(server.pid)]

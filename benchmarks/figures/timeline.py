@@ -37,7 +37,7 @@ def drawn(bench: Bench, page: Path) -> dict[str, float]:
 
 
 def zoomed(bench: Bench, page: Path) -> dict[str, float]:
-    """Measure the frames while it zooms. A browser is many processes, so it has all cores."""
+    """Measure the frames per second while the page zooms. A browser is many processes, so it has all cores."""
     return readings(["benchmarks.workers.timeline_frames", str(page), str(bench.scaled(ZOOMED_S, ZOOMED_QUICK_S))])
 
 

@@ -1,4 +1,4 @@
-"""The upper limit for a server written in Python: uvloop, framing, a constant Heartbeat v4 response with the request's correlation id.
+"""The upper limit for a server written in Python: uvloop, framing, and a constant Heartbeat v4 response to every request.
 
 It decodes nothing and knows no member. It writes once per read, however many requests the read contained.
 """
@@ -26,7 +26,7 @@ class Echo(asyncio.Protocol):
     __slots__ = ("rest", "transport")
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast(asyncio.Transport, transport)  # uvloop's transport does not derive from asyncio's
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's transport does not derive from asyncio's class
         self.rest = b""
 
     def data_received(self, data: bytes) -> None:

@@ -39,7 +39,7 @@ from groupmock_codec.messages import (
 )
 
 NEWEST = {0: 7, 1: 11, 2: 5, 3: 8, 8: 6, 9: 5, 10: 3, 11: 9, 12: 4, 13: 4, 14: 5, 18: 3}
-"""The advertised versions, from 0 to this one: the newest before topic ids and before several groups in one request."""
+"""Maps an API key to the highest advertised version, which is the newest one before topic ids and before several groups in one request."""
 
 Reply = Callable[[Message], None]
 
@@ -75,7 +75,7 @@ class FloorCoordinator:
         reply(k18_api_versions.ApiVersionsResponse(api_keys=keys))
 
     def metadata(self, request: k03_metadata.MetadataRequest, reply: Reply) -> None:
-        """Answer with one node, and with the topic only if it was asked for: librdkafka would otherwise join a tick earlier."""
+        """Answer with one node, and with the topic only if it was asked for, because librdkafka would otherwise join a tick earlier."""
         partition = k03_metadata.MetadataResponsePartition
         partitions = [
             partition(partition_index=index, leader_id=1, leader_epoch=0, replica_nodes=[1], isr_nodes=[1])

@@ -18,7 +18,7 @@ import sys
 import time
 
 SO_TIMESTAMPNS = 35
-"""A Linux option that Python's socket module does not name. The ancillary message carries the same number."""
+"""A Linux socket option that Python's socket module does not name. The ancillary message carries the same number."""
 PING = struct.pack(">ihhih", 10, 18, 0, 7, -1)
 """An ApiVersions v0 request without a client id."""
 PERIOD = 0.001

@@ -64,7 +64,7 @@ SETTINGS: Final = {
     "log.retention.bytes": "100000",
     "max.incremental.fetch.session.cache.slots": "100",
 }
-"""A minute replaces the days for which Kafka keeps things, and a hundred replaces its bound of a thousand, so that a slow machine
+"""Settings that make Kafka's retention times a minute instead of days, and its bound of a thousand a hundred, so that a slow machine
 reaches both."""
 EXPIRED_MS: Final = 30 * 60_000
 """The time after which everything unused has expired."""
@@ -73,7 +73,7 @@ COMPARED: Final = 5
 ALLOWED: Final = 0.03
 LAST_MINUTES: Final = 10
 ALLOWED_MB: Final = 4
-"""This bound holds for a run of at least twice the last minutes, in which every bounded cache is full."""
+"""The growth that is allowed in a run of at least twice the last minutes, in which every bounded cache is full."""
 STEADY: Final = "steady"
 """A topic that stays until the end. New producers must leave nothing behind in it."""
 CONTROL_EVERY: Final = 10
@@ -169,7 +169,7 @@ class Life:
         if joined.error_code == MEMBER_ID_REQUIRED:
             joining.member_id = joined.member_id
             if self.number % 8 == 1:
-                return  # reserves an id and never comes back
+                return  # this client has reserved an id and never comes back
             joined = ask(11, 6, joining)
         member, generation = joined.member_id, joined.generation_id
         ids = {"group_id": self.name, "generation_id": generation, "member_id": member, "group_instance_id": self.instance}
@@ -238,7 +238,7 @@ async def rest(running: Running) -> None:
     while running.server.driver.connections:  # noqa: ASYNC110 - nothing tells it
         await asyncio.sleep(0.05)
     running.submit(Command("step_clock", {"ms": EXPIRED_MS}))
-    running.produce(STEADY, 0, None, b"sweep", [], None)  # an append sweeps producers
+    running.produce(STEADY, 0, None, b"sweep", [], None)  # an append makes the broker remove expired producers
     await asyncio.sleep(1)
     gc.collect()
 

@@ -1,4 +1,4 @@
-"""Measures how peers that pipeline as fast as they can, or never read, disturb a bystander and three stock members.
+"""Measures how peers that pipeline as fast as they can, or never read, disturb a measured client and three stock members.
 
     python -m benchmarks.workers.crowd [--loop uvloop|asyncio] [--seconds 5] [CASE...]
 

@@ -62,7 +62,6 @@ def spark_query(lake: str) -> tuple[float, Answer, list[str]]:
 
 
 def duckdb_query(files: list[str]) -> tuple[float, Answer]:
-    """Ask a warm DuckDB over the same files."""
     connection = duckdb.connect()
     connection.execute(f"CREATE VIEW rows AS SELECT * FROM read_parquet({files!r}, hive_partitioning = true)")
     return asked_twice(lambda: connection.execute(QUESTION.format(q='"')).fetchone())

@@ -28,12 +28,12 @@ from groupmock_codec.records import NewRecord, encode_batch
 try:
     from groupmock.core.core import core_of
     from groupmock.core.identity import ApiRange, Identity, Node
-except ImportError:  # a build before the core had a funnel of its own
+except ImportError:  # an older build has `Cluster` in the place of `core_of`
     from groupmock.core.cluster import ApiRange, Identity, Node  # type: ignore[no-redef,attr-defined]
     from groupmock.core.cluster import Cluster as core_of  # type: ignore[no-redef,assignment]
 
 JOIN, HEARTBEAT, SYNC, PRODUCE, FETCH = (11, 5), (12, 3), (14, 3), (0, 9), (1, 11)
-RESPONSE_HEADER = 8  # the bytes of length and correlation id
+RESPONSE_HEADER = 8  # the size of length and correlation id in bytes
 
 
 class LastWrite:
@@ -72,7 +72,7 @@ class DriverLink:
         return APIS[api[0]].response.decode(api[1], self.kept.data[RESPONSE_HEADER:])
 
 
-# There is no event loop to yield to. A build before 0.2 has one of the two settings.
+# There is no event loop to yield to. A build before 0.2 has only one of the two settings.
 NO_SLICES = Limits(**{name: 2**31 - 1 for name in ("replies_slice_us", "requests_slice_us") if name in Limits.__struct_fields__})
 
 

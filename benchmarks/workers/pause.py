@@ -21,7 +21,7 @@ from .bystander import first_in_line
 
 PERIOD = 0.0004
 PROMPT_NS = 1_500_000
-"""If a sample comes within this time of the one before, the CPU between the two counts as part of the stretch."""
+"""The longest time between two samples for which the CPU between them counts as part of the stretch without calls."""
 
 
 class Watch:
@@ -41,7 +41,8 @@ class Watch:
         return int(lines[5]) + int(lines[7])
 
     def sample(self) -> None:
-        """Take one sample of the process. A call ends the stretch; the CPU of the last half millisecond still counts as part of it."""
+        """Take one sample of the CPU and the calls of the process. A call ends the stretch; the CPU of the last half millisecond still
+        counts as part of it."""
         calls, cpu, wall = self.read(), time.clock_gettime_ns(self.clock), time.monotonic_ns()
         if calls == self.calls:
             self.longest = max(self.longest, cpu - self.anchor)

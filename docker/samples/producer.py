@@ -1,4 +1,4 @@
-"""Writes one numbered record to every partition of the topic, ROUNDS times (0: until it is asked to stop)."""
+"""Writes one numbered record to every partition of the topic in each of ROUNDS rounds, or without an end if ROUNDS is 0."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def write() -> None:
 
 
 async def main() -> None:
-    """Write until SIGINT or SIGTERM, which end it cleanly: nothing is in flight between two records."""
+    """Write until SIGINT or SIGTERM, which lose nothing because no request is in flight between two records."""
     writing = asyncio.create_task(write())
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, writing.cancel)
