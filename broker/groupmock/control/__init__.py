@@ -1,4 +1,4 @@
-"""The control API: steering, faults, journal queries and metrics over HTTP, on a port of its own (docs/reference/control.md).
+"""The control API serves steering, faults, journal queries and metrics over HTTP, on a port of its own (docs/reference/control.md).
 
 `routes.ROUTES` is the only table of routes: the server, the OpenAPI document, docs/reference/control.md and the verbs `topic`, `group`,
 `faults`, `cluster` and `journal` come from it. Only `server` and `metrics` need the extra `control` (aiohttp, prometheus-client).

@@ -1,5 +1,5 @@
-"""Requests that wait for journal rows. New rows are looked at once per turn of the loop, however many requests wait: a table for each
-condition in use shows a row only to the waiters whose most selective condition it meets, and to each of them once."""
+"""HTTP requests can wait for journal rows. New rows are looked at once per turn of the loop, however many requests wait: a table for
+each condition in use shows a row only to the waiters whose most selective condition it meets, and to each of them once."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from ..journal.journal import Journal
 
 MAX_WAITS: Final = 200
-"""The number of waits at a time. It leaves some of `visitor.MAX_VISITORS` connections for commands."""
+"""At most this many requests wait at a time, which leaves some of the `visitor.MAX_VISITORS` connections for commands."""
 
 
 class TooMany(Exception):
-    """Too many requests wait already. The message says how many."""
+    """Raised if too many requests wait already. The message says how many."""
 
 
 class Waiter:
-    """One waiting request and the matching rows that are still kept. `cursor` is the number of the last row that it has seen."""
+    """A waiting HTTP request with the matching rows that are still kept. `cursor` is the number of the last row that it has seen."""
 
     def __init__(self, test: RowTest, count: int, seen: Iterable[Row], cursor: int) -> None:
         self.test = test
@@ -37,12 +37,12 @@ class Waiter:
         self._cursor = cursor
 
     def see(self, row: Row, group: str | None) -> None:
-        """Add a new row that has the waiter's key, if it meets the other conditions."""
+        """Add a new row, which has the waiter's key, if it meets the other conditions."""
         if row.seq > self._cursor and self.test.group in (None, group) and self.test.fits(row):
             self.found.append(row)
 
     def settle(self, oldest: int) -> None:
-        """Drop the rows that are no longer kept, and end the wait if enough are left."""
+        """Drop the rows that are no longer kept, and end the wait if enough rows are left."""
         while self.found and self.found[0].seq < oldest:
             self.found.popleft()
         if len(self.found) >= self._count and not self.done.done():
@@ -50,7 +50,7 @@ class Waiter:
 
 
 class Arrivals(Sink):
-    """The waiting requests of one cluster. It is a sink of the journal while there are any."""
+    """The waiting HTTP requests of one cluster. It is a sink of the journal while there are any."""
 
     routine = True
 
@@ -71,7 +71,7 @@ class Arrivals(Sink):
 
     @contextmanager
     def place(self) -> Iterator[None]:
-        """Count a request that waits for something other than rows. Raises TooMany."""
+        """Count a request that waits for something other than rows while the context is open. Raises TooMany."""
         self._check_room()
         self._guests += 1
         try:
@@ -80,10 +80,10 @@ class Arrivals(Sink):
             self._guests -= 1
 
     async def wait(self, test: RowTest, count: int, seconds: float) -> list[Row]:
-        """Return the matching rows once there are `count` of them, or what there is when the time is over or the cluster is closed. Raises
-        TooMany."""
+        """Return the matching rows once there are `count` of them, or the rows so far when the time is over or the cluster is closed.
+        Raises TooMany."""
         async with self._one_by_one:
-            await asyncio.sleep(0)  # One in a turn of the loop, because each wait first reads all rows that are kept.
+            await asyncio.sleep(0)  # Only one wait begins in a turn of the loop, because it first reads all rows that are kept.
             self._check_room()
             waiter = Waiter(test, count, kept(self._ring, test), self._journal.sequence)
             waiter.settle(0)
@@ -99,7 +99,7 @@ class Arrivals(Sink):
         return list(waiter.found)
 
     def take(self, row: Row) -> None:
-        """Look at new rows at the end of this turn, because the request that caused them is answered first."""
+        """Keep a new row for the end of this turn, because the request that caused the row is answered first."""
         if not self._new:
             asyncio.get_running_loop().call_soon(self._look)
         self._new.append(row)
@@ -160,7 +160,7 @@ class Arrivals(Sink):
 
 
 class OpenRequests:
-    """The group of each row. A reply belongs to the group of its request, while that is kept."""
+    """Finds the group of each row. A reply belongs to the group of its request, as long as that is kept."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self._by_ticket: dict[int, tuple[str, int]] = {}
@@ -168,7 +168,7 @@ class OpenRequests:
             self.group_of(row)
 
     def group_of(self, row: Row) -> str | None:
-        """Return a row's group as `Ring.of_group` does. All rows have to be passed in their order."""
+        """Return a row's group as `Ring.of_group` does. All rows have to be passed in order."""
         if isinstance(row, ReplyRow | AbandonedRow | FaultRow):
             asked = self._by_ticket.get(row.ticket) if row.ticket is not None else None
             return asked[0] if asked is not None else None
@@ -187,7 +187,7 @@ class OpenRequests:
 
 
 def _values(name: str, row: Row, group: str | None) -> Iterable[Any]:
-    """Return the values of a row for a condition, each of them once."""
+    """Return the different values of a row for a condition."""
     if name == MEMBER_ID:
         return set(member_ids(row))
     if name == ERROR:
@@ -196,6 +196,6 @@ def _values(name: str, row: Row, group: str | None) -> Iterable[Any]:
 
 
 def kept(ring: Ring, test: RowTest) -> list[Row]:
-    """Return the matching rows that are in memory."""
+    """Return the matching rows that are still in memory."""
     rows: Iterable[Row] = ring.rows if test.group is None else ring.of_group(test.group)
     return [row for row in rows if test.fits(row)]

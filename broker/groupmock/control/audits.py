@@ -1,4 +1,4 @@
-"""Routes about the audit's findings, for a cluster that was started with `--audit`."""
+"""Routes for the findings of the audit, which exist if the cluster was started with `--audit`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Verdict = Annotated[str, Meta(pattern=f"^({'|'.join(VERDICTS)})$")]
 
 
 class Which(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """The rules that an answer is restricted to."""
+    """The rules to which an answer is restricted."""
 
     rule: Annotated[str | None, Meta(description="this rule alone, by its code")] = None
     verdict: Annotated[Verdict | None, Meta(description=f"those with this verdict: {', '.join(VERDICTS)}")] = None
@@ -26,7 +26,7 @@ class Which(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class WhichFindings(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """The findings that an answer is restricted to."""
+    """The findings to which an answer is restricted."""
 
     rule: Annotated[str | None, Meta(description="of this rule alone, by its code")] = None
     group: Annotated[str | None, Meta(description="of this group alone")] = None
@@ -34,7 +34,7 @@ class WhichFindings(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class RuleVerdict(msgspec.Struct):
-    """A rule, its verdict, and how often it was kept and broken. `crashed` says why it could not be judged."""
+    """A rule, its verdict, and how often clients kept it and broke it. `crashed` says why it could not be judged."""
 
     rule: str
     title: str

@@ -10,7 +10,7 @@ REFUSED: Final = 400
 
 
 class Refused(Exception):
-    """The control API refused a request. The text is its sentence, `status` the HTTP status."""
+    """Raised if the control API refused a request. The text is its sentence, `status` the HTTP status."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -18,11 +18,11 @@ class Refused(Exception):
 
 
 class NobodyAnswers(Exception):
-    """No control API answers at the given URL."""
+    """Raised if no control API answers at the given URL."""
 
 
 def address_of(path: str, parameters: Mapping[str, Any], query: Mapping[str, Any]) -> str:
-    """Return a route's path with its parameters filled in and the query appended."""
+    """Return the path of a route with its parameters filled in and the query appended."""
     from urllib.parse import quote, urlencode
 
     for name, value in parameters.items():
@@ -35,7 +35,7 @@ class ControlClient:
     limit."""
 
     def __init__(self, url: str, token: str | None, timeout: float | None = None) -> None:
-        """Raise ValueError if `url` is no URL."""
+        """Make a client. Raises ValueError if `url` is not a URL."""
         self.url = url.rstrip("/")
         if not self.url.startswith(("http://", "https://")):
             raise ValueError(f"{self.url!r} is no URL: http://127.0.0.1:PORT")
@@ -43,7 +43,7 @@ class ControlClient:
         self._timeout = timeout
 
     def ask(self, method: str, address: str, data: bytes | None = None, load: Callable[[bytes], Any] = json.loads) -> Any:
-        """Send a request and return its answer as `load` reads it. Raises NobodyAnswers, Refused."""
+        """Send a request and return its answer, decoded by `load`. Raises NobodyAnswers, Refused."""
         status, answer = self._ask(method, address, data, load)
         if status >= REFUSED:
             raise Refused(status, str(answer.get("error", answer) if isinstance(answer, dict) else answer))

@@ -1,4 +1,4 @@
-"""Routes about the cluster as a whole: health, nodes, groups, reset, seed and metrics."""
+"""Routes for the cluster as a whole: health, nodes, groups, reset, seed and metrics."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class GroupPath(msgspec.Struct):
 
 
 class GroupAsk(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """The parts of a group that an answer has."""
+    """The parts of a group that an answer includes."""
 
     story: Annotated[bool, Meta(description="false: without its story, which takes longest")] = True
 
@@ -45,13 +45,13 @@ class TopicPath(msgspec.Struct):
 
 
 class TopicName(msgspec.Struct):
-    """The path parameter that names a topic, as the argument `name` of a command."""
+    """The path parameter that names a topic, for commands whose argument is `name`."""
 
     name: Annotated[str, Meta(description="topic name", min_length=1)]
 
 
 class MoreNode(msgspec.Struct, forbid_unknown_fields=True):
-    """The rack and the port of a node to add."""
+    """The rack and the port of a node that is to be added."""
 
     rack: Annotated[Annotated[str, Meta(min_length=1)] | None, Meta(description="its broker.rack")] = None
     port: Annotated[
@@ -61,7 +61,7 @@ class MoreNode(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class NodeAdded(msgspec.Struct):
-    """An added node as clients are told. `seq` is the number of the command's row."""
+    """An added node with the address that clients are told. `seq` is the number of the command's row."""
 
     seq: int
     id: int
@@ -70,8 +70,8 @@ class NodeAdded(msgspec.Struct):
 
 
 class NodeHealth(msgspec.Struct):
-    """A node as clients are told. `state` is running, stalled or stopped; `coordinates` counts partitions of __consumer_offsets, `leads`
-    partitions of topics; `rack` is its broker.rack."""
+    """A node with the address that clients are told. `state` is running, stalled or stopped; `coordinates` counts partitions of
+    __consumer_offsets, `leads` partitions of topics; `rack` is its broker.rack."""
 
     id: int
     host: str
@@ -100,8 +100,8 @@ class Health(msgspec.Struct):
 
 
 class GroupRow(msgspec.Struct):
-    """A group in one line. `type` names its state machine (GET /states); `protocol` is the assignor of its generation; `held` is the state
-    that it is held in, or will be."""
+    """A group in one row. `type` names its state machine (GET /states); `protocol` is the assignor of its generation; `held` is the
+    state that it is held in, or will be."""
 
     group_id: str
     type: str
@@ -115,9 +115,9 @@ class GroupRow(msgspec.Struct):
 
 
 class GroupDetails(msgspec.Struct):
-    """A group with its members, decoded assignments, and story. `waiting` counts the requests and timers that a hold delays. `silent_ms`
-    has ms since each member's last sign of life (a Heartbeat, a commit, an answer), or null while a new member waits for its first answer.
-    """
+    """A group with its members, decoded assignments and story. `waiting` counts the requests and timers that a hold delays. `silent_ms`
+    has ms since each member's last sign of life (a Heartbeat, a commit, an answer), or null while a new member waits for its first
+    answer."""
 
     group: GroupView
     coordinator: int | None
@@ -136,7 +136,7 @@ class StateRow(msgspec.Struct):
 
 
 class Seed(msgspec.Struct, forbid_unknown_fields=True):
-    """The seed of random ids and chances."""
+    """The seed of random ids and of chances."""
 
     seed: Annotated[int, Meta(description="of every id and every chance drawn from now on", ge=0, le=2**63 - 1)]
 
@@ -192,7 +192,7 @@ async def groups(context: ControlContext, call: ControlCall) -> list[GroupRow]:
 
 
 async def states(context: ControlContext, call: ControlCall) -> dict[str, list[StateRow]]:
-    """Return the state machine of each type of group, from the table that the coordinator checks its transitions against."""
+    """Return the state machine of each type of group, from the table by which the coordinator checks its transitions."""
     return {
         kind.group_type: [StateRow(str(state), [str(each) for each in kind.may_follow if each in after])
                           for state, after in kind.may_follow.items()]
@@ -234,14 +234,14 @@ async def reset(context: ControlContext, call: ControlCall) -> Health:
 async def seed(context: ControlContext, call: ControlCall) -> Done:
     """Seed the generators of ids and of the faults' chances."""
     done = context.submit("reseed", seed=call.body.seed)
-    # A second command, because faults have a generator of their own, so that a rule changes no member id.
+    # A second command is needed, because faults have a random source of their own, so that a rule changes no member id.
     context.submit("seed_faults", seed=call.body.seed)
     return done
 
 
 async def metrics(context: ControlContext, call: ControlCall) -> bytes:
     """Return the metrics in the text format of Prometheus."""
-    # Imported here, because the table of routes imports this file and works without the extra `control`.
+    # This import is here because the table of routes imports this file and works without the extra `control`.
     from .metrics import text_of
 
     return await text_of(context.running)

@@ -1,4 +1,4 @@
-"""The context of a route's function: the running cluster and the means to restart it."""
+"""The context of a route's function is the running cluster and the means to restart it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from ..server.running import Running
 
 ROWS_AT_ONCE: Final = 200
-"""The rows encoded in one turn of the loop, which takes some milliseconds."""
+"""The number of rows that are encoded in one turn of the loop, which takes some milliseconds."""
 
 
 class Done(msgspec.Struct):
-    """The answer after a command. `seq` is the number of its row. The rows that it caused follow that row."""
+    """The answer to a command. `seq` is the number of the command's row, which is followed by the rows that the command caused."""
 
     seq: int
 
@@ -42,7 +42,7 @@ class ControlContext:
 
     @property
     def ring(self) -> Ring:
-        """The rows that are kept in memory."""
+        """The ring of rows that are kept in memory."""
         assert self.running.ring is not None, "a cluster with a control API keeps rows"
         return self.running.ring
 
@@ -54,15 +54,15 @@ class ControlContext:
 
     def cannot_accept(self, reason: str) -> None:
         """Record and count that a connection of the control API could not be accepted."""
-        if self.running.closed:  # a reset is under way
+        if self.running.closed:  # The cluster is closed because a reset is under way.
             return
         driver = self.running.server.driver
         driver.counters.accept_failures += 1
         driver.record.remark(CANNOT_ACCEPT, self.running.clock.now(), reason=f"control API: {reason}")
 
     async def reset(self, config: Config | None = None) -> None:
-        """Replace the cluster by a new one with this configuration, or with the present one (None). The addresses stay. A reset is
-        completed even if its client disconnects."""
+        """Replace the cluster by a new one with this configuration, or with the present configuration (None). The addresses stay. A
+        reset is completed even if its client disconnects."""
         task = asyncio.get_running_loop().create_task(self._reset(config))
         self._resets.add(task)
         task.add_done_callback(self._resets.discard)
@@ -86,7 +86,7 @@ class ControlContext:
 
 
 async def plain_rows(rows: Sequence[Row]) -> list[Any]:
-    """Return rows as they are in a journal file. Between slices of them the loop serves Kafka's clients."""
+    """Return rows in the form of a journal file. The loop serves Kafka's clients between slices of them."""
     plain: list[Any] = []
     for start in range(0, len(rows), ROWS_AT_ONCE):
         plain += [msgspec.Raw(without_empty_tags(msgspec.json.encode(row))) for row in rows[start : start + ROWS_AT_ONCE]]

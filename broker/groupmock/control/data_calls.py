@@ -1,4 +1,4 @@
-"""Routes about topics, configs, committed offsets and lag."""
+"""Routes for topics, configs, committed offsets and lag."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class NodeOrAll(msgspec.Struct):
 
 
 class DryRun(msgspec.Struct, forbid_unknown_fields=True):
-    """The query of a command that may only look."""
+    """The query parameter with which a command only reports what it would do."""
 
     dry_run: Annotated[bool, Meta(description="only say what would be done")] = False
 
 
 class OffsetsReset(msgspec.Struct):
-    """The old and new committed offsets. `before` is null where none was committed. `seq` is the number of the command's row, null for a
-    dry run."""
+    """The committed offsets before and after a reset. `before` is null where none was committed. `seq` is the number of the command's
+    row, null for a dry run."""
 
     seq: int | None
     offsets: list[Reset]
@@ -60,7 +60,7 @@ async def configs_of_topic(context: ControlContext, call: ControlCall) -> dict[s
 
 
 async def configs_of_node(context: ControlContext, call: ControlCall) -> dict[str, ConfigRow]:
-    """Return the configs of a node, or of all. Raises NoSuch."""
+    """Return the configs of a node, or of all nodes. Raises NoSuch."""
     cluster = context.running.cluster
     return facts.configs_of_node(cluster, node_or_all(cluster, call.path.node))
 
@@ -72,7 +72,7 @@ async def lag(context: ControlContext, call: ControlCall) -> GroupLag:
 
 
 async def reset(context: ControlContext, call: ControlCall) -> OffsetsReset:
-    """Reset the offsets and return what changed. Raises CannotSteer."""
+    """Reset the offsets of a group and return what changed. Raises CannotSteer."""
     arguments = {**given(call.body), **given(call.path)}
     wanted: Arguments = checked("reset_offsets", arguments)
     assert isinstance(wanted, ResetOffsets)

@@ -1,4 +1,4 @@
-"""GET /events: the cluster's events as server-sent events (WHATWG HTML, 9.2), for the live page and for `curl -N`."""
+"""GET /events streams the cluster's events as server-sent events (WHATWG HTML, 9.2), for the live page and for `curl -N`."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from .route import ControlCall, Stream
 from .row_test import Filter, RowTest
 
 PACE: Final = 0.05
-"""The pause in seconds between two looks at new rows. Rows of one pause are sent together."""
+"""The pause in seconds between two looks at new rows. Rows that come within one pause are sent together."""
 QUIET: Final = 15.0
-"""The seconds of silence after which a comment is sent, to show that the connection is alive."""
+"""After this many seconds of silence a comment is sent, to show that the connection is alive."""
 CHUNK: Final = 64 * 1024
-"""The bytes written at once. More of them wait until the peer has read these."""
+"""The bytes that are written at once. More bytes wait until the peer has read these."""
 MOST_GROUPS: Final = 50
-"""The largest number of groups in one event. Above it, the event says that all groups may have changed."""
+"""An event names at most this many groups. Above it, the event says that all groups may have changed."""
 QUIET_APIS: Final = frozenset(("Heartbeat", "OffsetFetch"))
-"""Requests that change nothing visible of a group."""
+"""Requests that change nothing visible in a group."""
 RESET: Final = "the cluster is reset, or is no more"
 
 
 class Listen(Filter, kw_only=True, forbid_unknown_fields=True):
-    """The rows of a stream and their form. It continues after the row that `since` or the header Last-Event-ID names, as far as rows are
-    kept."""
+    """The rows of a stream and their form. The stream continues after the row that `since` or the header Last-Event-ID names, as far as
+    rows are kept."""
 
     form: Annotated[
         Literal["rows", "lines", "log", "changes"],
@@ -53,17 +53,17 @@ class Listen(Filter, kw_only=True, forbid_unknown_fields=True):
 
 
 class Form(Protocol):
-    """A form of events, made from rows."""
+    """A form of events that are made from rows."""
 
     def tell(self, rows: Iterable[Row]) -> Iterator[bytes]:
-        """Return the events of the next rows."""
+        """Return the events for the next rows."""
 
 
 async def events(context: ControlContext, call: ControlCall) -> Stream:
     """Return the stream of events, which lasts until the client or the cluster ends. Raises TooMany, ValueError."""
     wanted: Listen = call.query
     run, seq = _resumed(call.last_event, wanted.since)
-    await context.settle()  # after a reset that is under way, because the request means the next cluster
+    await context.settle()  # A request during a reset means the next cluster.
     listener = context.listeners.listen()
     try:
         header = context.running.server.journal.header
@@ -79,7 +79,7 @@ async def events(context: ControlContext, call: ControlCall) -> Stream:
 
 
 def _resumed(last_event: str, since: int) -> tuple[str, int]:
-    """Parse the row that a client has seen last, RUN/SEQ or a number alone, into run and number. Raises ValueError."""
+    """Parse the row that a client has seen last, RUN/SEQ or a number alone, into a run and a number. Raises ValueError."""
     run, _, number = last_event.rpartition("/")
     seq = whole_number(number, 63) if number else since
     if seq is None or seq < 0:
@@ -99,11 +99,12 @@ def _form(wanted: Listen, run: str, ring: Ring) -> Form:
 
 
 async def _parts(listener: Listener, form: Form, run: str, last: int, seq: int | None, again: bool) -> AsyncIterator[bytes]:
-    """Yield the parts of the stream. `last` and `seq` say where it begins; `again`: the client returns with an id of another run."""
+    """Yield the parts of the stream. `last` and `seq` say where it begins. `again` says that the client returns with an id of another
+    run."""
     now = listener.taken
     yield _event("begin", {"run": run, "again": again})
     if isinstance(form, Log):
-        # A line about a rebalance depends on all rows before it.
+        # A line about a rebalance depends on all rows before it, so all kept rows are read.
         listener.taken = 0
         listener.lost()
         begin = now - last
@@ -152,7 +153,7 @@ def _event(name: str, data: Any, place: str = "") -> bytes:
 
 
 class Rows:
-    """The form of matching rows: as in a journal (`plain`), or each as a sentence."""
+    """A form with the matching rows, in their journal form (`plain`) or each as a sentence."""
 
     def __init__(self, run: str, test: RowTest, ring: Ring, plain: bool) -> None:
         self._run, self._test, self._ring, self._plain = run, test, ring, plain
@@ -172,7 +173,7 @@ class Rows:
 
 
 class Log:
-    """The form of the shortened log's lines."""
+    """A form with the lines of the short log."""
 
     def __init__(self, run: str, group: str | None) -> None:
         self.since = 0
@@ -180,7 +181,7 @@ class Log:
         self._lines = Shortened()
 
     async def early(self, listener: Listener, now: int, begin: int) -> AsyncIterator[bytes]:
-        """Read the kept rows and yield the lines of those from `begin` on. Between slices the loop serves Kafka's clients."""
+        """Read the kept rows and yield the lines for those from `begin` on. The loop serves Kafka's clients between slices."""
         for rows in listener.up_to(now):
             at = listener.taken - len(rows)
             told = [each for place, row in enumerate(rows, at) for each in self._of(row) if place >= begin]
@@ -210,7 +211,7 @@ def _line(line: LogLine, row: Row) -> dict[str, Any]:
 
 
 class Changed(msgspec.Struct, omit_defaults=True):
-    """The parts that may have changed since the last such event. `all` means every group and the cluster."""
+    """The parts of the cluster that may have changed since the last event of this form. `all` means every group and the cluster."""
 
     seq: int
     t: int
@@ -221,7 +222,7 @@ class Changed(msgspec.Struct, omit_defaults=True):
 
 
 class Changes:
-    """The form that names what changed: at most one event for each look, however many rows there are."""
+    """A form that names what has changed, in at most one event for each look at new rows."""
 
     def tell(self, rows: Iterable[Row]) -> Iterator[bytes]:
         changed = Changed(0, 0)

@@ -1,4 +1,4 @@
-"""The queries of `queries` for a journal file: the same filter over all rows, which are read one after the other and not kept."""
+"""The journal queries of `queries` for a file: the same filter over all rows, which are read one after another and not kept."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from .arrivals import OpenRequests
 from .row_test import ANY, Filter, RowTest
 
 ANSWERED: Final = 1000
-"""The number of answers after which a request is forgotten. The row of a fault that changed an answer follows that answer."""
+"""A request is forgotten after this many further answers. The row of a fault that changed an answer follows that answer."""
 
 
 class FileRequests(OpenRequests):
-    """The group of each row of a file. Requests that were answered long ago are forgotten, because a file may have any number of them."""
+    """Finds the group of each row in a file. Requests that were answered long ago are forgotten, because a file may have any number of
+    them."""
 
     def __init__(self) -> None:
         super().__init__(())
@@ -34,8 +35,8 @@ class FileRequests(OpenRequests):
 
 
 def fitting(journal: JournalReader, wanted: Filter) -> Iterator[Row | UnknownRow]:
-    """Return the matching rows of a file. A row of an unknown kind matches if the filter restricts nothing but its number. Raises
-    ValueError for a kind that does not exist."""
+    """Return the matching rows of a file. A row of an unknown kind matches only a filter that restricts nothing but the row's number.
+    Raises ValueError for a kind that does not exist."""
     test = RowTest(wanted)
     log: bool = getattr(wanted, "log", False)
     found = _fitting(journal, test, unknown=test.key[0] == ANY and not log, since=wanted.since)

@@ -1,6 +1,6 @@
-"""Listeners that follow the journal's rows. Nothing is sent to a listener: each reads the ring (`journal.ring`) at its own pace and
-remembers only how far it has come. So a slow listener costs no memory and no time of the loop, and it learns how many rows it has missed.
-"""
+"""Listeners follow the journal's rows, each at its own pace. Nothing is sent to a listener: each reads the ring (`journal.ring`) at its
+own pace and remembers only how far it has come. So a slow listener costs no memory and no time of the loop, and it learns how many rows
+it has missed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from ..journal.journal import Journal
 
 MAX_LISTENERS: Final = 32
-"""The number of listeners at a time. A live page takes two of them."""
+"""At most this many listeners follow at a time; a live page takes two of them."""
 AT_ONCE: Final = 200
-"""The number of rows of one look, which takes some milliseconds of a turn of the loop."""
+"""The number of rows that a listener gets at once, which takes some milliseconds of a turn of the loop."""
 
 
 class Listeners(Sink):
@@ -53,7 +53,7 @@ class Listeners(Sink):
             self.journal.remove(self)
 
     def take(self, row: Row) -> None:
-        """Wake the waiting listeners, which look at the end of this turn."""
+        """Wake the waiting listeners, which read the new rows at the end of this turn."""
         self._news.set()
 
     def close(self) -> None:
@@ -62,7 +62,7 @@ class Listeners(Sink):
         self._news.set()
 
     async def news(self, taken: int, seconds: float) -> bool:
-        """Wait until more than `taken` rows were written, or the run is over. Returns False after `seconds`."""
+        """Wait until more than `taken` rows were written, or the run is over. Returns False if neither happens within `seconds`."""
         try:
             async with asyncio.timeout(seconds):
                 while self.ring.taken <= taken and not self.over:
@@ -81,7 +81,7 @@ class Listener:
         self.taken = among.ring.taken
 
     def back_to(self, seq: int) -> int:
-        """Go back to the row of that number. Returns how many rows after it are no longer kept, as far as that is known."""
+        """Go back to the row with that number. Returns how many rows after it are no longer kept, as far as that is known."""
         ring = self._among.ring
         newer = 0
         for row in reversed(ring.rows):
@@ -89,11 +89,11 @@ class Listener:
                 break
             newer += 1
         self.taken = ring.taken - newer
-        # Numbers without a row are heartbeats that changed nothing.
+        # Numbers without a row belong to heartbeats that changed nothing.
         return max(0, ring.rows[0].seq - seq - 1) if ring.dropped and newer == len(ring.rows) else 0
 
     def back_by(self, rows: int) -> None:
-        """Go back by a number of rows, as far as they are kept."""
+        """Go back by this many rows, as far as they are kept."""
         self.taken -= min(rows, len(self._among.ring.rows))
 
     def lost(self) -> int:
@@ -103,13 +103,13 @@ class Listener:
         return dropped
 
     def next(self) -> list[Row]:
-        """Return the next few rows, the oldest first; [] if there are none."""
+        """Return the next few rows, the oldest first, or [] without new rows."""
         rows = self._among.ring.after(self.taken, AT_ONCE)
         self.taken += len(rows)
         return rows
 
     def up_to(self, taken: int) -> Iterator[list[Row]]:
-        """Yield the rows up to that total, a few at a time."""
+        """Yield the rows up to row number `taken` of the run, a few at a time."""
         while self.taken < taken and (rows := self._among.ring.after(self.taken, min(AT_ONCE, taken - self.taken))):
             self.taken += len(rows)
             yield rows
@@ -128,5 +128,5 @@ class Listener:
         return await self._among.news(self.taken, seconds)
 
     def leave(self) -> None:
-        """Stop listening and free the place."""
+        """Stop listening, so that another listener may begin."""
         self._among.leave(self)

@@ -1,5 +1,5 @@
-"""Metrics of a cluster for Prometheus: the driver's counters and the present state. They are read when Prometheus scrapes, so that
-requests of Kafka's clients cost nothing more."""
+"""Metrics of a cluster for Prometheus are made from the driver's counters and the present state. They are read when Prometheus scrapes,
+so that requests of Kafka's clients cost nothing more."""
 
 from __future__ import annotations
 
@@ -106,23 +106,22 @@ class Scrape:
 
 
 class Collected:
-    """A collector of prometheus-client for metrics that are collected already."""
+    """A collector of prometheus-client for metrics that were made before."""
 
     def __init__(self, families: list[Metric]) -> None:
         self._families = families
 
     def collect(self) -> list[Metric]:
-        """Return all families of metrics."""
         return self._families
 
 
 async def text_of(running: Running) -> bytes:
     """Return the text format of Prometheus. The library makes it in one go, so it runs on another thread and the loop keeps serving."""
-    await asyncio.to_thread(import_module, "prometheus_client.core")  # the first import takes 50 ms
+    await asyncio.to_thread(import_module, "prometheus_client.core")  # The first import takes 50 ms, so it runs on another thread.
     from prometheus_client import CollectorRegistry, generate_latest
 
-    # A registry of its own, because the library's default one adds figures of the process; auto_describe would collect once more to
-    # register.
+    # A separate registry is needed, because the library's default one adds figures of the process. auto_describe would make the metrics
+    # once more to register them.
     registry = CollectorRegistry(auto_describe=False)
     registry.register(Collected(await Scrape(running).families()))
     return await asyncio.to_thread(generate_latest, registry)

@@ -35,13 +35,13 @@ RESUME: Final = {
 
 
 class Error(msgspec.Struct):
-    """An error in one sentence."""
+    """An error that is described in one sentence."""
 
     error: str
 
 
 def document(routes: Sequence[Route]) -> dict[str, Any]:
-    """Return the document of these routes with their parameters, bodies and answers."""
+    """Return the OpenAPI document of these routes with their parameters, bodies and answers."""
     answers = [route.answer for route in routes]
     bodies = [route.body for route in routes if route.body is not Nothing]
     types = list(dict.fromkeys([*answers, *bodies, Error]))
@@ -97,13 +97,13 @@ def operation_id(route: Route) -> str:
 
 
 def statuses(route: Route) -> list[int]:
-    """Return the statuses that may be answered instead of 200."""
+    """Return the HTTP statuses that a route may answer instead of 200."""
     codes = [403] if route.free else [401, 403]
     if route.method != "GET" or route.query is not Nothing:
         codes.append(400)
     if route.params is not Nothing or route.body is not Nothing:
         codes.append(404)
-    if route.method == "POST" or route.path.startswith("/audit"):  # a cluster without an audit answers 409
+    if route.method == "POST" or route.path.startswith("/audit"):  # A cluster without an audit answers 409.
         codes.append(409)
     if route.body is not Nothing:
         codes += [413, 415]

@@ -1,4 +1,4 @@
-"""The live page of a cluster: static files of `assets` and of the timeline, whose scripts use the other routes.
+"""The live page of a cluster consists of static files of `assets` and of the timeline, whose scripts use the other routes.
 
 Its policy (Content Security Policy level 3, W3C) runs only scripts of this server and none inside the page, so that a name that a peer
 made up stays text. Trusted types prevent scripts from making markup of a text.
@@ -44,7 +44,7 @@ def is_part(path: str) -> bool:
 
 
 async def index(context: ControlContext, call: ControlCall) -> Document:
-    """Return the live page's document. It says whether a token is needed, and nothing else of the cluster."""
+    """Return the live page's document, which says of the cluster only whether a token is needed."""
     return Document(HTML, _home(context.running.config.token is not None))
 
 

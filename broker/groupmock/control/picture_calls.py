@@ -1,4 +1,4 @@
-"""The route GET /timeline/{group}, the picture of a group's last seconds."""
+"""The route GET /timeline/{group} answers with the picture of a group's last seconds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .route import JSON, ControlCall, Document
 
 
 class Window(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """The length of a picture."""
+    """The number of seconds that a picture shows."""
 
     seconds: Annotated[int, Meta(description="the last so many seconds of the run", ge=1, le=MOST_SECONDS)] = 120
 

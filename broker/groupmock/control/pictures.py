@@ -1,4 +1,4 @@
-"""Pictures of groups' last seconds, which grow with the rows (`timeline.growing`), for GET /timeline/{group}.
+"""Pictures of groups' last seconds, for GET /timeline/{group}, grow with the rows (`timeline.growing`).
 
 No work is done while nobody asks. A request is answered with the last picture until that is old enough, so pictures take at most a fixed
 share of the time, however many pages are open and however large the group is.
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from ..journal.rows import Header
 
 MOST_PICTURES: Final = 8
-"""The number of groups with a picture at a time. The one not asked for the longest is dropped."""
+"""At most this many groups have a picture at a time. The picture that was not asked for the longest is dropped."""
 MOST_SECONDS: Final = 3600
 SHARE: Final = 10
-"""A picture is made again when its age is this many times the time it took to make."""
+"""A picture is made again when it is this many times as old as the time it took to make."""
 OLDEST_S: Final = 5.0
 """The age in seconds at which a picture is always made again."""
 AT_ONCE: Final = 200
@@ -33,7 +33,7 @@ AT_ONCE: Final = 200
 
 
 class Pictures:
-    """The pictures of one cluster, by group. `now` returns the run time in ns."""
+    """The timeline pictures of one cluster, by group. `now` returns the run time in ns."""
 
     def __init__(self, header: Header, ring: Ring, now: Callable[[], int]) -> None:
         self._header, self._ring, self._now = header, ring, now
@@ -51,7 +51,7 @@ class Pictures:
 
 
 class Picture:
-    """The picture of one group: what was read from its rows so far, and the JSON that was made last."""
+    """The timeline picture of one group: what was read from its rows so far, and the JSON that was made last."""
 
     def __init__(self, group: str, header: Header, ring: Ring, now: Callable[[], int]) -> None:
         self._group, self._header, self._ring, self._now = group, header, ring, now
@@ -66,7 +66,7 @@ class Picture:
         self._worn = False
 
     async def last(self, seconds: int) -> bytes:
-        """Return the picture of the last seconds up to now, or to a moment ago."""
+        """Return the picture of the last seconds, up to now or to a moment ago."""
         async with self._one_at_a_time:
             clock = asyncio.get_running_loop().time
             if self._made[0] != seconds or clock() >= self._fresh_until:
@@ -80,8 +80,8 @@ class Picture:
     async def _catch_up(self, clock: Callable[[], float]) -> float:
         """Read the new rows and return how long that took in seconds."""
         if self._growing.worn or self._taken < self._ring.dropped:
-            # Begin anew: rows were dropped unread, or very many members and partition sets came and went. The kept rows still cover the
-            # last while.
+            # The picture begins anew, because rows were dropped unread, or very many members and partition sets came and went. The kept
+            # rows still cover the last seconds.
             self._begin()
         took, taken = 0.0, self._ring.taken
         while self._taken < taken and (rows := self._ring.after(self._taken, min(AT_ONCE, taken - self._taken))):

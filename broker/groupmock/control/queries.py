@@ -17,14 +17,14 @@ MOST_ROWS: Final = 10_000
 
 
 class Find(Filter, kw_only=True, forbid_unknown_fields=True):
-    """The filter and the number of rows to find."""
+    """The filter and the number of rows that are to be found."""
 
     limit: Annotated[int, Meta(description="at most so many, the newest", ge=1, le=MOST_ROWS)] = 100
     log: Annotated[bool, Meta(description="true: those alone of which `serve --log text` makes its lines")] = False
 
 
 class Wait(Filter, kw_only=True, forbid_unknown_fields=True):
-    """The filter, the number of rows and the time to wait for."""
+    """The filter, the number of rows to wait for, and the timeout."""
 
     count: Annotated[int, Meta(description="until there are so many", ge=1, le=MOST_ROWS)] = 1
     timeout: Annotated[float, Meta(description="seconds", ge=0, le=3600)] = 10.0
@@ -61,7 +61,7 @@ async def find(context: ControlContext, call: ControlCall) -> Found:
 async def wait(context: ControlContext, call: ControlCall) -> Found:
     """Wait until enough rows match. Raises NotInTime, TooMany."""
     wanted: Wait = call.query
-    # The cluster of this moment: after a reset `context.running` is another one, whose rows were not asked for.
+    # This is the cluster at the time of the request. After a reset `context.running` is another cluster, whose rows were not asked for.
     running = context.running
     rows = await context.arrivals.wait(RowTest(wanted), wanted.count, wanted.timeout)
     if len(rows) < wanted.count:

@@ -47,8 +47,8 @@ class ReadRecords(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class RecordsPage(msgspec.Struct):
-    """Records by partition and offset. `next` is the position to go on from, now or later; `more` says whether there are records after it
-    now; `unread` has the records that cannot be shown, and why."""
+    """Records by partition and offset. `next` is the position to go on from, now or later; `more` says whether there are records after
+    it now; `unread` has the records that cannot be shown, and why."""
 
     topic: str
     records: list[ShownRecord]
@@ -58,7 +58,7 @@ class RecordsPage(msgspec.Struct):
 
 
 class WriteRecords(msgspec.Struct, forbid_unknown_fields=True):
-    """Defaults for lines that do not name a partition or a form."""
+    """The defaults for lines that do not name a partition or a form."""
 
     partition: Annotated[Count | None, Meta(description="where they go; null: by key, as Kafka's producers choose, else in turn")] = None
     key_as: Annotated[Form | None, Meta(description=f"{AS}; null: a string is a text, all else JSON")] = None
@@ -101,7 +101,7 @@ async def write(context: ControlContext, call: ControlCall) -> RecordsWritten:
 
 
 async def seed_data(context: ControlContext, call: ControlCall) -> Seeded:
-    """Apply the seed data of the body. Raises BadSeedData, which says what was done before."""
+    """Apply the seed data in the body. Raises BadSeedData, which says what was done before."""
     running = context.running
     data = SeedData("body")
     await _sliced(data.read(call.raw))

@@ -1,4 +1,4 @@
-"""The type of a route in the table of routes, and its errors as sentences and HTTP statuses."""
+"""Defines a row of the table of routes, and turns errors into sentences and HTTP statuses."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Nothing(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class NotInTime(Exception):
-    """A wait ended without success. The text says what there was instead."""
+    """Raised if a wait ended without success. The text says what there was instead."""
 
 
 class ControlCall(NamedTuple):
-    """One request whose parts were checked. `path` and `query` are structures made from texts, `body` from JSON; `raw` is the body as it
-    came; `last_event` is the header Last-Event-ID of a client that resumes a stream."""
+    """One HTTP request whose parts were checked. `path` and `query` are structures made from texts, `body` from JSON; `raw` is the body
+    as it came; `last_event` is the header Last-Event-ID of a client that resumes a stream."""
 
     path: Any
     query: Any
@@ -62,8 +62,8 @@ Do = Callable[["ControlContext", ControlCall], Awaitable[Any]]
 
 
 class Route(NamedTuple):
-    """A row of the table of routes: METHOD path -> function. `verb` has the words of the command line that do the same; `answer` is a type
-    for the OpenAPI document."""
+    """A row of the table of routes, which maps a method and a path to a function. `verb` has the words of the command line that do the
+    same; `answer` is a type for the OpenAPI document."""
 
     method: str
     path: str
@@ -77,7 +77,7 @@ class Route(NamedTuple):
     text: bool = False
     """True if the body is a text that the function parses itself."""
     media: str = "application/toml"
-    """The content type that such a body may have instead of JSON."""
+    """The content type that a text body may have instead of JSON."""
     most: int = MAX_BYTES
     """The largest number of bytes of a body."""
     gives: str = JSON
@@ -87,7 +87,7 @@ class Route(NamedTuple):
 
     @property
     def full_path(self) -> str:
-        """The path with the version in front, unless the route has none."""
+        """The path with the version in front, unless the route has no version."""
         return self.path if self.path in UNVERSIONED else PREFIX + self.path
 
 
@@ -105,10 +105,10 @@ ERRORS: Final[tuple[tuple[type[Exception], int], ...]] = (
     (BadPlan, 400),
     (msgspec.ValidationError, 400),
     (msgspec.DecodeError, 400),
-    # Last, because NoSuch, NotNow, UnknownCommand and BadPlan are ValueErrors too.
+    # ValueError is last, because NoSuch, NotNow, UnknownCommand and BadPlan are ValueErrors too.
     (ValueError, 400),
 )
-"""The HTTP status for each exception of a route's function; the first that matches counts. Any other exception is a defect: 500."""
+"""The HTTP status for each exception of a route's function; the first matching class counts. Any other exception is a defect: 500."""
 
 
 def status_of(error: Exception) -> int | None:
@@ -118,7 +118,7 @@ def status_of(error: Exception) -> int | None:
 
 def said(error: Exception) -> str:
     """Return an error's message as one sentence."""
-    # str() of a KeyError is its text in quotes.
+    # The str() of a KeyError is its text in quotes.
     text = str(error.args[0]) if isinstance(error, LookupError) and error.args else str(error)
     return " ".join(text.split())
 
@@ -145,6 +145,6 @@ def read_body(raw: bytes, into: type[msgspec.Struct]) -> Any:
 
 
 def given(struct: msgspec.Struct) -> dict[str, Any]:
-    """Return the fields that differ from their defaults, so that the journal holds no more than what was given."""
+    """Return the fields that differ from their defaults, so that the journal has only what was given."""
     defaults = {field.name: field.default for field in msgspec.structs.fields(struct)}
     return {name: value for name, value in msgspec.to_builtins(struct).items() if value != defaults[name]}

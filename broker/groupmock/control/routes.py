@@ -1,4 +1,5 @@
-"""THE table of routes: METHOD path -> function. The server, the OpenAPI document, the docs page and the command line are made from it."""
+"""The only table of routes maps each method and path to a function. The server, the OpenAPI document, the docs page and the command line
+are made from it."""
 
 from __future__ import annotations
 
@@ -47,8 +48,8 @@ COMMANDS: Final = every_command()
 
 def _command(method: str, path: str, verb: tuple[str, str], command: str, params: type[msgspec.Struct] = Nothing,
              do: Do | None = None, query: type[msgspec.Struct] = Nothing, answer: Any = Done) -> Route:  # fmt: skip
-    """Return the route of a command. The body has the command's arguments except those in the path. `do` replaces the default function if
-    the answer says more than `Done`."""
+    """Return the route of a command. The body has the command's arguments except those in the path. `do` replaces the default function
+    if the answer says more than `Done`."""
     arguments = COMMANDS[command].arguments
     in_path = set(params.__struct_fields__)
     fields: list[Any] = [
@@ -74,7 +75,7 @@ def _document() -> dict[str, Any]:
 
 
 async def _described(context: ControlContext, call: ControlCall) -> dict[str, Any]:
-    return await asyncio.to_thread(_document)  # the first time it takes 50 ms
+    return await asyncio.to_thread(_document)  # The document is made on another thread, because that takes 50 ms the first time.
 
 
 ROUTES: Final[tuple[Route, ...]] = (

@@ -1,4 +1,4 @@
-"""The filter of journal queries, as a query gives it, and prepared to be applied to many rows."""
+"""The filter of journal queries, and its form that is prepared to be applied to many rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MEMBER_ID: Final = "member_id"
 ANY: Final = ""
 API_NAMES: Final = [APIS[key].name for key in APIS]
 TELLING: Final = ("rule", "name", "timer", "after", "what", MEMBER_ID, GROUP, "client_id", "connection", "api", ERROR, "kind")
-"""The conditions in the order of selectivity: the first is the one that the fewest rows meet."""
+"""The conditions by selectivity, beginning with the condition that the fewest rows meet."""
 
 
 class Filter(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -64,7 +64,7 @@ assert {*READ, GROUP, MEMBER_ID, ERROR} == set(TELLING) == set(Filter.__struct_f
 
 
 class RowTest:
-    """A filter prepared for many rows. The condition `group` is not tested here, because a reply does not have its group. Raises
+    """A filter that is prepared for many rows. The condition `group` is not tested here, because a reply does not have its group. Raises
     ValueError for a kind or an API that does not exist."""
 
     def __init__(self, wanted: Filter) -> None:
@@ -81,7 +81,7 @@ class RowTest:
         self._conditions = [(read, value) for name, read in READ.items() if (value := getattr(wanted, name)) is not None]
 
     def fits(self, row: Row) -> bool:
-        """True if the row meets all conditions except the group."""
+        """Return whether the row meets all conditions except the group."""
         return (
             row.seq > self._since
             and all(read(row) == value for read, value in self._conditions)
@@ -91,14 +91,14 @@ class RowTest:
 
 
 def errors_of(row: Row) -> tuple[str, ...]:
-    """Return the names of the errors in a reply: NO_ERROR if it has none, () for a row that is no reply."""
+    """Return the names of the errors in a reply: NO_ERROR if it has none, () for a row that is not a reply."""
     if not isinstance(row, ReplyRow):
         return ()
     return tuple(each.error for each in row.errors) if row.errors else (row.error or NO_ERROR,)
 
 
 def member_ids(row: Row) -> tuple[Any, ...]:
-    """Return the member ids that a row names in its message or its own fields; None where there is none."""
+    """Return the member ids that a row has in its message or in its own fields; None where a field is missing."""
     message = getattr(row, "message", None)
     named = field(message, "member_id") if message is not None else None
     return named, getattr(row, "member_id", None), row.fields.get("member_id") if isinstance(row, FaultRow) else None

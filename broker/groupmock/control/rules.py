@@ -1,4 +1,4 @@
-"""Routes about fault rules and plans. A refused rule or plan changes nothing."""
+"""Routes for fault rules and plans. A refused rule or plan changes nothing."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class RulePath(msgspec.Struct):
 
 
 class Which(msgspec.Struct, forbid_unknown_fields=True):
-    """The fault rules that an answer is restricted to."""
+    """The fault rules to which an answer is restricted."""
 
     never_fired: Annotated[bool, Meta(description="only those that did nothing so far")] = False
 
 
 class Ready(msgspec.Struct, forbid_unknown_fields=True):
-    """The name of a ready plan, in place of a plan in the body."""
+    """The name of a ready plan, which is used in place of a plan in the body."""
 
     ready: Annotated[str | None, Meta(description="its name; GET /v1/plans lists them")] = None
 
@@ -66,8 +66,8 @@ class Grammar(msgspec.Struct):
 
 
 class RuleState(msgspec.Struct):
-    """A fault rule, how often it fired, what it holds, and, while it has never fired, the call that came nearest to it with the failed
-    conditions."""
+    """A fault rule, how often it fired, and which requests it holds. While it has never fired, the call that came nearest to it is
+    added, with the failed conditions."""
 
     name: str
     sentence: str
@@ -114,7 +114,7 @@ async def add(context: ControlContext, call: ControlCall) -> Added:
     """Register the rule of the body. Raises BadPlan."""
     made = rule_as_data(make_rule(_json(call.raw), "the rule"))
     context.submit("add_faults", rules=[made], origin="the rule")
-    # The registered name, because a rule without a name was given one.
+    # The name comes from the registry, because a rule without a name was given one.
     return Added([context.running.server.driver.rules.reports()[-1].name])
 
 
@@ -124,7 +124,7 @@ async def add_plan(context: ControlContext, call: ControlCall) -> Added:
         if call.raw.strip():
             raise ValueError("either a ready plan or one in the body")
         plan = read_plan(call.query.ready) if call.query.ready in ready_plans() else _no_such(call.query.ready)
-    # No TOML document begins with a brace, so the content type is not needed.
+    # A TOML document never begins with a brace, so the content type is not needed.
     elif call.raw.lstrip()[:1] == b"{":
         plan = make_plan(_json(call.raw))
     else:

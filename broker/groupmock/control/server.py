@@ -1,5 +1,5 @@
-"""The HTTP server of the control API, on a port of its own (aiohttp). It checks the token, answers each error in one sentence, and refuses
-requests from other web pages."""
+"""The HTTP server of the control API runs on a port of its own (aiohttp). It checks the token, answers each error in one sentence, and
+refuses requests from other web pages."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ async def serve(
     listener = listen(host, port)
     context = ControlContext(running, restart)
     visitors = Reception(patience, most)
-    # shutdown_timeout: by default aiohttp waits 60 s for open requests, so one that waits for rows would delay the end of the server.
-    # handler_cancellation: a request whose client has gone would wait on. auto_decompress: a body's size is bounded before it is unpacked,
-    # so packed bodies are refused.
+    # shutdown_timeout: by default aiohttp waits 60 s for open requests, so a request that waits for rows would delay the server's end.
+    # handler_cancellation: without it a request would wait on after its client has gone. auto_decompress: a body's size is bounded before
+    # it is unpacked, so packed bodies are refused.
     runner = web.AppRunner(
         _application(context, visitors),
         access_log=None, logger=_logger(), shutdown_timeout=0.5, handle_signals=False, handler_cancellation=True, auto_decompress=False,
@@ -85,7 +85,7 @@ async def serve(
 
 
 def _logger() -> logging.Logger:
-    """Return aiohttp's logger, without tracebacks for input that is not HTTP: such peers are answered with 400."""
+    """Return aiohttp's logger without tracebacks for input that is not HTTP, because such peers are answered with 400."""
     logger = logging.getLogger(__name__)
     logger.addFilter(_is_ours)
     return logger
@@ -121,7 +121,7 @@ def _handler(context: ControlContext, visitors: Reception, route: Route) -> Hand
 
 
 async def _body(request: web.Request, visitors: Reception, most: int) -> bytes | None:
-    """Read the body of a request. Returns None if it has more than `most` bytes."""
+    """Read the body of a request, or return None if the body has more than `most` bytes."""
     try:
         if most == MAX_BYTES:
             return await request.read()
@@ -132,7 +132,7 @@ async def _body(request: web.Request, visitors: Reception, most: int) -> bytes |
 
 
 async def _streamed(request: web.Request, stream: Stream) -> web.StreamResponse:
-    """Write a stream of events. Each write waits until the peer has read most of the earlier ones; `visitor` closes a connection whose
+    """Write a stream of events. Each write waits until the peer has read most of the earlier events; `visitor` closes a connection whose
     peer reads nothing."""
     response = web.StreamResponse(headers={"Content-Type": EVENTS, "Cache-Control": "no-store", **page.HEADERS})
     try:
@@ -140,7 +140,8 @@ async def _streamed(request: web.Request, stream: Stream) -> web.StreamResponse:
         async for part in stream.parts:
             await response.write(part)
         await response.write_eof()
-    except ConnectionError:  # the reader has disconnected, perhaps before its first event; aiohttp would log that as our error
+    # The reader has disconnected, perhaps before its first event; aiohttp would log that as an error of the server.
+    except ConnectionError:
         pass
     finally:
         stream.close()
@@ -166,7 +167,7 @@ def _object(**texts: str) -> bytes:
 
 
 def _timed(visitors: Reception, handler: Handler) -> Handler:
-    """Wrap a handler to tell the visitor when its answer is made."""
+    """Wrap a handler, so that the visitor learns when the answer is made."""
 
     async def timed(request: web.BaseRequest) -> web.StreamResponse:
         try:
@@ -184,7 +185,7 @@ def _guarded(host: str, token: str | None, handler: Handler) -> Handler:
     rebinding)."""
 
     async def guarded(request: web.BaseRequest) -> web.StreamResponse:
-        # An IPv6 address without a port ends in a bracket, and its last colon is part of the address.
+        # An IPv6 address without a port ends in a bracket, and its last colon belongs to the address.
         named = request.host.rsplit(":", 1)[0].strip("[]") if not request.host.endswith("]") else request.host.strip("[]")
         if host in LOOPBACK and named not in LOOPBACK:
             return _refused(403, f"host {named!r} is not this one: ask by {host}")
@@ -194,7 +195,8 @@ def _guarded(host: str, token: str | None, handler: Handler) -> Handler:
         if site not in OWN_PAGES:
             return _refused(403, f"pages of other sites may not ask this cluster (Sec-Fetch-Site: {site})")
         given = request.headers.get("Authorization", "")
-        # compare_digest, so that the time it takes tells nothing about the token; of bytes, because it refuses texts that are not ASCII.
+        # compare_digest is used so that its duration reveals nothing about the token. It gets bytes, because it refuses texts that are not
+        # ASCII.
         if (
             token is not None
             and not page.is_part(request.path)
@@ -230,7 +232,7 @@ async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
 
 
 def _defect(request: web.Request, error: Exception) -> web.Response:
-    """Answer a defect of groupmock with its traceback, because no log has it."""
+    """Answer a defect of groupmock with its traceback, because no log has the traceback."""
     text = "".join(traceback.format_exception(error))
     body = _object(error=f"internal error in {request.method} {request.path}: {error!r}", traceback=text)
     return web.Response(status=500, body=body, content_type=JSON)

@@ -1,4 +1,4 @@
-"""The start of the control API beside a cluster, and the restart of that cluster by a reset."""
+"""Starts the control API beside a cluster, and restarts that cluster at a reset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Routes about transactional ids and their transactions."""
+"""Routes for transactional ids and their transactions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TransactionPath(msgspec.Struct):
 
 
 class TransactionAsk(msgspec.Struct, forbid_unknown_fields=True):
-    """The parts of a transactional id that an answer has."""
+    """The parts of a transactional id that an answer includes."""
 
     story: Annotated[bool, Meta(description="false: without its story, which takes longest")] = True
 

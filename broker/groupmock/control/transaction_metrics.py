@@ -1,4 +1,4 @@
-"""Metrics of transactions, read when Prometheus scrapes (`metrics`)."""
+"""The metrics of transactions are read when Prometheus scrapes (`metrics`)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def transaction_metrics(cluster: Cluster, wall_ms: int) -> Iterator[Metric]:
-    """Yield all families of metrics; `wall_ms` is the present time. Each partition is looked at, because it may have an open transaction
-    that no coordinator knows (TX-95)."""
+    """Yield all families of transaction metrics; `wall_ms` is the present time. Each partition is looked at, because it may have an open
+    transaction that no coordinator knows (TX-95)."""
     yield from _coordinated(cluster, wall_ms)
     ended = CounterMetricFamily("groupmock_transactions_ended", "transactions whose end was decided, by what decided it", labels=["cause"])
     for cause, count in sorted(cluster.transactions.ended.items()):

@@ -1,4 +1,4 @@
-"""Connections of the control API: their number, and the time that each may keep the server waiting.
+"""Limits the connections of the control API: their number, and the time that each may keep the server waiting.
 
 The time runs while the peer has to act: from the start of a connection until a request's body is complete, and from an answer on. The peer
 has `Patience.half` to complete a request that it has begun, `.idle` to begin the next one, and `.unread` to read an answer. Then the
@@ -15,28 +15,28 @@ from typing import Final, NamedTuple, cast
 from ..net.listen import Acceptor
 
 MAX_VISITORS: Final = 256
-"""The number of connections at a time. Further ones wait in the listener's backlog."""
+"""At most this many connections are open at a time. Further ones wait in the listener's backlog."""
 
 MAX_LARGE: Final = 8
-"""The number of large bodies that are read at a time. Further ones wait."""
+"""At most this many large bodies are read at a time. Further ones wait."""
 
 
 class Patience(NamedTuple):
     """The timeouts of a connection in seconds."""
 
     half: float = 5.0
-    """The time to complete a request, counted from its first byte or from the start of the connection."""
+    """The time in seconds to complete a request, counted from its first byte or from the start of the connection."""
     idle: float = 60.0
-    """The time between an answer and the first byte of the next request."""
+    """The time in seconds between an answer and the first byte of the next request."""
     unread: float = 60.0
-    """The time to read an answer."""
+    """The time in seconds to read an answer."""
 
 
 PATIENCE: Final = Patience()
 
 
 class Visitor(asyncio.Protocol):
-    """One connection of the control API: it wraps aiohttp's protocol and adds timeouts."""
+    """One connection of the control API, which wraps aiohttp's protocol and adds timeouts."""
 
     def __init__(self, inner: asyncio.Protocol, patience: Patience, here: Callable[[Visitor, bool], None]) -> None:
         self.inner = inner
@@ -90,7 +90,7 @@ class Visitor(asyncio.Protocol):
         self._start_timeout()
 
     def _start_timeout(self) -> None:
-        # A stream (text/event-stream) is not answered until it ends, so no time runs after the peer has read a part.
+        # A stream (text/event-stream) is answered only when it ends, so no time runs after the peer has read a part.
         self._stop()
         if not self._served:
             self._wait(self._patience.half if self._begun else self._patience.idle)
@@ -107,7 +107,7 @@ class Visitor(asyncio.Protocol):
 
 
 class Reception:
-    """The acceptor of connections, at most `most` at a time."""
+    """Accepts connections, at most `most` at a time."""
 
     def __init__(self, patience: Patience, most: int) -> None:
         self._patience = patience
@@ -132,11 +132,11 @@ class Reception:
         self._acceptor = Acceptor(listener, adopt, self._room, trouble)
 
     def visitor(self, inner: asyncio.BaseProtocol | None) -> Visitor | None:
-        """Return the visitor of a protocol, or None if the connection is gone."""
+        """Return the visitor of a protocol, or None if the connection has ended."""
         return self._visitors.get(inner) if inner is not None else None
 
     async def close(self) -> None:
-        """Stop accepting connections and wait for pending ones."""
+        """Stop accepting connections, and wait for those that are being accepted."""
         if self._acceptor is not None:
             self._acceptor.close()
         if self._coming:
@@ -164,5 +164,5 @@ class Reception:
 async def _connect(visitor: Visitor, accepted: socket.socket) -> None:
     try:
         await asyncio.get_running_loop().connect_accepted_socket(lambda: visitor, accepted)
-    except OSError:  # the peer disconnected before it was accepted
+    except OSError:  # The peer disconnected before it was accepted.
         accepted.close()

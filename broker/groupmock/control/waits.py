@@ -17,7 +17,7 @@ Seconds = Annotated[float, Meta(description="seconds", ge=0, le=3600)]
 
 
 class GroupWait(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """The conditions on a group to wait for; all have to hold. Without any, the group has to exist."""
+    """The conditions on a group to wait for, all of which have to hold. Without conditions the group has to exist."""
 
     state: Annotated[str | None, Meta(description=f"Kafka's name of a state: {', '.join(group_wait.STATES)} (gone)")] = None
     members: Annotated[int | None, Meta(description="so many members")] = None
