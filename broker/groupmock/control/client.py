@@ -35,7 +35,7 @@ class ControlClient:
     limit."""
 
     def __init__(self, url: str, token: str | None, timeout: float | None = None) -> None:
-        """Make a client. Raises ValueError if `url` is not a URL."""
+        """Raise ValueError if `url` is not a URL."""
         self.url = url.rstrip("/")
         if not self.url.startswith(("http://", "https://")):
             raise ValueError(f"{self.url!r} is no URL: http://127.0.0.1:PORT")
