@@ -1,4 +1,4 @@
-"""Which files are APIs: key and name are read alike from a behaviour's file and from a message's."""
+"""The list of API files reads key and name in the same way from the files of behaviours and of messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NAMES = ["k100_read_share_group_state", "k11_join_group", "k10_find_coordinator"
 
 
 def test_a_key_of_three_digits_is_that_key() -> None:
-    """It was read as its first two: k100 took the place of k10."""
+    """The key was once read from two digits only, so that k100 replaced k10."""
     assert keyed(NAMES) == {
         10: "k10_find_coordinator",
         11: "k11_join_group",

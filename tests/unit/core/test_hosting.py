@@ -1,4 +1,4 @@
-"""Placement of coordinators, with a second kind of coordinator: nothing of it is about groups."""
+"""Coordinators are placed on nodes independently of groups, which a second kind of coordinator shows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TIMER = "load"
 
 
 class Diary:
-    """A tenant that writes down what it is told."""
+    """A second kind of coordinator that records its calls."""
 
     def __init__(self) -> None:
         self.told: list[tuple[object, ...]] = []
@@ -36,7 +36,7 @@ class Diary:
         self.told.append(("load", partition, node))
 
     def take(self) -> list[tuple[object, ...]]:
-        """Return the calls since the last time."""
+        """Return the calls since the previous `take`."""
         told, self.told = self.told, []
         return told
 

@@ -1,4 +1,4 @@
-"""Ids are unique whatever the dice say: the same seed may be given twice (`reseed`), and then draws again what it drew before."""
+"""Ids are unique although `reseed` can repeat a seed and thus the random numbers drawn before."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_topics_made_after_the_same_seed_have_ids_of_their_own_and_can_be_delete
         ids[name] = topic_id(world, name)
     assert len(set(ids.values())) == 3
     for name in ids:
-        world.cluster.topics.delete(world.turn(), name)  # KeyError where two had one id
+        world.cluster.topics.delete(world.turn(), name)  # Two topics with the same id would raise KeyError here.
     assert [world.cluster.topics.name_of(each) for each in ids.values()] == [None, None, None]
 
 
@@ -41,7 +41,8 @@ def test_members_named_after_the_same_seed_have_ids_of_their_own() -> None:
     world, ids = World.make(), []
     for kind in range(3):
         again(world)
-        asked = world.join(version=3) if kind == 2 else world.join()  # before v4 an id is no reservation: the newcomer is a member at once
+        # Before version 4 an id is never reserved, so the client becomes a member at once.
+        asked = world.join(version=3) if kind == 2 else world.join()
         ids.append(asked.answer.member_id if not asked.parked else next(iter(world.group().members)))
         world.group().invariants()
     assert len(set(ids)) == 3

@@ -1,4 +1,4 @@
-"""Several listeners: who came by one is told the addresses of that one (KIP-103; docs/kafka/security.md, SEC-66)."""
+"""A client of one of several listeners gets the addresses of that listener (KIP-103; docs/kafka/security.md, SEC-66)."""
 
 from __future__ import annotations
 

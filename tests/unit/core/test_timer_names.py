@@ -1,4 +1,4 @@
-"""The timers that there are: one table names them, and whoever tells of them reads it."""
+"""One table lists all kinds of timers, and every text about timers uses the table."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ PRODUCT: Final = Path(groupmock.__file__).parent
 ANY: Final = "|".join(NAMES)
 LIST: Final = re.compile(rf"\b(?:{ANY})(?:(?:, | or | and |, or |, and )(?:{ANY})\b){{2,}}")
 OF_A_FAULT: Final = "join, sync or session"
-"""A fault rule takes these three: it knows group and member of the call that it strikes, and no partition, ticket or node."""
+"""The timers of a fault rule, which knows group and member of the request but no partition, ticket or node."""
 
 
 def told(struct: type, field: str) -> str:
-    """The sentence of a field."""
+    """Return the description of a field."""
     (mark,) = get_type_hints(struct, include_extras=True)[field].__metadata__
     return str(mark.description)
 
 
 def texts() -> Iterator[tuple[str, str]]:
-    """(place, text) of every string in the product, docstrings among them."""
+    """Yield location and text of every string in the product, including docstrings."""
     for file in sorted(PRODUCT.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -52,5 +52,5 @@ def test_a_fault_rule_jumps_timers_of_the_table() -> None:
 
 
 def test_no_text_lists_the_timers_by_hand() -> None:
-    """Three lists did, in the effect, in the row and in the command; each lacked others."""
+    """Three handwritten lists of timers, in the effect, the row and the command, were each incomplete."""
     assert [f"{place} {found[0]}" for place, text in texts() if (found := LIST.search(text)) and found[0] != OF_A_FAULT] == []

@@ -1,4 +1,4 @@
-"""Keyed deadlines against a model that sorts them all every time."""
+"""Timers with keys fire like those of a simple model that sorts all deadlines every time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Broker configs as Kafka 4.3.0 and 3.9.1 told and changed them (tests/data/broker_configs, recorded by tools/broker_configs)."""
+"""groupmock returns and changes broker configs as Kafka 4.3.0 and 3.9.1 did (tests/data/broker_configs, recorded by
+tools/broker_configs)."""
 
 from __future__ import annotations
 
@@ -35,18 +36,18 @@ HOST: Final = frozenset(
         "zookeeper.connect",
     }
 )
-"""Configs by which a real broker is told about its host; they are not in the vectors."""
+"""Configs that describe a broker's host; the recorded vectors leave them out."""
 
 
 @cache
 def recorded(release: str) -> list[tuple[str, list[Any], Any]]:
-    """(what, arguments, answer) of each thing asked, in order."""
+    """Return (request, arguments, answer) of each recorded step in order."""
     path = Path(__file__).parents[3] / "data" / "broker_configs" / f"{release}.jsonl.gz"
     return [tuple(json.loads(line)) for line in gzip.decompress(path.read_bytes()).decode().splitlines()]
 
 
 def world_of(release: str, **settings: Any) -> LogWorld:
-    """A fresh node 1 with the settings of that release's profile and a topic."""
+    """Return a new node 1 with a topic and with the settings of the release's profile."""
     found = resolve({"profile": f"kafka-{release}"}).settings
     told = {field: getattr(found, field) for field in found.__struct_fields__ if field != "quirks"}
     world = LogWorld(quirks=found.quirks, **{**told, **settings})
@@ -96,14 +97,15 @@ ASK: Final[dict[str, Callable[..., Any]]] = {"show": show, "change": change, "re
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_broker_configs_are_told_and_changed_as_on_kafka(release: str) -> None:
-    """Whole answers, field by field and in Kafka's order; every changeable config with good and bad values; then a story of changes."""
+    """The test compares whole answers in Kafka's order, tries good and bad values for every changeable config, and replays a sequence of
+    changes."""
     world = world_of(release)
     for what, arguments, answer in recorded(release):
         assert ASK[what](world, *arguments) == answer, (what, arguments)
 
 
 def test_a_node_tells_its_own_ids_and_addresses() -> None:
-    """Vectors cannot have the ids and addresses of this host."""
+    """The recorded vectors cannot contain the ids and addresses of this host."""
     world = LogWorld(nodes=2, quirks=resolve({"profile": "kafka-4.3"}).settings.quirks)
     resource = DescribeConfigsResource(resource_type=BROKER, resource_name="2", configuration_keys=["node.id", *HOST])
     found = world.ask(32, 4, DescribeConfigsRequest(resources=[resource]), node=2).results[0].configs
@@ -146,7 +148,7 @@ def test_a_release_drops_nothing_until_it_is_told_to(release: str) -> None:
 
 @pytest.mark.parametrize(("release", "code"), [("4.3", -1), ("3.9", 28)])
 def test_a_coordinator_goes_by_the_largest_batch_of_now(release: str, code: int) -> None:
-    """Seen on 4.3.0 and 3.9.1: message.max.bytes changed at run time bounds what groups may commit."""
+    """On Kafka 4.3.0 and 3.9.1 a change of message.max.bytes at run time also limits what groups may commit."""
     world = world_of(release)
     assert commit(world, "m" * 3000) == 0
     assert change(world, "", False, [[SET, "message.max.bytes", "500"]]) == [0, None]
@@ -156,7 +158,7 @@ def test_a_coordinator_goes_by_the_largest_batch_of_now(release: str, code: int)
 
 
 def commit(world: LogWorld, metadata: str) -> int:
-    """OffsetCommit of a group without members: its code."""
+    """Commit an offset for a group without members and return the error code."""
     partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=1, committed_metadata=metadata)
     topic = OffsetCommitRequestTopic(name="story", partitions=[partition])
     asked = OffsetCommitRequest(group_id="g", generation_id_or_member_epoch=-1, member_id="", topics=[topic])
@@ -164,7 +166,7 @@ def commit(world: LogWorld, metadata: str) -> int:
 
 
 def test_stamps_are_bounded_on_both_sides_by_their_difference() -> None:
-    """Seen on 3.9.1; a bound of its own on one side goes before."""
+    """On Kafka 3.9.1 the bound for one direction overrides the common bound for both."""
     world = world_of("3.9")
     assert [stamped(world, by) for by in (-10_000, 10_000)] == [0, 0]
     assert change(world, "", False, [[SET, "log.message.timestamp.difference.max.ms", "1000"]]) == [0, None]
@@ -174,7 +176,7 @@ def test_stamps_are_bounded_on_both_sides_by_their_difference() -> None:
 
 
 def stamped(world: LogWorld, by: int) -> int:
-    """Produce one record whose stamp is so many ms off: its code."""
+    """Produce a record whose timestamp differs from the clock by so many ms, and return the error code."""
     found: int = world.produce(batch(timestamp=WALL_MS + by), topic="story", version=8).get("error_code", 0)
     return found
 

@@ -1,4 +1,4 @@
-"""DescribeConfigs, AlterConfigs, IncrementalAlterConfigs: figures of Apache Kafka 4.3.0, 2026-11-21."""
+"""DescribeConfigs, AlterConfigs and IncrementalAlterConfigs answer like Apache Kafka 4.3.0, recorded on 2026-11-21."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def describe(world: LogWorld, kind: int, name: str, *keys: str, version: int = 4
 
 
 def value(world: LogWorld, name: str, topic: str = "t") -> tuple[str, int]:
-    """(value, source) of one topic config."""
+    """Return value and source of a topic config."""
     (found,) = describe(world, TOPIC, topic, name)["configs"]
     return found.get("value", ""), found["config_source"]
 
 
 def replace(world: LogWorld, kind: int, name: str, configs: dict[str, str | None], *, node: int = 1, **how: Any) -> Outcome:
-    """AlterConfigs of one resource: (code, message)."""
+    """Send AlterConfigs for one resource and return error code and message."""
     resource = AlterConfigsResource(
         resource_type=kind, resource_name=name, configs=[AlterableConfig(name=key, value=text) for key, text in configs.items()]
     )
@@ -40,7 +40,7 @@ def replace(world: LogWorld, kind: int, name: str, configs: dict[str, str | None
 
 
 def change(world: LogWorld, kind: int, name: str, *changes: tuple[int, str, str | None], node: int = 1, **how: Any) -> Outcome:
-    """IncrementalAlterConfigs of one resource: (code, message)."""
+    """Send IncrementalAlterConfigs for one resource and return error code and message."""
     configs = [IncrementalConfig(name=key, config_operation=operation, value=text) for operation, key, text in changes]
     resource = IncrementalResource(resource_type=kind, resource_name=name, configs=configs)
     row = world.ask(44, 1, IncrementalAlterConfigsRequest(resources=[resource], **how), node=node).responses[0]
@@ -68,7 +68,7 @@ def test_what_a_version_tells_of_a_config(version: int) -> None:
     if version >= 3:
         size |= {"config_type": 3, "documentation": None}
         age |= {"config_type": 5, "documentation": None}
-    assert found == [age, size]  # in the order of Kafka's map
+    assert found == [age, size]  # Kafka answers in the order of its hash map.
 
 
 def test_documentation_is_given_when_asked_for() -> None:

@@ -1,4 +1,4 @@
-"""Fetch: figures of Apache Kafka 4.3.0 (3.9.1 and 2.8.2 for v0-v3), 2026-11-21. The log holds eight records in six batches."""
+"""Fetch answers like Apache Kafka 4.3.0 (v0-v3: 3.9.1 and 2.8.2), recorded on 2026-11-21. The log holds eight records in six batches."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from groupmock_codec.messages.k20_delete_topics import DeleteTopicsRequest
 from groupmock_codec.messages.k21_delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from groupmock_codec.records import read_batches
 
-SMALL = 170  # bytes of the first five batches, one record of 100 bytes each
-LAST = 232  # bytes of the sixth: three records of 50
+SMALL = 170  # Size of the first five batches in bytes, each with one record of 100 bytes.
+LAST = 232  # Size of the sixth batch in bytes, with three records of 50 bytes.
 ALL = 5 * SMALL + LAST
 
 
@@ -29,7 +29,7 @@ def filled(nodes: int = 1, **settings: Any) -> LogWorld:
 
 
 def row(world: LogWorld, offset: int = 0, **how: Any) -> tuple[int, int]:
-    """(error code, bytes) of partition 0."""
+    """Return error code and number of bytes for partition 0."""
     found = world.fetch(offset, **how)
     return found.error_code, len(found.records or b"")
 
@@ -53,7 +53,7 @@ def test_an_isolation_level_that_does_not_exist() -> None:
     assert (answer["error_code"], answer["responses"][0]["partitions"][0]["error_code"]) == (-1, -1)
 
 
-# label, offset, fields of the partition, fields of the request -> code, bytes
+# Each row has a label, the offset, fields of the partition, fields of the request, and the expected error code and bytes.
 LIMITS: list[tuple[str, int, dict[str, int], dict[str, int], tuple[int, int]]] = [
     ("end of the log", 8, {}, {}, (0, 0)),
     ("beyond the end", 9, {}, {}, (1, 0)),
@@ -149,7 +149,7 @@ def test_a_moved_leader_fences_the_old_epoch() -> None:
 
 
 DIVERGENCE: list[tuple[int, int, int, dict[str, int] | None]] = [
-    # last fetched epoch, offset -> code, diverging epoch
+    # Each row has the last fetched epoch, the offset, the expected error code and the diverging epoch.
     (0, 0, 0, None),
     (1, 3, 1, None),
     (0, 20, 0, {"epoch": 0, "end_offset": 8}),
@@ -200,7 +200,7 @@ def test_old_versions_cannot_get_other_compressions() -> None:
     world = LogWorld()
     world.topic()
     data = bytearray(batch())
-    data[22] = 3  # lz4; the log takes what a server appends without a look inside
+    data[22] = 3  # The attributes say lz4, and the log does not inspect batches that the server itself appends.
     world.append(bytes(data))
     assert row(world, version=2) == (76, 0)
     assert row(world, version=4) == (0, len(data))
@@ -275,7 +275,7 @@ def test_min_bytes_are_counted_over_partitions_and_appends() -> None:
 
 @for_each(("limit", "min_bytes", "outcome"), [(0, 1, "parked"), (68, 69, "parked"), (69, 69, "answered"), (68, 68, "answered")])
 def test_what_comes_counts_up_to_the_partitions_limit(limit: int, min_bytes: int, outcome: str) -> None:
-    """Although the batch would come whole in an answer (2.8.2, 2026-11-21)."""
+    """The answer later contains the whole batch although only its part up to the limit counts (2.8.2, recorded on 2026-11-21)."""
     world = filled()
     asked = fetch_request(("t", 0, 8), partition={"partition_max_bytes": limit}, max_wait_ms=300, min_bytes=min_bytes, max_bytes=1 << 20)
     ticket = world.send(1, 11, asked)

@@ -1,4 +1,4 @@
-"""Incremental fetch sessions (KIP-227): the dialogue as Apache Kafka 4.3.0 answered it on 2026-11-21, then the cache's limits."""
+"""Incremental fetch sessions (KIP-227) work like those of Apache Kafka 4.3.0, recorded on 2026-11-21, including the limits of the cache."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from log_world import LogWorld, batch, fetch_request
 
 from groupmock_codec.messages.k01_fetch import FetchRequest, FetchResponse, FetchTopic, ForgottenTopic
 
-Row = tuple[int, int, int]  # partition, error code, bytes
+Row = tuple[int, int, int]  # A row has the partition, error code and number of bytes.
 
 
 def filled(**settings: Any) -> LogWorld:
@@ -24,7 +24,7 @@ def rows(answer: FetchResponse) -> list[Row]:
 
 
 class Session:
-    """One fetcher that keeps its epoch."""
+    """A consumer that keeps the epoch of its fetch session."""
 
     def __init__(self, world: LogWorld, *wanted: tuple[str, int, int], version: int = 11) -> None:
         self.world, self.version = world, version
@@ -38,7 +38,7 @@ class Session:
     def with_epoch(
         self, epoch: int, *wanted: tuple[str, int, int], forget: dict[str, list[int]] | None = None, version: int = 0
     ) -> FetchResponse:
-        """A fetch of this session with that epoch."""
+        """Send a Fetch of this session with the given epoch."""
         request = fetch_request(*wanted, version=version or self.version, world=self.world, session_id=self.session_id, session_epoch=epoch)
         request.forgotten_topics_data = [ForgottenTopic(topic=name, partitions=gone) for name, gone in (forget or {}).items()]
         return self._send(request, version)
@@ -53,8 +53,8 @@ def test_a_dialogue_tells_only_news() -> None:
     world = filled()
     session = Session(world, ("t", 0, 0))
     assert session.session_id > 0 and rows(session.first) == [(0, 0, 170)]
-    assert rows(session.next()) == [(0, 0, 170)]  # not advanced: sent again
-    assert rows(session.next(("t", 1, 0))) == [(1, 0, 0), (0, 0, 170)][::-1]  # a new one is news even when empty
+    assert rows(session.next()) == [(0, 0, 170)]  # The fetch offset did not advance, so the records are sent again.
+    assert rows(session.next(("t", 1, 0))) == [(1, 0, 0), (0, 0, 170)][::-1]  # A new partition is in the answer even without records.
     assert rows(session.next(("t", 0, 1))) == []
     world.append(batch())
     assert rows(session.next()) == [(0, 0, 69)]
@@ -62,10 +62,10 @@ def test_a_dialogue_tells_only_news() -> None:
     world.append(batch())
     assert rows(session.next(forget={"t": [0, 7]})) == []
     assert rows(session.next(("t", 9, 0))) == [(9, 3, 0)]
-    assert rows(session.next()) == [(9, 3, 0)]  # an error is always news
+    assert rows(session.next()) == [(9, 3, 0)]  # A partition with an error is always in the answer.
     assert rows(session.next(forget={"t": [9]})) == []
     last = session.next(forget={"t": [1]})
-    assert (last.error_code, last.session_id, rows(last)) == (0, 0, [])  # nothing left: the session is over
+    assert (last.error_code, last.session_id, rows(last)) == (0, 0, [])  # The session has no partitions left, so it ends.
     assert session.next().error_code == 70
 
 
@@ -143,7 +143,8 @@ def test_a_session_keeps_what_a_higher_version_told_it() -> None:
 
 
 def test_a_divergence_that_the_version_cannot_say() -> None:
-    """A higher version began the session: DivergingEpoch is not ignorable, so Kafka cannot write its answer. The epoch is spent."""
+    """The session began with a higher version, and Kafka cannot encode DivergingEpoch for this one, because the field is not ignorable.
+    The epoch is spent."""
     world = filled()
     first = world.ask(1, 12, fetch_request(("t", 0, 9), session_epoch=0, partition={"last_fetched_epoch": 0}))
     assert rows(first) == [(0, 0, 0)]
@@ -192,7 +193,7 @@ def test_a_full_cache_keeps_what_is_in_use() -> None:
     assert Session(world, ("t", 0, 0)).session_id == 0
     world.sleep(120_000)
     assert old.next().error_code == 0
-    assert Session(world, ("t", 0, 0)).session_id == 0  # two minutes are not more than two minutes
+    assert Session(world, ("t", 0, 0)).session_id == 0  # A session is evicted only after more than two minutes.
     world.sleep(1)
     assert Session(world, ("t", 0, 0)).session_id > 0
     assert (old.next().error_code, young.next().error_code) == (0, 70)

@@ -1,8 +1,6 @@
-"""The topics that Kafka makes for itself: when they come into being, how every API treats them, and that leaders are coordinators.
-
-Seen on Apache Kafka 4.3.0 and 3.9.1, 2026-11-22, which agree in all of it but the order of Metadata's partitions. Kafka answers
-the first look-up 15 and makes the topic meanwhile; groupmock has it at once.
-"""
+"""Kafka's internal topics are created on demand, are treated specially by every API, and their partition leaders are coordinators.
+Recorded from Apache Kafka 4.3.0 and 3.9.1 on 2026-11-22, which differ only in the order of Metadata's partitions. Kafka answers the
+first look-up with COORDINATOR_NOT_AVAILABLE (15) and creates the topic meanwhile; groupmock creates it at once."""
 
 from __future__ import annotations
 
@@ -42,13 +40,13 @@ def world_of(profile: str = "kafka-4.3", **settings: Any) -> LogWorld:
 
 
 def find(world: LogWorld, key: str = "g", kind: int = 0) -> tuple[int, int]:
-    """Return the error code and the node."""
+    """Send FindCoordinator and return error code and node."""
     found = world.ask(10, 3, FindCoordinatorRequest(key=key, key_type=kind))
     return int(found.error_code), found.node_id
 
 
 def metadata(world: LogWorld, *names: str) -> dict[str, Any]:
-    """Rows by name; no names ask for all."""
+    """Return the topics of a Metadata answer by name; without names all topics are requested."""
     wanted = [MetadataRequestTopic(name=name) for name in names] or None
     answer = world.ask(3, 9, MetadataRequest(topics=wanted, allow_auto_topic_creation=False))
     return {row.name: row for row in answer.topics}
@@ -59,7 +57,7 @@ def leaders(world: LogWorld, name: str = OFFSETS) -> dict[int, int]:
 
 
 def commit(world: LogWorld, *indexes: int, group: str = "g", topic: str = OFFSETS, node: int = 1) -> dict[int, int]:
-    """Return the error codes by partition."""
+    """Commit offsets and return the error codes by partition."""
     partitions = [OffsetCommitRequestPartition(partition_index=index, committed_offset=7) for index in indexes or (0,)]
     asked = OffsetCommitRequest(group_id=group, topics=[OffsetCommitRequestTopic(name=topic, partitions=partitions)])
     return {row.partition_index: row.error_code for row in world.ask(8, 2, asked, node=node).topics[0].partitions}
@@ -88,7 +86,7 @@ def grow(world: LogWorld, name: str, count: int) -> int:
 
 
 def living_in(partitions: range) -> str:
-    """A group that belongs to one of those partitions of fifty."""
+    """Return a group id that belongs to one of these partitions of fifty."""
     return next(f"g{number}" for number in range(1000) if partition_for(f"g{number}", 50) in partitions)
 
 
@@ -156,7 +154,7 @@ def test_what_the_dice_give_does_not_hang_on_who_looked_for_a_coordinator() -> N
 
 
 def set_on(world: LogWorld, name: str) -> dict[str, str | None]:
-    """Configs of the topic itself (source 1)."""
+    """Return the configs that are set on the topic itself (source 1)."""
     asked = DescribeConfigsRequest(resources=[DescribeConfigsResource(resource_type=2, resource_name=name, configuration_keys=None)])
     return {row.name: row.value for row in world.ask(32, 1, asked).results[0].configs if row.config_source == 1}
 
@@ -237,7 +235,7 @@ def test_groups_live_where_somebody_put_the_partitions() -> None:
 
 @EACH_PROFILE
 def test_groups_go_with_the_topic(profile: str) -> None:
-    """Parked requests get 16, and so does every request until the topic is made anew, without the groups."""
+    """Parked requests get NOT_COORDINATOR (16), and so does every request until the topic is created again without the groups."""
     world = world_of(profile, group_initial_rebalance_delay_ms=3000)
     find(world)
     protocols = [JoinGroupRequestProtocol(name="range", metadata=bytes(10))]
@@ -270,7 +268,7 @@ def test_a_node_that_starts_finds_no_coordinator_in_a_deleted_topic() -> None:
 
 
 def coordinated(world: LogWorld, name: str = OFFSETS) -> dict[int, int]:
-    """Partition -> the node that FindCoordinator names for an id that belongs to it, for a hundred ids."""
+    """Return partition -> node of FindCoordinator for a hundred ids that cover the partitions."""
     kind = 0 if name == OFFSETS else 1
     return {partition_for(key, 50): find(world, key, kind)[1] for key in (f"g{number}" for number in range(100))}
 

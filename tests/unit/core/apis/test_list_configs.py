@@ -1,4 +1,4 @@
-"""Lists among topic configs as Kafka 4.3.0 and 3.9.1 changed them (tests/data/list_configs.json); other values as they are shown."""
+"""Topic configs that are lists change as on Kafka 4.3.0 and 3.9.1 (tests/data/list_configs.json), and other values are shown as there."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from groupmock_codec.messages.k44_incremental_alter_configs import AlterableConf
 
 TOPIC: Final = 2
 Row = tuple[str, str | None, int, str, int, str, str]
-"""Config, its value before, operation, operand, error code, message, the value afterwards."""
+"""A row has the config, old value, operation, operand, error code, message and new value."""
 SEEN: Final[dict[str, list[Row]]] = json.loads((Path(__file__).parents[3] / "data" / "list_configs.json").read_text())
 
 
@@ -26,7 +26,7 @@ def world_of(profile: str) -> LogWorld:
 
 
 def made(world: LogWorld, name: str, value: str | None) -> str | None:
-    """A topic `t` with that config: the value that the answer shows."""
+    """Create the topic `t` with the config and return the value in the answer."""
     given = [] if value is None else [CreatableTopicConfig(name=name, value=value)]
     topic = CreatableTopic(name="t", num_partitions=1, replication_factor=1, configs=given)
     answer = world.ask(19, 5, CreateTopicsRequest(topics=[topic], timeout_ms=1000)).topics[0]
@@ -35,7 +35,7 @@ def made(world: LogWorld, name: str, value: str | None) -> str | None:
 
 
 def shown(world: LogWorld, name: str) -> str:
-    """The value that DescribeConfigs shows."""
+    """Return the value that DescribeConfigs shows."""
     resource = DescribeConfigsResource(resource_type=TOPIC, resource_name="t", configuration_keys=[name])
     found: str = world.ask(32, 1, DescribeConfigsRequest(resources=[resource])).results[0].configs[0].value
     return found
@@ -67,6 +67,6 @@ READ_AS: Final = [
 @for_each("profile", SEEN)
 @for_each(("name", "given", "read"), READ_AS)
 def test_values_are_shown_as_they_were_read(profile: str, name: str, given: str, read: str) -> None:
-    """CreateTopics shows them as they were written since Kafka 3."""
+    """Since Kafka 3, CreateTopics shows the values as they were written."""
     world = world_of(profile)
     assert (made(world, name, given), shown(world, name)) == (given, read)

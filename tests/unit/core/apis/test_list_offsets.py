@@ -1,4 +1,4 @@
-"""ListOffsets and OffsetForLeaderEpoch: figures of Apache Kafka 4.3.0 (v0: 3.9.1), 2026-11-21.
+"""ListOffsets and OffsetForLeaderEpoch answer like Apache Kafka 4.3.0 (v0: 3.9.1), recorded on 2026-11-21.
 
 The log holds batches of two records with timestamps (1000, 1005), (3000, 3005), (2000, 2005).
 """
@@ -201,7 +201,7 @@ def test_where_an_epoch_ended(how: dict[str, Any], epoch: int, expected: Answer)
 
 def test_epochs_of_several_leaders() -> None:
     world = filled(nodes=2)
-    world.topics.lead(world.turn(), "t", 0, 2)  # epoch 1 writes nothing
+    world.topics.lead(world.turn(), "t", 0, 2)  # No record is written in epoch 1.
     world.topics.lead(world.turn(), "t", 0, 1)
     world.append(pair(1))
     ends = [epoch_end(world, epoch) for epoch in (0, 1, 2, 3)]

@@ -1,4 +1,4 @@
-"""Metadata, ApiVersions and DescribeCluster: figures of Apache Kafka 4.3.0 and 3.9.1, 2026-11-21."""
+"""Metadata, ApiVersions and DescribeCluster answer like Apache Kafka 4.3.0 and 3.9.1, recorded on 2026-11-21."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Rows = list[dict[str, Any]]
 
 
 def ask(world: LogWorld, version: int, *names: str, **how: Any) -> Rows:
-    """The topic rows for these names, shown."""
+    """Send Metadata for these names and return the topics as dictionaries."""
     found: Rows = world.show(3, version, MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in names], **how)).get(
         "topics", []
     )
@@ -94,7 +94,8 @@ def test_a_name_that_collides_is_not_made() -> None:
     assert world.notes("topic_not_created")[0]["reason"] == "Topic 'a_b' collides with existing topic: a.b"
 
 
-ALL: list[tuple[int, bool, int]] = [(0, False, 2), (1, True, 2), (1, False, 0), (13, True, 2), (13, False, 0)]  # version, null, rows
+# Each row has the version, whether the list is null, and the number of topics in the answer.
+ALL: list[tuple[int, bool, int]] = [(0, False, 2), (1, True, 2), (1, False, 0), (13, True, 2), (13, False, 0)]
 
 
 @for_each(("version", "null", "count"), ALL)

@@ -1,4 +1,4 @@
-"""Administrators' orders and their effects: leaders and replicas on several nodes, levels of features, quotas, and bounds."""
+"""Administrators' requests change leaders and replicas on several nodes, feature levels and quotas, within limits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from groupmock_codec.messages.k57_update_features import FeatureUpdateKey, Updat
 
 
 def reassign(world: LogWorld, replicas: list[int], **how: bool) -> int:
-    """The code of the one partition of `t`."""
+    """Send AlterPartitionReassignments for the partition of `t` and return its error code."""
     rows = [ReassignablePartition(partition_index=0, replicas=replicas)]
     asked = AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(name="t", partitions=rows)], **how)
     code: int = world.ask(45, 1, asked).responses[0].partitions[0].error_code
@@ -28,14 +28,14 @@ def reassign(world: LogWorld, replicas: list[int], **how: bool) -> int:
 
 
 def elect(world: LogWorld, kind: int = 0) -> int:
-    """The code of the one partition of `t`."""
+    """Send ElectLeaders for the partition of `t` and return its error code."""
     asked = ElectLeadersRequest(election_type=kind, topic_partitions=[TopicPartitions(topic="t", partitions=[0])])
     code: int = world.ask(43, 2, asked).replica_election_results[0].partition_result[0].error_code
     return code
 
 
 def stands(world: LogWorld) -> tuple[int, int, list[int]]:
-    """Return leader, leader epoch, and replicas."""
+    """Return leader, leader epoch and replicas of the partition."""
     found = world.core.cluster.topics.require_partition("t", 0)
     return found.leader, found.leader_epoch, found.replicas
 

@@ -1,4 +1,4 @@
-"""Produce: every figure is what Apache Kafka 4.3.0 answered on 2026-11-21, unless the row names another release."""
+"""Produce answers like Apache Kafka 4.3.0, recorded on 2026-11-21, unless a row names another release."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from groupmock_codec.message_sets import encode_message_set
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from groupmock_codec.records import HEADER, Record, RecordsError, read_batches
 
-OK: dict[str, Any] = {"log_start_offset": 0}  # base offset 0 is the default and not shown
+OK: dict[str, Any] = {"log_start_offset": 0}  # Base offset 0 is the default, so the dictionary of the answer leaves it out.
 
 
 def forged(data: bytes = b"", payload: bytes | None = None, **fields: int) -> bytes:
-    """A batch with header fields, or its records, set by hand; the CRC fits unless it is given."""
+    """Return a batch whose header fields or records are replaced; the CRC is valid unless given."""
     whole = read_batches(data or batch())[0]
     payload = whole.data[61:] if payload is None else payload
     values = {**dict(zip(whole._fields[:-1], whole[:-1], strict=True)), "batch_length": 49 + len(payload), **fields}
@@ -29,7 +29,7 @@ def forged(data: bytes = b"", payload: bytes | None = None, **fields: int) -> by
 
 
 def refused(code: int, logged: bool = True, **more: Any) -> dict[str, Any]:
-    """A row that says no. `logged`: the log itself refused, so its start offset is named."""
+    """Return the expected answer of a refused partition. If the log itself refused, the answer has the log start offset (`logged`)."""
     return {"error_code": code, "base_offset": -1, **({"log_start_offset": 0} if logged else {}), **more}
 
 
@@ -116,7 +116,8 @@ def test_zstd_needs_version_7() -> None:
     world = LogWorld()
     world.topic()
     assert world.produce(forged(attributes=4), version=6)["error_code"] == 76
-    assert world.produce(forged(attributes=4), version=7) == OK  # opaque here; Kafka would open it and answer -1
+    # groupmock does not decompress these records; Kafka would, and answers UNKNOWN_SERVER_ERROR (-1).
+    assert world.produce(forged(attributes=4), version=7) == OK
 
 
 def test_the_wrong_node_is_told_the_leader_from_v10_on() -> None:
@@ -229,12 +230,12 @@ def test_size_limit_of_the_topic() -> None:
     assert world.produce(batch(b"x" * 51)) == refused(10, logged=False)
 
 
-# (epoch, first sequence, records) -> offset or code, in order, one partition
+# Each row has producer epoch, first sequence, number of records, and the expected offset or error code, all in one partition.
 IDEMPOTENT: list[tuple[int, int, int, int, str]] = [
     *((0, sequence, 1, sequence, "new") for sequence in range(7)),
     (0, 6, 1, 6, "repeat"),
     (0, 2, 1, 2, "repeat"),
-    (0, 1, 1, 45, "error"),  # the sixth last is forgotten
+    (0, 1, 1, 45, "error"),  # A producer's sixth last batch is no longer remembered, so its repetition is an error.
     (0, 0, 1, 45, "error"),
     (0, 9, 1, 45, "error"),
     (0, 7, 3, 7, "new"),
@@ -257,21 +258,21 @@ def test_idempotent_producers_step_by_step() -> None:
         records = batch(*[b"v"] * count, producer_id=1000, producer_epoch=epoch, base_sequence=sequence)
         row = world.produce(records)
         expected: dict[str, Any] = OK | ({"base_offset": result} if result else {})
-        if kind == "repeat":  # Kafka names the batch's largest timestamp
+        if kind == "repeat":  # For a repeated batch Kafka answers the batch's largest timestamp.
             expected["log_append_time_ms"] = WALL_MS + count - 1
         elif kind == "error":
             expected = refused(result)
         assert row == expected, (epoch, sequence, count)
 
 
-# (producer id, first sequence, records) -> code
+# Each row has producer id, first sequence, number of records, and the expected error code.
 SEQUENCES: list[tuple[int, int, int, int]] = [
-    (9, 5, 1, 0),  # an unknown producer may begin anywhere
+    (9, 5, 1, 0),  # An unknown producer may begin with any sequence.
     (9, 7, 1, 45),
     (9, 6, 1, 0),
-    (1, 2**31 - 2, 2, 0),  # numbers wrap between batches ...
+    (1, 2**31 - 2, 2, 0),  # Sequence numbers wrap around between two batches.
     (1, 0, 1, 0),
-    (2, 2**31 - 2, 4, 0),  # ... and inside one
+    (2, 2**31 - 2, 4, 0),  # Sequence numbers wrap around inside a batch.
     (2, 2, 1, 0),
 ]
 
@@ -310,7 +311,7 @@ def test_old_message_sets_of_other_compressions_are_refused() -> None:
     world.topic()
     plain = encode_message_set([Record(0, 1, None, b"v")], 1, "gzip")
     snappy = bytearray(plain)
-    snappy[17] = 2  # attributes
+    snappy[17] = 2
     with pytest.raises(RecordsError):
         encode_message_set([Record(0, 1, None, b"v")], 1, "snappy")
     snappy[12:16] = zlib.crc32(bytes(snappy[16:])).to_bytes(4)

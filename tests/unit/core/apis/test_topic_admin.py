@@ -1,4 +1,5 @@
-"""Topics, partitions, records deleted, pages of partitions, producer ids: figures of Apache Kafka 4.3.0, 2026-11-21."""
+"""Topic administration, DeleteRecords, DescribeTopicPartitions and InitProducerId answer like Apache Kafka 4.3.0, recorded on
+2026-11-21."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def topic(
 
 
 def create(world: LogWorld, *topics: CreatableTopic, version: int = 7, node: int = 1, validate_only: bool = False) -> list[Row]:
-    """The rows, without topic ids and configs."""
+    """Send CreateTopics and return the topics without their ids and configs."""
     rows: list[Row] = world.show(19, version, CreateTopicsRequest(topics=list(topics), validate_only=validate_only), node=node)["topics"]
     return [{key: value for key, value in row.items() if key not in ("topic_id", "configs")} for row in rows]
 
@@ -359,7 +360,7 @@ def test_a_topic_made_again_is_another_one() -> None:
 
 
 def delete_records(world: LogWorld, *wanted: tuple[str, int, int], node: int = 1) -> list[tuple[str, int, int, int]]:
-    """(topic, partition, low watermark, code)"""
+    """Send DeleteRecords and return (topic, partition, low watermark, error code) of each partition."""
     topics = [
         DeleteRecordsTopic(name=name, partitions=[DeleteRecordsPartition(partition_index=index, offset=offset)])
         for name, index, offset in wanted
@@ -368,7 +369,7 @@ def delete_records(world: LogWorld, *wanted: tuple[str, int, int], node: int = 1
     return [(topic.name, each.partition_index, each.low_watermark, each.error_code) for topic in answer.topics for each in topic.partitions]
 
 
-DELETIONS: list[tuple[str, int, int, int, int]] = [  # topic, partition, offset -> low watermark, code
+DELETIONS: list[tuple[str, int, int, int, int]] = [  # Each row has topic, partition, offset, and the expected low watermark and error code.
     ("t", 0, 3, 3, 0),
     ("t", 0, 2, 2, 0),
     ("t", 0, -1, 6, 0),
@@ -398,7 +399,7 @@ def test_the_log_start_only_grows_and_fetches_see_it() -> None:
     assert delete_records(world, ("t", 0, 3)) == delete_records(world, ("t", 0, 1)) == [("t", 0, 3, 0)]
     assert delete_records(world, ("t", 0, 4), node=2) == [("t", 0, -1, 6)]
     assert [world.fetch(offset).error_code for offset in (2, 3)] == [1, 0]
-    assert [stored.base_offset for stored in world.topics.batches("t", 0)] == [2, 4]  # the batch that holds offset 3 stays whole
+    assert [stored.base_offset for stored in world.topics.batches("t", 0)] == [2, 4]  # The batch that contains offset 3 is kept as a whole.
 
 
 def test_deletions_that_worked_come_first_and_the_last_offset_counts() -> None:
@@ -415,7 +416,7 @@ def test_deletions_that_worked_come_first_and_the_last_offset_counts() -> None:
 def pages(
     world: LogWorld, *names: str, limit: int = 2000, cursor: tuple[str, int] | None = None
 ) -> tuple[list[tuple[str, int, list[int]]], tuple[str, int] | None]:
-    """([(topic, code, partitions)], next cursor)"""
+    """Send DescribeTopicPartitions and return ([(topic, error code, partitions)], next cursor)."""
     request = DescribeTopicPartitionsRequest(
         topics=[TopicRequest(name=name) for name in names],
         response_partition_limit=limit,

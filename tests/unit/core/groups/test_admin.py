@@ -1,4 +1,4 @@
-"""ListGroups, DescribeGroups, DeleteGroups, FindCoordinator (docs/kafka/admin.md; P2-b7 to P2-b10, P2-d7 to P2-d9)."""
+"""ListGroups, DescribeGroups, DeleteGroups and FindCoordinator (docs/kafka/admin.md; P2-b7 to P2-b10, P2-d7 to P2-d9)."""
 
 from __future__ import annotations
 

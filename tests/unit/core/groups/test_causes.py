@@ -1,4 +1,4 @@
-"""Every change of a group or member has a cause that is a word of the closed set, and each word is somebody's."""
+"""Every change of a group or member has a cause from a fixed set, and each cause of the set occurs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from groupmock.core.groups.causes import CAUSES, Why
 
 
 def told(world: World) -> list[tuple[str, str, str]]:
-    """(what or state after, cause, reason) of every change so far."""
+    """Return the kind of change or the new state, the cause and the reason of every change so far."""
     changes = [one for one in world.effects if isinstance(one, Moved | MemberChanged)]
     return [(one.after if isinstance(one, Moved) else one.what, one.cause, one.reason) for one in changes]
 
 
 def life() -> World:
-    """A group that sees much: joins, an instance that comes back, a leave, silence, expiry, the end."""
+    """Play a group with many events: joins, a returning instance, a leave, silence, an expired session, and the end."""
     world = World.make()
     leader, follower = world.stable(2)
     world.join(instance="i")
@@ -53,7 +53,7 @@ def test_who_leaves_by_its_instance_id_was_removed() -> None:
 
 
 def _whys() -> dict[str, Why]:
-    """Every sentence, its blanks filled with anything."""
+    """Return every cause with its sentence, whose placeholders are filled with arbitrary values."""
     found = {name: value for name, value in vars(causes).items() if isinstance(value, Why)}
     some = causes.forced("because")
     blanks = {"why": some, "gone": [("a", None, None)], "member_ids": ["a", "b", "c", "d", "e"]}

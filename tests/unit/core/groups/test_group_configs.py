@@ -1,4 +1,4 @@
-"""Settings of groups: bounds, words, order and sources as Apache Kafka 4.3.0 gave them (CG-03, CG-150 to CG-157; recorded 2026-11-25)."""
+"""Group configs have the bounds, texts, order and sources of Apache Kafka 4.3.0 (CG-03, CG-150 to CG-157; recorded 2026-11-25)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Outcome = tuple[int, str | None]
 
 
 def change(world: LogWorld, group: str, *changes: tuple[str, str | None], operation: int = SET, kind: int = GROUP, **how: Any) -> Outcome:
-    """IncrementalAlterConfigs of one resource: (code, message)."""
+    """Send IncrementalAlterConfigs for one group and return error code and message."""
     configs = [IncrementalConfig(name=name, config_operation=operation, value=value) for name, value in changes]
     resource = IncrementalResource(resource_type=kind, resource_name=group, configs=configs)
     row = world.ask(44, 1, IncrementalAlterConfigsRequest(resources=[resource], **how)).responses[0]
@@ -36,7 +36,7 @@ def change(world: LogWorld, group: str, *changes: tuple[str, str | None], operat
 
 
 def replace(world: LogWorld, group: str, **configs: str | None) -> Outcome:
-    """AlterConfigs of a group, dots as underscores: (code, message)."""
+    """Send AlterConfigs for a group and return error code and message; the names have underscores in place of dots."""
     wanted = [AlterableConfig(name=name.replace("_", "."), value=value) for name, value in configs.items()]
     resource = AlterConfigsResource(resource_type=GROUP, resource_name=group, configs=wanted)
     row = world.ask(33, 2, AlterConfigsRequest(resources=[resource])).responses[0]
@@ -44,19 +44,19 @@ def replace(world: LogWorld, group: str, **configs: str | None) -> Outcome:
 
 
 def described(world: LogWorld, group: str, *keys: str) -> Any:
-    """The result of DescribeConfigs for a group."""
+    """Send DescribeConfigs for a group and return the result."""
     resource = DescribeConfigsResource(resource_type=GROUP, resource_name=group, configuration_keys=list(keys) or None)
     return world.ask(32, 4, DescribeConfigsRequest(resources=[resource], include_synonyms=True)).results[0]
 
 
 def chain(world: LogWorld, group: str, key: str) -> tuple[str, int, list[tuple[str, str, int]]]:
-    """(value, source, synonyms) of one config."""
+    """Return value, source and synonyms of a config."""
     (row,) = described(world, group, key).configs
     return row.value, row.config_source, [(each.name, each.value, each.source) for each in row.synonyms]
 
 
 def listed(world: LogWorld, *kinds: int, version: int = 1) -> Any:
-    """(code, [(kind, name)]) of ListConfigResources."""
+    """Send ListConfigResources and return (error code, [(kind, name)])."""
     answer = world.ask(74, version, ListConfigResourcesRequest(resource_types=list(kinds)))
     return answer.error_code, [(each.resource_type, each.resource_name) for each in answer.config_resources]
 
@@ -212,7 +212,7 @@ def test_a_session_outlasts_the_heartbeat_interval(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_group_may_go_as_low_as_its_broker_was_started_with() -> None:
-    """A test's broker has short sessions (docs/kafka/differences.md); its groups may have them too, and longer ones."""
+    """A test's broker may have short session timeouts (docs/kafka/differences.md), and its groups may have the same and longer ones."""
     world = LogWorld(group_consumer_session_timeout_ms=4000, group_consumer_heartbeat_interval_ms=300)
     assert change(world, "g", (SESSION, "4000"), (HEARTBEAT, "300")) == (0, None)
     assert change(world, "g", (SESSION, "12000")) == (0, None)

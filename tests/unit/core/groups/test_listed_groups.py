@@ -1,4 +1,4 @@
-"""The order of ListGroups as Kafka 4.3.0 and 3.9.1 gave it to groups that came and went (tests/data/listed_groups.json).
+"""ListGroups has the order in which Kafka 4.3.0 and 3.9.1 listed groups that were created and deleted (tests/data/listed_groups.json).
 
 Each play: simple groups made by a commit in the order given, then deleted by DeleteGroups, then listed. Among the names are twenty with
 one hash code. With offsets.topic.num.partitions=1 all groups of 4.3.0 share a table.
@@ -71,12 +71,12 @@ LISTED_BY_THREE: Final = [
     [15, 47, 48, 13, 9, 42, 23, 24, 20, 32, 29, 7, 40, 5, 2, 34],
     [46, 44, 12, 10, 22, 19, 17, 49, 31, 0, 28, 25, 39, 6, 38, 35],
 ]
-"""Three nodes of 4.3.0: the partitions of __consumer_offsets in the order in which ListGroups came to their groups."""
+"""Partitions of __consumer_offsets in the order in which three nodes of Kafka 4.3.0 listed their groups."""
 
 
 @for_each("seen", LISTED_BY_THREE)
 def test_partitions_stand_as_the_map_of_an_election_had_them(seen: list[int]) -> None:
-    """44 and 12 share a bucket: the one the broker came to first when it was elected for all of them stands in front."""
+    """The keys 44 and 12 share a bucket, and the partition that the broker reached first in the election comes first."""
     listing = ByPartition("__consumer_offsets")
     listing.led(sorted(seen), 1)
     for index in seen:
@@ -85,7 +85,7 @@ def test_partitions_stand_as_the_map_of_an_election_had_them(seen: list[int]) ->
 
 
 def test_a_node_that_starts_again_has_small_tables() -> None:
-    """3.9: the map of a node that never ended would have stayed large."""
+    """On Kafka 3.9 the map of a node that never stopped would have stayed large."""
     world, fresh = world_of("3.9.1"), world_of("3.9.1")
     some = [name for name in (f"g{number}" for number in range(100)) if spread_bits(java_hash(name)) & 16][:8]
     for name in some:
@@ -102,7 +102,7 @@ def test_a_node_that_starts_again_has_small_tables() -> None:
 
 
 def test_a_long_bucket_makes_a_small_table_grow() -> None:
-    """Nine keys of one hash: 16 slots become 128 (tryPresize), so that 20 and 100 change places."""
+    """Nine keys with one hash code make Java's map grow from 16 slots to 128 (tryPresize), so that 20 and 100 change places."""
     held: Concurrent[int] = Concurrent(lambda key: max(key, 0))
     for key in (100, 20):
         held.add(key)

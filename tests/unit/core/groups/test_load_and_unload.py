@@ -1,4 +1,4 @@
-"""Coordinators that move (docs/kafka/group-protocol.md#load-unload-deletion; P2-b1, P2-c1, P2-c2, P2-d11)."""
+"""Coordinators move with their groups to other nodes (docs/kafka/group-protocol.md#load-unload-deletion; P2-b1, P2-c1, P2-c2, P2-d11)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from groupmock_codec.messages.k16_list_groups import ListGroupsRequest
 from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest
 from groupmock_codec.messages.k47_offset_delete import OffsetDeleteRequest
 
-PARTITION = 3  # of group "g"
+PARTITION = 3  # The partition of __consumer_offsets to which the group "g" belongs.
 OLD = Quirks(refused_join_echoes_id=True, sync_while_loading_rebalances=True, list_while_loading_shows_groups=True)
 
 
@@ -21,7 +21,7 @@ def move(world: World, node: int = 1, loading_ms: int = 0) -> None:
 
 
 def codes(world: World, node: int = 1) -> dict[str, object]:
-    """Return what every API answers at that node."""
+    """Return the error code of every API at that node."""
     fetch = OffsetFetchRequest(group_id="g", topics=[OffsetFetchRequestTopic(name="orders", partition_indexes=[0])])
     join = world.join("x", node=node)
     return {

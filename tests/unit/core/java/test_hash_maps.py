@@ -1,4 +1,4 @@
-"""Orders of java.util.HashMap (OpenJDK 17) after puts, computeIfAbsents and removals: tests/data/hash_maps.jsonl.gz.
+"""HashKeys has the order of java.util.HashMap (OpenJDK 17) after puts, computeIfAbsents and removals (tests/data/hash_maps.jsonl.gz).
 
 Keys are integers that fall into few buckets, so that tables grow early, buckets become trees, and trees lose keys and are lists again.
 tests/live/judge/KafkaAssignors.java gave the orders, and gives others for other seeds.
@@ -84,14 +84,14 @@ def test_a_copy_is_made_for_so_many_keys() -> None:
 
 
 def test_a_long_bucket_of_a_copy() -> None:
-    """Ten of one hash code: the table doubles twice for it, and is as large as a tree needs only then."""
+    """Ten keys with one hash code make the table double twice, and only then is it as large as a tree requires."""
     assert list(copied_order(STRINGS, ALIKE)) == ALIKE
     assert list(copied_order(INTEGERS, range(0, 64 * 12, 64))) == [192, 0, 64, 128, 256, 320, 384, 448, 512, 576, 640, 704]
 
 
 @pytest.mark.parametrize("step", [1, 16, 64, 1024])
 def test_orders_told_at_once_are_those_of_a_map_that_lived(step: int) -> None:
-    """Keys that are far apart fall into one bucket, which becomes a tree: then the short way is none."""
+    """Keys far apart fall into one bucket, which becomes a tree, so the shortcut for computing the order does not apply."""
     dice, trees = random.Random(step), 0
     for _ in range(60):
         keys = [key * step for key in dice.sample(range(200), dice.randrange(60))]

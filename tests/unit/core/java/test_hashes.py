@@ -1,4 +1,4 @@
-"""Hash orders against the real maps: java.util.HashMap and scala.collection.mutable/immutable.HashMap of Kafka 2.8.2's and 3.9.1's jars."""
+"""Hash orders equal those of java.util.HashMap and of Scala's mutable and immutable HashMap in Kafka 2.8.2 and 3.9.1."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HASHES = [
     ("z" * 300, 288833408),
 ]
 
-# n ids "c-" + UUID.nameUUIDFromBytes("member i"), put in order: iteration order of the Java map, of the Scala map.
+# Each row has a number n of ids "c-" + UUID.nameUUIDFromBytes("member i") and their iteration order in the Java and the Scala map.
 ORDERS = [
     (1, [0], [0]),
     (5, [0, 1, 2, 3, 4], [1, 0, 2, 3, 4]),

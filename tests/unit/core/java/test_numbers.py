@@ -1,4 +1,4 @@
-"""Numbers are read and written as Java does; each case was asked of Kafka 4.3.0 (IncrementalAlterConfigs, then DescribeConfigs)."""
+"""Numbers are parsed and printed as in Java; each case was checked on Kafka 4.3.0 (IncrementalAlterConfigs and DescribeConfigs)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""How far the list of aborted transactions goes in a small fetch (docs/kafka/transactions.md, TX-86): figures of Apache Kafka 4.3.0 and
-3.9.1, which follow from where the offset index has its entries."""
+"""A small fetch lists aborted transactions up to the next entry of the offset index, as on Kafka 4.3.0 and 3.9.1
+(docs/kafka/transactions.md, TX-86)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from transaction_world import Pid, TransactionWorld
 
 from groupmock.core.log.offset_index import OffsetIndex
 
-SMALL, MIDDLE, LARGE = 100, 1500, 5000  # of a value: batches of 170, 1570 and 5070 bytes; a marker has 78
+# Values of these sizes make batches of 170, 1570 and 5070 bytes, and a transaction marker has 78 bytes.
+SMALL, MIDDLE, LARGE = 100, 1500, 5000
 LISTED: Final[list[tuple[int, int, int, int, int]]] = [
-    # size of a value, fetch offset, partition_max_bytes -> first offset of the first and of the last transaction that is listed
+    # Each row has value size, fetch offset and partition_max_bytes, and the first offset of the first and last transaction in the list.
     (SMALL, 0, 1, 0, 22),
     (SMALL, 20, 1, 20, 22),
     (MIDDLE, 0, 1, 0, 4),
@@ -23,7 +24,7 @@ LISTED: Final[list[tuple[int, int, int, int, int]]] = [
     (MIDDLE, 4, 1, 4, 10),
     (MIDDLE, 10, 1, 10, 10),
     (MIDDLE, 10, 9000, 10, 22),
-    (LARGE, 0, 1, 0, 2),  # ends where the very first entry is, which is not found by its own place
+    (LARGE, 0, 1, 0, 2),  # The fetch ends at the first index entry, which a search from its own position does not find.
     (LARGE, 1, 9000, 0, 4),
     (LARGE, 4, 1, 4, 4),
     (LARGE, 4, 9000, 4, 6),
@@ -32,7 +33,7 @@ LISTED: Final[list[tuple[int, int, int, int, int]]] = [
 
 
 def aborts(world: TransactionWorld, pid: Pid, count: int, size: int, first: int = 0) -> None:
-    """Transactions of one batch each."""
+    """Write aborted transactions of one batch each."""
     for sequence in range(first, first + count):
         world.add(pid)
         assert world.write(pid, sequence, value=b"x" * size) == 0
@@ -52,7 +53,7 @@ def test_the_list_ends_at_an_entry_of_the_index(size: int, offset: int, most: in
 
 
 def test_aborts_behind_an_open_transaction_are_listed_where_something_is_handed_out() -> None:
-    """x aborts at 0, 2, 4; y is open from 6 on; x aborts at 7, 9, 11."""
+    """The producer x aborts at 0, 2, 4, 7, 9 and 11, and the transaction of y is open from 6 on."""
     world = TransactionWorld("kafka-4.3")
     pid, other = world.init(), world.init("y")
     aborts(world, pid, 3, 3000)
@@ -73,9 +74,9 @@ def test_what_was_deleted_takes_its_entries_along() -> None:
 
 
 def test_each_segment_has_an_index_of_its_own() -> None:
-    """A transaction that ends with a segment is behind all its entries, so the next segment's beginning counts."""
+    """A transaction that ends with the segment is after all entries of that index, so the next segment's beginning counts."""
     index = OffsetIndex()
-    for number in range(8):  # four batches of 3000 bytes in each
+    for number in range(8):  # Each segment holds four batches of 3000 bytes.
         index.wrote(number // 4 * 4, number, number * 3000, 3000)
     assert [index.behind(place) for place in (1, 6000, 6001, 9000, 12_000, 12_001, 18_000, 18_001)] == [2, 4, 4, 4, 4, 6, None, None]
     index.trim(15_000)

@@ -1,4 +1,4 @@
-"""One request unpacks and looks at a bounded number of records; what is beyond is refused, or left for the next request."""
+"""One request decompresses and inspects a bounded number of records; beyond that it is refused or left to the next request."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ STAMP = 1_000
 
 
 def many(count: int, compression: str = "none", key: bytes | None = b"k", stamp: int = STAMP) -> bytes:
-    """A batch of so many small records, each a millisecond later."""
+    """Return a batch of `count` small records with timestamps one millisecond apart."""
     return encode_batch([NewRecord(key, b"v", (), stamp + n) for n in range(count)], compression=compression)
 
 
 def repeated(payload: bytes, count: int) -> bytes:
-    """A gzip batch that says it holds `count` records, of these bytes; its checksum fits."""
+    """Return a gzip batch of these bytes whose header claims `count` records and whose checksum is valid."""
     packed = gzip.compress(payload, 1, mtime=0)
     fields = read_batches(many(1))[0]._replace(attributes=1, last_offset_delta=count - 1, records_count=count)
     values = {**fields._asdict(), "batch_length": HEADER_BYTES - 12 + len(packed), "crc": 0}
@@ -42,14 +42,14 @@ def repeated(payload: bytes, count: int) -> bytes:
 
 
 def world_of(partitions: int = 1, **settings: Any) -> LogWorld:
-    """A world with topic t, one node leading all of it."""
+    """Return a cluster with the topic t, all of whose partitions have one leader."""
     world = LogWorld(**settings)
     world.topic(partitions=partitions)
     return world
 
 
 def peak_of(world: LogWorld, batch: bytes) -> tuple[Any, int]:
-    """The row of a Produce, and how many bytes were taken for it at most."""
+    """Return the answer of a Produce and its peak memory in bytes."""
     tracemalloc.start()
     try:
         row = world.produce(batch)
@@ -61,12 +61,12 @@ def peak_of(world: LogWorld, batch: bytes) -> tuple[Any, int]:
 def test_a_million_records_in_ten_kilobytes_are_refused_unread() -> None:
     world = world_of()
     record = many(1)[HEADER_BYTES:]
-    # The default limits: 5.3 s and 1 GB once
+    # With the default limits this batch once took 5.3 s and 1 GB.
     row, peak = peak_of(world, repeated(record * 900_000, 900_000))
     assert (row["error_code"], "record_errors" in row) == (MESSAGE_TOO_LARGE, False)
     assert row["error_message"] == "More records than one request may bring: 900000 records where 100000 are left."
     assert peak < 20_000_000
-    # One that inflates to more than may be is not even built
+    # A record that decompresses to more than the limit is not built at all.
     row, peak = peak_of(world, repeated(bytes(100_000_000), 1))
     assert row["error_message"] == "More records than one request may bring: more than 8388608 bytes when decompressed."
     assert peak < 20_000_000
@@ -81,8 +81,9 @@ def test_a_million_records_in_ten_kilobytes_are_refused_unread() -> None:
         ({"request_max_records": 100}, many(101, "gzip"), MESSAGE_TOO_LARGE),
         ({"request_max_decompressed_bytes": len(many(50)) - HEADER_BYTES}, many(50, "gzip"), 0),
         ({"request_max_decompressed_bytes": len(many(50)) - HEADER_BYTES - 1}, many(50, "gzip"), MESSAGE_TOO_LARGE),
-        ({"request_max_decompressed_bytes": 1}, many(50), 0),  # what is not compressed has been paid for by who sent it
-        # Looking at their timestamps counts besides
+        # Uncompressed records do not count, because their sender had to send all the bytes.
+        ({"request_max_decompressed_bytes": 1}, many(50), 0),
+        # Inspecting the timestamps counts as additional work.
         ({"request_max_records": 100, "log_message_timestamp_before_max_ms": 2**62}, many(100 // (1 + OPENED)), 0),
         ({"request_max_records": 100, "log_message_timestamp_before_max_ms": 2**62}, many(100 // (1 + OPENED) + 1), MESSAGE_TOO_LARGE),
     ],
@@ -96,12 +97,12 @@ def test_the_batches_of_one_request_share_one_budget() -> None:
     data = [PartitionProduceData(index=place, records=many(100)) for place in range(3)]
     ask = ProduceRequest(acks=1, timeout_ms=1000, topic_data=[TopicProduceData(name="t", partition_data=data)])
     assert [row.error_code for row in world.ask(0, 12, ask).responses[0].partition_responses] == [0, 0, MESSAGE_TOO_LARGE]
-    assert [row.error_code for row in world.ask(0, 12, ask).responses[0].partition_responses] == [0, 0, MESSAGE_TOO_LARGE]  # each anew
+    assert [row.error_code for row in world.ask(0, 12, ask).responses[0].partition_responses] == [0, 0, MESSAGE_TOO_LARGE]
 
 
 @for_each(("size", "spoil", "code"), [(200_000, 0, error_codes.MESSAGE_TOO_LARGE), (90_000, 1, error_codes.CORRUPT_MESSAGE)])
 def test_what_was_unpacked_in_vain_is_spent(size: int, spoil: int, code: int) -> None:
-    # Else each of a thousand partitions would inflate 8 MB before it is refused, for its size or for a wrong checksum at its end
+    # Otherwise each of a thousand partitions would decompress 8 MB before its size or checksum is refused.
     packed = bytearray(gzip.compress(bytes(size), mtime=0))
     packed[-8] ^= spoil
     room = Room(100_000, 10)
@@ -167,7 +168,7 @@ def test_the_partitions_of_one_old_fetch_share_one_budget() -> None:
 
 
 def by_time(world: LogWorld, *wanted: tuple[int, int], version: int = 7) -> list[tuple[int, int]]:
-    """ListOffsets of (partition, timestamp): (error, offset) each."""
+    """Send ListOffsets for (partition, timestamp) pairs and return (error, offset) of each."""
     partitions = [ListOffsetsPartition(partition_index=partition, timestamp=timestamp) for partition, timestamp in wanted]
     rows = world.ask(2, version, ListOffsetsRequest(topics=[ListOffsetsTopic(name="t", partitions=partitions)])).topics[0].partitions
     return [(row.error_code, row.offset) for row in sorted(rows, key=lambda row: row.partition_index)]
@@ -179,7 +180,7 @@ def test_what_a_list_offsets_did_not_get_to_is_asked_for_again(timestamp: int) -
     for partition in range(3):
         world.append(many(90, "gzip"), partition=partition)
     found = 5 if timestamp > 0 else 89
-    # The first look-up is owed its answer whatever it costs; clients repeat what was not available, and that alone
+    # The first look-up is always answered, and clients repeat only those that answered OFFSET_NOT_AVAILABLE (78).
     assert by_time(world, (0, timestamp), (1, timestamp), (2, timestamp)) == [(0, found), (78, -1), (78, -1)]
     assert by_time(world, (1, timestamp)) == [(0, found)]
     if timestamp > 0:
@@ -238,7 +239,7 @@ def test_a_header_that_lies_about_its_newest_record_does_not_hide_the_next_batch
 def test_a_record_that_cannot_be_read_is_an_error_and_no_defect() -> None:
     world = world_of()
     broken = bytearray(many(1)[HEADER_BYTES:])
-    broken[4] = 0x7E  # a key that is longer than its record
+    broken[4] = 0x7E  # The key is longer than its record.
     assert world.produce(repeated(bytes(broken), 1)).get("error_code", 0) == 0
     assert by_time(world, (0, 0)) == [(87, -1)]
 

@@ -1,4 +1,4 @@
-"""cleanup.policy=compact on command: of each key the newest record stays, no offset changes, and what a client reads is whole.
+"""Compaction on command (cleanup.policy=compact) keeps the newest record of each key, changes no offset, and leaves readable batches.
 
 What a round leaves of a log was compared with Apache Kafka, batch by batch (tests/live/kafka/test_compaction_on_kafka.py); here are the
 rules one by one, and what must hold of any log.
@@ -35,7 +35,7 @@ def stored(world: LogWorld) -> list[Batch]:
 
 
 def kept(world: LogWorld) -> Kept:
-    """(offset, key, value) of every record."""
+    """Return offset, key and value of every record."""
     return [(each.offset, each.key, each.value) for one in stored(world) for each in decode_records(one)]
 
 
@@ -44,7 +44,7 @@ def compact(world: LogWorld, roll: bool = True) -> None:
 
 
 def keyed(*pairs: tuple[bytes, bytes | None], **how: Any) -> bytes:
-    """A batch of these keys and values."""
+    """Return a batch of these keys and values."""
     return batch(*(value for _, value in pairs), keys=[key for key, _ in pairs], **how)
 
 
@@ -140,7 +140,7 @@ def test_what_cannot_be_opened_stays_and_keeps_tombstones_behind_it() -> None:
     world = world_of(delete_retention_ms="0")
     sealed = read_batches(keyed((b"a", b"old")))[0]
     opaque = bytearray(sealed.data)
-    opaque[22] |= 4  # zstd, as far as the header says
+    opaque[22] |= 4  # The batch header says zstd although the records are not compressed.
     world.append(bytes(opaque), keyed((b"a", None)), keyed((b"b", b"1")), keyed((b"b", b"2")))
     for _ in range(2):
         compact(world)
@@ -223,7 +223,7 @@ def test_what_is_not_there_is_said() -> None:
 
 
 class Drawn:
-    """A log by chance: batches of a few keys, tombstones, some compressed, some idempotent; rolls, rounds and time between them."""
+    """A random log with a few keys, tombstones, compressed and idempotent batches, and segment rolls, compactions and pauses in between."""
 
     def __init__(self, seed: int) -> None:
         self.dice = Random(seed)
@@ -278,7 +278,7 @@ def test_after_any_rounds_every_key_has_its_last_value_and_no_record_moved() -> 
 
 
 def _check_log(world: LogWorld, seed: int) -> None:
-    """Check that the log's figures fit what it holds."""
+    """Check that the log's sizes and offsets fit its content."""
     log, batches = world.topics.require_partition("t", 0), stored(world)
     assert all(one.crc_holds for one in batches), f"seed {seed}"
     assert log.size == sum(len(one.data) for one in batches) == sum(segment.size for segment in log.segments.kept()), f"seed {seed}"

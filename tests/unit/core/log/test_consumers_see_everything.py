@@ -1,4 +1,4 @@
-"""Random producers, logs that shrink, fetchers with sessions and all sorts of limits: nobody misses or repeats a record."""
+"""Random consumers neither miss nor repeat a record, with random producers, shrinking logs, fetch sessions and limits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PARTITIONS = 4
 
 
 class Follower:
-    """A consumer of all partitions at one node: full and incremental fetches, any limits, waits included."""
+    """A consumer of all partitions of a node that sends full and incremental fetches with random limits and waits."""
 
     def __init__(self, world: LogWorld, dice: random.Random, connection: int, version: int) -> None:
         self.world, self.dice, self.connection, self.version = world, dice, connection, version
@@ -25,7 +25,7 @@ class Follower:
         self.ticket = 0
 
     def ask(self) -> None:
-        """Send the next fetch: only what changed, if there is a session."""
+        """Send the next fetch, which has only the changed partitions if a session exists."""
         wanted = {index: offset for index, offset in self.offsets.items() if self.told.get(index) != offset}
         self.told.update(wanted)
         request = fetch_request(
@@ -42,7 +42,7 @@ class Follower:
         self.ticket = self.world.send(1, self.version, request, connection=self.connection)
 
     def take(self) -> None:
-        """Read the answer, if it came."""
+        """Read the answer if it has arrived."""
         answer = self.world.answers.get(self.ticket)
         if answer is None:
             return
@@ -50,12 +50,13 @@ class Follower:
         assert answer.error_code in ((0, 70) if self.epoch else (0,))
         self.epoch = self.epoch + 1 if answer.session_id else 0
         self.session = answer.session_id
-        if not self.epoch or self.dice.random() < 0.05:  # no session, or given up: begin another with everything
+        # The consumer starts a new session with all partitions if it has none, and sometimes otherwise.
+        if not self.epoch or self.dice.random() < 0.05:
             self.epoch, self.told = 0, {}
         self.read(answer)
 
     def read(self, answer: FetchResponse) -> None:
-        """Take over what is whole in the answer."""
+        """Process the complete batches of the answer."""
         for topic in answer.responses:
             for found in topic.partitions:
                 index = found.partition_index
@@ -70,11 +71,11 @@ class Follower:
 
 
 def whole_records(data: bytes) -> list[int]:
-    """Offsets of the records in whole batches."""
+    """Return the offsets of the records in complete batches."""
     while data:
         try:
             return [record.offset for stored in read_batches(data) for record in decode_records(stored)]
-        except RecordsError:  # the last batch was cut
+        except RecordsError:  # The last batch of an answer may be incomplete.
             sizes, at = [], 0
             while at + 12 <= len(data) and at + 12 + int.from_bytes(data[at + 8 : at + 12]) <= len(data):
                 at += 12 + int.from_bytes(data[at + 8 : at + 12])

@@ -1,5 +1,4 @@
-"""retention.ms: what a client sees of records that are too old, as on Kafka 4.3.0 and 3.9.1
-(docs/kafka/differences.md#records-that-are-too-old)."""
+"""retention.ms removes old records as on Kafka 4.3.0 and 3.9.1 (docs/kafka/differences.md#records-that-are-too-old)."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ DAY_MS = 86_400_000
 
 
 def world_of(**configs: Any) -> LogWorld:
-    """A log that is looked at every second, with a topic t."""
+    """Return a cluster with a topic t whose log is checked every second."""
     world = LogWorld(log_retention_check_interval_ms=1000)
     world.topic("t", **configs)
     return world
@@ -34,7 +33,7 @@ def earliest(world: LogWorld) -> int:
 
 
 def written(world: LogWorld, ago_ms: int = 0) -> None:
-    """A batch of one record, so old."""
+    """Append a batch with one record of that age."""
     row = world.produce(batch(b"v", timestamp=world.environment.wall_ms(world.rig.now) - ago_ms))
     assert "error_code" not in row, row
 

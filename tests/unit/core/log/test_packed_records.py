@@ -1,4 +1,4 @@
-"""Records packed by snappy, lz4 and zstd, opened where a log is told to: answers as Kafka 4.3.0 and 3.9.1 gave them."""
+"""A log that decompresses snappy, lz4 and zstd answers as Kafka 4.3.0 and 3.9.1."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def junk(data: bytes) -> bytes:
     ],
 )
 def test_each_stream_ends_where_kafka_says(spoiled: Callable[[bytes], bytes], wanted: tuple[int | None, ...]) -> None:
-    """snappy-java's blocks, one block of snappy, lz4, zstd. Of lz4 one frame is read, of zstd and snappy-java all that there are."""
+    """Kafka reads only the first lz4 frame, and all blocks of zstd and snappy-java."""
     found = tuple(opening_log().produce(packed(name, RECORDS, spoiled).data).get("error_code") for name in PACKED)
     assert found == wanted
 
@@ -98,13 +98,13 @@ EMPTY_BLOCKS = {
 
 @for_each("name", EMPTY_BLOCKS)
 def test_blocks_of_nothing_are_work_that_nothing_pays_for(name: str) -> None:
-    """A megabyte of them was half a second, and of gzip's members five, in one turn."""
+    """A megabyte of empty blocks once took half a second in one turn, and of empty gzip members five seconds."""
     with pytest.raises(OverLimit):
         unpacked(EMPTY_BLOCKS[name], COMPRESSIONS.index(name), 8_388_608)
 
 
 def test_what_is_unpacked_in_vain_is_spent_by_what_it_may_have_become() -> None:
-    """Three bytes of zstd may be 128 KiB: thirty small bombs of one request are not all tried."""
+    """Three bytes of zstd may decompress to 128 KiB, so a request with thirty small bombs must not try all of them."""
     room = Room(1_000_000, 1_000, opens_all=True)
     with pytest.raises(OverLimit):
         room.opened(PACKED["zstd"](bytes(2_000_000)), COMPRESSIONS.index("zstd"))

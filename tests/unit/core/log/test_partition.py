@@ -1,4 +1,4 @@
-"""A log by itself: reading across batches, retention, log start, epochs, what producers are remembered."""
+"""Tests a log alone: reading across batches, retention, log start offset, epochs, and remembered producers."""
 
 from __future__ import annotations
 

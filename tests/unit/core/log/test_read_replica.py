@@ -1,4 +1,4 @@
-"""Fetch from follower (KIP-392) and replicas that lag, as seen on running brokers (docs/kafka/differences.md#fetch-from-follower)."""
+"""Fetch from follower (KIP-392) and lagging replicas work as on running brokers (docs/kafka/differences.md#fetch-from-follower)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataReque
 
 
 def world_of(selector: str = RACK_AWARE, quirks: Quirks | None = None) -> LogWorld:
-    """Nodes 1 to 3 in racks r1 to r3; t has three records, all of them on every node, node 1 leads."""
+    """Return nodes 1 to 3 in racks r1 to r3 with the topic t, led by node 1, whose three records are on every node."""
     world = LogWorld(nodes=3, quirks=quirks, replica_selector_class=selector)
     identity = world.environment.identity
     world.environment.known_as(identity._replace(nodes=tuple(node._replace(rack=f"r{node.node_id}") for node in identity.nodes)))
@@ -27,7 +27,7 @@ def world_of(selector: str = RACK_AWARE, quirks: Quirks | None = None) -> LogWor
 
 
 def told(row: Any) -> tuple[int, int, int, bool]:
-    """(error, preferred replica, high watermark, are there records?)"""
+    """Return error, preferred replica, high watermark, and whether the answer has records."""
     return row.error_code, row.preferred_read_replica, row.high_watermark, bool(row.records)
 
 

@@ -1,4 +1,4 @@
-"""Questions of the rest of the core to the topics: names, ids, leaders, appends, commands."""
+"""Other parts of the core use the topics for names, ids, leaders, appends and commands."""
 
 from __future__ import annotations
 

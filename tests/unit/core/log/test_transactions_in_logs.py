@@ -1,5 +1,6 @@
-"""Transactions in one log (../shared/spec/transactions.md, TX-60 to TX-66 and TX-80 to TX-99): sequences, markers, what is stable, what was
-aborted. The partition is not verified here (transaction.partition.verification.enable=false): a coordinator has tests of its own."""
+"""Transactions in one log: sequences, markers, last stable offset and aborted transactions (docs/kafka/transactions.md, TX-60 to TX-66
+and TX-80 to TX-99). The partition is not verified here (transaction.partition.verification.enable=false): a coordinator has tests of its
+own."""
 
 from __future__ import annotations
 
@@ -24,18 +25,18 @@ MARKER: Final = (
     "0000000000000002 00000042 00000000 02 2c755c4e 0030 00000000 000001a2034d8b9d 000001a2034d8b9d 0000000000000001 0001 ffffffff "
     "00000001 20 00 00 00 08 00000001 0c 000000000000 00"
 )
-"""The marker as Kafka 4.3.0 wrote it: commit at 2 by producer 1 of epoch 1."""
+"""Transaction marker as Kafka 4.3.0 wrote it: commit at offset 2 by producer 1 with epoch 1."""
 
 
 class TxnWorld(LogWorld):
-    """One topic, and short words for what producers do to its partition."""
+    """A cluster with one topic and short methods for what producers do to its partition."""
 
     def __init__(self, quirks: Quirks | None = None, **settings: Any) -> None:
         super().__init__(quirks=quirks, transaction_partition_verification_enable=False, **settings)
         self.topic("t", segment_bytes="1048576")
 
     def write(self, pid: int, sequence: int, *values: bytes, epoch: int = 0, plain: bool = False, version: int = 11) -> int:
-        """The error, or minus nothing: 0."""
+        """Produce a transactional batch and return the error code."""
         return int(self.row(pid, sequence, *values, epoch=epoch, plain=plain, version=version).get("error_code", 0))
 
     def row(self, pid: int, sequence: int, *values: bytes, epoch: int = 0, plain: bool = False, version: int = 11) -> Any:
@@ -52,12 +53,12 @@ class TxnWorld(LogWorld):
         return int(answer.markers[0].topics[0].partitions[0].error_code)
 
     def ends(self) -> tuple[int, int, int]:
-        """Log start, last stable offset, high watermark, as a fetch tells them."""
+        """Return log start offset, last stable offset and high watermark from a Fetch."""
         row = self.fetch(self.topics.require_partition("t", 0).start)
         return row.log_start_offset, row.last_stable_offset, row.high_watermark
 
     def read(self, offset: int, level: int, version: int = 11) -> tuple[list[int], list[tuple[int, int]] | None]:
-        """Base offsets of the batches that a fetch brings, and the aborted transactions (producer, first offset)."""
+        """Return the base offsets of the fetched batches and the aborted transactions as (producer, first offset)."""
         row = self.fetch(offset, isolation_level=level, version=version)
         aborted = row.aborted_transactions
         listed = None if aborted is None else [(each.producer_id, each.first_offset) for each in aborted]
@@ -172,9 +173,9 @@ def test_the_log_is_stable_up_to_the_oldest_open_transaction() -> None:
 def test_each_level_reads_what_it_may() -> None:
     world = TxnWorld()
     world.append(batch(b"plain"))
-    world.write(1, 0)  # 1
-    world.end(1, False)  # 2
-    world.write(2, 0)  # 3, open
+    world.write(1, 0)
+    world.end(1, False)
+    world.write(2, 0)
     world.append(batch(b"behind"))
     for version in (4, 11, 13, 18):
         assert world.read(0, 1, version) == ([0, 1, 2], [(1, 1)]), version
@@ -186,18 +187,18 @@ def test_each_level_reads_what_it_may() -> None:
 
 def test_aborted_transactions_come_in_the_order_of_their_markers() -> None:
     world = TxnWorld()
-    world.write(1, 0)  # 0
-    world.write(2, 0)  # 1
-    world.write(3, 0)  # 2
-    world.end(2, False)  # 3
-    world.end(3, True)  # 4
-    world.end(1, False)  # 5
-    world.write(4, 0)  # 6
+    world.write(1, 0)
+    world.write(2, 0)
+    world.write(3, 0)
+    world.end(2, False)
+    world.end(3, True)
+    world.end(1, False)
+    world.write(4, 0)
     assert [world.read(offset, 1)[1] for offset in (0, 3, 4, 5, 6)] == [[(2, 1), (1, 0)], [(2, 1), (1, 0)], [(1, 0)], [(1, 0)], []]
 
 
 def test_an_abort_behind_an_open_transaction_is_listed_where_something_is_read() -> None:
-    """Kafka 4.3.0, 3.9.1 and 2.8.2 list it up to the next entry of their index of offsets or the end."""
+    """Kafka 4.3.0, 3.9.1 and 2.8.2 list the aborted transaction up to the next entry of their offset index or the log's end."""
     world = TxnWorld()
     world.append(batch(b"plain"))
     world.write(1, 0)
@@ -216,7 +217,7 @@ def test_an_abort_behind_an_open_transaction_is_listed_where_something_is_read()
     ],
 )
 def test_beyond_what_is_stable_a_reader_is_answered_at_once(quirks: Quirks, wanted: list[str]) -> None:
-    """TX-84: offsets at the last stable one, within its batch, in the next batch, at the end; 4.3.0, 3.9.1."""
+    """Kafka 4.3.0 and 3.9.1 answer at once at the last stable offset, inside its batch, in the next batch and at the end (TX-84)."""
     world = TxnWorld(quirks)
     world.write(1, 0, b"a", b"b")
     world.append(batch(b"plain"))
@@ -237,8 +238,8 @@ LISTED: Final = (
     ((30, 3000), (30, 38)),
     ((39, 1), (38, 38)),
 )
-"""Offset and size of a fetch, the first and the last transaction that Kafka 4.3.0 lists with it: up to the next entry of the
-offset index. The first entry, at byte 4514, is passed over by who reads just as far (core.log.offset_index)."""
+"""Offset and size of a fetch -> the first and last aborted transaction that Kafka 4.3.0 lists, up to the next entry of the offset index.
+A fetch that reads just up to the first entry, at byte 4514, skips it (core.log.offset_index)."""
 
 
 def test_the_list_of_a_small_fetch_ends_at_an_entry_of_the_offset_index() -> None:
@@ -284,7 +285,7 @@ def test_formats_before_batches_have_no_markers() -> None:
 def test_offsets_are_listed_by_isolation_level() -> None:
     world = TxnWorld()
     world.append(batch(b"old", timestamp=WALL_MS - 10))
-    world.write(1, 0)  # at WALL_MS, open
+    world.write(1, 0)
     asked = (("latest", -1), ("earliest", -2), ("by time", WALL_MS), ("largest time", -3))
     found = [(name, world.listed(timestamp, 0), world.listed(timestamp, 1)) for name, timestamp in asked]
     assert found == [("latest", 2, 1), ("earliest", 0, 0), ("by time", 1, -1), ("largest time", 1, -1)]
@@ -295,12 +296,13 @@ def test_offsets_are_listed_by_isolation_level() -> None:
 
 
 def test_records_of_an_open_transaction_may_be_deleted() -> None:
-    """Amid a batch, at a batch, at the end; 4.3.0 says where the batch begins that the log begins in."""
+    """Records are deleted inside a batch, at a batch and at the end; Kafka 4.3.0 reports the first offset of the batch with the log
+    start."""
     for quirk, amid in (False, 1), (True, 2):
         world = TxnWorld(quirks=Quirks(stable_offset_within_log=quirk))
         world.append(batch(b"plain"))
-        world.write(1, 0, b"a", b"b")  # 1 and 2
-        world.write(1, 2)  # 3
+        world.write(1, 0, b"a", b"b")
+        world.write(1, 2)
         found = []
         for offset in (2, 3, 4):
             world.cut(offset)
@@ -313,7 +315,7 @@ def test_records_of_an_open_transaction_may_be_deleted() -> None:
 
 
 def test_the_largest_timestamp_may_be_that_of_deleted_records() -> None:
-    """It is the segments' (4.3.0, 3.9.1): until theirs goes."""
+    """Kafka 4.3.0 and 3.9.1 keep the largest timestamp per segment until the segment is deleted."""
     world = TxnWorld()
     world.append(batch(b"a", timestamp=WALL_MS - 20))
     world.append(batch(b"b", timestamp=WALL_MS - 10))
@@ -398,7 +400,7 @@ def test_producers_of_what_is_not_there() -> None:
 
 
 def test_producers_of_one_bucket() -> None:
-    """Java's map has them as they came."""
+    """Java's map keeps producers of one bucket in insertion order."""
     world = TxnWorld()
     for pid in (1_001_296, 1_295):
         world.write(pid, 0)

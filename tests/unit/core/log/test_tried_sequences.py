@@ -1,5 +1,5 @@
-"""The first sequence that a producer tried in a transaction is not overtaken (docs/kafka/transactions.md, TX-61), as on Apache Kafka
-4.3.0 and 3.9.1."""
+"""A producer cannot continue past the first sequence that it tried in a transaction, as on Kafka 4.3.0 and 3.9.1
+(docs/kafka/transactions.md, TX-61)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Steps = Callable[[TransactionWorld, Pid, int], object]
 
 
 def tries(*steps: int | bool | str) -> Steps:
-    """After a transaction of sequences 0 and 1 another one: numbers are sequences to be sent, a truth value ends it and begins the next."""
+    """Return the steps of a second transaction: numbers are sequences to send, and a bool ends the transaction and begins the next."""
 
     def run(world: TransactionWorld, pid: Pid, version: int) -> list[int]:
         world.add(pid)
@@ -38,7 +38,7 @@ def tries(*steps: int | bool | str) -> Steps:
 
 
 def unknown(*sequences: int, gap: int = 0) -> Steps:
-    """The first is refused, since the partition was not added; `gap`: so is a second one, with an epoch that the producer has not."""
+    """Return steps whose first batch is refused because the partition was not added; with `gap` a second one is refused for its epoch."""
 
     def run(world: TransactionWorld, pid: Pid, version: int) -> list[int]:
         seen = [world.write(pid, sequences[0], version=version)]
@@ -51,7 +51,7 @@ def unknown(*sequences: int, gap: int = 0) -> Steps:
 
 
 CASES: Final[dict[str, tuple[Steps, list[int], list[int]]]] = {
-    # steps, codes of an old client (Produce v11), of a new one (v12)
+    # Each row has steps, the error codes of an old client (Produce v11) and those of a new one (v12).
     "a duplicate, then the next": (tries(1, 2, 2, 1, 0), [0, 45, 45, 0, 0], [0, 45, 45, 0, 0]),
     "a duplicate, an abort": (tries(1, 2, False, 2, 3), [0, 45, 0, 0], [0, 45, 45, 45]),
     "a duplicate, a commit": (tries(1, 2, True, 2), [0, 45, 0], [0, 45, 45]),
@@ -83,7 +83,7 @@ def test_before_a_new_clients_first_batch_plain_ones_begin_at_0_too() -> None:
 
 
 def test_an_epoch_of_minus_1_is_as_good_as_none() -> None:
-    """Kafka 4.3.0 and 3.9.1 accept any sequence, and any again from the next epoch, which counts from then on."""
+    """Kafka 4.3.0 and 3.9.1 accept any sequence after epoch -1, and again any from the next epoch on, whose sequences then count."""
     for profile in "kafka-4.3", "kafka-3.9":
         world = TransactionWorld(profile)
         epochs = ((-1, 7), (-1, 3), (0, 5), (0, 7), (0, 6), (-1, 8))
@@ -106,7 +106,7 @@ def test_a_higher_epoch_counts_anew() -> None:
 
 
 def test_what_is_tried_is_forgotten_some_day() -> None:
-    """producer.id.expiration.ms; at most so many producers of which nothing was written."""
+    """The time limit is producer.id.expiration.ms, and only a limited number of producers without written records is remembered."""
     world = TransactionWorld("kafka-4.3")
     for pid in range(producers.MOST_TRIED + 1):
         world.write(Pid(10_000 + pid, 0), 5, version=11, name="nobody")

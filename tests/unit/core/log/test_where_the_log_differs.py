@@ -1,4 +1,4 @@
-"""Known differences of the data plane from Apache Kafka 4.3: every line of the package's docstring, shown."""
+"""Every known difference from Apache Kafka 4.3 in the docstring of groupmock.core.log has a test here."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SHOWN: Final = {
 
 
 def test_every_line_of_the_docstring_is_shown_here() -> None:
-    """One said for months that topic configs were 4.3's under every profile when they were not any more."""
+    """The docstring once listed a difference of topic configs for months after it was gone."""
     lines = re.findall(r"^- (.*)", log.__doc__ or "", re.MULTILINE)
     assert [next((head for head in SHOWN if line.startswith(head)), line) for line in lines] == list(SHOWN)
     assert [test for test in SHOWN.values() if test not in globals()] == []
@@ -46,7 +46,7 @@ def quirks_of(profile: str) -> Quirks:
 
 
 def opaque(*values: bytes, keys: list[bytes | None] | None = None, timestamp: int = WALL_MS) -> bytes:
-    """A batch that says it is compressed by zstd and is not."""
+    """Return a batch whose header says zstd although its records are not compressed."""
     return batch(*values, keys=keys, timestamp=timestamp, attributes=ZSTD)
 
 

@@ -1,4 +1,4 @@
-"""Regular expressions as Kafka 4.3 reads them: verdicts and matches recorded from a broker, RE2/J's accidents, and the bounds of work."""
+"""Regular expressions match as in Kafka 4.3, with recorded results, peculiarities of RE2/J, and limited work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Consumer groups steered: held in every state and released, members fenced behind their backs."""
+"""Commands on consumer groups hold a group in any state, release it, and fence members."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ JOINS: dict[str, Any] = {"member_epoch": 0, "subscribed_topic_names": ["t"], "re
 
 
 class Held(ConsumerWorld):
-    """Heartbeats of the group "g" may wait, each on a connection of its own."""
+    """Sends heartbeats for members of the group "g", each on its own connection, so that some may be parked."""
 
     def hold(self, state: str) -> None:
         self.command("hold_group", group="g", state=state)
@@ -111,7 +111,7 @@ def test_in_assigning_nobody_computes_the_target() -> None:
 
 
 def test_in_reconciling_all_but_the_last_arrive() -> None:
-    """A gives three partitions up and is there; B, which waits for them, is the last and is not heard."""
+    """A revokes three partitions and gets its answer, while B, which waits for them, is the last member and gets none."""
     world = Held()
     world.join("A")
     world.hold("Reconciling")
@@ -166,7 +166,7 @@ def test_a_member_that_is_fenced_begins_anew() -> None:
 
 
 def test_what_a_fenced_member_had_is_for_the_others() -> None:
-    """B waits for three of A's six partitions, and has them at once."""
+    """B waits for three of A's six partitions and receives them at once."""
     world = ConsumerWorld()
     world.join("A")
     world.join("B")

@@ -1,4 +1,4 @@
-"""Records, configs and offsets by command: done where Kafka would let an admin or a producer do it, else refused and nothing done."""
+"""Commands on records, configs and offsets act where Kafka would allow an administrator or producer to, and otherwise change nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ANY_TO = {"to": "latest"}
 
 
 def world_of_two() -> LogWorld:
-    """Topics t (2 partitions: 5 records, none) and c (compacted)."""
+    """Return a cluster with the topics t (2 partitions, one with 5 records) and c (compacted)."""
     world = LogWorld(nodes=2)
     world.topic("t", partitions=2)
     world.command("create_topic", name="c", configs={"cleanup.policy": "compact"})
@@ -148,8 +148,7 @@ RESETS: dict[str, tuple[dict[str, Any], dict[tuple[str, int], int]]] = {
     "back beyond the start": ({"shift": -99, "partitions": [0]}, {("t", 0): 1}),
     "one partition": ({"to": "latest", "partitions": [1]}, {("t", 1): 0}),
 }
-"""Kafka's kafka-consumer-groups.sh of 4.3.0 answered this for t/0, whose log goes from 1 to 5, with 3 committed, and for t/1, which is
-empty."""
+"""Results of Kafka 4.3.0's kafka-consumer-groups.sh for t/0, with offsets 1 to 5 and 3 committed, and for the empty t/1."""
 
 
 @for_each(("how", "wanted"), RESETS.values(), ids=RESETS)

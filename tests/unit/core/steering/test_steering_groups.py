@@ -1,4 +1,4 @@
-"""Groups steered: held in every state and released, made to rebalance, their delay ended, joins in order, a leader chosen."""
+"""Commands on classic groups hold a group in any state, release it, force a rebalance, end delays, order joins, and choose the leader."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OTHER = [("range", subscription("returns"))]
 
 
 def completing(world: World, count: int = 2) -> list[str]:
-    """A group in CompletingRebalance; the leader first."""
+    """Create a group in CompletingRebalance and return the member ids, the leader's first."""
     entered = [world.enter()[0] for _ in range(count)]
     world.finish_phase()
     return sorted(entered, key=lambda one: one != world.group().leader_id)
@@ -188,8 +188,8 @@ def test_held_in_another_state_it_is_released_from_the_first() -> None:
 
 
 def test_held_in_another_state_what_waited_happens_before_that_counts() -> None:
-    """Two members that join with other protocols while the group is held in Stable: they rebalance to the end, though the next hold is of
-    the state they go through."""
+    """Two members join with other protocols while the group is held in Stable. The new hold applies to PreparingRebalance, but they pass
+    through that state because their requests came earlier."""
     world = World.make()
     members = world.stable(2)
     world.command("hold_group", group="g", state="Stable")

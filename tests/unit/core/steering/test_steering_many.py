@@ -1,4 +1,4 @@
-"""Leaders and coordinators that move all at once, a node that is added, and logs that go on at a higher offset."""
+"""Commands move all leaders and coordinators at once, add a node, and let logs continue at a higher offset."""
 
 from __future__ import annotations
 

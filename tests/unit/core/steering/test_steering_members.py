@@ -1,4 +1,4 @@
-"""Members steered: their session ends, their instance is taken over, their requests wait."""
+"""Commands on members expire sessions, fence instances, and hold requests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from groupmock.core.steering import NotNow
 
 
 def expired(by_command: bool) -> World:
-    """A Stable group of three, one of whose members is not heard of any more."""
+    """Return a Stable group of three whose last member sends nothing more and expires."""
     world = World.make(seed=5)
     ids = world.stable(3, session=10_000)
     if by_command:
@@ -79,7 +79,7 @@ def test_the_last_awaited_member_ends_the_join_phase() -> None:
 
 
 def static_pair(world: World) -> list[str]:
-    """Two static members, Stable; the leader's instance first."""
+    """Create a Stable group of two static members and return their instances, the leader's first."""
     ids = {instance: world.join(instance=instance) for instance in ("i1", "i2")}
     world.finish_phase()
     by_id = {join.answer.member_id: instance for instance, join in ids.items()}
@@ -91,7 +91,8 @@ def static_pair(world: World) -> list[str]:
 
 @for_each("place", [0, 1], ids=["leader", "follower"])
 def test_a_fenced_instance_in_a_stable_group(place: int) -> None:
-    """A JoinGroup of the same instance without member id does the same: no rebalance, the old id is fenced, the assignment is inherited."""
+    """A JoinGroup of the same instance without a member id has the same effect: no rebalance, a fenced old id, and an inherited
+    assignment."""
     world = World.make()
     instance = static_pair(world)[place]
     old = world.group().static_members[instance]
@@ -149,7 +150,7 @@ def test_a_frozen_member_is_not_heard_and_becomes_a_zombie() -> None:
     world.sleep(1_000)
     assert [each.parked for each in asked] == [True] * 4
     assert world.changes("removed") == [follower]
-    world.command("thaw_member", group="g", member=follower)  # it is a member no more
+    world.command("thaw_member", group="g", member=follower)  # The expired member is no longer in the group.
     assert asked[0].error == 25
     assert asked[1].answer.topics[0].partitions[0].error_code == 25
     assert (asked[2].error, asked[3].answer.members[0].error_code) == (25, 25)

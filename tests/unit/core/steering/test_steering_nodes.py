@@ -1,4 +1,4 @@
-"""Nodes steered: coordinators and leaders move, nodes stop, start and stall; and time: one timer, or the whole clock."""
+"""Commands on nodes move coordinators and leaders, stop, start and stall nodes, and jump to a timer or step the clock."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def home(world: World) -> int:
 
 
 def stable(world: World, count: int = 2) -> list[str]:
-    """A Stable group wherever it lives."""
+    """Create a Stable group on any node and return the member ids."""
     node = home(world)
     entered = [world.enter(node=node)[0] for _ in range(count)]
     world.finish_phase()
@@ -93,7 +93,7 @@ def cluster_of(nodes: int, **settings: Any) -> LogWorld:
 
 
 def metadata(world: LogWorld, version: int = 13) -> tuple[list[int], dict[int, tuple[int, int]]]:
-    """(node ids, partition -> (error, leader))."""
+    """Return node ids and a dict of partition -> (error, leader)."""
     answer = world.ask(3, version, MetadataRequest(topics=None))
     rows = {row.partition_index: (row.error_code, row.leader_id) for row in answer.topics[0].partitions}
     return [row.node_id for row in answer.brokers], rows
@@ -125,7 +125,7 @@ def test_a_partition_with_replicas_is_led_by_the_next_and_stays_there() -> None:
 
 @for_each("clean", [True, False])
 def test_the_coordinators_of_a_stopped_node_go_to_the_next_and_who_waits_is_told_only_by_a_clean_stop(clean: bool) -> None:
-    """The core answers in both cases; a node that dies closes its connections before the answers, so that nobody gets them."""
+    """The core answers in both cases, but a node that dies closes its connections before it sends the answers."""
     world = LogWorld(nodes=3)
     mark = len(world.effects)
     world.command("stop_node", node=2, clean=clean)
@@ -136,7 +136,7 @@ def test_the_coordinators_of_a_stopped_node_go_to_the_next_and_who_waits_is_told
 
 
 def test_the_only_node_stops_and_its_groups_come_back_with_it() -> None:
-    world = World.make(real_topics=True)  # they know of leaders
+    world = World.make(real_topics=True)  # Only the real topics have leaders.
     (first,) = stable(world, 1)
     world.command("stop_node", node=1)
     assert find(world) == (15, -1)

@@ -1,4 +1,4 @@
-"""Commands that cannot be obeyed are refused with one sentence that says what there is instead, and nothing is changed."""
+"""Commands that cannot be executed are refused with one sentence that lists what exists, and change nothing."""
 
 from __future__ import annotations
 

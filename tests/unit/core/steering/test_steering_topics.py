@@ -1,4 +1,4 @@
-"""Topics are created, grown and deleted by commands; what cannot be is refused with a remedy, and nothing is changed."""
+"""Commands create, grow and delete topics; impossible ones are refused with a remedy and change nothing."""
 
 from __future__ import annotations
 

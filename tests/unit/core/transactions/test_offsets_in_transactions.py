@@ -1,4 +1,5 @@
-"""Offsets that transactions commit (docs/kafka/transactions.md, TX-70 to TX-78): who may, what is seen of them meanwhile, what stands."""
+"""Offsets in transactions: permission, visibility while the transaction is open, and the result (docs/kafka/transactions.md, TX-70 to
+TX-78)."""
 
 from __future__ import annotations
 
@@ -158,7 +159,7 @@ def test_another_node_does_not_coordinate_the_group() -> None:
 
 
 MEMBERS: Final[list[tuple[str, str, int, str, str | None, tuple[int, int]]]] = [
-    # the group, generation, member id ("me": its member), instance; 4.3, 3.9
+    # Each row has group, generation, member id ("me": the real one), instance, and the error codes of Kafka 4.3 and 3.9.
     ("nobody", "no group", -1, "", None, (0, 0)),
     ("an id", "no group", -1, "any", None, (0, 0)),
     ("a generation", "no group", 3, "any", None, (22, 25)),
@@ -202,7 +203,7 @@ def test_which_member_may(state: str, generation: int, member_id: str, instance:
 
 
 def test_while_the_group_rebalances() -> None:
-    """PreparingRebalance, CompletingRebalance: the state is not looked at; v0 to v2 know no members."""
+    """TxnOffsetCommit ignores PreparingRebalance and CompletingRebalance, and its versions 0 to 2 have no member."""
     world = OffsetsWorld()
     me, pid = world.member(), world.begin()
     protocols = [JoinGroupRequestProtocol(name="range", metadata=b"")]
@@ -280,7 +281,7 @@ def test_a_deleted_topic_takes_them_along() -> None:
 
 
 def test_the_older_coordinator_keeps_a_group_until_its_transactions_end() -> None:
-    """A topic that is deleted takes Empty groups without offsets along, whoever's it is; not those that transactions wait for."""
+    """Deleting any topic also deletes Empty groups without offsets, unless a transaction has pending offsets for them."""
     seen = []
     for profile in "kafka-4.3", "kafka-3.9":
         world = OffsetsWorld(profile)
@@ -300,7 +301,7 @@ def test_the_older_coordinator_keeps_a_group_until_its_transactions_end() -> Non
 
 
 def test_offsets_of_one_transaction_are_listed_as_they_waited() -> None:
-    """Two topics in one place of Kafka 4.3's tables: the order is turned round by each table that they are put into."""
+    """Two topics share a slot in Kafka 4.3's tables, and each copy into another table reverses their order."""
     world = OffsetsWorld()
     same = ["Aa", "BB"]
     for name in same:
@@ -314,7 +315,7 @@ def test_offsets_of_one_transaction_are_listed_as_they_waited() -> None:
 
 
 def test_what_adds_on_the_way_is_checked_whatever_is_set() -> None:
-    """Kafka checks what adds on the way although verification is off (TX-95)."""
+    """Kafka verifies a Produce that adds its partition even if verification is switched off (TX-95)."""
     world = OffsetsWorld("kafka-4.3", transaction_partition_verification_enable=False)
     nobody = [Pid(70 + each, 0) for each in range(4)]
     assert [world.write(nobody[0], version=11), world.write(nobody[1], version=12, name="nobody")] == [0, 49]
@@ -380,7 +381,7 @@ def test_they_stand_in_the_log_of_offsets_before_the_marker() -> None:
 
 
 def test_offsets_in_the_log_have_the_bytes_of_their_release() -> None:
-    """TX-78: metadata `m`, leader epoch 3, as seen on 4.3.0 and 3.9.1; the sequence is 0 each time, and nobody looks at it."""
+    """The bytes equal those of Kafka 4.3.0 and 3.9.1 with metadata `m` and leader epoch 3; the sequence is always 0 (TX-78)."""
     head, offset = (5).to_bytes(8) + (3).to_bytes(4), Offset(5, 3, "m", 7, None)
     for old, version, metadata, tags in ((False, 4, b"\x02m", b"\x00"), (True, 3, b"\x00\x01m", b"")):
         written = at_once(transactional_batch("g", [(("t", 0), offset)], 9, 2, 7, old))
@@ -431,7 +432,7 @@ def test_a_refused_commit_takes_what_was_pending_along_before_4(profile: str, le
 
 @for_each(("profile", "state"), [("kafka-3.9", "Dead"), ("kafka-4.3", "Empty")])
 def test_a_topic_that_is_deleted_takes_groups_without_offsets_along(profile: str, state: str) -> None:
-    """Whatever topic it is; who has something pending stays."""
+    """The deletion of any topic has this effect, but groups with pending offsets stay."""
     world = OffsetsWorld(profile)
     world.topic("other")
     me = world.member()
@@ -447,7 +448,7 @@ def test_a_topic_that_is_deleted_takes_groups_without_offsets_along(profile: str
 
 
 def test_a_group_that_was_added_has_its_marker_although_nobody_committed() -> None:
-    """The partition knows then that the epoch is over."""
+    """The marker tells the partition of the group that the producer's epoch has ended."""
     world = OffsetsWorld("kafka-3.9")
     pid = world.begin()
     world.sleep(100_000)
@@ -455,7 +456,7 @@ def test_a_group_that_was_added_has_its_marker_although_nobody_committed() -> No
 
 
 def test_a_transaction_keeps_the_group_whose_pending_offsets_are_deleted() -> None:
-    """OffsetDelete of the last offset deletes an Empty group of the old coordinator, but not amid a transaction."""
+    """On the old coordinator OffsetDelete of the last offset deletes an Empty group, unless a transaction is open."""
     world = OffsetsWorld("kafka-3.9")
     pid = world.init(timeout=900_000)
     world.offsets(pid)

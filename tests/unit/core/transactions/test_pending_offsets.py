@@ -1,4 +1,4 @@
-"""Pending offsets of many producers: what is asked about one partition, or one producer, costs the same however many there are."""
+"""The cost of a question about one partition or one producer does not grow with the number of producers that have pending offsets."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""transaction.version (docs/kafka/transactions.md, TX-01 to TX-03, TX-23, TX-24): what its levels change, as seen on Apache Kafka 4.3.0
-after UpdateFeatures."""
+"""The levels of transaction.version change what they change on Apache Kafka 4.3.0 (docs/kafka/transactions.md, TX-01 to TX-03, TX-23,
+TX-24)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FEATURE: Final = "transaction.version"
 
 
 def told(world: TransactionWorld, version: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Return what ApiVersions says of the feature: supported, finalized."""
+    """Return the supported and finalized levels of the feature in ApiVersions."""
     answer = world.ask(18, version, ApiVersionsRequest(client_software_name="a", client_software_version="1"))
     return (
         [(each.min_version, each.max_version) for each in answer.supported_features if each.name == FEATURE],
@@ -44,7 +44,7 @@ def told(world: TransactionWorld, version: int) -> tuple[list[tuple[int, int]], 
     ],
 )
 def test_clients_are_told_the_level(profile: str, level: int | None, v3: object, v4: object) -> None:
-    """TX-01: a feature whose lowest level is 0 is left out of v3, as supported."""
+    """ApiVersions v3 leaves out a supported feature whose lowest level is 0 (TX-01)."""
     world = TransactionWorld(profile)
     if level is not None:
         world.at_level(level)
@@ -71,7 +71,7 @@ def aborted_by_time(world: TransactionWorld) -> object:
 
 
 def ended(world: TransactionWorld) -> object:
-    """End a transaction by a new client, which an old one could have begun."""
+    """End a transaction as a new client, which an old client could have begun, and return the answer."""
     pid = world.init()
     world.add(pid)
     return [world.write(pid), world.finish(pid), world.finish(pid)]
@@ -107,7 +107,7 @@ def test_what_the_levels_change(name: str) -> None:
 
 
 def stuck(**how: Any) -> tuple[TransactionWorld, Pid]:
-    """A transaction with partition 0, which a new client's write to the other one left unlogged."""
+    """Return a transaction with partition 0 that hangs because a new client's write to another partition could not be logged."""
     world = TransactionWorld("kafka-4.3", **how).at_level(0)
     pid = world.init(timeout=600)
     world.add(pid)
@@ -116,7 +116,8 @@ def stuck(**how: Any) -> tuple[TransactionWorld, Pid]:
 
 
 def test_at_level_0_an_id_whose_change_was_not_logged_hangs() -> None:
-    """Seen on 4.3.0: 51 for everybody, a wrong pid too; its timeout does not end it, nor does level 2. What is open is written to."""
+    """Kafka 4.3.0 answers CONCURRENT_TRANSACTIONS (51) to everybody, even with a wrong producer id, and neither the timeout nor level 2
+    ends the transaction. Writes to added partitions succeed."""
     world, pid = stuck(transactional_id_expiration_ms=1)
     world.sleep(3_600_000)
     codes = [world.init_code()[0], world.add(pid), world.add(Pid(99, 0)), world.end(pid), world.write(pid, partition=1, version=11)]
@@ -137,7 +138,7 @@ def test_another_coordinator_knows_what_was_logged() -> None:
 
 
 def test_at_level_0_the_whole_answer_to_a_broker_fails() -> None:
-    """AddPartitionsToTxn v4: no row of the transactions that went well either."""
+    """AddPartitionsToTxn v4 fails as a whole, including the transactions that would succeed."""
     world = TransactionWorld("kafka-4.3").at_level(0)
     pid, topics = world.init(), [AddPartitionsToTxnTopic(name="t", partitions=[0])]
     wanted = [

@@ -1,5 +1,5 @@
-"""Transactional ids and their coordinator (docs/kafka/transactions.md, TX-05 to TX-58, TX-67 to TX-69, TX-91 to TX-97), value by value as
-seen on Apache Kafka."""
+"""Transactional ids and their coordinator answer as Apache Kafka does (docs/kafka/transactions.md, TX-05 to TX-58, TX-67 to TX-69, TX-91
+to TX-97)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HOUR_MS: Final = 3_600_000
 
 
 def at_epoch(world: TransactionWorld, epoch: int) -> Pid:
-    """`x` with that epoch, which would take thousands of requests."""
+    """Set the epoch of `x` directly, which would otherwise take thousands of requests."""
     pid = world.init()
     known = world.cluster.transactions.find("x")
     assert known is not None
@@ -36,7 +36,7 @@ def at_epoch(world: TransactionWorld, epoch: int) -> Pid:
 
 
 def test_an_id_lives_where_its_hash_says() -> None:
-    """abs(hashCode) mod 50 over UTF-16 units; the node is 1 + partition mod nodes."""
+    """The partition is abs(hashCode) mod 50 over UTF-16 units, and the node is 1 + partition mod nodes."""
     world = TransactionWorld(nodes=3)
     found = {name: world.coordinator(name).node_id for name in ("x", "", "a-longer-one", "ünïcode", "\N{GRINNING FACE}")}
     assert found == {name: 1 + partition_for(name, 50) % 3 for name in found}
@@ -67,7 +67,7 @@ def test_another_node_is_not_the_coordinator() -> None:
 
 
 def test_each_node_gives_out_producer_ids_of_its_own_block() -> None:
-    """Three nodes of 4.3.0 do the same, but for their 14; a node that was away takes another block."""
+    """Three nodes of Kafka 4.3.0 behave the same except for COORDINATOR_LOAD_IN_PROGRESS (14); a restarted node takes another block."""
     world = TransactionWorld(nodes=3)
     plain = [world.init(None, node=node).id for node in (1, 2, 3, 1, 2, 3)]
     node = world.coordinator().node_id
@@ -147,12 +147,12 @@ def test_who_lost_the_answer_is_told_again_and_only_who_was_there_last() -> None
     assert world.init_code("x", first) == (0, *second)
     third = world.init("x", second)
     assert [world.init_code("x", first)[0], world.init_code("x", second)] == [90, (0, *third)]
-    world.init()  # somebody else: TX-25
+    world.init()
     assert world.init_code("x", third) == (90, *NOBODY)
 
 
 def test_a_zombie_that_says_who_it_was_aborts_the_open_transaction_of_the_newer_one() -> None:
-    """Seen on 4.3.0 and 3.9.1: 51, its epoch is not looked at before the transaction is over."""
+    """Kafka 4.3.0 and 3.9.1 answer CONCURRENT_TRANSACTIONS (51) and check the producer's epoch only after the abort."""
     world = TransactionWorld()
     zombie = world.init()
     newer = world.init()
@@ -162,7 +162,7 @@ def test_a_zombie_that_says_who_it_was_aborts_the_open_transaction_of_the_newer_
 
 @for_each("version", [3, 5])
 def test_an_open_transaction_is_aborted_before_the_next_producer_is_let_in(version: int) -> None:
-    """TX-21, for old and new clients."""
+    """Old and new clients behave alike here (TX-21)."""
     world = TransactionWorld()
     pid = world.init()
     world.write(pid, version=12)
@@ -172,7 +172,7 @@ def test_an_open_transaction_is_aborted_before_the_next_producer_is_let_in(versi
 
 @for_each("profile, wanted", [("groupmock", (0, 0, 1)), ("kafka-4.3", (0, 0, 1)), ("kafka-3.9", (90, -1, -1))])
 def test_who_aborted_itself_by_coming_again(profile: str, wanted: tuple[int, int, int]) -> None:
-    """Level 2 answers the producer's own id after an abort; older levels fence it (TX-23)."""
+    """Level 2 answers with the producer's own id after the abort, and older levels fence the producer (TX-23)."""
     world = TransactionWorld(profile)
     pid = world.init()
     world.add(pid)
@@ -180,7 +180,7 @@ def test_who_aborted_itself_by_coming_again(profile: str, wanted: tuple[int, int
 
 
 def test_epochs_end_and_another_producer_id_follows() -> None:
-    """The new id comes by InitProducerId (TX-27)."""
+    """InitProducerId returns a new producer id when the epochs are used up (TX-27)."""
     world = TransactionWorld()
     old = at_epoch(world, LAST)
     fresh = world.init()
@@ -190,7 +190,7 @@ def test_epochs_end_and_another_producer_id_follows() -> None:
 
 
 def test_the_end_of_the_last_transaction_of_a_producer_id() -> None:
-    """TX-27, by EndTxn v5: the marker has 32767."""
+    """EndTxn v5 returns a new producer id, and the marker has the last epoch, 32767 (TX-27)."""
     world = TransactionWorld()
     old = at_epoch(world, LAST)
     world.write(old, version=12)
@@ -256,7 +256,7 @@ MAPPED: Final[list[tuple[str, list[tuple[str, list[int]]], list[tuple[str, list[
 
 @for_each(("profile", "asked", "answered"), MAPPED)
 def test_a_refusal_is_answered_in_the_order_of_maps(profile: str, asked: Any, answered: Any) -> None:
-    """Kafka 4.3.0 and 3.9.1 answer a refusal in this order."""
+    """Kafka 4.3.0 and 3.9.1 answer refused partitions in this order."""
     world = TransactionWorld(profile)
     for name in ("zeta", "alpha", "m", "t1", "t2"):
         world.topic(name, 3)
@@ -273,14 +273,14 @@ def test_a_refusal_is_answered_in_the_order_of_maps(profile: str, asked: Any, an
 
 
 def test_an_empty_list_is_answered_with_one_and_begins_a_transaction() -> None:
-    """The second half: seen on 4.3.0 and 3.9.1, by EndTxn."""
+    """On Kafka 4.3.0 and 3.9.1 an EndTxn afterwards shows that the transaction has begun."""
     world = TransactionWorld()
     pid = world.init()
     assert (world.add_nothing(pid), world.state(), world.end(pid), world.state()) == ([], ("Ongoing", 0), 0, ("CompleteCommit", 0))
 
 
 def test_brokers_ask_only() -> None:
-    """AddPartitionsToTxn v4 is for brokers: each transaction is answered by itself (TX-44)."""
+    """AddPartitionsToTxn v4 is for brokers and answers each transaction separately (TX-44)."""
     world = TransactionWorld()
     pid = world.init()
     world.add(pid, 0)
@@ -312,7 +312,7 @@ def test_old_clients_end_transactions() -> None:
 
 
 def test_new_clients_end_transactions_with_an_epoch_of_their_own() -> None:
-    """EndTxn v5 answers the epoch of the next transaction, and errors carry none (TX-52, TX-54, TX-56, TX-81)."""
+    """EndTxn v5 answers the epoch of the next transaction, and an error contains no epoch (TX-52, TX-54, TX-56, TX-81)."""
     world = TransactionWorld()
     pid = world.init()
     assert world.finish(pid) == (48, *NOBODY)
@@ -326,7 +326,7 @@ def test_new_clients_end_transactions_with_an_epoch_of_their_own() -> None:
 
 
 def test_a_new_client_whose_answer_was_lost() -> None:
-    """A retry of EndTxn v5 carries the epoch before (TX-53)."""
+    """A retry of EndTxn v5 has the previous epoch (TX-53)."""
     for commit in True, False:
         world = TransactionWorld()
         pid = world.init()
@@ -347,7 +347,7 @@ def test_an_old_end_of_a_new_begin_bumps_nothing() -> None:
 
 
 def test_markers_may_come_later() -> None:
-    """TX-57: who goes on meanwhile is told 51."""
+    """A producer that continues before the markers are written gets CONCURRENT_TRANSACTIONS (51) (TX-57)."""
     world = TransactionWorld(transaction_markers_delay_ms=50)
     pid = world.init()
     world.add(pid)
@@ -361,7 +361,8 @@ def test_markers_may_come_later() -> None:
 
 @for_each(("profile", "added", "offsets"), [("kafka-4.3", [51, 51], 51), ("kafka-3.9", [49, 90], 49)])
 def test_a_marker_that_is_refused_leaves_the_transaction_as_it_is(profile: str, added: list[int], offsets: int) -> None:
-    """TX-59, TX-32: nobody tries again but another coordinator; meanwhile who asks with another pid or epoch mostly hears of that first."""
+    """Only another coordinator tries to write the marker again, and meanwhile most requests report the unfinished transaction before a
+    wrong id or epoch (TX-59, TX-32)."""
     world = TransactionWorld(profile)
     pid = world.init()
     world.add(pid, 0, 1)
@@ -396,7 +397,7 @@ def test_markers_wait_for_who_leads_the_partition() -> None:
 
 
 def test_a_topic_that_is_gone_keeps_nobody() -> None:
-    """The other partitions of the transaction get their markers (TX-58)."""
+    """The transaction's other partitions get their markers (TX-58)."""
     world = TransactionWorld()
     world.topic("gone")
     pid = world.init()
@@ -407,7 +408,7 @@ def test_a_topic_that_is_gone_keeps_nobody() -> None:
 
 
 def test_every_partition_that_was_added_gets_a_marker() -> None:
-    """TX-87, TX-88: written or not, refused or not."""
+    """Partitions without records and with refused records get a marker as well (TX-87, TX-88)."""
     world = TransactionWorld()
     pid = world.init()
     world.add(pid, 0)
@@ -428,7 +429,7 @@ def test_a_partition_that_was_not_added() -> None:
 
 
 def test_who_is_refused_is_told_why_and_an_empty_id_is_42() -> None:
-    """Seen on Kafka 4.3.0 by generated exchanges."""
+    """Kafka 4.3.0 answered this way in generated exchanges."""
     world = TransactionWorld()
     pid = world.init()
     sent = batch(b"v", producer_id=pid.id, producer_epoch=pid.epoch, base_sequence=0, attributes=16)
@@ -439,7 +440,7 @@ def test_who_is_refused_is_told_why_and_an_empty_id_is_42() -> None:
 
 
 def two_writes(world: TransactionWorld, *batches: tuple[int, Pid, int]) -> list[tuple[int, int, str | None]]:
-    """(partition, error, message) of a Produce of several partitions: partition, producer, attributes."""
+    """Send a Produce of (partition, producer, attributes) batches and return (partition, error, message) of each."""
     data = [
         PartitionProduceData(index=at, records=batch(b"v", producer_id=pid.id, producer_epoch=pid.epoch, base_sequence=0, attributes=bits))
         for at, pid, bits in batches
@@ -450,7 +451,7 @@ def two_writes(world: TransactionWorld, *batches: tuple[int, Pid, int]) -> list[
 
 
 def test_a_request_is_of_one_producer() -> None:
-    """Kafka 4.3.0 and 3.9.1 answer this way."""
+    """Kafka 4.3.0 and 3.9.1 refuse a request with batches of several producers in this way."""
     world = TransactionWorld()
     pid = world.init()
     world.add(pid, 0, 1)
@@ -462,7 +463,8 @@ def test_a_request_is_of_one_producer() -> None:
 
 @for_each(("profile", "wanted"), [("groupmock", 47), ("kafka-3.9", 49)])
 def test_what_the_log_has_seen_comes_before_what_the_coordinator_says(profile: str, wanted: int) -> None:
-    """An epoch that is over in a partition is 47 there, whatever id is named; 3.9.1 asks the coordinator first."""
+    """A partition that knows a newer epoch answers INVALID_PRODUCER_EPOCH (47) whatever transactional id is named; 3.9.1 asks the
+    coordinator first."""
     world = TransactionWorld(profile)
     pid = world.init()
     world.add(pid)
@@ -471,13 +473,13 @@ def test_what_the_log_has_seen_comes_before_what_the_coordinator_says(profile: s
 
 
 def test_what_is_refused_before_anybody_is_asked_is_answered_first() -> None:
-    """Two such by their names, whatever their topic's id is, as on 4.3.0; the others as ever."""
+    """Kafka 4.3.0 answers two such partitions in the order of their names, whatever the topic's id is."""
     world = TransactionWorld("kafka-4.3")
     pid = world.init()
     world.add(pid, 0, 1)
     for partition in 0, 1:
         world.write(pid, partition=partition)
-    world.init()  # its abort raises the epoch in both
+    world.init()  # The abort that InitProducerId causes raises the epoch in both partitions.
     for fenced, order in (([0], [0, 1]), ([1], [1, 0]), ([0, 1], [1, 0])):
         rows = [
             PartitionProduceData(index=each, records=batch(b"v", producer_id=who, producer_epoch=0, base_sequence=0, attributes=bits))
@@ -501,7 +503,7 @@ def test_partitions_are_described_in_the_order_of_maps(profile: str, order: list
 
 
 def test_what_one_produce_adds_is_added_in_the_order_of_names() -> None:
-    """Two topics in one place of the set that DescribeTransactions goes through; Kafka 4.3.0 collects them in a Scala map."""
+    """Two topics share a slot in the set behind DescribeTransactions, and Kafka 4.3.0 collects them in a Scala map."""
     for topics in ["q", "a"], ["a", "q"]:
         world = TransactionWorld("kafka-4.3")
         pid = world.init()
@@ -514,7 +516,8 @@ def test_what_one_produce_adds_is_added_in_the_order_of_names() -> None:
 
 
 def test_the_lowest_sequence_that_was_tried_comes_first() -> None:
-    """TX-61: a repetition in front of the next transaction is answered, and what is new behind it is 45 until an epoch later."""
+    """A repeated batch before the new transaction is accepted, and new batches get OUT_OF_ORDER_SEQUENCE_NUMBER (45) until the next
+    epoch (TX-61)."""
     world = TransactionWorld()
     pid = world.init()
     world.add(pid)
@@ -528,7 +531,7 @@ def test_the_lowest_sequence_that_was_tried_comes_first() -> None:
 
 
 def test_a_new_transaction_of_an_unknown_producer_begins_at_0_from_v12_on() -> None:
-    """TX-64; what an old version has tried before is not a new client's."""
+    """Sequences that an old client tried before do not count for a new client (TX-64)."""
     world = TransactionWorld()
     pid = world.init()
     world.add(pid, 0)
@@ -593,12 +596,12 @@ def test_after_a_timeout(ask: Callable[[TransactionWorld, Pid], object], wanted:
 def test_a_timeout_counts_from_the_first_partition_and_is_looked_for_at_fixed_times() -> None:
     world = TransactionWorld(transaction_abort_cleanup_interval_ms=200)
     pid = world.init(timeout=600)
-    world.sleep(5_000)  # idle ids never time out
+    world.sleep(5_000)  # An id without an open transaction never times out.
     assert world.state() == ("Empty", 0)
     world.sleep(50)
     world.add(pid)
     world.sleep(400)
-    world.add(pid, 1)  # which prolongs nothing
+    world.add(pid, 1)  # Adding a partition does not prolong the transaction's timeout.
     seen = [world.state()[0]]
     for _ in range(2):
         world.sleep(200)

@@ -1,4 +1,4 @@
-"""A journal of transactions, played again: the same epochs, markers, timeouts and notes, row by row."""
+"""A journal with transactions replays to the same epochs, markers, timeouts and notes, row by row."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from groupmock_codec.records import TRANSACTIONAL_BIT
 
 
 def test_a_journal_of_transactions_plays_again(tmp_path: Path) -> None:
-    """One is committed, with markers that come late, one times out; then the id expires."""
+    """One transaction is committed with late markers, another times out, and finally the id expires."""
     settings = {"groupmock.transaction.markers.delay.ms": 30, "transactional.id.expiration.ms": 3_600_000}
     rig = WireRig.make(topics={"t": 1}, seed=3, settings=settings, sinks=[FileSink(str(tmp_path / "run.jsonl"), never)])
     wire = rig.connect()
@@ -51,7 +51,7 @@ def test_a_journal_of_transactions_plays_again(tmp_path: Path) -> None:
 
 
 def test_what_was_ordered_plays_again(tmp_path: Path) -> None:
-    """One is aborted, one fenced while its markers are held; then the id is forgotten."""
+    """One transaction is aborted by command, another fenced while its markers are held, and finally the id expires."""
     rig = WireRig.make(topics={"t": 1}, seed=3, sinks=[FileSink(str(tmp_path / "run.jsonl"), never)])
     wire = rig.connect()
     for orders in (["abort_transaction"], ["hold_markers", "fence_transaction", "release_markers", "expire_transactional_id"]):

@@ -1,4 +1,4 @@
-"""Steering a transactional id: abort, fence, expire, hold and release; and how much of peers' transactions is kept."""
+"""Commands abort, fence, expire, hold and release transactional ids, and the memory for clients' transactions is limited."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def details(world: TransactionWorld, name: str = "x") -> TransactionDetails:
 
 
 def open_one(world: TransactionWorld) -> Pid:
-    """A transaction with a record in partition 0."""
+    """Begin a transaction and write a record to partition 0."""
     pid = world.init()
     assert [world.add(pid), world.write(pid)] == [[0], 0]
     return pid
@@ -33,7 +33,7 @@ def last_causes(world: TransactionWorld, count: int) -> list[object]:
 
 
 def test_an_abort_is_what_a_timeout_does() -> None:
-    """TX-92: its markers carry the next epoch, its producer may ask who it is."""
+    """The markers have the next epoch, and the producer may call InitProducerId with its old epoch (TX-92)."""
     world = TransactionWorld()
     pid = open_one(world)
     world.command("abort_transaction", transactional_id="x")
@@ -43,7 +43,7 @@ def test_an_abort_is_what_a_timeout_does() -> None:
 
 
 def test_a_fence_is_what_a_newer_producer_does() -> None:
-    """TX-21: aborted with one epoch more, and one more for the newer one; whoever had it is refused for good."""
+    """The abort takes one epoch and the newer producer another, and the old producer is refused for good (TX-21)."""
     world = TransactionWorld()
     pid = open_one(world)
     world.command("fence_transaction", transactional_id="x")
@@ -55,7 +55,7 @@ def test_a_fence_is_what_a_newer_producer_does() -> None:
 
 
 def test_a_fence_of_an_idle_id_is_one_epoch() -> None:
-    """TX-20, and TX-27 where epochs are used up."""
+    """Fencing an idle id takes one epoch (TX-20), or a new producer id if the epochs are used up (TX-27)."""
     world = TransactionWorld()
     pid = world.init()
     world.command("fence_transaction", transactional_id="x")
@@ -77,7 +77,7 @@ def test_a_fence_waits_for_markers_that_come_late() -> None:
 
 
 def test_an_id_that_is_forgotten_is_anybodys() -> None:
-    """An idle id is forgotten after transactional.id.expiration.ms (TX-93)."""
+    """An idle id is removed after transactional.id.expiration.ms (TX-93)."""
     world = TransactionWorld()
     pid = world.init()
     world.command("expire_transactional_id", transactional_id="x")
@@ -88,7 +88,8 @@ def test_an_id_that_is_forgotten_is_anybodys() -> None:
 
 
 def test_held_markers_keep_readers_behind_the_transaction() -> None:
-    """TX-57 for as long as one likes: decided and answered, 51 for the next thing, nothing to be read."""
+    """While markers are held, the transaction is decided and answered, the producer's next request gets CONCURRENT_TRANSACTIONS (51),
+    and no record is readable (TX-57)."""
     world = TransactionWorld()
     world.command("hold_markers", transactional_id="x")
     world.command("hold_markers", transactional_id="x")
@@ -188,7 +189,7 @@ def test_an_id_in_a_line_and_in_full() -> None:
 
 
 def test_only_so_many_ids_are_remembered() -> None:
-    """Those whose coordinator is away count; one that expires makes room."""
+    """Ids whose coordinator is on a stopped node count as well, and an expired id makes room."""
     world = TransactionWorld(cluster_max_transactional_ids=2)
     world.init("a")
     world.init("b")
@@ -200,7 +201,7 @@ def test_only_so_many_ids_are_remembered() -> None:
 
 
 def test_only_so_many_partitions_are_in_a_transaction() -> None:
-    """None of a request is added that is too much; those that are in it may be named again, and the transaction goes on."""
+    """A request that exceeds the limit adds no partition, but may name partitions that are already in the transaction, which continues."""
     world = TransactionWorld(transaction_max_partitions=2)
     pid = world.init()
     assert [world.add(pid, 0), world.offsets(pid), world.add(pid, 0, 1), world.add(pid, 0)] == [[0], 0, [44, 44], [0]]
@@ -211,7 +212,7 @@ def test_only_so_many_partitions_are_in_a_transaction() -> None:
 
 
 def test_only_so_many_partitions_are_in_all_transactions_together() -> None:
-    """An ended transaction makes room, whether it ends by its producer, by a timeout or with its topic."""
+    """A transaction that ends makes room, whether by its producer, by a timeout or with its topic."""
     world = TransactionWorld(cluster_max_transaction_partitions=2)
     x, y = world.init(), world.init("y")
     assert [world.add(x, 0), world.add(y, 0, 1, name="y"), world.add(y, 1, name="y")] == [[0], [44, 44], [0]]

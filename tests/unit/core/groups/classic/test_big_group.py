@@ -1,4 +1,5 @@
-"""Ten thousand members: one call ends a phase, its answers are made lazily, timers stay bounded (docs/kafka/limits.md#join-storms)."""
+"""In a group of ten thousand members one call ends a phase, answers are built lazily, and timers stay few
+(docs/kafka/limits.md#join-storms)."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ def test_a_storm() -> None:
         (first,) = (one for one in join(ticket, "") if isinstance(one, Reply))
         ids.append(first.message.member_id)  # type: ignore[attr-defined]  # a JoinGroupResponse
         join(COUNT + ticket, ids[-1])
-    assert len(world.environment.timers._heap) <= COUNT + 10  # one entry a member: the 300 s of a newcomer cost no second one
+    # A new member's timer of 300 s moves in the heap and does not add a second entry.
+    assert len(world.environment.timers._heap) <= COUNT + 10
     group = world.group()
     answers = joined = []
     while group.state == "PreparingRebalance":
@@ -52,7 +54,7 @@ def test_a_storm() -> None:
 
 
 def test_replies_tell_the_generation_they_belong_to_however_late_they_are_drawn() -> None:
-    """The driver drains in slices; a change in between must not leak into answers that are still to be made."""
+    """The driver builds answers in slices, so a later change of the group must not affect answers that are not built yet."""
     world = World.make()
     ids = [world.enter()[0] for _ in range(5)]
     out: Effects = []

@@ -1,4 +1,4 @@
-"""A member that lists a protocol twice counts twice on Kafka, so that a name can win which not everybody lists (P1-b6)."""
+"""Kafka counts a protocol twice if a member lists it twice, so a protocol can win that not every member supports (P1-b6)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LISTS = {"A": "x", "B": "yyx", "C": "yx", "b": "xyy"}
 
 
 def joined(world: World, order: str, protocol_type: str = "consumer") -> dict[str, Ask]:
-    """They come in that order, and the initial delay passes."""
+    """Let the members join in that order and wait for the initial rebalance delay."""
     asked = {}
     for who in order:
         protocols = [(name, subscription("t")) for name in LISTS[who]]
@@ -33,7 +33,7 @@ def outcome(asked: dict[str, Ask]) -> list[str | None]:
 
 @for_each("order", ["ABC", "BCA", "CAB"])
 def test_a_phase_whose_winner_somebody_does_not_list_fails_as_on_kafka(order: str) -> None:
-    # Seen on 4.3.0, 3.9.1 and 2.8.2: PreparingRebalance, nobody answered
+    # Kafka 4.3.0, 3.9.1 and 2.8.2 stay in PreparingRebalance and answer nobody.
     world = World.make(quirks=KAFKA)
     assert outcome(joined(world, order)) == [None, None, None]
     assert world.group().state == "PreparingRebalance"
@@ -41,14 +41,14 @@ def test_a_phase_whose_winner_somebody_does_not_list_fails_as_on_kafka(order: st
 
 @for_each("order", ["bAC", "AB", "Ab"])
 def test_a_doubled_name_that_loses_the_vote_does_no_harm(order: str) -> None:
-    # Seen on 4.3.0, 3.9.1 and 2.8.2: x wins
+    # Kafka 4.3.0, 3.9.1 and 2.8.2 choose the protocol x.
     world = World.make(quirks=KAFKA)
     assert set(outcome(joined(world, order))) == {"x"}
     assert world.group().state == "CompletingRebalance"
 
 
 def test_a_phase_in_which_a_member_lists_no_candidate_fails() -> None:
-    # x is listed once, y twice, by one of two members: there is a candidate, and A has no vote for it
+    # One of two members lists x once and y twice, so a candidate exists for which A has no vote.
     world = World.make(quirks=KAFKA)
     world.enter(protocols=[("x", subscription("t"))])
     member, _ = world.enter(protocols=[(name, subscription("t")) for name in LISTS["B"]])

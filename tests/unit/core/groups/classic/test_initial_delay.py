@@ -1,4 +1,4 @@
-"""The first rebalance of an Empty group (KIP-134; docs/kafka/group-protocol.md#join-timer; P1-d14)."""
+"""The first rebalance of an Empty group waits for the initial delay (KIP-134; docs/kafka/group-protocol.md#join-timer; P1-d14)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from groupmock.core.settings import Quirks
 
 D = 3000
 
-# initial delay, rebalance timeout, ms at which a member joins (0: the first), ms at which the phase ends
+# Each row has the initial delay, the rebalance timeout, the time at which a member joins (0: the first) and the end of the phase, all in
+# ms.
 ENDS = [
     (3000, 10_000, [0], 3000),
     (3000, 10_000, [0, 1000], 6000),

@@ -1,4 +1,4 @@
-"""JoinGroup beyond the state table: gates, echo rules, answers per version, parking (docs/kafka/group-protocol.md#joingroup; P1-d4)."""
+"""JoinGroup checks, echoed fields, answers per version, and parking (docs/kafka/group-protocol.md#joingroup; P1-d4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leases: a repeated heartbeat may be answered without asking while the epoch stands (docs/reference/architecture.md#leases)."""
+"""The driver may repeat a heartbeat's answer without asking the group while its lease lasts (docs/reference/architecture.md#leases)."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_replacement_ends_the_lease_of_the_replaced() -> None:
 
 
 def test_a_session_that_ran_out_while_parked_ends_the_lease() -> None:
-    """The timer is spent; a lease that moved its dead deadline would keep the member for ever."""
+    """The session timer has already fired, so a lease that moved its deadline would keep the member for ever."""
     world = World.make()
     (leader, _), (follower, _) = world.enter(session=6000), world.enter(session=6000)
     world.sleep(6000)
@@ -104,7 +104,7 @@ def test_only_a_repeatable_0_has_a_lease(case: str) -> None:
 
 
 def test_only_methods_of_a_group_change_what_a_heartbeat_hangs_on() -> None:
-    """They end the leases themselves: whoever sets such a field of a group from outside would have to remember it."""
+    """The methods end the leases, which code outside the class could forget when it sets such a field."""
     outside = []
     for file in Path(groupmock.core.__path__[0]).rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):

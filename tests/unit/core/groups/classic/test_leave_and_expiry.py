@@ -1,4 +1,4 @@
-"""LeaveGroup, session expiry, mute connections (docs/kafka/group-protocol.md#leavegroup-and-expiry; P1-b3, P1-d6, P2-b5, P2-d4)."""
+"""LeaveGroup, expired sessions and silent connections (docs/kafka/group-protocol.md#leavegroup-and-expiry; P1-b3, P1-d6, P2-b5, P2-d4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The comment behind each quirk flag says which releases have it; the profiles must agree."""
+"""The comment at each quirk flag names the releases that have the quirk, and the profiles must agree."""
 
 from __future__ import annotations
 

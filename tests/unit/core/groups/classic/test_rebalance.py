@@ -1,4 +1,4 @@
-"""Join phase, sync phase and their timers after the first round (docs/kafka/group-protocol.md; P1-b2 to P1-b6)."""
+"""Join phase, sync phase and their timers after the first rebalance (docs/kafka/group-protocol.md; P1-b2 to P1-b6)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from core_world import Protocols, World, subscription
 from groupmock.core.settings import Quirks
 from groupmock.rig import Ask, Watch
 
-BROKEN = b"range0"  # six bytes: version 0x7261, then an array count far beyond the buffer
+BROKEN = b"range0"  # The six bytes decode to version 0x7261 and an array count far beyond the buffer.
 LATE = 60_000
 
 
@@ -193,7 +193,7 @@ def test_null_names_in_sync_v5_come_before_everything(protocol_type: str | None,
 
 
 def voted(world: World, *lists: list[str]) -> str | None:
-    """The protocol that members with these lists agree on."""
+    """Return the protocol that the coordinator chooses for members with these lists."""
     for names in lists:
         world.enter(protocols=[(name, subscription("orders")) for name in names])
     world.finish_phase()
@@ -322,7 +322,8 @@ def test_groupmock_itself_takes_any_assignment() -> None:
 
 
 def test_a_phase_is_answered_in_the_order_of_the_members_map() -> None:
-    # What waits behind the answered requests is handled in that order on Kafka (differential check, groups seeds 22120 and 23583).
+    # Kafka handles requests that waited for the answered ones in the order of its hash map (differential check, groups seeds 22120 and
+    # 23583).
     world = World.make()
     asked = [world.enter() for _ in range(8)]
     answered: list[str] = []
@@ -335,4 +336,4 @@ def test_a_phase_is_answered_in_the_order_of_the_members_map() -> None:
     world.finish_phase()
     assert answered == [member.member_id for member in world.group().ordered()]
     assert set(answered) == {member_id for member_id, _ in asked}
-    assert answered != [member_id for member_id, _ in asked]  # eight ids that happen to be drawn in hash order would prove nothing
+    assert answered != [member_id for member_id, _ in asked]  # If the eight ids were drawn in hash order, the test would prove nothing.

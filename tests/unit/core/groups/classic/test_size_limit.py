@@ -1,4 +1,4 @@
-"""The limit group.max.size (docs/kafka/group-protocol.md#group-size-limit; P1-c6, P1-d3)."""
+"""The config group.max.size limits the members of a group (docs/kafka/group-protocol.md#group-size-limit; P1-c6, P1-d3)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_an_empty_group_reserves_without_limit_and_refuses_the_join_too_many() -
 
 @for_each(("quirks", "ends"), [(Quirks(), False), (Quirks(refused_member_ends_phase=True), True)])
 def test_a_member_refused_in_preparing(quirks: Quirks, ends: bool) -> None:
-    """Three members, the limit then two: the last to come back is refused."""
+    """The limit falls from three to two while three members rejoin, and the last one is refused."""
     world = World.make(group_max_size=3, quirks=quirks)
     leader, one, other = world.stable(3)
     world.environment.settings = msgspec.structs.replace(world.environment.settings, group_max_size=2)
@@ -75,7 +75,7 @@ def test_a_reserved_id_refused_in_preparing(quirks: Quirks, ends: bool) -> None:
 
 @for_each(("replaced", "error"), [(True, -1), (False, 81)])
 def test_a_refusal_that_ends_a_failing_phase(replaced: bool, error: int) -> None:
-    # Kafka 3.9 answers the failure, since the refusal is still on its way (differential check, groups seed 42083 of 3.9).
+    # Kafka 3.9 answers the failure, because its refusal is not complete yet (differential check, groups seed 42083 of 3.9).
     quirks = Quirks(refused_member_ends_phase=True, malformed_subscription_hangs=True, failing_phase_replaces_refusal=replaced)
     world = World.make(group_max_size=2, quirks=quirks)
     leader, follower = world.stable(2)

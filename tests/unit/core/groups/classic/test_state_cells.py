@@ -1,4 +1,4 @@
-"""Each cell of states.ANSWERS, provoked on a core: what is seen is what the cell says and what Kafka does.
+"""Checks each cell of states.ANSWERS on a core: the observed answer must agree with the cell and with Kafka's.
 
 Two comparisons, since one proves nothing: behaviours read the cells, so that what is seen agrees with a wrong row that they follow; and
 a wrong row that nobody reads agrees with what Kafka does. A planted wrong row must fail one of them.
@@ -23,7 +23,7 @@ TWO_CHOICES: Protocols = [("range", subscription("orders")), ("sticky", subscrip
 OTHER_CHOICE: Protocols = TWO_CHOICES[::-1]
 
 NOBODY = Answer(Do.ANSWER, 25)
-"""The answer to a member's question in a group without members: the check of its ids gives it, so the table has no cell."""
+"""Answer to a member's request in a group without members. The check of member ids answers it, so the table has no cell."""
 RESERVES, ADDS, WAITS, IN_PROGRESS = Answer(Do.RESERVE, 79), Answer(Do.REBALANCE), Answer(Do.COMPLETE), Answer(Do.ANSWER, 27)
 AGAIN, FINE, HELD = Answer(Do.REBALANCE), Answer(Do.ANSWER, renews=True), Answer(Do.ANSWER, 68)
 
@@ -33,7 +33,8 @@ KAFKA: dict[Question, tuple[Answer, Answer, Answer, Answer]] = {
     Question.JOIN_LEADER: (NOBODY, WAITS, Answer(Do.ANSWER), AGAIN),
     Question.JOIN_FOLLOWER: (NOBODY, WAITS, Answer(Do.ANSWER), Answer(Do.ANSWER)),
     Question.JOIN_CHANGED: (NOBODY, WAITS, AGAIN, AGAIN),
-    Question.JOIN_REPLACE: (ADDS, WAITS, AGAIN, Answer(Do.KEEP)),  # in an Empty group the instance is a newcomer
+    # In an Empty group a member with a known instance id joins as a new member.
+    Question.JOIN_REPLACE: (ADDS, WAITS, AGAIN, Answer(Do.KEEP)),
     Question.SYNC: (NOBODY, IN_PROGRESS, Answer(Do.COLLECT), Answer(Do.ASSIGNMENT)),
     Question.HEARTBEAT: (NOBODY, Answer(Do.ANSWER, 27, renews=True), FINE, FINE),
     Question.LEFT: (Answer(Do.NOTHING), WAITS, AGAIN, AGAIN),
@@ -41,11 +42,11 @@ KAFKA: dict[Question, tuple[Answer, Answer, Answer, Answer]] = {
     Question.COMMIT_SIMPLE: (Answer(Do.ANSWER), NOBODY, NOBODY, NOBODY),
     Question.DELETE: (Answer(Do.DELETE), HELD, HELD, HELD),
 }
-"""Kafka's answers per state: written from docs/kafka (group-protocol, offsets, admin), not from states.py."""
+"""Kafka's answers per state, written from docs/kafka (group-protocol, offsets, admin) and not from states.py."""
 
 
 class Stage(NamedTuple):
-    """A group in some state, and ids that are its members' (in an Empty group: were)."""
+    """A group in a given state with member ids, which belong to former members if the group is Empty."""
 
     world: World
     leader: str
@@ -58,7 +59,7 @@ class Stage(NamedTuple):
 
 
 def staged(state: State, ask: Question) -> Stage:
-    """In PreparingRebalance everybody has joined but who asks: only then it shows whether its question ends the phase."""
+    """In PreparingRebalance all members except the requester have joined, so that the test sees whether the request ends the phase."""
     world = World.make()
     (leader, _), (follower, _) = world.enter(protocols=TWO_CHOICES), world.enter(protocols=TWO_CHOICES)
     static = world.join(instance="i", protocols=TWO_CHOICES)
@@ -71,7 +72,7 @@ def staged(state: State, ask: Question) -> Stage:
         world.finish_phase()
     if state is State.PREPARING:
         _almost_joined(stage, ask)
-    world.sleep(1000)  # so that a session that starts again shows
+    world.sleep(1000)  # A restarted session must be distinguishable from one that continues.
     assert world.group().state is state
     return stage
 
@@ -87,7 +88,7 @@ def _almost_joined(stage: Stage, ask: Question) -> None:
     newcomer = ask is Question.JOIN_NEW
     world.command("force_rebalance", group="g")
     if newcomer:
-        world.join(client="new")  # its reserved id is awaited
+        world.join(client="new")  # The coordinator waits for the member to join with its reserved id.
     awaited = {Question.JOIN_LEADER: stage.leader, Question.JOIN_REPLACE: stage.static}.get(ask, None if newcomer else stage.follower)
     stage.rejoin(*(each for each in (stage.leader, stage.follower, stage.static) if each != awaited))
 
@@ -98,7 +99,7 @@ def _newcomer(stage: Stage) -> Ask:
 
 
 def _left(stage: Stage) -> Ask:
-    """In an Empty group only a reserved id can leave."""
+    """Send LeaveGroup, which in an Empty group is possible only with a reserved id."""
     world = stage.world
     return world.leave(world.join().answer.member_id if world.group().state is State.EMPTY else stage.follower)
 
@@ -120,7 +121,7 @@ QUESTIONS: dict[Question, Callable[[Stage], Ask]] = {
 
 
 def seen(state: State, ask: Question) -> Answer:
-    """Return what the group does, in the words of the table."""
+    """Return what the group does, in the terms of the table."""
     stage = staged(state, ask)
     world, group = stage.world, stage.world.group()
     marked, reserved = len(world.effects), set(group.pending_joins)
@@ -159,7 +160,7 @@ def _done(stage: Stage, ask: Question, asked: Ask, moves: list[tuple[str, str]])
 
 
 def _replaced_with_another_vote() -> tuple[str, str]:
-    """A group of one static member, which comes back with another first choice."""
+    """Return the states before and after a static member of a one-member group rejoins with another first protocol."""
     world = World.make()
     first = world.join(instance="i", protocols=TWO_CHOICES)
     world.finish_phase()
@@ -169,7 +170,7 @@ def _replaced_with_another_vote() -> tuple[str, str]:
 
 
 def judge(state: State, ask: Question) -> None:
-    """Raises whatever is wrong with a cell."""
+    """Check the observed answer of a cell and raise AssertionError if it is wrong."""
     told = seen(state, ask)
     assert told == KAFKA[ask][STATES.index(state)], "not what Kafka does"
     assert told == ANSWERS.get((state, ask), told), "not what the table says"

@@ -1,5 +1,5 @@
-"""Answers of each API in each state, with wrong ids, generations and protocols as well; and the states that may follow each. The cells
-of states.ANSWERS are in test_state_cells.py."""
+"""Checks each API's answer in each state, also for wrong ids, generations and protocols, and the possible next states. The cells of
+states.ANSWERS are in test_state_cells.py."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from groupmock.core.groups.classic.states import MAY_FOLLOW, State
 
 STATES = [State.EMPTY, State.PREPARING, State.COMPLETING, State.STABLE]
 
-# Row: what is asked -> code per state (Empty, Preparing, Completing, Stable). "parked": no answer yet.
+# Each row names a request and its error codes in the states Empty, Preparing, Completing and Stable; "parked" means no answer yet.
 ROWS: dict[str, tuple[int | str, int | str, int | str, int | str]] = {
     "join: id-less, v4": (79, 79, 79, 79),
     "join: id-less, v3": ("parked", "parked", "parked", "parked"),
@@ -45,7 +45,7 @@ ROWS: dict[str, tuple[int | str, int | str, int | str, int | str]] = {
 
 
 def group_in(state: State) -> tuple[World, str, str]:
-    """A world whose group "g" is in that state with a leader and a follower (in Empty: ids of members that left)."""
+    """Return a cluster whose group "g" is in that state, with the ids of a leader and a follower (former members if the group is Empty)."""
     world = World.make()
     leader, follower = world.stable(2)
     if state is State.EMPTY:
@@ -60,7 +60,7 @@ def group_in(state: State) -> tuple[World, str, str]:
 
 
 def ask(world: World, leader: str, follower: str, row: str) -> int | str:
-    """The code that the row gets."""
+    """Send the request of the row and return its error code."""
     now = world.group().generation
     api, _, how = row.partition(": ")
     if api == "join":

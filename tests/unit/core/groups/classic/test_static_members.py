@@ -1,4 +1,5 @@
-"""Static membership and replacement (KIP-345, KIP-814; docs/kafka/group-protocol.md#static-membership; P1-b2, P1-d9, P1-d16)."""
+"""Static membership and replacement of instances (KIP-345, KIP-814; docs/kafka/group-protocol.md#static-membership; P1-b2, P1-d9,
+P1-d16)."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from groupmock.core.settings import Quirks
 
 
 def static_group(world: World, *instances: str, **how: int) -> list[str]:
-    """A Stable group of static members in that order, the first leading."""
+    """Create a Stable group of static members in that order, with the first as leader."""
     joins = [world.join(instance=one, **how) for one in instances]
     world.finish_phase()
     ids = [one.answer.member_id for one in joins]
@@ -125,7 +126,7 @@ def test_the_replaced_session_counts_the_old_timeout_at_first() -> None:
 
 @for_each(("quirks", "error"), [(Quirks(), None), (Quirks(replacement_stays_new=True), 25)])
 def test_who_replaces_a_member_before_its_first_answer(quirks: Quirks, error: int | None) -> None:
-    """The session that counts is the old one's; the old coordinator lets it end although the JoinGroup waits."""
+    """The session of the replaced member counts, and the old coordinator expires that session although the JoinGroup is parked."""
     world = World.make(quirks=quirks)
     static_group(world, "i", session=100_000, rebalance=100_000)
     world.join(instance="new", session=8000, rebalance=100_000)
@@ -137,7 +138,7 @@ def test_who_replaces_a_member_before_its_first_answer(quirks: Quirks, error: in
 
 
 def test_a_debt_that_a_replaced_id_left_behind() -> None:
-    """Replaced in Stable before it synced: the old id stays in pending_syncs, the sync timer starts a rebalance."""
+    """The member was replaced in Stable before it synced, so its old id stays in pending_syncs, and the sync timer starts a rebalance."""
     world = World.make()
     joins = [world.join(instance=one, rebalance=20_000, session=100_000) for one in ("i", "j")]
     world.sleep(6001)
@@ -200,7 +201,7 @@ def test_an_empty_instance_id_is_an_instance_id() -> None:
 
 
 def test_a_replacement_that_lists_its_protocol_twice_is_refused_and_counts_as_joined() -> None:
-    # Kafka 4.3 counts a doubled name twice: nothing is left that all list, and the vote throws (differential check, groups seed 20413).
+    # Kafka 4.3 counts a repeated protocol twice, finds none that all members list, and throws (differential check, groups seed 20413).
     world = World.make(quirks=Quirks(malformed_subscription_hangs=True))
     leader, follower = static_group(world, "i", "j")
     twice = [("range", subscription("t")), ("range", subscription("u"))]
@@ -209,14 +210,14 @@ def test_a_replacement_that_lists_its_protocol_twice_is_refused_and_counts_as_jo
     new = next(one for one in world.group().members if one not in (leader, follower))
     parked = world.group().members[new].join
     assert parked is not None and parked.answered
-    assert world.join(leader, instance="i").answer.error_code == 23  # two members, three times "range"
+    assert world.join(leader, instance="i").answer.error_code == 23  # Two members list the protocol "range" three times.
 
 
 # -- what arrives while the record of a replacement is written (each seen on 4.3.0) -----------------------------------------------------
 
 
 def at_once(quirks: Quirks | None = None, instances: str = "ij", **how: int) -> tuple[World, list[str]]:
-    """A Stable group of static members, the first leading; from now on requests arrive together."""
+    """Create a Stable group of static members with the first as leader, in which later requests arrive together."""
     world = World.make(quirks=quirks)
     ids = static_group(world, *instances, **how)
     world.at_once = True

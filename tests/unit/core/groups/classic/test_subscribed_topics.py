@@ -1,4 +1,4 @@
-"""Which topics a group uses is read from its members' bytes, of which there may be megabytes."""
+"""The topics of a group are read from the subscriptions of its members, which may be megabytes in size."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from groupmock.core.groups.classic.subscription import MOST_TOPICS, Malformed, S
 
 
 def says(count: int, name: bytes = b"") -> bytes:
-    """A Subscription of so many topics of that name."""
+    """Return a Subscription with `count` topics of that name."""
     return struct.pack(">hi", 0, count) + (struct.pack(">h", len(name)) + name) * count + struct.pack(">i", -1)
 
 
 def test_the_topics_of_a_group_are_read_up_to_a_bound() -> None:
     assert Subscribed([says(2, b"a"), says(1, b"b")]).topics == frozenset("ab")
-    # More are unknown, which is all: a group that names ten million topics is not read for seconds
+    # Above the limit the topics are unknown, so that a group with ten million topic names does not block the server for seconds.
     assert Subscribed([says(MOST_TOPICS + 1)]).topics is None
     assert Subscribed([says(MOST_TOPICS - 1, b"a"), says(2, b"b")]).topics is None
     assert Subscribed([says(MOST_TOPICS - 1, b"a"), says(1, b"b")]).topics == frozenset("ab")

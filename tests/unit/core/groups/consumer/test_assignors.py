@@ -1,4 +1,4 @@
-"""Kafka 4.3.0's coordinator assigned 1,167 times in 180 groups (tests/data/assignors.jsonl.gz: CG-100 to CG-108).
+"""Kafka 4.3.0's coordinator computed these 1,167 assignments in 180 groups (tests/data/assignors.jsonl.gz; CG-100 to CG-108).
 
 A story is one group. After each step: the target of every member in ConsumerGroupDescribe, members in the order of that answer. `heartbeat`
 is the member whose heartbeat computed it, if it is not the one that the step is of. Topics of a target were sorted by name.
@@ -29,7 +29,7 @@ ROUND: Final = {"t": (bytes(16), 64 * 12), "u": (bytes(15) + b"\1", 1)}
 
 
 def step_into(story: Story, step: Row) -> None:
-    """Return what happened, and the heartbeat that computed."""
+    """Play a step and return the change and the heartbeat that computed the target assignment."""
     if step["do"] == "leave":
         story.leave(step["member"])
     elif step["do"] == "grow":
@@ -73,7 +73,7 @@ def test_names_of_assignors_are_in_kafkas_order() -> None:
 
 
 def test_a_target_with_the_same_partitions_is_the_old_one() -> None:
-    """The stored order stays, however the assignor would have put it (CG-108)."""
+    """The stored order of partitions stays, whatever order the assignor would choose (CG-108)."""
     odd = {bytes(16): (3, 2, 1, 0)}
     for assignor in ASSIGNORS:
         assert targets(assignor, [Subscriber("a", None, ["t"], odd)], ONE, alike=True)["a"] is odd
@@ -97,14 +97,15 @@ def test_a_static_member_that_returns_has_the_target_of_its_old_self(assignor: s
 
 @for_each(("alike", "given"), [(True, 0), (False, 2)])
 def test_what_a_member_gives_up_depends_on_whether_all_subscribe_alike(alike: bool, given: int) -> None:
-    """Alike: a member keeps what comes first in its set. Else: it gives its highest partition (CG-103)."""
+    """If all members subscribe to the same topics, a member keeps the first partitions of its set. Else: it gives its highest partition
+    (CG-103)."""
     held = {bytes(16): (2, 1, 0)}
     pair = [Subscriber(member, None, ["t"], target) for member, target in (("a", held), ("b", {}))]
     assert targets("uniform", pair, {"t": (bytes(16), 3)}, alike=alike)["b"] == {bytes(16): (given,)}
 
 
 def test_partitions_dealt_round_to_64_members_lie_in_one_tree() -> None:
-    """Equal in their low six bits, twelve of them: Kafka's set has them in the order of a bucket that became a tree."""
+    """The twelve partitions are equal in their low six bits, so Kafka's hash set orders them as a bucket that became a tree."""
     story = Story("uniform", dict(ROUND))
     for number in range(64):
         story.heartbeat(f"m{number}", None, ["t", "u"] if number == 63 else ["t"], computes=number == 63)

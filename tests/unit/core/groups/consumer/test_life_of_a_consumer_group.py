@@ -1,4 +1,4 @@
-"""A consumer group beyond its protocol: leases, moves of its coordinator, removal by an administrator, steering, what its rows say."""
+"""Leases, coordinator moves, removal by an administrator, steering commands and journal rows of a consumer group."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ALL = [0, 1, 2, 3, 4, 5]
 
 
 def leased(world: ConsumerWorld, **fields: Any) -> bool:
-    """May the driver repeat the answer to such a heartbeat?"""
+    """Return whether the driver may repeat the answer to such a heartbeat."""
     world.beat(**fields)
     lease = world.rig.of(Reply)[-1].lease
     return lease is not None and lease.epoch == lease.group.epoch

@@ -1,4 +1,4 @@
-"""Classic and consumer members in one group: a change of the protocol and back (docs/kafka/consumer-groups.md; CG-170 to CG-192)."""
+"""Groups with classic and consumer members are converted in both directions (docs/kafka/consumer-groups.md; CG-170 to CG-192)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CANNOT: Final = "Cannot upgrade classic group g to consumer group because "
 
 
 class MixedWorld(ConsumerWorld):
-    """Members of both protocols; classic ones say what they own when they join."""
+    """A group with members of both protocols. Classic members report owned partitions in JoinGroup."""
 
     def classic(self, member_id: str = "", owned: list[int] | None = None, **fields: Any) -> Ask:
         parts = [TopicPartitions("t", owned)] if owned else []
@@ -45,7 +45,7 @@ class MixedWorld(ConsumerWorld):
         return self.answers[self.classic(member_id, owned, **fields).ticket]
 
     def stable(self, count: int = 1) -> list[str]:
-        """A classic group of so many members in generation 1; the first one has everything."""
+        """Create a classic group of `count` members in generation 1, in which the first member owns all partitions."""
         asked = [self.classic() for _ in range(count)]
         self.sleep(10_000 if count == 1 else 5_000)
         found = [self.answers[each.ticket] for each in asked]
@@ -261,7 +261,7 @@ def test_where_the_policy_forbids_it_stays_what_it_is(policy: str) -> None:
 
 
 def test_a_dynamic_member_that_goes_back_takes_nothing_along() -> None:
-    """The member returns by its own id. No consumer-protocol member left, so the group of classic members stays a consumer group
+    """The member returns with its own id. No consumer-protocol member left, so the group of classic members stays a consumer group
     (CG-185)."""
     world = MixedWorld()
     world.join("A")
@@ -296,7 +296,7 @@ def test_who_goes_back_while_another_target_is_called_for_stays_where_it_is() ->
 
 
 def test_who_goes_back_in_place_comes_behind_the_others() -> None:
-    """D would be the first in the coordinator's table, and so the leader (ClassicGroup.fromConsumerGroup)."""
+    """D would be the first in the coordinator's table and therefore the leader (ClassicGroup.fromConsumerGroup)."""
     world = MixedWorld()
     world.join("B")
     world.joined("A")
@@ -311,7 +311,7 @@ def test_who_goes_back_in_place_comes_behind_the_others() -> None:
 
 
 def test_the_records_of_an_upgrade_turn_members_of_one_slot_round() -> None:
-    """They are written in the order of the table that the group was converted in, and fill another one."""
+    """The records are written in the order of the old table and inserted into a new one, which reverses members of one slot."""
     world = MixedWorld()
     world.stable(3)
     old = world.cluster.groups.find("g")
@@ -341,7 +341,7 @@ def test_members_that_all_changed_over_are_a_classic_group_when_one_of_them_goes
 
 
 def test_a_classic_member_is_replaced_by_who_has_its_own_id() -> None:
-    """It is put into the table anew: behind A, which has the same slot, and so listed first."""
+    """The member is inserted into the table again, after A in the same slot, and therefore listed first."""
     world = MixedWorld()
     world.join("D", instance_id="i")
     world.join("A")
@@ -352,7 +352,7 @@ def test_a_classic_member_is_replaced_by_who_has_its_own_id() -> None:
 
 
 def test_a_joiner_has_the_expressions_of_others_resolved() -> None:
-    """B's was not, as A's had been a moment ago; A took its own along."""
+    """The coordinator had not resolved B's expression, because it had resolved A's just before, and A took its expression along."""
     world = MixedWorld()
     world.join("A", subscribed_topic_regex="t", subscribed_topic_names=None)
     world.sleep(1)
@@ -433,8 +433,7 @@ def test_who_goes_back_with_other_topics_makes_everybody_join() -> None:
 
 
 def test_a_change_of_type_keeps_the_table_of_offsets() -> None:
-    """The test looks at what is pending, at the order of a listing (its tables have grown and do not shrink), and at what is found when
-    a topic is deleted."""
+    """The test checks pending offsets, the order of a listing (Kafka's tables grow and do not shrink), and the deletion of a topic."""
     world = MixedWorld()
     world.stable()
     registry, some = world.cluster.groups, Offset(1, -1, "m", 0, 99)

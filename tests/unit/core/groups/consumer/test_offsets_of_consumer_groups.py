@@ -1,4 +1,5 @@
-"""Commits, reads and deletions of a consumer group's offsets, and its deletion (docs/kafka/consumer-groups.md; CG-130 to CG-161)."""
+"""Offsets of a consumer group: commits, fetches and deletions, and deletion of the group (docs/kafka/consumer-groups.md; CG-130 to
+CG-161)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How members follow a target, heartbeat by heartbeat (docs/kafka/consumer-groups.md; CG-31 to CG-38, CG-53 to CG-73)."""
+"""Members move to their target assignment heartbeat by heartbeat (docs/kafka/consumer-groups.md; CG-31 to CG-38, CG-53 to CG-73)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TOPIC = bytes(16)
 
 
 def two() -> ConsumerWorld:
-    """A had everything; B has joined."""
+    """Return a group in which A owned everything and B has joined."""
     world = ConsumerWorld()
     assert world.join("A") == (2, ALL)
     assert world.join("B") == (3, [])
@@ -78,7 +78,7 @@ def test_what_somebody_gives_up_by_going_is_free_at_once(how: str) -> None:
             world.sleep(20_000)
             world.beat("B")
             if how == "is fenced":
-                world.raw(member_epoch=2)  # alive, but it does not give up what it should within its 60 s
+                world.raw(member_epoch=2)  # The member is alive but does not revoke its partitions within the rebalance timeout of 60 s.
     assert world.beat("B")[1] in (ALL, None)
     assert world.shown("B") == (4, ALL, ALL)
     assert world.refused(member_epoch=2)[0] == 25
@@ -256,7 +256,7 @@ def test_refused_heartbeats_and_commits_keep_nobody_alive() -> None:
 
 
 def test_a_topic_that_comes_back_is_laid_out_anew_and_one_that_stays_is_not() -> None:
-    """A member's partitions lie in Java maps: a copy of the old one is as small as it may be, so that 4 comes before 3 in it."""
+    """Kafka copies a member's partitions into a Java map of minimal size, in which 4 comes before 3."""
     kept, target = {(TOPIC, 0): 2}, {TOPIC: (0, 3, 4)}
     new = {(TOPIC, 3): 3, (TOPIC, 4): 3}
     assert [index for _, index in given(kept, new, target, kept)] == [0, 4, 3]
@@ -271,7 +271,7 @@ def test_topics_that_stay_are_in_the_order_of_a_small_copy() -> None:
 
 
 def test_even_votes_are_won_by_who_casts_one_alone_and_else_by_uniform() -> None:
-    """ConsumerGroup.computePreferredServerAssignor counts in a copy, into which a vote that is the only one comes in front."""
+    """ConsumerGroup.computePreferredServerAssignor counts in a copied map, in which a single vote comes first."""
     world, found = ConsumerWorld(), []
     for member, assignor in (("A", "uniform"), ("B", "range"), ("C", None), ("D", "uniform"), ("E", "range"), ("F", "range")):
         world.join(member, server_assignor=assignor)
@@ -299,7 +299,7 @@ def test_who_waits_is_told_what_it_has_as_it_is_laid_out_anew_each_time() -> Non
 
 
 def test_an_instance_id_that_a_member_takes_later_has_no_target_yet() -> None:
-    """ConsumerGroup.targetAssignment looks for it by the instance id, under which nobody is known: all is taken (seen on 4.3.0)."""
+    """ConsumerGroup.targetAssignment searches by the instance id and finds nothing, so the member loses all partitions (seen on 4.3.0)."""
     world = ConsumerWorld()
     world.join("A")
     world.join("B")

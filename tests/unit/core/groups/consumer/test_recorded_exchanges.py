@@ -1,4 +1,4 @@
-"""The answers that Apache Kafka 4.3.0 gave to members of consumer groups, request by request, byte for byte."""
+"""groupmock gives members of consumer groups the same answers as Apache Kafka 4.3.0, byte for byte."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OTHERWISE: Final = {
     "group settings described": "likewise",
     MIXED: "the id is drawn",
 }
-"""Notes of exchanges that are answered in another way, and why."""
+"""Note of an exchange -> the reason why its answer differs."""
 
 
 def test_every_answer_is_kafkas() -> None:
@@ -33,12 +33,12 @@ def test_every_answer_is_kafkas() -> None:
 
 
 def _answer(world: ConsumerWorld, exchange: dict[str, Any]) -> str:
-    if exchange["note"] == MIXED:  # the recording begins with a member of the consumer protocol in that group
+    if exchange["note"] == MIXED:  # The recorded group already has a member of the consumer protocol at the beginning.
         joined = ConsumerGroupHeartbeatRequest("group-6", "member-X", rebalance_timeout_ms=30_000, topic_partitions=[])
         joined.subscribed_topic_names = ["t6"]
         world.rig.send(68, 1, joined, client_id="c", client_host=HOST)
     api, version = APIS[exchange["key"]], exchange["version"]
     request = api.request.decode(version, bytes.fromhex(exchange["request"]))
     sent = world.rig.send(api.key, version, request, client_id="c", client_host=HOST)
-    world.sleep(1)  # what a broker does in the background is done
+    world.sleep(1)  # Let the work finish that a broker does in the background.
     return api.response.encode(version, world.answers[sent.ticket]).hex()

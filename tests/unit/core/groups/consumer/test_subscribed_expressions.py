@@ -1,4 +1,5 @@
-"""Regular expressions of a subscription: when they are resolved, what that calls for (docs/kafka/consumer-groups.md; CG-110 to CG-117)."""
+"""Regular expressions of a subscription are resolved and cause new assignments as on Kafka (docs/kafka/consumer-groups.md; CG-110 to
+CG-117)."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ BOTH: Final = [("t", [0, 1, 2, 3, 4, 5]), ("u", [0, 1])]
 
 
 def world_of(regex: str, *names: str) -> ConsumerWorld:
-    """A joined with it, and what it matches is known by now."""
+    """Return a group that A has joined with the expression, which is resolved already."""
     world = ConsumerWorld()
     asked: dict[str, Any] = {"subscribed_topic_regex": regex, "subscribed_topic_names": list(names) or None}
     assert world.join("A", **asked).epoch == (2 if names else 1)
@@ -74,7 +75,7 @@ def test_the_only_one_replaced_by_one_that_matches_nothing_calls_for_another_tar
     world.beat()
     assert world.beat(subscribed_topic_regex="nowhere") == (2, [])
     assert world.beat(owned=[]) == (2, None)
-    world.sleep(1)  # resolved with the heartbeat before, when the one before it was gone: seen on 4.3.0
+    world.sleep(1)  # Kafka 4.3.0 resolved the expression with the previous heartbeat, when the old expression was gone.
     assert world.state() == ("Assigning", 3, 2)
     assert world.beat(owned=[]) == (3, None)
     assert world.beat(subscribed_topic_regex="nowhere else") == (3, None)
@@ -88,7 +89,7 @@ def test_another_one_takes_everything_until_it_is_resolved() -> None:
     assert world.beat(subscribed_topic_regex="u") == (2, [])
     world.sleep(1_000)
     assert world.beat(owned=[]) == (2, None), "the group's only one was resolved a moment ago, when the new one came"
-    world.sleep(1)  # it is gone with its last user, so nothing is waited for any more
+    world.sleep(1)  # The old expression was removed with its last user, so the group no longer waits for the next resolution.
     assert world.beat(owned=[]) == (3, [("u", [0, 1])])
 
 
@@ -139,7 +140,8 @@ def test_members_subscribe_alike_by_one_expression_of_all_or_by_the_same_names()
 
 
 def test_who_joins_with_nothing_is_in_a_group_that_subscribed_alike_before() -> None:
-    """Kafka looks at the subscriptions anew with a bump alone: here all get what B subscribes to, nothing (seen on 4.3.0)."""
+    """Kafka recomputes the kind of subscription only when the group epoch increases, so all members get B's empty subscription (seen on
+    4.3.0)."""
     world = ConsumerWorld()
     world.join("C", subscribed_topic_regex="t", subscribed_topic_names=None)
     world.sleep(1)
@@ -148,8 +150,8 @@ def test_who_joins_with_nothing_is_in_a_group_that_subscribed_alike_before() -> 
 
 
 def test_an_expression_that_goes_with_its_member_is_counted_once_more() -> None:
-    """The member goes first, then what its expression matched: that nobody else subscribes to it makes the group one of various
-    subscriptions until the next member is written (seen on 4.3.0). So who joins with nothing takes nothing away."""
+    """Kafka removes the member before the topics of its expression, so the group counts as having different subscriptions until the next
+    member is stored (seen on 4.3.0). Therefore a member that joins without topics takes no partitions away."""
     world = world_of("u")
     world.beat()
     assert world.join("C") == (3, [0, 1, 2, 3, 4, 5])

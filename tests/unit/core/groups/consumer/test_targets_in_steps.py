@@ -1,5 +1,5 @@
-"""A target that takes long is computed in steps (CG-106): others are served in between, who names the group waits in line, and nobody can
-tell from an answer."""
+"""A long target computation runs in steps (CG-106): other clients are served in between, requests to the group wait, and no answer
+differs."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ ELSEWHERE: Final = request(9, 8, OffsetFetchRequest(groups=[OffsetFetchRequestGr
 
 
 class House:
-    """A server, the connections of the members, and what each was answered. Without a loop everything is done at its place."""
+    """A server with member connections and their answers. Without an event loop all work is done at once."""
 
     def __init__(self, loop: Loop | None, *sinks: FileSink) -> None:
-        slices = Slices(None) if loop is None else Slices(0, lambda: 0, loop.soon)  # a slice is one step
+        slices = Slices(None) if loop is None else Slices(0, lambda: 0, loop.soon)  # Each slice of the loop has time for exactly one step.
         self.rig = WireRig.make(topics=TOPICS, settings=SETTINGS, seed=3, sinks=list(sinks), slices=slices)
         self.wires = [self.rig.connect() for _ in range(MEMBERS + 2)]
         self.epochs = [0] * MEMBERS
@@ -50,7 +50,7 @@ class House:
         return request(68, 1, ConsumerGroupHeartbeatRequest(**said))
 
     def take(self) -> None:
-        """Answers that have come; members go on from theirs."""
+        """Read the answers that have arrived and let their members continue."""
         for number, wire in enumerate(self.wires):
             for frame in wire.take():
                 self.answers[number].append(frame)
@@ -68,7 +68,7 @@ class House:
 
 
 def rounds(seed: int) -> list[list[tuple[int, list[str] | None, str | None, str | None, bool]]]:
-    """Draw rounds in which several members have a heartbeat, each once."""
+    """Draw rounds in which several members each send one heartbeat."""
     dice = random.Random(seed)
     made = []
     for _ in range(8):
@@ -95,7 +95,7 @@ def _smallest_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @for_each("seed", list(range(8)))
 def test_a_target_in_steps_is_answered_as_one_at_once(seed: int, tmp_path: Path) -> None:
-    """And the journal of the steps is played again as it was."""
+    """A journal of the run in steps can also be replayed."""
     loop, journal = Loop(), tmp_path / f"{seed}.jsonl"
     stepped, whole = House(loop, FileSink(str(journal), never)), House(None)
     waited = turns = 0
@@ -151,7 +151,7 @@ def test_a_command_finds_no_group_in_the_midst_of_a_target() -> None:
 
 
 def test_a_coordinator_that_moves_finishes_the_target_first() -> None:
-    """An election or a reassignment moves it, and neither request names a group."""
+    """An election or a reassignment moves the coordinator, and neither request names a group."""
     loop = Loop()
     house = House(loop)
     house.wires[0].send(house.beat(0, ["a", "b"], None, None, False))

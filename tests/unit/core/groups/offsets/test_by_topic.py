@@ -1,4 +1,4 @@
-"""A topic's deletion costs what was committed for it: nobody else is looked at, and nothing stays of it."""
+"""The cost of a topic's deletion depends only on the offsets committed for the topic, and all of them are removed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_topics_partitions_are_found_in_the_order_of_their_commits() -> None:
 
 
 class Untouched(CommittedOffsets):
-    """Nobody may go through it."""
+    """A container that must not be iterated."""
 
     __slots__ = ()
 

@@ -15,7 +15,7 @@ def filled(*places: tuple[str, int]) -> CommittedOffsets:
 
 
 def test_partitions_lie_in_the_slots_of_kafkas_table() -> None:
-    """Two slots for two entries, by the top bit of the hash times 2^64 over the golden ratio: 1 falls into the upper, 2 into the lower."""
+    """With two slots, the top bit of the hash times 2^64 over the golden ratio decides: 1 is in the upper slot and 2 in the lower."""
     assert filled(("t", 0), ("t", 1)).listed(scala=False) == [("t", 0), ("t", 1)]
     assert filled(("t", 1), ("t", 2)).listed(scala=False) == [("t", 2), ("t", 1)]
 
@@ -27,7 +27,7 @@ def test_within_a_slot_the_last_comes_first() -> None:
 
 def test_a_table_grows_when_an_entry_is_replaced_too_and_never_shrinks() -> None:
     offsets = filled(("t", 0), ("t", 2))
-    offsets["t", 2] = SOME  # four slots now: 2 in the first, 0 in it too
+    offsets["t", 2] = SOME  # The table has four slots now, and both 2 and 0 are in the first.
     before = offsets.listed(scala=False)
     offsets["t", 3] = SOME
     offsets.discard(("t", 3))
@@ -52,7 +52,7 @@ def test_the_old_coordinator_lists_in_scalas_order() -> None:
 
 
 def test_groups_are_described_by_offsets_partition_as_kafka_4_3_did() -> None:
-    """Partitions 0 to 4 of __consumer_offsets came in the order 0, 3, 4, 1, 2 in a running broker's answers."""
+    """A running Kafka broker answered partitions 0 to 4 of __consumer_offsets in the order 0, 3, 4, 1, 2."""
     order = java_order((("__consumer_offsets", index) for index in (4, 3, 1, 0, 2)), partition_hash)
     assert [index for _, index in order] == [0, 3, 4, 1, 2]
 

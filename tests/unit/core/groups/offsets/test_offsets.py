@@ -1,4 +1,4 @@
-"""OffsetCommit, OffsetFetch, OffsetDelete (docs/kafka/offsets.md; P2-b2, P2-c13)."""
+"""OffsetCommit, OffsetFetch and OffsetDelete answer like Kafka (docs/kafka/offsets.md; P2-b2, P2-c13)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Listed = list[tuple[str, list[int]]]
 def commit(
     world: World, *topics: tuple[str, list[int]], version: int = 9, offset: int = 7, **how: Any
 ) -> list[tuple[str, list[tuple[int, int]]]]:
-    """Commit and flatten the answer: (topic, [(partition, code)])."""
+    """Send OffsetCommit and return the answer as (topic, [(partition, error code)])."""
     elements = [
         OffsetCommitRequestTopic(
             name=name,
@@ -52,7 +52,7 @@ def fetch(world: World, listed: Listed | None, version: int, group: str = "g", *
 
 
 def fetched(asked: Ask, version: int) -> list[tuple[str, list[tuple[int, int, int, str | None, int]]]]:
-    """(topic, [(partition, offset, epoch, metadata, code)])."""
+    """Return the answer to OffsetFetch as (topic, [(partition, offset, epoch, metadata, error code)])."""
     topics = asked.answer.topics if version < 8 else asked.answer.groups[0].topics
     return [
         (one.name, [(p.partition_index, p.committed_offset, p.committed_leader_epoch, p.metadata, p.error_code) for p in one.partitions])
@@ -103,8 +103,8 @@ def test_3_9_answers_22_in_v9_too() -> None:
     assert world.commit("x", 3).answer.topics[0].partitions[0].error_code == 22
 
 
-# What is asked, then the answer in the order of Kafka 4.3 and 3.9, which answers an accepted partition once, in the order of its hash
-# maps (tools/fidelity compares random ones with the real brokers).
+# Kafka 4.3 and 3.9 answer an accepted partition once and in the order of their hash maps (tools/fidelity compares random requests with
+# brokers).
 ORDERS = [
     (
         [("t2", [2, 0]), ("nope", [0]), ("t1", [1, 77, 0])],
@@ -286,7 +286,7 @@ WITHOUT_PARTITIONS: list[tuple[list[tuple[str, list[int]]], Told]] = [
 
 @for_each(("asked", "wanted"), WITHOUT_PARTITIONS)
 def test_delete_names_unknown_topics_without_partitions(asked: list[tuple[str, list[int]]], wanted: Told) -> None:
-    """Seen on 4.3.0 and 3.9.1 alike."""
+    """Kafka 4.3.0 and 3.9.1 both answer this way."""
     for quirks in (V43, V39):
         world = World.make(topics={"t1": 10}, quirks=quirks)
         commit(world, ("t1", [0]))

@@ -1,4 +1,4 @@
-"""The sweep of expired offsets and empty groups (KIP-211; docs/kafka/offsets.md#retention; P2-d2)."""
+"""Expired offsets and empty groups are removed periodically (KIP-211; docs/kafka/offsets.md#retention; P2-d2)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def found(world: World) -> Group | None:
 
 
 def gone_at(world: World) -> int:
-    """The ms at which the group is gone, watched sweep by sweep."""
+    """Return the time in ms at which the group is removed, checked after each cleanup."""
     while found(world) is not None:
         world.sleep(SWEEP - world.now % SWEEP)
         assert world.now < 30 * MINUTE
