@@ -22,7 +22,6 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.errors.GroupIdNotFoundException;
 import org.apache.kafka.common.serialization.StringSerializer;
-import org.apache.kafka.common.utils.AppInfoParser;
 
 /** Usage: KAFKA_BOOTSTRAP=host:port Main ASSIGNOR. Exit status 0 only if every fact is as Kafka's own. */
 @SuppressWarnings("deprecation") // describe().state(): the accessor that 2.8, 3.9 and 4.3 all have
@@ -61,7 +60,7 @@ public final class Main {
             System.err.println("usage: KAFKA_BOOTSTRAP=host:port Main " + new TreeSet<>(ASSIGNORS.keySet()));
             System.exit(2);
         }
-        Facts facts = new Facts("kafka-clients " + AppInfoParser.getVersion());
+        Facts facts = new Facts("kafka-clients " + Library.version());
         facts.put("assignor", assignor);
         watchdog(facts);
         long began = System.nanoTime();

@@ -15,7 +15,6 @@ import org.apache.kafka.clients.consumer.RoundRobinAssignor;
 import org.apache.kafka.clients.consumer.StickyAssignor;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.StringDeserializer;
-import org.apache.kafka.common.utils.AppInfoParser;
 
 /** A member that is a KafkaConsumer; the protocol is told in ../../README.md of the members. */
 public final class Member {
@@ -81,7 +80,7 @@ public final class Member {
 
     private void run() throws ReflectiveOperationException {
         subscribe();
-        Say.line("ready", "\"client\": " + Say.quoted("kafka-clients " + AppInfoParser.getVersion()));
+        Say.line("ready", "\"client\": " + Say.quoted("kafka-clients " + Library.version()));
         while (true) {
             Iterable<ConsumerRecord<String, String>> batch = consumer.poll(Duration.ofMillis(50));
             holds();

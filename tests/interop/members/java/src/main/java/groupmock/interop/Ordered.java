@@ -18,7 +18,6 @@ import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
-import org.apache.kafka.common.utils.AppInfoParser;
 
 /**
  * Consume, transform, produce by orders (KIP-447): `topic` -> `topic`-done, output and offsets in one transaction. Orders: `begin N` takes that many
@@ -100,7 +99,7 @@ public final class Ordered {
     private void run() throws InterruptedException {
         consumer.subscribe(List.of(wish.text("topic")));
         producer.initTransactions();
-        Say.line("ready", "\"client\": " + Say.quoted("kafka-clients " + AppInfoParser.getVersion()));
+        Say.line("ready", "\"client\": " + Say.quoted("kafka-clients " + Library.version()));
         while (true) {
             String order = orders.next();
             if (order == null) {

@@ -21,7 +21,6 @@ import org.apache.kafka.common.errors.ProducerFencedException;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
-import org.apache.kafka.common.utils.AppInfoParser;
 
 /**
  * A member that consumes, transforms and produces exactly once, as KafkaProducer's documentation writes it: fatal errors end the process,
@@ -75,7 +74,7 @@ public final class Transformer {
     private void run() {
         repeated(producer::initTransactions);
         consumer.subscribe(List.of(wish.text("source")));
-        Say.line("ready", "\"client\": " + Say.quoted("kafka-clients " + AppInfoParser.getVersion()));
+        Say.line("ready", "\"client\": " + Say.quoted("kafka-clients " + Library.version()));
         while (!"leave".equals(orders.next())) {
             ConsumerRecords<String, String> records = consumer.poll(Duration.ofMillis(100));
             if (!records.isEmpty()) {

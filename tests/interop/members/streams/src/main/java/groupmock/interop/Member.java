@@ -6,7 +6,6 @@ import java.util.Properties;
 import java.util.TreeSet;
 
 import org.apache.kafka.common.serialization.Serdes;
-import org.apache.kafka.common.utils.AppInfoParser;
 import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.kstream.Grouped;
@@ -83,7 +82,7 @@ public final class Member {
 
     private void run() throws InterruptedException {
         streams.start();
-        Say.line("ready", "\"client\": " + Say.quoted("kafka-streams " + AppInfoParser.getVersion()));
+        Say.line("ready", "\"client\": " + Say.quoted("kafka-streams " + Library.version()));
         while (!"leave".equals(orders.next())) {
             holds();
             Thread.sleep(20); // how often this process looks at itself
