@@ -1,9 +1,12 @@
-"""Start Apache Kafka on loopback by the script in the developers' shared folder. Needs java and mvn."""
+"""Start Apache Kafka on loopback, and run programs with its classes, by the script in the developers' shared folder. Needs java and mvn."""
 
 from __future__ import annotations
 
+import atexit
+import functools
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -33,3 +36,42 @@ def kafka(
             yield str(json.loads(started.stdout.splitlines()[-1])["bootstrap"])
         finally:
             subprocess.run([sys.executable, str(ORACLE), "stop", folder], stdin=subprocess.DEVNULL, capture_output=True, check=True)
+
+
+class NoOracle(RuntimeError):
+    """The oracle lacks something, which the text names."""
+
+
+@functools.cache
+def classpath(version: str) -> str:
+    """Return the jars of a version, fetched if need be. Raises NoOracle if Java, the shared folder or the jars are missing."""
+    if shutil.which("java") is None:
+        raise NoOracle("MISSING: java, which runs Kafka's own classes")
+    if not ORACLE.exists():
+        raise NoOracle(f"MISSING: {SHARED}, the developers' shared folder (GROUPMOCK_SHARED)")
+    done = subprocess.run([sys.executable, str(ORACLE), "fetch", "--version", version], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise NoOracle(f"MISSING: the jars of Kafka {version}: {done.stderr.strip()[-300:]}")
+    return done.stdout.strip()
+
+
+@functools.cache
+def compiled(version: str, program: Path) -> tuple[str, str]:
+    """Return the pair (classpath, start command). The program is compiled once per run; without a javac its source is started."""
+    if shutil.which("javac") is None:
+        return classpath(version), str(program)
+    where = tempfile.mkdtemp(prefix="groupmock-judge-")
+    atexit.register(shutil.rmtree, where, ignore_errors=True)
+    subprocess.run(
+        ["javac", "-proc:none", "-nowarn", "-cp", classpath(version), "-d", where, str(program)], check=True, capture_output=True
+    )
+    return f"{where}{os.pathsep}{classpath(version)}", program.stem
+
+
+def run(version: str, program: Path, text: str = "", words: Sequence[str] = ()) -> str:
+    """Run a Java program with the version's classes and return its output. `text` is its input, `words` are its arguments."""
+    path, start = compiled(version, program)
+    command = ["java", "-Xmx768m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", path, start, *words]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout

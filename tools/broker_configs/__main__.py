@@ -29,7 +29,7 @@ from groupmock_codec.messages.k44_incremental_alter_configs import AlterableConf
 from groupmock_codec.messages.k44_incremental_alter_configs import AlterConfigsResource as ChangedResource
 from groupmock_codec.messages.k44_incremental_alter_configs import IncrementalAlterConfigsRequest
 from tools.fidelity.generated.settings_classes import BROKERS
-from tools.oracle import ORACLE
+from tools.oracle import ORACLE, run
 from tools.runs import ROOT
 
 TABLES: Final = ROOT / "broker" / "groupmock" / "core" / "log" / "tables"
@@ -180,11 +180,11 @@ class ConfigsRecorder:
             for one in found.configs
         ]  # fmt: skip
 
-    def change(self, name: str, validate_only: bool, changes: Sequence[Sequence[Any]]) -> list[Any]:
-        """Send IncrementalAlterConfigs and return [code, text]."""
+    def change(self, name: str, validate_only: bool, changes: Sequence[Sequence[Any]], kind: int = BROKER) -> list[Any]:
+        """Send IncrementalAlterConfigs and return [code, text]. A resource of another kind is only asked with `validate_only`."""
         configs = [Changed(config_operation=operation, name=key, value=value) for operation, key, value in changes]
-        resource = ChangedResource(resource_type=BROKER, resource_name=name, configs=configs)
-        wanted = self._changed(name)
+        resource = ChangedResource(resource_type=kind, resource_name=name, configs=configs)
+        wanted = {} if validate_only else self._changed(name)
         for operation, key, value in changes:
             if operation == DELETE:
                 wanted.pop(key, None)
@@ -236,13 +236,10 @@ def as_started_plainly(rows: list[Any], defaults: Mapping[str, str | None], orac
     return kept
 
 
-def definitions(version: str) -> list[list[str]]:
-    """Return [name, type, default, mode, validator] of every config, as Kafka's own class lists them."""
-    jars = subprocess.run(
-        [sys.executable, str(ORACLE), "fetch", "--version", version], check=True, capture_output=True, text=True
-    ).stdout.strip()  # fmt: skip
-    command = ["java", "-cp", jars, str(Path(__file__).with_name("BrokerConfigs.java"))]
-    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+def definitions(version: str, of: str = "broker") -> list[list[str]]:
+    """Return [name, type, default, mode, validator] of every config, as Kafka's own class lists them. `of`: broker, topic, group, consumer,
+    producer or admin."""
+    lines = run(version, Path(__file__).with_name("BrokerConfigs.java"), words=(of,)).splitlines()
     return [line.split("\t") for line in lines]
 
 

@@ -49,6 +49,18 @@ class Difference(msgspec.Struct, omit_defaults=True):
         return f"step {self.step}{api}: {self.path}: Kafka {self.real!r}, ours {self.ours!r}"
 
 
+Kind = tuple[int | None, str, str]
+"""What two differences of one kind have in common: the API, the field without the places in lists, and the error codes, if it is one."""
+_PLACE: Final = re.compile(r"\[\d+\]")
+
+
+def kind_of(difference: Difference) -> Kind:
+    """Return the kind of a difference, by which those of many exchanges are grouped."""
+    path = _PLACE.sub("[]", difference.path)
+    codes = f"{difference.real} / {difference.ours}" if path.endswith("error_code") else ""
+    return difference.key, path, codes
+
+
 Even = Callable[[dict[str, Json], Facts], dict[str, Json]]
 
 

@@ -22,7 +22,7 @@ from ..guided.alone import Alone
 from ..guided.guided_player import Noisy, Played, play
 from ..guided.leftovers import Leftovers
 from ..guided.peer import Peer
-from .canonical import Difference, compare
+from .canonical import Difference, compare, kind_of
 from .counts import Counts, FamilyResult
 from .golden import Golden, difference_of, golden_of
 from .recorded_differences import asked_before, known_as
@@ -124,7 +124,7 @@ class ExchangeRun:
             return []
         self.counts.differs(new[0])
         self._say(f"DIFFERS: seed {script.seed}: {_short(new[0])}")
-        small = self._shrink(script) if self.wanted.shrink else None
+        small = self._shrink(script, new[0]) if self.wanted.shrink else None
         for one in (small, (script, played)):
             if one is not None and (golden := difference_of(*one)) is not None:
                 self.different.setdefault((new[0].key, new[0].path), golden)
@@ -185,9 +185,11 @@ class ExchangeRun:
                 break
         return new
 
-    def _shrink(self, script: Script) -> tuple[Script, Played] | None:
+    def _shrink(self, script: Script, first: Difference) -> tuple[Script, Played] | None:
+        """Return the shortest script that differs in the same kind of way, and how it was played."""
+
         def differs(smaller: Script) -> bool:
-            return bool(self._unrecorded(smaller, *self._play(smaller)))
+            return kind_of(first) in map(kind_of, self._unrecorded(smaller, *self._play(smaller)))
 
         small = shrink(script, differs)
         played, found = self._play(small)

@@ -1,0 +1,164 @@
+"""Compare what two brokers say of themselves, and the newer one with what groupmock knows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from groupmock.config.profiles import FeatureLevel, Profile
+from groupmock.config.resolve import all_settings
+from groupmock.core.groups.configs import KEYS
+from groupmock.core.log.config_keys import TOPIC_CONFIGS
+from groupmock_codec import error_codes
+from groupmock_codec.declare import Versions
+
+from .broker_facts import RESOURCES, BrokerFacts, Definition
+from .proposal import ErrorCode
+
+SERVED: Final = re.compile(r"(group|offsets?|producer|transaction|transactional|log|message|fetch|max|min|num|auto)\.")
+"""How broker configs begin that behaviours of groupmock may read on Kafka; the others are about sockets, TLS, quorums and tiers."""
+_NAME: Final = re.compile(r"[a-z]+(\.[a-z]+)+")
+_NUMBER: Final = re.compile(r"-?\d+")
+
+
+class ApiChange(msgspec.Struct, frozen=True):
+    """An advertised API whose versions differ. A range is "" if it is not advertised."""
+
+    key: int
+    name: str
+    before: str
+    after: str
+    codec: str
+    profile: str
+
+
+class ConfigChange(msgspec.Struct, frozen=True):
+    """A config that differs. `kind` is that of its resource; a definition is None where there is no such config."""
+
+    kind: str
+    name: str
+    before: Definition | None
+    after: Definition | None
+
+
+class RefusalChange(msgspec.Struct, frozen=True):
+    """Values that both brokers refuse, but in other words, or that only one refuses: the first of a pattern, and all names."""
+
+    kind: str
+    name: str
+    value: str
+    before: str
+    after: str
+    names: tuple[str, ...]
+
+
+class BrokerFindings(msgspec.Struct, frozen=True):
+    """What differs between two brokers, and what groupmock does not know of the newer one."""
+
+    apis: tuple[ApiChange, ...]
+    features: tuple[str, ...]
+    errors: tuple[ErrorCode, ...]
+    configs: tuple[ConfigChange, ...]
+    refusals: tuple[RefusalChange, ...]
+    shown: dict[str, tuple[int, int]]
+    """Kind of resource -> how many configs DescribeConfigs shows, before and after."""
+    unknown_here: dict[str, tuple[str, ...]]
+    """Kind of resource -> configs of the newer broker that groupmock's tables do not have."""
+    ignored: tuple[str, ...]
+    """Broker configs about what groupmock serves that are no setting of groupmock."""
+    group_protocol: str
+
+
+def compared(
+    before: BrokerFacts, after: BrokerFacts, codec: Mapping[int, Versions], profile: Profile, names: Mapping[int, str]
+) -> BrokerFindings:
+    """Return what differs. `names` has the names of APIs that the codec does not know."""
+    return BrokerFindings(
+        apis=tuple(_apis(before, after, codec, profile, names)),
+        features=tuple(_features(before, after)),
+        errors=unknown_errors(after.errors),
+        configs=tuple(_configs(before, after)),
+        refusals=tuple(_refusals(before, after)),
+        shown={kind: (len(before.shown[kind]), len(after.shown[kind])) for kind in RESOURCES},
+        unknown_here={
+            "topic": tuple(name for name in after.shown["topic"] if name not in TOPIC_CONFIGS),
+            "group": tuple(name for name in after.shown["group"] if name not in KEYS),
+        },
+        ignored=tuple(_ignored(after)),
+        group_protocol=f"{_protocol(before)} -> {_protocol(after)}",
+    )
+
+
+def _protocol(facts: BrokerFacts) -> str:
+    found = facts.configs["consumer"].get("group.protocol")
+    return "none" if found is None else str(found.default)
+
+
+def _apis(
+    before: BrokerFacts, after: BrokerFacts, codec: Mapping[int, Versions], profile: Profile, names: Mapping[int, str]
+) -> Iterator[ApiChange]:
+    def shown(span: Versions | tuple[int, int] | None) -> str:
+        return "" if span is None else str(Versions(*span))
+
+    for key in sorted(before.apis.keys() | after.apis.keys()):
+        spans = before.apis.get(key), after.apis.get(key), codec.get(key), profile.versions.get(key)
+        yield ApiChange(key, names.get(key, "?"), *map(shown, spans))
+
+
+def _features(before: BrokerFacts, after: BrokerFacts) -> Iterator[str]:
+    older = {each.name: each for each in before.features}
+    for each in after.features:
+        if older.get(each.name) != each:
+            was = f"{_level(older[each.name])} -> " if each.name in older else "new, "
+            yield f"`{each.name}`: {was}{_level(each)}"
+
+
+def _level(feature: FeatureLevel) -> str:
+    return f"{feature.lowest}-{feature.highest}, finalized {feature.finalized}"
+
+
+def unknown_errors(codes: Sequence[ErrorCode]) -> tuple[ErrorCode, ...]:
+    """Return the codes of Kafka's table that the codec does not have, or has under another name."""
+    return tuple(each for each in codes if error_codes.NAMES.get(each.code) != each.name)
+
+
+def _configs(before: BrokerFacts, after: BrokerFacts) -> Iterator[ConfigChange]:
+    for kind, definitions in after.configs.items():
+        older = before.configs[kind]
+        for name in {**older, **definitions}:
+            if older.get(name) != definitions.get(name):
+                yield ConfigChange(kind, name, older.get(name), definitions.get(name))
+
+
+def _refusals(before: BrokerFacts, after: BrokerFacts) -> Iterator[RefusalChange]:
+    """Yield one change for each pattern of words, and all configs that show it."""
+    found: dict[tuple[str, str, str], list[tuple[str, str, str, str]]] = {}
+    for kind, name, value in {**before.refusals, **after.refusals}:
+        if name not in before.configs[kind] or name not in after.configs[kind]:
+            continue
+        one, other = (_refusal(facts, kind, name, value) for facts in (before, after))
+        if one != other:
+            pattern = (kind, _pattern(one, value), _pattern(other, value))
+            found.setdefault(pattern, []).append((name, value, one, other))
+    for (kind, *_), rows in found.items():
+        yield RefusalChange(kind, *rows[0], tuple(dict.fromkeys(name for name, *_ in rows)))
+
+
+def _pattern(text: str, value: str) -> str:
+    """Return a text without what is different from config to config and value to value."""
+    return _NUMBER.sub("N", _NAME.sub("NAME", text.replace(value, "VALUE") if value else text))
+
+
+def _refusal(facts: BrokerFacts, kind: str, name: str, value: str) -> str:
+    code, text = facts.refusals.get((kind, name, value), (0, "taken"))
+    return f"{code} {text}".strip() if code else text
+
+
+def _ignored(facts: BrokerFacts) -> Iterator[str]:
+    settings = all_settings()
+    for name, definition in facts.configs["broker"].items():
+        if name not in settings and SERVED.match(name):
+            yield f"{name}: {definition}"
