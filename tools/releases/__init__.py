@@ -1,1 +1,1 @@
-"""What a new release of Apache Kafka changes, measured on its jars and on a running broker (`python -m tools.releases VERSION`)."""
+"""Measures on jars and running brokers what a new release of Apache Kafka changes (`python -m tools.releases VERSION`)."""

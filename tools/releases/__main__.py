@@ -1,12 +1,13 @@
-"""What a new release of Apache Kafka changes, as one report and a patch.
+"""Reports what a new release of Apache Kafka changes, and proposes a patch.
 
     python -m tools.releases 4.4.0                        # beside the newest release that has a profile
     python -m tools.releases 4.4.0 --part messages        # from the jars alone, in seconds
     python -m tools.releases 4.4.0 --seeds 500 --interop
 
-It writes build/releases-VERSION.md, .json and .patch. The parts: `messages` compares Kafka's schema files with the codec; `broker` starts
-both releases and compares what they advertise, define and refuse; `probe` judges the new one under the newest profile; `exchanges` plays
-generated exchanges; `clients` compiles the Java programs of tests/interop. It needs java, mvn and the developers' shared folder.
+It writes a report, the same as JSON, and a patch into build/. The parts: `messages` compares Kafka's schema files with the codec;
+`broker` starts both releases and compares what they advertise, define and refuse; `probe` judges the new one under the newest profile;
+`exchanges` plays generated exchanges; `clients` compiles the Java programs of tests/interop. It needs java, mvn and the developers' shared
+folder.
 docs/how-to/next-release.md says in which order to use what it finds.
 """
 
@@ -41,17 +42,24 @@ SEEDS: Final = 300
 FIRST_SEED: Final = 1
 
 
-def newest() -> str:
-    """Return the newest release that has a profile and a broker: 4.3."""
-    return max(BROKERS, key=lambda release: tuple(map(int, release.split("."))))
+def numbers(version: str) -> tuple[int, ...]:
+    """Return the numbers of a version or release, by which it is older or newer than others."""
+    return tuple(map(int, version.split(".")))
+
+
+def newest(version: str, older: bool = False) -> str:
+    """Return the newest release with a profile whose broker is no newer than the version, or with `older` is older than it: 4.3."""
+    known = [release for release, broker in BROKERS.items() if numbers(broker) < numbers(version) or (broker == version and not older)]
+    return max(known or BROKERS, key=numbers)
 
 
 class Inquiry:
-    """One run. `found` grows part by part and is written after each, so that a run that is stopped leaves what it has."""
+    """One run of the tool. `found` grows part by part and is written after each, so that a run that is stopped leaves what it has."""
 
     def __init__(self, asked: argparse.Namespace) -> None:
-        self.asked, self.version, self.beside = asked, asked.version, asked.beside
-        self.release = newest()
+        self.asked, self.version = asked, asked.version
+        self.beside = asked.beside or BROKERS[newest(self.version, older=True)]
+        self.release = newest(self.version)
         self.profile = profiles.load(f"kafka-{self.release}")
         self.ours = declared()
         self.here, self.there = (read_jar(clients_jar(classpath(each), each)) for each in (self.version, self.beside))
@@ -89,7 +97,7 @@ class Inquiry:
         print(text, file=sys.stderr, flush=True)
 
     def broker(self) -> None:
-        """Compare the two brokers."""
+        """Start both releases, one after the other, and compare what they say of themselves."""
         facts = []
         for version in (self.beside, self.version):
             with kafka(version, BASE_SETTINGS) as bootstrap:
@@ -156,7 +164,7 @@ def main(words: Sequence[str] | None = None) -> int:
         prog="python -m tools.releases", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("version", help="the new release, for instance 4.4.0")
-    parser.add_argument("--beside", default=BROKERS[newest()], metavar="VERSION", help="the release before it (%(default)s)")
+    parser.add_argument("--beside", metavar="VERSION", help="the release before it (default: the newest older one with a profile)")
     parser.add_argument("--part", action="append", choices=PARTS, help="only these parts; messages are always compared")
     parser.add_argument("--rows", action="append", default=[], metavar="ROW", help="probe: only these rows or exchanges")
     parser.add_argument("--family", action="append", metavar="NAME", help="exchanges: only these families")

@@ -36,7 +36,7 @@ class ApiChange(msgspec.Struct, frozen=True):
 
 
 class ConfigChange(msgspec.Struct, frozen=True):
-    """A config that differs. `kind` is that of its resource; a definition is None where there is no such config."""
+    """A config that two releases define otherwise. `kind` is that of its resource; a definition is None where there is no such config."""
 
     kind: str
     name: str
@@ -56,7 +56,7 @@ class RefusalChange(msgspec.Struct, frozen=True):
 
 
 class BrokerFindings(msgspec.Struct, frozen=True):
-    """What differs between two brokers, and what groupmock does not know of the newer one."""
+    """The differences between two brokers, and the things of the newer one that groupmock does not know."""
 
     apis: tuple[ApiChange, ...]
     features: tuple[str, ...]
@@ -75,7 +75,7 @@ class BrokerFindings(msgspec.Struct, frozen=True):
 def compared(
     before: BrokerFacts, after: BrokerFacts, codec: Mapping[int, Versions], profile: Profile, names: Mapping[int, str]
 ) -> BrokerFindings:
-    """Return what differs. `names` has the names of APIs that the codec does not know."""
+    """Return the differences between two brokers. `names` has the names of APIs that the codec does not know."""
     return BrokerFindings(
         apis=tuple(_apis(before, after, codec, profile, names)),
         features=tuple(_features(before, after)),

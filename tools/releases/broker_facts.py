@@ -1,4 +1,4 @@
-"""What a running broker of a release says of itself, and what its classes say: APIs, features, error codes, configs, refusals of values."""
+"""Asks a running broker of a release, and its classes, for APIs, features, error codes, configs and refusals of values."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from .proposal import ErrorCode
 
 GROUP: Final = 32  # a number of Kafka's ConfigResource.Type
 RESOURCES: Final = {"broker": (BROKER, NODE), "topic": (TOPIC, "story"), "group": (GROUP, "story")}
-"""Of what a running broker has configs: the number of its type and a name."""
+"""The resources that have configs on a running broker: the number of the type, and a name."""
 CLASSES: Final = (*RESOURCES, "consumer", "producer", "admin")
-"""Of what Kafka's classes define configs."""
+"""The kinds of configs that Kafka's classes define."""
 TRIED: Final = (*VALUES, "-1", "2", "100", "2147483647")
 TRIED_OF_BROKERS: Final = ("x", "-5", "0", "99999999999")
 """The values that are tried of a config of topics or groups, and of the far more configs of brokers."""

@@ -25,7 +25,8 @@ Say = Callable[[str], None]
 
 
 class ExchangeKind(msgspec.Struct, frozen=True):
-    """A kind of difference. `shortest` is the text of the shortest exchange that shows it, "" if none was sought."""
+    """A kind of difference between a broker and our core. `shortest` is the text of the shortest exchange that shows it, "" if none was
+    sought."""
 
     api: str
     path: str
@@ -36,7 +37,7 @@ class ExchangeKind(msgspec.Struct, frozen=True):
 
 
 class FamilyFindings(msgspec.Struct, frozen=True):
-    """What a family of exchanges showed on a broker of one class of settings."""
+    """The result of a family of exchanges on a broker with one class of settings."""
 
     family: str
     settings: str
@@ -104,7 +105,7 @@ def _shortest(peer: Peer, name: str, groups: dict[Kind, list[Difference]]) -> di
 
 
 def _bytes(run: on_kafka.BrokerRun, bootstrap: str, seeds: tuple[int, int], say: Say) -> FamilyFindings:
-    """Play hostile inputs. Each is a single request, so that there is nothing to shrink."""
+    """Play hostile inputs, of which each is a single request, so that there is nothing to shrink."""
     result = BytesRun(run.release, *parse_address(bootstrap), BYTES_AT_A_TIME).all(*seeds)
     groups = grouped(result.differences)
     say(f"bytes ({run.settings}): {result.exchanges} inputs, {len(groups)} kinds of difference")

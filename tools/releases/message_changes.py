@@ -19,7 +19,7 @@ RENAMED: Final = "renamed"
 
 
 class FieldChange(msgspec.Struct, frozen=True):
-    """A field that differs. `path` goes from the message down to it; `says` describes the difference in words."""
+    """A field that differs between two releases. `path` goes from the message down to it; `says` describes the difference in words."""
 
     path: tuple[str, ...]
     what: str

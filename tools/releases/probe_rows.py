@@ -89,7 +89,7 @@ def _broken_beside(report: Report, beside: str, release: str, settings: Mapping[
 
 
 def judged(bootstrap: str, release: str, only: Sequence[str] = ()) -> Report:
-    """Probe a running broker. Raises NoBroker."""
+    """Probe a running broker and return the report. Raises NoBroker."""
     host, _, port = bootstrap.rpartition(":")
     wishes = Wishes(only=tuple(only), longest_s=LONGEST_S)
     return probe(Options(host, int(port), release, wishes=wishes, pace=Pace(parallel=AT_A_TIME, seconds=1800)), load_suite())

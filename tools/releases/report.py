@@ -21,7 +21,7 @@ LONGEST: Final = 240
 
 
 class Findings(msgspec.Struct, kw_only=True):
-    """Everything that was found. A part that was not asked for is None."""
+    """The findings of all parts of a run. A part that was not asked for is None."""
 
     version: str
     beside: str
@@ -42,7 +42,6 @@ class Findings(msgspec.Struct, kw_only=True):
 
 
 def markdown(found: Findings) -> str:
-    """Return the report."""
     return "\n".join(_lines(found)) + "\n"
 
 

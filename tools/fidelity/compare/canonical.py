@@ -50,7 +50,7 @@ class Difference(msgspec.Struct, omit_defaults=True):
 
 
 Kind = tuple[int | None, str, str]
-"""What two differences of one kind have in common: the API, the field without the places in lists, and the error codes, if it is one."""
+"""The things that differences of one kind share: the API, the field without the places in lists, and the error codes, if it is one."""
 _PLACE: Final = re.compile(r"\[\d+\]")
 
 
