@@ -1,4 +1,4 @@
-"""Kafka's wire protocol: bytes <-> messages, every version of Kafka 2.8 to 4.3 of the APIs in `messages/`. Useful alone.
+"""This package encodes and decodes Kafka's wire protocol: every API in `messages/`, in every version of Kafka since 2.8. Useful alone.
 
 from groupmock_codec import APIS
 request = APIS[11].request.decode(9, data)        # or APIS["JoinGroup"]

@@ -1,4 +1,4 @@
-"""Kafka's API keys, each by Kafka's name for the API.
+"""The API keys of Kafka, each with Kafka's name for the API.
 
 A key is a plain int and no member of an IntEnum, because the data path compares keys with every request: on Python 3.11 a comparison with
 `ApiKey.HEARTBEAT` takes 16 times as long as one with a constant of a module. Error codes, states and units have the same form.

@@ -1,4 +1,4 @@
-"""The compiled codec: flat Python generated from a declaration, per message class and version, at first use.
+"""The compiled codec generates flat Python from a declaration, for each message class and version at first use.
 
 `decoder(cls, version, flexible)` and `encoder(...)` generate, execute and cache functions. These check every length. When they refuse a
 message, the slow codec in `reference.py` explains field path and offset, but only if somebody asks.
@@ -21,15 +21,16 @@ from .errors import DecodeError, EncodeError, Place, TooManyElements
 
 M = TypeVar("M", bound=Message)
 EXPLAINED_BYTES: Final = 4096
-"""The largest number of bytes that are explained. The reference codec takes 6 us per byte of small fields, and a server must not stall for
-a hostile frame."""
+"""The largest number of bytes for which a decoding error is explained. The reference codec takes 6 us per byte of small fields, and a
+server must not stall for a hostile frame."""
 Decoder = Callable[[bytes, int], tuple[M, int]]
 Encoder = Callable[[M], bytes]
 
 
 @cache
 def decoder(message: type[M], version: int, flexible: bool, max_elements: int | None = None) -> Decoder[M]:
-    """Return `(data, offset) -> (message, end)`, which raises DecodeError. The caller handles bytes after `end`.
+    """Return a function `(data, offset) -> (message, end)` that decodes the message and raises DecodeError. The caller handles bytes after
+    `end`.
 
     `max_elements` limits the array elements and tagged fields of the whole message; more raise TooManyElements."""
 
@@ -57,7 +58,7 @@ def decoder(message: type[M], version: int, flexible: bool, max_elements: int | 
 
 @cache
 def encoder(message: type[M], version: int, flexible: bool) -> Encoder[M]:
-    """Return `message -> bytes`, which raises EncodeError."""
+    """Return a function `message -> bytes` that encodes the message and raises EncodeError."""
 
     def explain(value: M) -> EncodeError:
         def place() -> Place:
@@ -73,9 +74,9 @@ def encoder(message: type[M], version: int, flexible: bool) -> Encoder[M]:
 
 
 def _executed(source: Source, name: str, message: type[Message], version: int, **raised: Callable[..., Exception]) -> Any:
-    """Execute the generated module so that tracebacks and profilers show its lines."""
+    """Execute the generated source in such a way that tracebacks and profilers show its lines."""
     filename = f"<{name} {message.__module__}.{message.__name__} v{version}>"
     names = source.names | raised | {"StructError": struct.error}
-    exec(compile(source.text, filename, "exec"), names)  # made of this package's declarations only
+    exec(compile(source.text, filename, "exec"), names)  # The executed source is made only of this package's declarations.
     linecache.cache[filename] = (len(source.text), None, source.text.splitlines(keepends=True), filename)
     return names[name]

@@ -1,4 +1,5 @@
-"""Compression of records: none and gzip are unpacked here, other formats are kept as they are. Unpacking never exceeds the given limit."""
+"""Records are compressed and decompressed here with none and gzip, while other formats are kept as they are. Unpacking never exceeds the
+given limit."""
 
 from __future__ import annotations
 
@@ -15,12 +16,13 @@ FED_AT_ONCE: Final = 256 * 1024
 GZIP_MAGIC: Final = b"\x1f\x8b"
 COMPRESSIONS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 MOST_MEMBERS: Final = 16
-"""The largest number of members of a gzip stream. What follows a member is copied to look at the next, and stock producers write one."""
+"""The largest number of members of a gzip stream that are decompressed. What follows a member is copied to look at the next, and stock
+producers write one."""
 MAX_DECOMPRESSED: Final = 104_857_600
 
 
 class RecordsError(ValueError):
-    """The records are refused by the log. `error_code` is Kafka's answer for the partition."""
+    """A log refuses records with an error code of Kafka. `error_code` is Kafka's answer for the partition."""
 
     def __init__(self, error_code: int, reason: str) -> None:
         super().__init__(f"{error_name(error_code)}: {reason}")
@@ -41,7 +43,7 @@ class OverLimit(RecordsError):
 
 
 def compress(data: bytes, code: int) -> bytes:
-    """Return `data` under compression NONE or GZIP; UNSUPPORTED_COMPRESSION_TYPE for others."""
+    """Return `data` compressed with NONE or GZIP; raises UNSUPPORTED_COMPRESSION_TYPE for other formats."""
     if code == NONE:
         return data
     if code == GZIP:
@@ -50,16 +52,17 @@ def compress(data: bytes, code: int) -> bytes:
 
 
 def decompress(data: bytes, code: int, limit: int = MAX_DECOMPRESSED) -> bytes:
-    """Return the inverse of `compress`, at most `limit` bytes: more are MESSAGE_TOO_LARGE, and data that is no gzip is CORRUPT_MESSAGE."""
+    """Return the decompressed data, at most `limit` bytes. Raises MESSAGE_TOO_LARGE for more, and CORRUPT_MESSAGE for data that is no
+    gzip."""
     if code == NONE:
         return data
     if code != GZIP:
         raise _unsupported(code)
-    if limit <= 0:  # zlib would take 0 for no limit
+    if limit <= 0:  # zlib would take a limit of 0 for no limit.
         raise OverLimit("no more bytes may be decompressed")
     parts: list[bytes] = []
     rest = memoryview(data)
-    # As in Java's GZIPInputStream: one member after the other, and what follows them is ignored.
+    # Java's GZIPInputStream reads one member after the other in the same way, and ignores what follows them.
     while bytes(rest[: len(GZIP_MAGIC)]) == GZIP_MAGIC or not parts:
         if len(parts) == MOST_MEMBERS:
             raise OverLimit(f"more than {MOST_MEMBERS} members of gzip")
@@ -70,12 +73,13 @@ def decompress(data: bytes, code: int, limit: int = MAX_DECOMPRESSED) -> bytes:
 
 
 def _member(data: memoryview, limit: int) -> tuple[bytes, memoryview]:
-    """Unpack the first member and return the bytes after it. It is fed in pieces, because zlib copies the input that it does not need."""
+    """Decompress the first member of a gzip stream, and return it with the bytes after it. It is fed in pieces, because zlib copies the
+    input that it does not need."""
     unzip, unpacked, size, at = zlib.decompressobj(wbits=31), [], 0, 0
     while at < len(data) and not unzip.eof:
         piece = data[at : at + FED_AT_ONCE]
         try:
-            unpacked.append(unzip.decompress(piece, max(1, limit - size)))  # zlib takes 0 for no limit
+            unpacked.append(unzip.decompress(piece, max(1, limit - size)))  # zlib would take a limit of 0 for no limit.
         except zlib.error as error:
             raise RecordsError(error_codes.CORRUPT_MESSAGE, f"bad gzip: {error}") from None
         size += len(unpacked[-1])

@@ -1,4 +1,4 @@
-"""CRC-32C, the checksum of record batches."""
+"""Computes CRC-32C, the checksum of record batches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CHECKED_AT_ONCE: Final = 256 * 1024
 
 @cache
 def crc32c() -> Callable[[bytes], int]:
-    """Return the function that computes CRC-32C. Its C library is imported for the first record, not at the start."""
+    """Return the function that computes CRC-32C from a C library. The library is imported for the first record, not at the start."""
     import google_crc32c
 
     function: Callable[[bytes], int] = google_crc32c.value
@@ -19,8 +19,8 @@ def crc32c() -> Callable[[bytes], int]:
 
 
 def checksum(data: bytes, begin: int, crc: int = 0) -> int:
-    """Return the CRC-32C of `data` from `begin` on; `crc` is that of preceding bytes (0: none). The library needs `bytes`, so the data are
-    copied in pieces: one copy of 63 MB takes as long as all other work on it."""
+    """Return the CRC-32C of `data` from position `begin` on; `crc` is the checksum of preceding bytes (0: none). The library needs
+    `bytes`, so the data are copied in pieces: one copy of 63 MB takes as long as all other work on it."""
     if not crc and len(data) <= CHECKED_AT_ONCE:
         return crc32c()(bytes(data[begin:]))
     from google_crc32c import extend

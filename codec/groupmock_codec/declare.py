@@ -1,4 +1,4 @@
-"""Declarations of a message's fields: wire type, versions, nullability, tag.
+"""A message's fields are declared by wire type, versions, nullability and tag.
 
 A message is a `msgspec.Struct` whose annotations are the whole declaration (docs/reference/architecture.md#rule-5)::
 
@@ -27,7 +27,7 @@ ZERO_UUID: Final = bytes(16)
 
 
 class NoTags(dict[int, bytes]):
-    """The shared, read-only `unknown_tags` of messages without any, which saves a dict for each struct."""
+    """The read-only `unknown_tags` of messages without unknown tags, shared to save a dict for each struct."""
 
     def _refuse(self, *_: object) -> NoReturn:
         raise TypeError("NO_TAGS is shared by all messages: assign a dict of your own to unknown_tags")
@@ -41,31 +41,31 @@ TAGS: Final = "unknown_tags"
 
 
 class Message(msgspec.Struct, gc=False, kw_only=True):
-    """The base class of every message and of every struct inside one. `unknown_tags` has the raw bytes of each tag number, as received."""
+    """The base class of all messages and of all structs in messages. `unknown_tags` has the raw bytes of each tag number, as received."""
 
     unknown_tags: dict[int, bytes] = NO_TAGS
 
 
 class FrozenMessage(Message, frozen=True):  # type: ignore[misc]  # msgspec allows what dataclasses do not
-    """The base class of a struct that is the default of a tagged field. It is immutable, so that all messages without the field share one.
-    """
+    """The base class of structs that are the default of a tagged field. It is immutable, so that all messages without the field share
+    one."""
 
 
 class Wire(msgspec.Struct, frozen=True):
-    """The wire type of a field. `kind` is Kafka's name of the type; `element` is the type inside an array or a struct."""
+    """The wire type of a field in a message. `kind` is Kafka's name of the type; `element` is the type inside an array or a struct."""
 
     kind: str
     element: Wire | type[Message] | None = None
 
     @property
     def struct(self) -> type[Message]:
-        """The message class of a wire type `struct`."""
+        """Return the message class of a struct type."""
         assert isinstance(self.element, type)
         return self.element
 
     @property
     def element_wire(self) -> Wire:
-        """The wire type of an array's elements."""
+        """Return the wire type of an array's elements."""
         assert self.element is not None
         return self.element if isinstance(self.element, Wire) else Wire("struct", self.element)
 
@@ -78,10 +78,10 @@ INT32: Final = Wire("int32")
 UINT32: Final = Wire("uint32")
 INT64: Final = Wire("int64")
 FLOAT64: Final = Wire("float64")
-UUID: Final = Wire("uuid")  # Python has 16 raw bytes, too
+UUID: Final = Wire("uuid")  # In Python a UUID is 16 raw bytes, as on the wire.
 STRING: Final = Wire("string")
 BYTES: Final = Wire("bytes")
-RECORDS: Final = Wire("records")  # bytes on the wire; nullable in Kafka's schemas wherever it matters
+RECORDS: Final = Wire("records")  # Records are encoded like bytes, but Kafka's schemas have a type of their own for them.
 
 
 def array(element: Wire | type[Message]) -> Wire:
@@ -95,52 +95,52 @@ def struct(element: type[Message]) -> Wire:
 
 
 class Since(msgspec.Struct, frozen=True):
-    """The first version that has the field."""
+    """Declares the first version that has the field."""
 
     version: int
 
 
 class Until(msgspec.Struct, frozen=True):
-    """The last version that has the field."""
+    """Declares the last version that has the field."""
 
     version: int
 
 
 class Nullable(msgspec.Struct, frozen=True):
-    """The first version in which the field may be null."""
+    """Declares the first version in which the field may be null."""
 
     since: int
 
 
 class Tag(msgspec.Struct, frozen=True):
-    """The field's number in the tagged section, and the first version that has it there."""
+    """Declares the field's number in the tagged section, and the first version that has the field there."""
 
     number: int
     since: int
 
 
 class Ignorable(msgspec.Struct, frozen=True):
-    """A field that is silently dropped by versions without it. For other fields the encoder refuses a value that is not the default
-    (docs/kafka/apis.md#wire-conventions)."""
+    """Declares that versions without the field drop its value silently. For other fields the encoder refuses a value that is not the
+    default (docs/kafka/apis.md#wire-conventions)."""
 
 
 def since(version: int) -> Since:
-    """Mark the first version that has the field."""
+    """Declare the first version that has the field."""
     return Since(version)
 
 
 def until(version: int) -> Until:
-    """Mark the last version that has the field."""
+    """Declare the last version that has the field."""
     return Until(version)
 
 
 def nullable(version: int = 0) -> Nullable:
-    """Mark the first version in which the field may be null."""
+    """Declare the first version in which the field may be null."""
     return Nullable(version)
 
 
 def tag(number: int, version: int = 0) -> Tag:
-    """Mark a field of the tagged section, from `version` on. It is written only if it differs from its default."""
+    """Declare that the field is in the tagged section since `version`. It is written only if it differs from its default."""
     return Tag(number, version)
 
 
@@ -148,7 +148,7 @@ IGNORABLE: Final = Ignorable()
 
 
 class Versions(NamedTuple):
-    """An inclusive range of versions, printed as Kafka does: `str(Versions(0, 9)) == "0-9"`."""
+    """An inclusive range of versions, which prints as in Kafka: `str(Versions(0, 9)) == "0-9"`."""
 
     lowest: int
     highest: int
@@ -161,7 +161,7 @@ class Versions(NamedTuple):
 
 
 class Field(msgspec.Struct, frozen=True):
-    """One field of a message class, resolved from its annotation."""
+    """One field of a message class, as its annotation declares it."""
 
     name: str
     wire: Wire
@@ -174,7 +174,7 @@ class Field(msgspec.Struct, frozen=True):
 
     @property
     def number(self) -> int:
-        """The tag number of a tagged field."""
+        """Return the tag number of a tagged field."""
         assert self.tag is not None
         return self.tag.number
 
@@ -187,12 +187,12 @@ class Field(msgspec.Struct, frozen=True):
         return self.nullable_since is not None and version >= self.nullable_since
 
     def tagged(self, version: int) -> bool:
-        """True if this version has the field in the tagged section."""
+        """True if this version has the field in its tagged section."""
         return self.tag is not None and version >= self.tag.since
 
 
 class ApiDeclaration(NamedTuple):
-    """The declaration of an API in a message file: both halves and the versions that exist (`flexible_from` None: none is flexible)."""
+    """The declaration of an API: its key, name and versions, and the first flexible version (None if there is none)."""
 
     key: int
     name: str
@@ -218,8 +218,8 @@ def fields_of(message: type[Message]) -> tuple[Field, ...]:
 
 
 def misplaced_tags(message: type[Message], version: int) -> frozenset[int]:
-    """Return the tags that the message declares only for other versions. Kafka's readers refuse them: "Tag 1 is not valid for version 12".
-    """
+    """Return the tags that the message declares for other versions, but not for this one. Kafka's readers refuse them: "Tag 1 is not
+    valid for version 12"."""
     fields = [field for field in fields_of(message) if field.tag is not None]
     here = {field.number for field in fields if field.present(version) and field.tagged(version)}
     return frozenset(field.number for field in fields) - here

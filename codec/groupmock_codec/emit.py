@@ -1,4 +1,4 @@
-"""The base of both emitters: indented lines, fresh names, and objects bound to global names of the generated module."""
+"""The base of the source emitters writes indented lines, makes new names, and binds objects to global names of the generated module."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CODES: Final[Mapping[str, str]] = {
 
 
 class Source:
-    """Source text under construction, with the names that it needs when executed."""
+    """Builds source text and collects the objects that the text needs as global names."""
 
     def __init__(self, names: Mapping[str, object]) -> None:
         self.lines: list[str] = []
@@ -32,16 +32,16 @@ class Source:
 
     @property
     def text(self) -> str:
-        """The source as one string."""
+        """Return the source text as one string."""
         return "\n".join(self.lines) + "\n"
 
     def line(self, text: str) -> None:
-        """Add a line at the current depth."""
+        """Add a line of source at the current indentation."""
         self.lines.append("    " * self._depth + text)
 
     @contextmanager
     def block(self, head: str = "") -> Iterator[None]:
-        """Indent the lines inside by one level, below `head` if given."""
+        """Indent the lines that are added inside this block, below the line `head` if it is given."""
         if head:
             self.line(head)
         self._depth += 1
@@ -51,19 +51,19 @@ class Source:
     here = staticmethod(nullcontext)
 
     def fresh(self, prefix: str = "v") -> str:
-        """Return a local name that was not used before."""
+        """Return a local name that the source has not used before."""
         self._count += 1
         return f"{prefix}{self._count}"
 
     def bind(self, prefix: str, value: object, key: object) -> str:
-        """Return the global name of `value`, the same for the same `key`."""
+        """Return a global name for `value`, which is the same for the same `key`."""
         if key not in self._bound:
             self._bound[key] = f"{prefix}_{len(self._bound)}"
             self.names[self._bound[key]] = value
         return self._bound[key]
 
     def default(self, field: Field) -> str:
-        """Return an expression of the field's default: a fresh object if it can be changed, a shared one otherwise."""
+        """Return an expression of the field's default: a new object if the default is mutable, and a shared object otherwise."""
         value = field.default
         if isinstance(value, list):
             return "[]"

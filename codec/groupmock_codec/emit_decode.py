@@ -1,4 +1,4 @@
-"""The emitter of decoders: flat Python source that reads one message class in one version, `(data, offset) -> (message, end)`.
+"""Writes the source of decoders: flat Python that reads one message class in one version, `(data, offset) -> (message, end)`.
 
 Optimizations that were measured (see benchmarks): adjacent fixed-width fields are one `unpack_from`, which also takes the next length
 prefix; varints below 128 are inlined; structs are inlined and arrays are local loops, so that a message is one function; the end of the
@@ -37,20 +37,21 @@ READERS: Final[Mapping[str, object]] = {
 
 
 class DecodeSource(Source):
-    """The writer of a decoder's body. `o` is the offset variable; the next byte to read is always at `o + self.ahead`."""
+    """Builds the source of one decoder function. `o` is the offset variable; the next byte to read is always at `o + self.ahead`."""
 
     def __init__(self, version: int, flexible: bool, max_elements: int | None = None) -> None:
         super().__init__(READERS)
         self.version, self.flexible, self.max_elements = version, flexible, max_elements
-        self.viewed = False  # True if records are views of the frame
+        self.viewed = False  # It is True if records are views of the frame.
         self.path = ""
         self.run: list[tuple[str, str]] = []
         self.ahead = 0
 
     def function(self, message: type[Message]) -> None:
-        """Write the whole function `decode(data, o)`."""
-        self.viewed = message.__name__.endswith("Request")  # records of responses are for clients, which may expect bytes
-        # Without a limit there is no parameter, because even a default would cost time.
+        """Write the source of the whole function `decode(data, o)`."""
+        # The records of responses are copied, because they are for clients, which may expect bytes.
+        self.viewed = message.__name__.endswith("Request")
+        # Without a limit the function has no parameter for it, because even a default argument would cost time.
         self.line("def decode(data, o):" if self.max_elements is None else f"def decode(data, o, left={self.max_elements}):")
         with self.block():
             self.line("start = o")
@@ -66,34 +67,35 @@ class DecodeSource(Source):
 
     @contextmanager
     def below(self, name: str) -> Iterator[None]:
-        """Add a field's name, or "[]" for an array's elements, to the path of what is read inside."""
+        """While the block is written, extend the field path that errors show by a field's name, or by "[]" for an array's elements."""
         outer = self.path
         self.path += name if name == "[]" or not outer else f".{name}"
         yield
         self.path = outer
 
     def count(self, count: str, above_zero: bool) -> None:
-        """Refuse an impossible count of elements, or one above what is left, before the first element is built."""
+        """Write a check that refuses an impossible count of elements, or a count above the remaining limit, before the first element is
+        built."""
         wrong = f"{count} >" if above_zero else f"0 > {count} or {count} >"
         if self.max_elements is None:
             self.line(f"if {wrong} z - o: raise Refused")
         else:
-            # One comparison replaces the other: a false count within `left` soon reaches the end of the bytes.
+            # This comparison suffices, because a false count within `left` soon reaches the end of the bytes.
             self.line(f"if {wrong} left: raise unfit({self.path!r}, {count}, left, o - start, z - o)")
             self.line(f"left -= {count}")
 
     def at(self, more: int = 0) -> str:
-        """Return the offset expression of the byte `more` after the next one."""
+        """Return the offset expression of the byte that is `more` bytes after the next one."""
         ahead = self.ahead + more
         return f"o + {ahead}" if ahead else "o"
 
     def fixed(self, code: str, name: str) -> str:
-        """Add a fixed-width value to the current run. Its name has the value after `flush`."""
+        """Add a fixed-width value to the run of values that are read with one call. Its name has the value after `flush`."""
         self.run.append((code, name))
         return name
 
     def flush(self) -> None:
-        """Read the pending run with one call."""
+        """Write one call that reads the pending run of fixed-width values."""
         if not self.run:
             return
         layout = ">" + "".join(code for code, _ in self.run)
@@ -107,14 +109,14 @@ class DecodeSource(Source):
         self.run.clear()
 
     def settle(self) -> None:
-        """Let `o` itself be the next byte, as needed where branches and loop turns meet."""
+        """Write an addition so that `o` itself is the offset of the next byte, which is needed where branches and loop turns meet."""
         self.flush()
         if self.ahead:
             self.line(f"o += {self.ahead}")
             self.ahead = 0
 
     def value(self, wire: Wire, nullable: bool) -> str:
-        """Read one value of any type and return its name, which has the value after `flush` for fixed-width types."""
+        """Write the reading of one value of any type, and return the name that has the value (after `flush` for fixed-width types)."""
         if wire.kind in CODES:
             return self.fixed(CODES[wire.kind], self.fresh())
         if wire.kind == "array":
@@ -126,7 +128,8 @@ class DecodeSource(Source):
         return self.compact(text, nullable, viewed) if self.flexible else self.prefixed(text, nullable, viewed)
 
     def prefixed(self, text: str, nullable: bool, viewed: bool) -> str:
-        """Read a string (int16 length) or bytes (int32 length) of versions that are not flexible; a negative length is null."""
+        """Write the reading of a string (int16 length) or of bytes (int32 length) in versions that are not flexible. A negative length
+        means null."""
         length = self.fixed("h" if text else "i", self.fresh("n"))
         self.flush()
         name, begin = self.fresh(), self.at()
@@ -143,7 +146,7 @@ class DecodeSource(Source):
         return name
 
     def compact(self, text: str, nullable: bool, viewed: bool) -> str:
-        """Read a compact string or bytes. The first byte of the varint length joins the run before it."""
+        """Write the reading of a compact string or of compact bytes. The first byte of the varint length joins the run before it."""
         length = self.fixed("B", self.fresh("n"))
         self.flush()
         name, before = self.fresh(), self.at(-1)
@@ -158,7 +161,7 @@ class DecodeSource(Source):
         return name
 
     def array(self, wire: Wire, nullable: bool) -> str:
-        """Read an array, whose count is never believed beyond the bytes that are left."""
+        """Write the reading of an array, whose count is checked against the bytes that are left."""
         count = self.fixed("B" if self.flexible else "i", self.fresh("n"))
         self.settle()
         name = self.fresh()
@@ -175,7 +178,7 @@ class DecodeSource(Source):
         return name
 
     def elements(self, wire: Wire, name: str, count: str) -> None:
-        """Read the elements of an array into the list `name`. It begins and ends settled."""
+        """Write the reading of an array's elements into the list `name`. It begins and ends settled."""
         element = wire.element_wire
         if element.kind == "uuid":
             self.line(f"p = o + 16 * {count}; {name} = [data[i:i + 16] for i in range(o, p, 16)]; o = p")
@@ -192,7 +195,7 @@ class DecodeSource(Source):
                 self.line(f"{append}({each})")
 
     def nullable_struct(self, wire: Wire) -> str:
-        """Read a struct after an int8 marker: negative is null, anything else present."""
+        """Write the reading of a struct after an int8 marker, which is negative for null."""
         marker = self.fixed("b", self.fresh("n"))
         self.settle()
         name = self.fresh()
@@ -203,7 +206,7 @@ class DecodeSource(Source):
         return name
 
     def struct(self, message: type[Message]) -> str:
-        """Read the fields of a struct and build it. It ends settled."""
+        """Write the reading of a struct's fields and the building of the struct. It ends settled."""
         fields = fields_of(message)
         values: dict[str, str] = {}
         tagged: list[Field] = []
@@ -235,19 +238,20 @@ class DecodeSource(Source):
         return name
 
     def spend_tags(self, count: str) -> None:
-        """Count tagged fields as elements. A count of 2^31 and more is negative, so there is no tag, and nothing is given back."""
+        """Write the counting of tagged fields against the limit of elements. A count of 2^31 and more is negative, so there is no tag,
+        and nothing is given back."""
         if self.max_elements is not None:
             self.line(f"if {count} < 0: {count} = 0")
             self.line(f"if {count} > left: raise too_many({self.path!r}, {count}, left, o - start)")
             self.line(f"left -= {count}")
 
     def built(self, message: type[Message], fields: tuple[Field, ...], values: Mapping[str, str], tags: str = "") -> str:
-        """Return the constructor call with positional arguments, which is msgspec's fastest way."""
+        """Return the call that builds the message with positional arguments, which is the fastest for msgspec."""
         arguments = [values[field.name] for field in fields] + ([f"unknown_tags={tags}"] if tags else [])
         return f"{self.bind(message.__name__, message, message)}({', '.join(arguments)})"
 
     def known_tags(self, tagged: list[Field], values: dict[str, str], count: str, tags: str, misplaced: frozenset[int]) -> None:
-        """Read the tagged section of a struct that declares some tags. As in Kafka, the size of a known tag is ignored."""
+        """Write the reading of the tagged section of a struct that declares tags. As in Kafka, the size of a known tag is ignored."""
         for field in tagged:
             values[field.name] = self.fresh()
             self.line(f"{values[field.name]} = {self.default(field)}")

@@ -1,4 +1,4 @@
-"""The emitter of encoders: flat Python source that writes one message class in one version, `message -> bytes`.
+"""Writes the source of encoders: flat Python that writes one message class in one version, `message -> bytes`.
 
 Adjacent fixed-width fields are one `pack`, together with the next int16 / int32 length; everything goes into one list that is joined once.
 Values out of range, null where it is not allowed and wrong types make `pack`, `encode` or `join` fail by themselves. The source tests only
@@ -27,7 +27,8 @@ WRITERS: Final[Mapping[str, object]] = {
 
 
 class EncodeSource(Source):
-    """The writer of an encoder's body. Values pile up in `run` (one pack), packs and bytes in `items` (one extend of the list `sink`)."""
+    """Builds the source of one encoder function. Values pile up in `run` (one pack), packs and bytes in `items` (one extend of the list
+    `sink`)."""
 
     def __init__(self, version: int, flexible: bool) -> None:
         super().__init__(WRITERS)
@@ -39,7 +40,7 @@ class EncodeSource(Source):
         self.last: list[str] = []
 
     def function(self, message: type[Message]) -> None:
-        """Write the whole function `encode(m)`."""
+        """Write the source of the whole function `encode(m)`."""
         self.line("def encode(m):")
         with self.block():
             self.line("try:")
@@ -56,18 +57,18 @@ class EncodeSource(Source):
                 self.line("raise explain(m) from None")
 
     def result(self, has_list: bool) -> str:
-        """Return the function's return statement. One item needs no join, and only loops and branches need the list."""
+        """Return the return statement of the function. One item needs no join, and only loops and branches need the list."""
         items, self.items = self.items, []
         if not has_list:
             return f"return {items[0]}" if len(items) == 1 else f"return b''.join(({', '.join(items)},))" if items else "return b''"
         return f"o += ({', '.join(items)},); return b''.join(o)" if items else "return b''.join(o)"
 
     def fixed(self, code: str, value: str) -> None:
-        """Add a fixed-width value to the current run."""
+        """Add a fixed-width value to the run of values that are packed with one call."""
         self.run.append((code, value))
 
     def close_run(self) -> None:
-        """Turn the current run into one item."""
+        """Turn the current run of fixed-width values into one item."""
         if self.run:
             layout = ">" + "".join(code for code, _ in self.run)
             pack = self.bind("pack", struct.Struct(layout).pack, layout)
@@ -75,19 +76,19 @@ class EncodeSource(Source):
             self.run.clear()
 
     def item(self, value: str) -> None:
-        """Add an expression of bytes as an item."""
+        """Add an expression of type bytes as an item."""
         self.close_run()
         self.items.append(value)
 
     def settle(self) -> None:
-        """Put all items into the list, as needed where branches and loops begin and end."""
+        """Write a line that puts all items into the list, which is needed where branches and loops begin and end."""
         self.close_run()
         if self.items:
             self.line(f"{self.sink} += ({', '.join(self.items)},)")
             self.items.clear()
 
     def value(self, wire: Wire, nullable: bool, source: str) -> None:
-        """Write the value that the expression `source` gives."""
+        """Write the encoding of the value that the expression `source` gives."""
         if wire.kind == "uuid":
             self.line(f"if len({source}) != 16: raise Refused")
         if wire.kind in CODES:
@@ -100,18 +101,18 @@ class EncodeSource(Source):
             self.sized(wire.kind == "string", nullable, source)
 
     def local(self, source: str) -> str:
-        """Assign `source` to a local variable and return its name."""
+        """Write an assignment of `source` to a new local variable and return the variable's name."""
         name = self.fresh()
         self.line(f"{name} = {source}")
         return name
 
     def length(self, name: str, text: bool) -> str:
-        """Return an expression of the compact length prefix of the bytes in `name`."""
+        """Return an expression for the compact length prefix of the bytes in `name`."""
         function = "text_length" if text else "uvarint"
         return f"UVARINTS[k] if (k := len({name}) + 1) < {runtime.SHORT} else {function}(k)"
 
     def sized(self, text: bool, nullable: bool, source: str) -> None:
-        """Write a string or bytes with its length."""
+        """Write the encoding of a string or of bytes with their length."""
         encode = ".encode()" if text else ""
         name = self.local(source if nullable else source + encode)
         length = self.length(name, text) if self.flexible else f"len({name})"
@@ -131,7 +132,7 @@ class EncodeSource(Source):
         self.item(name)
 
     def array(self, wire: Wire, nullable: bool, source: str) -> None:
-        """Write an array: its count, then one call for numbers or a loop for everything else."""
+        """Write the encoding of an array: its count, then one call for numbers or a loop for other elements."""
         name, count = self.local(source), self.fresh("n")
         length = f"({self.length(name, False)})" if self.flexible else f"len({name})"
         if nullable:
@@ -154,7 +155,7 @@ class EncodeSource(Source):
             self.loop(name, element)
 
     def loop(self, name: str, element: Wire) -> None:
-        """Write each element of the array held by `name`."""
+        """Write a loop that encodes each element of the array `name`."""
         each = self.fresh("e")
         self.loops += 1
         self.line(f"for {each} in {name}:")
@@ -164,7 +165,8 @@ class EncodeSource(Source):
         self.loops -= 1
 
     def not_again(self, name: str, element: Wire) -> None:
-        """Write an array inside of another one. Where it is the very list of the element before, its bytes are there already."""
+        """Write the encoding of an array inside another array, with a check that avoids encoding the same list twice. Where it is the
+        very list of the element before, its bytes are there already."""
         last = self.fresh("last")
         self.last.append(last)
         with self.block(f"if {name} is {last}:"):
@@ -176,7 +178,7 @@ class EncodeSource(Source):
             self.line(f"{last}_to, {last}_bytes = len(o), None")
 
     def nullable_struct(self, wire: Wire, source: str) -> None:
-        """Write a struct after an int8 marker, -1 for null and 1 for present."""
+        """Write the encoding of a struct after an int8 marker, which is -1 for null and 1 otherwise."""
         name = self.local(source)
         self.settle()
         self.line(f"if {name} is None: {self.sink} += (b'\\xff',)")
@@ -187,7 +189,7 @@ class EncodeSource(Source):
             self.settle()
 
     def struct(self, message: type[Message], name: str) -> None:
-        """Write all fields of a struct held by `name`, then its tagged section."""
+        """Write the encoding of all fields of the struct `name`, followed by its tagged section."""
         tagged: list[Field] = []
         for field in fields_of(message):
             source = f"{name}.{field.name}"
@@ -211,7 +213,7 @@ class EncodeSource(Source):
         return f"{source} is not None" if default == "None" else f"{source} != {default}"
 
     def known_tags(self, tagged: list[Field], name: str) -> None:
-        """Write known tags that differ from their defaults, merged with the unknown ones in order of number."""
+        """Write the encoding of known tags that differ from their defaults, merged with the unknown tags in ascending order."""
         self.settle()
         tags, outer = self.fresh("t"), self.sink
         self.line(f"{tags} = None")

@@ -1,5 +1,5 @@
-"""Kafka's error codes, each by its name in Kafka 4.4. Earlier releases know a prefix of this table: Kafka 4.3 the codes up to 133,
-Kafka 3.9 those up to 127."""
+"""Defines the error codes of Kafka, each by its name in Kafka 4.4. Earlier releases know a prefix of this table: Kafka 4.3 the codes up
+to 133, Kafka 3.9 those up to 127."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED: Final = 135
 CONTROLLER_ID_NOT_REGISTERED: Final = 136
 
 NAMES: Final[Mapping[int, str]] = {code: name for name, code in globals().items() if isinstance(code, int)}
-"""Every code of the table with its name, in the order of the codes."""
+"""Maps every error code to its name, in the order of the codes."""
 
 RETRIABLE: Final = frozenset(
     {
@@ -184,9 +184,9 @@ RETRIABLE: Final = frozenset(
         SHARE_SESSION_LIMIT_REACHED,
     }
 )
-"""Codes after which the same request may succeed later. Kafka's clients call them RetriableException."""
+"""The error codes after which the same request may succeed later. Kafka's clients call them RetriableException."""
 
 
 def error_name(code: int) -> str:
-    """Return Kafka's name of a code, and `ERROR_256` for a code that no release has so far."""
+    """Return Kafka's name of an error code, or for instance `ERROR_256` for a code that no release has."""
     return NAMES.get(code) or f"ERROR_{code}"

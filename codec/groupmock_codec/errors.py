@@ -1,4 +1,4 @@
-"""The errors of the codec. Each names the field and the byte at which a message went wrong."""
+"""The errors of the codec name the field and the byte at which a message is wrong. """
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import ClassVar, NamedTuple
 
 
 class Place(NamedTuple):
-    """The reason and the place of an error: `path` as in `protocols[2].metadata`, `offset` in bytes from the message's start."""
+    """The reason for an error and its place: `path` is for instance `protocols[2].metadata`, and `offset` counts bytes from the
+    message's start."""
 
     reason: str
     path: str = ""
@@ -15,11 +16,11 @@ class Place(NamedTuple):
 
 
 class CodecError(ValueError):
-    """The base class of both errors. The place needs a second, slow pass, so it is computed only when somebody asks for it or prints the
-    error."""
+    """The base class of decoding and encoding errors. The place needs a second, slow pass, so it is computed only when somebody asks for
+    it or prints the error."""
 
     budget: ClassVar[bool] = False
-    """True if the message was refused for its cost and not because it is wrong."""
+    """True if the message was refused because it costs too much, although it is valid."""
 
     def __init__(self, what: str, place: Place | Callable[[], Place]) -> None:
         super().__init__(what)
@@ -28,24 +29,24 @@ class CodecError(ValueError):
 
     @property
     def place(self) -> Place:
-        """The reason, path and offset together."""
+        """Return the reason, path and offset of the error."""
         if callable(self._place):
             self._place = self._place()
         return self._place
 
     @property
     def reason(self) -> str:
-        """The reason in a few words."""
+        """Return the reason of the error in a few words."""
         return self.place.reason
 
     @property
     def path(self) -> str:
-        """The path of the field, as in `protocols[2].metadata`; empty for the message as a whole."""
+        """Return the path of the wrong field, for instance `protocols[2].metadata`, or "" for the message as a whole."""
         return self.place.path
 
     @property
     def offset(self) -> int:
-        """The bytes from the start of the message to the value that could not be read (0 when encoding)."""
+        """Return the number of bytes from the start of the message to the value that could not be read (0 when encoding)."""
         return self.place.offset
 
     def __str__(self) -> str:
@@ -58,7 +59,7 @@ class CodecError(ValueError):
 
 
 class DecodeError(CodecError):
-    """These bytes are no such message. Kafka closes the sender's connection."""
+    """The bytes are not a valid message. Kafka closes the sender's connection."""
 
 
 class TooManyElements(DecodeError):
@@ -68,4 +69,5 @@ class TooManyElements(DecodeError):
 
 
 class EncodeError(CodecError):
-    """This value cannot be written in that version: null, too long, out of range, or a field that the version lacks."""
+    """The message cannot be encoded in that version, because a value is null, too long, out of range, or in a field that the version
+    lacks."""

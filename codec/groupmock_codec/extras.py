@@ -1,4 +1,4 @@
-"""The command that installs an extra of this distribution, valid in any folder, from wherever pip took the distribution (PEP 610)."""
+"""Builds the pip command that installs an extra of this distribution, from wherever pip took the distribution (PEP 610)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ DISTRIBUTION: Final = "groupmock"
 
 
 def pip_install(*extras: str) -> str:
-    """Return a shell command: `pip install 'groupmock[control]'`, or the same for the checkout, file or repository that pip took."""
+    """Return a shell command such as `pip install 'groupmock[control]'`, or its equivalent for a checkout, file or repository."""
     from shlex import quote
 
     wanted, origin = f"[{','.join(extras)}]", _origin()
@@ -20,7 +20,8 @@ def pip_install(*extras: str) -> str:
 
 
 def _origin() -> dict[str, Any]:
-    """Return the content of direct_url.json; {} if pip took the distribution from an index, or if the file or folder is gone."""
+    """Return the content of direct_url.json, or {} if pip took the distribution from an index, or if the file or folder no longer
+    exists."""
     import json
     import os
     from importlib import metadata

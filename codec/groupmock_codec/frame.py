@@ -1,4 +1,4 @@
-"""The framer: it cuts length-prefixed frames from a byte stream, and refuses a bad length as soon as its four bytes have arrived."""
+"""The framer cuts length-prefixed frames from a byte stream, and refuses a bad length as soon as its four bytes have arrived."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class FrameError(ValueError):
 
 
 class Framer:
-    """The framer of one stream; the four length bytes are not part of the frames.
+    """Cuts the frames from one stream, without their four length bytes.
 
     Good frames before a bad length in the same read are still returned: the error is raised by the next `feed`, or is found at once in
     `broken`. An incomplete frame grows in one buffer, so that many small reads or a slow frame of 100 MB are cheap. BytesIO returns its
@@ -33,13 +33,13 @@ class Framer:
     def __init__(self, limit: int = SOCKET_REQUEST_MAX_BYTES) -> None:
         self.limit = limit
         self.broken: FrameError | None = None
-        self._head = b""  # the length bytes, while some are missing
+        self._head = b""  # These are the bytes of the length, while some of them are missing.
         self._body: BytesIO | None = None
-        self._missing = 0  # the missing bytes of the length, or of the body once its length is known
+        self._missing = 0  # This counts the missing bytes of the length, or of the body when the length is complete.
 
     @property
     def buffered(self) -> int:
-        """The bytes of an incomplete frame."""
+        """Return the number of bytes kept of an incomplete frame."""
         return len(self._head) if self._body is None else 4 + self._body.tell()
 
     def feed(self, data: bytes) -> list[bytes]:
@@ -61,8 +61,8 @@ class Framer:
         return frames
 
     def next(self, data: bytes, at: int) -> tuple[bytes | None, int]:
-        """Return one frame of `data` from offset `at` on, and where the rest begins; None if `data` ends within a frame, which is kept.
-        Many small frames of one read thus become objects only when they are needed. Raises FrameError."""
+        """Return the first frame of `data` from offset `at` on, and the offset after it. The frame is None if `data` ends within it, and
+        its bytes are kept. Many small frames of one read thus become objects only when they are needed. Raises FrameError."""
         if self.broken:
             raise self.broken
         if self._head or self._body is not None:
@@ -86,7 +86,7 @@ class Framer:
         return length
 
     def _rest(self, data: bytes, at: int) -> tuple[bytes | None, int]:
-        """Continue the incomplete frame with `data`: first its length, then the rest of its bytes."""
+        """Continue an incomplete frame with `data`: first its length, then the rest of its body."""
         if self._body is None:
             end = min(at + self._missing, len(data))
             self._head += data[at:end]
@@ -101,7 +101,7 @@ class Framer:
         return self._fill(data, at)
 
     def _fill(self, data: bytes, at: int) -> tuple[bytes | None, int]:
-        """Continue the body of the incomplete frame with `data`."""
+        """Continue the body of an incomplete frame with `data`."""
         assert self._body is not None
         end = min(at + self._missing, len(data))
         self._body.write(memoryview(data)[at:end])

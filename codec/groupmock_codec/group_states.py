@@ -1,4 +1,5 @@
-"""The states of a group by Kafka's names, as DescribeGroups, ListGroups, ConsumerGroupDescribe and the rows of a journal have them."""
+"""Defines the states of a group by the names that Kafka uses in DescribeGroups, ListGroups and ConsumerGroupDescribe, and the journal in
+its rows."""
 
 from __future__ import annotations
 
@@ -9,9 +10,9 @@ STABLE: Final = "Stable"
 DEAD: Final = "Dead"
 
 PREPARING_REBALANCE: Final = "PreparingRebalance"
-"""Only classic groups have this state and the next one (org.apache.kafka.coordinator.group.classic.ClassicGroupState)."""
+"""Only classic groups can be in this state or in CompletingRebalance (org.apache.kafka.coordinator.group.classic.ClassicGroupState)."""
 COMPLETING_REBALANCE: Final = "CompletingRebalance"
 
 ASSIGNING: Final = "Assigning"
-"""Only consumer groups have this state and the next one (KIP-848)."""
+"""Only consumer groups can be in this state or in Reconciling (KIP-848)."""
 RECONCILING: Final = "Reconciling"

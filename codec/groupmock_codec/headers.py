@@ -1,4 +1,4 @@
-"""Request headers v0-v2 and response headers v0-v1, and the choice of the header for an (api, version).
+"""Encodes and decodes request headers v0 to v2 and response headers v0 and v1, and chooses the header for an API and version.
 
 The first eight bytes of a request header are the same in every version; the client id stays an int16-length string in v2, which only adds
 a tagged section (KIP-482). ApiVersions is always answered with header v0, so that any client can read the answer (KIP-511).
@@ -34,8 +34,8 @@ class RequestHeader(msgspec.Struct, frozen=True, gc=False):
 
 
 def request_header_version(api_key: int, api_version: int) -> int:
-    """Return the header's version: 0, 1 or 2. An unknown version of ApiVersions has one too: v2 from version 3 on, else v1 (seen on
-    brokers)."""
+    """Return the version of the request header: 0, 1 or 2. An unknown version of ApiVersions has one too: v2 from version 3 on, else v1
+    (seen on brokers)."""
     if api_key == CONTROLLED_SHUTDOWN and api_version == 0:
         return 0
     api = APIS.get(api_key)
@@ -43,12 +43,12 @@ def request_header_version(api_key: int, api_version: int) -> int:
 
 
 def response_header_version(api_key: int, api_version: int) -> int:
-    """Return the header's version: 0 or 1. That of ApiVersions is always 0."""
+    """Return the version of the response header: 0 or 1. That of ApiVersions is always 0."""
     return 0 if api_key == API_VERSIONS else max(0, request_header_version(api_key, api_version) - 1)
 
 
 def peek(data: bytes) -> tuple[int, int, int]:
-    """Return (api key, api version, correlation id) of a request frame. DecodeError if it is shorter than eight bytes."""
+    """Return the API key, API version and correlation id of a request frame. DecodeError if it is shorter than eight bytes."""
     try:
         return _start.unpack_from(data)
     except StructError:
@@ -56,8 +56,8 @@ def peek(data: bytes) -> tuple[int, int, int]:
 
 
 def decode_request_header(data: bytes, version: int | None = None, max_tags: int | None = None) -> tuple[RequestHeader, int]:
-    """Return the header of a request frame and the offset of its body. `version` is that of the header, by default the API's own. More
-    than `max_tags` tagged fields raise TooManyElements (None: any number)."""
+    """Decode the header of a request frame, and return it with the offset of the body. `version` is that of the header, by default the
+    API's own. More than `max_tags` tagged fields raise TooManyElements (None: any number)."""
     try:
         key, api_version, correlation, length = _start_and_length.unpack_from(data)
     except StructError:
@@ -81,7 +81,7 @@ def decode_request_header(data: bytes, version: int | None = None, max_tags: int
 
 
 def _short_header(data: bytes, version: int | None) -> tuple[RequestHeader, int]:
-    """Decode a frame of less than ten bytes. Header v0 fits into it, others do not."""
+    """Decode the header of a request frame of less than ten bytes. Header v0 fits into it, others do not."""
     key, api_version, correlation = peek(data)
     if (request_header_version(key, api_version) if version is None else version) > 0:
         raise DecodeError("request header cannot be read", Place("cut in the length of the client id", "client_id", 8))
@@ -89,7 +89,7 @@ def _short_header(data: bytes, version: int | None) -> tuple[RequestHeader, int]
 
 
 def encode_request_header(header: RequestHeader, version: int | None = None) -> bytes:
-    """Return the bytes before a request's body (without the frame's length)."""
+    """Return the encoded header of a request, which comes before its body (without the frame's length)."""
     if version is None:
         version = request_header_version(header.api_key, header.api_version)
     try:
@@ -104,7 +104,7 @@ def encode_request_header(header: RequestHeader, version: int | None = None) -> 
 
 
 def decode_response_header(data: bytes, version: int) -> tuple[int, dict[int, bytes], int]:
-    """Return (correlation id, unknown tags, offset of the body) of a response frame."""
+    """Decode the header of a response frame, and return (correlation id, unknown tags, offset of the body)."""
     if len(data) < 4:
         raise DecodeError("response header cannot be read", Place(f"{len(data)} bytes, 4 are needed"))
     correlation = int.from_bytes(data[:4], signed=True)
@@ -115,7 +115,7 @@ def decode_response_header(data: bytes, version: int) -> tuple[int, dict[int, by
 
 
 def encode_response_header(correlation_id: int, version: int, unknown_tags: dict[int, bytes] = NO_TAGS) -> bytes:
-    """Return the bytes before a response's body (without the frame's length)."""
+    """Return the encoded header of a response, which comes before its body (without the frame's length)."""
     try:
         start = correlation_id.to_bytes(4, signed=True)
         return start + (write_tags({}, unknown_tags) if unknown_tags else b"\0") if version else start

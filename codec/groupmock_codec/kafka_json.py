@@ -1,4 +1,4 @@
-"""Messages as JSON of Kafka's own tools: camelCase names, base64 bytes, only the fields that a version has.
+"""Converts messages to and from the JSON of Kafka's own tools: camelCase names, base64 bytes, only the fields that a version has.
 
 Tagged fields appear only if they differ from their defaults, as Kafka writes them. Unknown tagged fields have no JSON.
 """
@@ -13,19 +13,19 @@ from typing import Any, Final, TypeVar
 from .declare import Message, Wire, fields_of
 
 M = TypeVar("M", bound=Message)
-Json = Any  # the result of json.loads: dict, list, str, int, float, bool, None
+Json = Any  # This is the result type of json.loads: dict, list, str, int, float, bool or None.
 RAW: Final = ("bytes", "records")
 
 
 @cache
 def kafka_name(name: str) -> str:
-    """Convert a field's name: `throttle_time_ms` -> `throttleTimeMs`."""
+    """Convert a field's name to Kafka's form: `throttle_time_ms` -> `throttleTimeMs`."""
     return re.sub(r"_([a-z0-9])", lambda found: found[1].upper(), name)
 
 
 def to_kafka_json(message: Message, version: int, flexible: bool, every_tag: bool = False) -> dict[str, Json]:
-    """Return a message as Kafka's JsonConverter writes it in that version. `every_tag` adds tagged fields at their defaults, which the
-    converter needs to read it."""
+    """Return a message in the JSON that Kafka's JsonConverter writes for that version. `every_tag` adds tagged fields at their defaults,
+    which the converter needs to read it."""
     shown: dict[str, Json] = {}
     for field in fields_of(type(message)):
         value = getattr(message, field.name)
@@ -35,7 +35,7 @@ def to_kafka_json(message: Message, version: int, flexible: bool, every_tag: boo
 
 
 def from_kafka_json(message: type[M], version: int, flexible: bool, shown: dict[str, Json]) -> M:
-    """Return the message of such a JSON. A missing field gets its default. KeyError names a key that is no field."""
+    """Convert the JSON of Kafka's JsonConverter to a message. A missing field gets its default. KeyError names a key that is no field."""
     fields = {kafka_name(field.name): field for field in fields_of(message) if field.present(version)}
     return message(**{fields[name].name: _value(fields[name].wire, value, version, flexible) for name, value in shown.items()})
 

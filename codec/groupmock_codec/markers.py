@@ -1,4 +1,4 @@
-"""Control batches that end transactions: commit and abort markers (KIP-98)."""
+"""Builds the control batches that end transactions, which are commit and abort markers (KIP-98)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ _MARKER_KEY: Final = Struct(">hh")
 _MARKER_VALUE: Final = Struct(">hi")
 
 
-@lru_cache(maxsize=1)  # a transaction has one for each partition, all of them equal
+@lru_cache(maxsize=1)  # The last result is cached, because a transaction needs an equal batch for each of its partitions.
 def marker_batch(committed: bool, producer_id: int, producer_epoch: int, coordinator_epoch: int, timestamp: int) -> Batch:
-    """Return the control batch that ends a transaction: one record, of 78 bytes with its header (KIP-98; EndTransactionMarker). Its key is
-    a version and the outcome (0 abort, 1 commit), its value a version and the epoch of the coordinator."""
+    """Return the control batch that ends a transaction, which has one record and 78 bytes with its header (KIP-98;
+    EndTransactionMarker). Its key is a version and the outcome (0 abort, 1 commit), its value a version and the epoch of the
+    coordinator."""
     key, value = _MARKER_KEY.pack(MARKER_VERSION, committed), _MARKER_VALUE.pack(MARKER_VERSION, coordinator_epoch)
     record = NewRecord(key, value, timestamp=timestamp)
     bits = TRANSACTIONAL_BIT | CONTROL_BIT
@@ -25,7 +26,7 @@ def marker_batch(committed: bool, producer_id: int, producer_epoch: int, coordin
 
 
 def marker_of(batch: Batch) -> bool | None:
-    """Return the outcome that a control batch gives its transaction: True for committed, False for aborted, None for other control
+    """Return the outcome of the transaction that a control batch ends: True for committed, False for aborted, None for other control
     batches."""
     record = next(iter(decode_records(batch)), None)
     if record is None or record.key is None or len(record.key) < _MARKER_KEY.size:

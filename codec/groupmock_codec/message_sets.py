@@ -1,4 +1,4 @@
-"""The record formats before v2: message sets of magic 0 and 1 (Produce 0-2, Fetch 0-3), to and from record batches.
+"""Converts between record batches and the record formats before them: message sets of magic 0 and 1 (Produce 0-2, Fetch 0-3).
 
 Kept for uncompressed and gzip; other compressions raise RecordsError(UNSUPPORTED_COMPRESSION_TYPE).
 
@@ -20,14 +20,14 @@ from .compression import COMPRESSIONS, GZIP, NONE, OverLimit, compress
 from .records import COMPRESSION_MASK, LOG_APPEND_TIME_BIT, NO_TIMESTAMP, Batch, NewRecord, Record, RecordsError, encode_batch, iter_records
 from .room import CONVERTED, Room, any_room
 
-ENTRY: Final = Struct(">qiIbb")  # offset, size, crc, magic, attributes
+ENTRY: Final = Struct(">qiIbb")  # The fields are offset, size, CRC, magic and attributes.
 ENTRY_BYTES: Final = ENTRY.size
-CHECKED_FROM: Final = 16  # the CRC-32 covers everything from magic on
+CHECKED_FROM: Final = 16  # The CRC-32 covers all bytes from the magic on.
 SIZE_ENDS: Final = 12
 
 
 class Entry(NamedTuple):
-    """One message of a set. The `value` of a compressed message is a whole set."""
+    """One message of a message set. The `value` of a compressed message is a whole set."""
 
     offset: int
     magic: int
@@ -38,15 +38,15 @@ class Entry(NamedTuple):
 
 
 def read_message_set(data: bytes, room: Room | None = None) -> list[Record]:
-    """Return the records of a message set, wrappers unpacked, with absolute offsets. Raises CORRUPT_MESSAGE, UNSUPPORTED_COMPRESSION_TYPE,
-    OverLimit."""
+    """Return the records of a message set with absolute offsets, including the records in compressed messages. Raises CORRUPT_MESSAGE,
+    UNSUPPORTED_COMPRESSION_TYPE, OverLimit."""
     room = room or any_room()
     return [record for entry in list(_walk(data, room)) for record in _opened(entry, room)]
 
 
 def up_convert(data: bytes, base_offset: int = 0, leader_epoch: int = -1, room: Room | None = None) -> bytes:
-    """Convert a produced message set to one v2 batch, as Kafka's log does: with the same compression; magic 0 has no timestamps (-1).
-    `room` limits the cost, CONVERTED for each message; OverLimit beyond."""
+    """Convert a produced message set to one v2 batch, as Kafka's log does: with the same compression, and with timestamps -1 for magic
+    0. `room` limits the cost, CONVERTED for each message; OverLimit beyond."""
     room = room or any_room()
     entries = list(_walk(data, room))
     records = [record for entry in entries for record in _opened(entry, room)]
@@ -57,9 +57,9 @@ def up_convert(data: bytes, base_offset: int = 0, leader_epoch: int = -1, room: 
 
 
 def down_convert(batches: Iterable[Batch], magic: int, first_offset: int = 0, room: Room | None = None) -> bytes:
-    """Convert stored batches to a message set of that magic (0 or 1); headers and control batches are left out. In uncompressed batches
-    the records before `first_offset` are left out too, as in Kafka. The set ends with `room`. If that is within the first batch, its
-    records from `first_offset` on are included as far as there is room, so that a reader makes progress."""
+    """Convert stored batches to a message set of magic 0 or 1, which has no record headers and no control batches. In uncompressed
+    batches the records before `first_offset` are left out too, as in Kafka. The set ends with `room`. If that is within the first batch,
+    its records from `first_offset` on are included as far as there is room, so that a reader makes progress."""
     room = room or any_room()
     parts: list[bytes] = []
     for batch in batches:
@@ -95,7 +95,7 @@ def _down(batch: Batch, records: list[Record], magic: int, first_offset: int) ->
 
 
 def encode_message_set(records: Iterable[Record], magic: int, compression: str = "none") -> bytes:
-    """Return a message set as an old client would produce it."""
+    """Return the records as a message set that an old client would produce."""
     listed = list(records)
     code = COMPRESSIONS.index(compression)
     if code == NONE:
@@ -146,7 +146,7 @@ def _opened(entry: Entry, room: Room) -> list[Record]:
     found = list(_walk(room.opened(entry.value, code), room, inner=True))
     if not found:
         raise RecordsError(error_codes.INVALID_RECORD, "a compressed message with nothing inside")
-    # Inner offsets are relative since magic 1 (KIP-31). Some producers leave the outer one at 0, which then means nothing.
+    # Inner offsets are relative since magic 1 (KIP-31). Some producers leave the outer offset at 0, which then has no meaning.
     shift = entry.offset - found[-1].offset if entry.magic == 1 and entry.offset else 0
     if shift < 0:
         raise RecordsError(error_codes.INVALID_RECORD, f"inner offset {found[-1].offset} is above the outer one, {entry.offset}")
@@ -156,7 +156,7 @@ def _opened(entry: Entry, room: Room) -> list[Record]:
 
 def _wrapper(records: list[Record], magic: int, code: int, append_bit: int) -> bytes:
     if code != GZIP:
-        compress(b"", code)  # raises, naming the compression
+        compress(b"", code)  # This call raises an error that names the compression.
     base = records[0].offset if magic == 1 else 0
     inner = b"".join(_written(record, record.offset - base, magic, append_bit) for record in records)
     newest = max(record.timestamp for record in records)

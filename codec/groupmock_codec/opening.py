@@ -1,4 +1,4 @@
-"""Decompression of records in any format: snappy, lz4 and zstd use cramjam, if it is installed.
+"""Decompresses records of any format: snappy, lz4 and zstd need cramjam, if it is installed.
 
 Programs that show records use this. A log does so only if it is told to (`Room.opens_all`), so that a broker's answers do not depend on
 what is installed. Unpacking never exceeds the given limit. What Kafka's streams refuse is refused: empty snappy, lz4 whose blocks depend
@@ -19,19 +19,21 @@ if TYPE_CHECKING:
     from .records import Batch
 
 XERIAL: Final = b"\x82SNAPPY\0"
-"""The start of a stream by snappy-java, which Kafka's producers use. Two versions follow, then blocks with a length before each."""
+"""The first bytes of a stream that snappy-java has written, which Kafka's producers use. Two versions follow, then blocks with a length
+before each."""
 XERIAL_BYTES: Final = 16
 LENGTH_BYTES: Final = 4
 FIRST_GUESS: Final = 64 * 1024
 LIBRARY: Final = "cramjam"
 NO_MORE_ROOM: Final = "failed to write whole buffer"
-"""The message of cramjam when the output did not fit, for every format."""
+"""This is cramjam's message, for every format, when the output does not fit into the buffer."""
 FEW_BLOCKS: Final = 16
 SMALLEST_BLOCK: Final = 1024
-"""The least average of bytes that a block unpacks to. Neither snappy-java (SnappyOutputStream.MIN_BLOCK_SIZE) nor lz4 (64 KiB) writes
-smaller blocks except at a flush. The average is checked above FEW_BLOCKS, because a megabyte of empty blocks would be unpaid work."""
+"""The least average number of bytes to which the blocks of a stream must decompress. Neither snappy-java
+(SnappyOutputStream.MIN_BLOCK_SIZE) nor lz4 (64 KiB) writes smaller blocks except at a flush. The average is checked above FEW_BLOCKS,
+because a megabyte of empty blocks would be unpaid work."""
 LZ4_FLAGS_AT: Final = 4
-LZ4_SMALLEST: Final = 7  # magic, flags, a byte of sizes, a checksum (LZ4 frame format, version 1.6)
+LZ4_SMALLEST: Final = 7  # The smallest frame has the magic, flags, a byte of sizes, and a checksum (LZ4 frame format, version 1.6).
 LZ4_INDEPENDENT: Final = 0x20
 LZ4_BLOCKS_CHECKED: Final = 0x10
 LZ4_SIZED: Final = 0x08
@@ -41,18 +43,18 @@ LZ4_PLAIN: Final = 0x80000000
 
 
 def available() -> bool:
-    """True if the library that unpacks snappy, lz4 and zstd is installed."""
+    """True if the library that decompresses snappy, lz4 and zstd is installed."""
     return find_spec(LIBRARY) is not None
 
 
 def opened(batch: Batch, most: int) -> bytes:
-    """Return the batch's unpacked records, at most `most` bytes. It raises what `unpacked` raises."""
+    """Return the batch's decompressed records, at most `most` bytes. It raises what `unpacked` raises."""
     return unpacked(batch.data[HEADER_BYTES:], batch.attributes & COMPRESSION_MASK, most)
 
 
 def unpacked(data: bytes, code: int, most: int) -> bytes:
-    """Unpack `data` of any compression, at most `most` bytes. Raises RecordsError: UNSUPPORTED_COMPRESSION_TYPE with what to install,
-    CORRUPT_MESSAGE; OverLimit."""
+    """Decompress `data` of any compression to at most `most` bytes. Raises RecordsError: UNSUPPORTED_COMPRESSION_TYPE with what to
+    install, CORRUPT_MESSAGE; OverLimit."""
     if code <= GZIP or code >= len(COMPRESSIONS):
         return decompress(data, code, most)
     name = COMPRESSIONS[code]
@@ -82,8 +84,8 @@ def _paid(blocks: int, size: int) -> None:
 
 
 def _first_frame(data: bytes, most: int) -> tuple[bytes, int]:
-    """Return the first frame up to its end mark, as Kafka's Lz4BlockInputStream reads it, and its number of blocks, which do not depend on
-    each other."""
+    """Return the first lz4 frame up to its end mark, as Kafka's Lz4BlockInputStream reads it, and the number of its blocks, which must
+    be independent."""
     if len(data) < LZ4_SMALLEST:
         raise ValueError(f"{len(data)} bytes")
     flags = data[LZ4_FLAGS_AT]
@@ -99,8 +101,9 @@ def _first_frame(data: bytes, most: int) -> tuple[bytes, int]:
 
 
 def _frames(library: Any, data: bytes, most: int) -> bytes:
-    """Unpack data of lz4 or zstd. Neither tells the size of the output for sure, so larger and larger buffers are tried, up to `most`
-    bytes."""
+    """Decompress data of lz4 or zstd into larger and larger buffers, up to `most` bytes. Neither tells the size of the output for sure,
+    so a buffer may be
+    too small."""
     size = min(max(FIRST_GUESS, 8 * len(data)), most)
     while True:
         room = bytearray(size)
@@ -116,7 +119,7 @@ def _frames(library: Any, data: bytes, most: int) -> bytes:
 
 def _snappy(library: Any, data: bytes, most: int) -> bytes:
     if not data:
-        raise ValueError("nothing")  # an empty stream of snappy-java is no valid stream
+        raise ValueError("nothing")  # An empty stream of snappy-java is not valid.
     parts, size = [], 0
     for blocks, block in enumerate(_blocks(data), 1):
         size += library.decompress_raw_len(block)
@@ -128,7 +131,8 @@ def _snappy(library: Any, data: bytes, most: int) -> bytes:
 
 
 def _blocks(data: bytes) -> Iterator[bytes]:
-    """Yield the blocks of one or several streams by snappy-java; anything else is one block. An incomplete length ends the stream."""
+    """Yield the blocks of one or several streams that snappy-java has written; other data is one block. An incomplete length ends the
+    stream."""
     if data[: len(XERIAL)] != XERIAL:
         yield data
         return

@@ -1,4 +1,5 @@
-"""Kafka's wire types as construct classes, for the reference codec. They are slow and plain on purpose; nothing here serves requests.
+"""Implements Kafka's wire types as construct classes, for the reference codec. They are slow and plain on purpose; nothing here serves
+requests.
 
 Each class refuses what a broker refuses (docs/kafka/seen-on-brokers.md#bad-bytes): lengths below null, null where it is not allowed,
 counts beyond the bytes left, varints of more than five bytes.
@@ -29,7 +30,7 @@ NUMBERS: Final[Mapping[str, Construct]] = {
 
 
 def refuse(reason: str, path: str) -> NoReturn:
-    """Raise construct's error with its path."""
+    """Raise construct's error with the path of the field."""
     raise ConstructError(reason, path=path)
 
 
@@ -40,13 +41,13 @@ class Overfull(ConstructError):  # type: ignore[misc]  # construct has no types
 
 
 class Elements:
-    """The number of array elements and tagged fields that the message may still have: the parameter `elements` of parsing."""
+    """The number of array elements and tagged fields that may still be parsed, passed to construct as the parameter `elements`."""
 
     def __init__(self, most: int) -> None:
         self.most = self.left = most
 
     def spend(self, count: int, stream: BytesIO, path: str) -> None:
-        """Count elements that are about to be read. Raises Overfull."""
+        """Count elements that are about to be parsed. Raises Overfull."""
         if count > self.left:
             error = Overfull(too_many(count, self.left, self.most), path=path)
             error.offset = stream.tell()
@@ -58,7 +59,7 @@ ANY_NUMBER: Final = Elements(2**62)
 
 
 def left(stream: BytesIO) -> int:
-    """Return the number of bytes left in the stream."""
+    """Return the number of bytes that are left in the stream."""
     here = stream.tell()
     size = stream.seek(0, SEEK_END)
     stream.seek(here)
@@ -66,7 +67,7 @@ def left(stream: BytesIO) -> int:
 
 
 class Named(Renamed):  # type: ignore[misc]  # construct has no types
-    """A field: its name goes into the path, and an error records the byte at which the field began."""
+    """Parses a named field: the name is added to the path, and an error records the byte at which the field began."""
 
     def _parse(self, stream: BytesIO, context: Any, path: str) -> Any:
         begin = stream.tell()
@@ -79,7 +80,8 @@ class Named(Renamed):  # type: ignore[misc]  # construct has no types
 
 
 class Uvarint(Construct):  # type: ignore[misc]
-    """A varint of at most five bytes, read as Java reads it into an int (2^31 and more is negative). Overlong forms are accepted."""
+    """A varint of at most five bytes, which is parsed as Java reads it into an int: 2^31 and more is negative. Overlong forms are
+    accepted."""
 
     def _parse(self, stream: BytesIO, context: Any, path: str) -> int:
         value = 0
@@ -103,7 +105,7 @@ UVARINT: Final = Uvarint()
 
 
 class Length(Construct):  # type: ignore[misc]
-    """A length or count, None for null: an int16 or int32 (negative is null), or in flexible versions a varint of n + 1."""
+    """A length or count, with None for null: an int16 or int32 (negative for null), or in flexible versions a varint of n + 1."""
 
     def __init__(self, fixed: Construct | None) -> None:
         super().__init__()
@@ -122,7 +124,7 @@ class Length(Construct):  # type: ignore[misc]
 
 
 class Sized(Construct):  # type: ignore[misc]
-    """A string (at most 32767 bytes) or bytes."""
+    """The wire type of strings (at most 32767 bytes) and bytes."""
 
     def __init__(self, text: bool, flexible: bool, nullable: bool) -> None:
         super().__init__()
@@ -157,7 +159,7 @@ class Sized(Construct):  # type: ignore[misc]
 
     @staticmethod
     def encoded(text: str, path: str) -> bytes:
-        """Return the bytes of a string."""
+        """Return the text encoded as Kafka encodes strings."""
         try:
             return text.encode()
         except UnicodeEncodeError as error:
@@ -165,7 +167,7 @@ class Sized(Construct):  # type: ignore[misc]
 
 
 class ArrayOf(Construct):  # type: ignore[misc]
-    """An array: count and elements. A count above the number of bytes left is refused."""
+    """The wire type of arrays, which are a count and the elements. A count above the number of bytes left is refused."""
 
     def __init__(self, element: Construct, flexible: bool, nullable: bool) -> None:
         super().__init__()
@@ -192,7 +194,7 @@ class ArrayOf(Construct):  # type: ignore[misc]
 
 
 class Marked(Construct):  # type: ignore[misc]
-    """A nullable struct: an int8 marker, negative for null (docs/kafka/apis.md#wire-conventions), then the struct."""
+    """The wire type of nullable structs: an int8 marker, negative for null (docs/kafka/apis.md#wire-conventions), then the struct."""
 
     def __init__(self, inner: Construct) -> None:
         super().__init__()
@@ -210,8 +212,8 @@ class Marked(Construct):  # type: ignore[misc]
 
 
 class TaggedFields(Construct):  # type: ignore[misc]
-    """The tagged section (KIP-482) as {name: value of a known tag, number: bytes of an unknown one}. As in Kafka, the size before a known
-    field is ignored, the last of two equal tags wins and their order is free."""
+    """The tagged section (KIP-482), parsed to {name: value of a known tag, number: bytes of an unknown tag}. As in Kafka, the size
+    before a known field is ignored, the last of two equal tags wins and their order is free."""
 
     def __init__(self, known: Mapping[int, tuple[str, Construct]], misplaced: frozenset[int] = frozenset()) -> None:
         super().__init__()

@@ -1,4 +1,5 @@
-"""RecordBatch v2 (KIP-98) as far as a log needs it: header fields, CRC-32C, moving a batch to its offset, records in and out.
+"""Implements RecordBatch v2 (KIP-98) as far as a log needs it: header fields, CRC-32C, moving a batch to its offset, and encoding and
+decoding records.
 
 A batch is kept as the bytes that came (`Batch.data`); offset and leader epoch lie before the checksummed part and are rewritten
 without touching the payload. Compression is opaque but for none and gzip, which `decode_records` reads. The formats before v2
@@ -26,9 +27,9 @@ from .runtime import fills_frame
 from .varints import read_zigzag, zigzag
 
 HEADER: Final = Struct(">qiibIhiqqqhii")
-HEADER_BYTES: Final = HEADER.size  # 61
-LENGTH_ENDS: Final = 12  # batch_length counts what comes after it
-CHECKED_FROM: Final = 21  # the CRC covers everything from attributes on
+HEADER_BYTES: Final = HEADER.size  # The header has 61 bytes.
+LENGTH_ENDS: Final = 12  # The field batch_length counts the bytes after this position.
+CHECKED_FROM: Final = 21  # The CRC covers all bytes from the attributes on.
 MAGIC_AT: Final = 16
 NO_TIMESTAMP: Final = -1
 NO_PRODUCER_ID: Final = -1
@@ -40,15 +41,15 @@ LOG_APPEND_TIME_BIT: Final = 0x08
 TRANSACTIONAL_BIT: Final = 0x10
 CONTROL_BIT: Final = 0x20
 DELETE_HORIZON_BIT: Final = 0x40
-"""The bit that makes the base timestamp the time from which on the batch's tombstones may be removed (KIP-534)."""
+"""With this attribute bit, the base timestamp is the time from which on the batch's tombstones may be removed (KIP-534)."""
 
 Headers = Sequence[tuple[str, bytes | None]]
 Head = tuple[int, int, bool]
-"""The timestamp of a record in ms since 1970, its absolute offset, and whether it has no key."""
+"""The timestamp of a record (ms since 1970), its absolute offset, and whether it has no key, as a tuple."""
 
 
 class Record(NamedTuple):
-    """One record of a log: absolute offset, timestamp in ms since 1970 (-1: none), key and value (None: null)."""
+    """One record of a log with its absolute offset, its timestamp in ms since 1970 (-1 for none), key and value (None for null)."""
 
     offset: int
     timestamp: int
@@ -58,7 +59,7 @@ class Record(NamedTuple):
 
 
 class NewRecord(NamedTuple):
-    """A record to be written. `timestamp` is ms since 1970, -1 for none."""
+    """A record that has not been written to a log yet. `timestamp` is ms since 1970, -1 for none."""
 
     key: bytes | None = None
     value: bytes | None = None
@@ -67,7 +68,7 @@ class NewRecord(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """A whole batch: its header's fields and its bytes (`data`; `placed` may leave the frame's offset in them)."""
+    """A whole batch with the fields of its header and its bytes (`data`; after `placed` they may still have the frame's offset)."""
 
     base_offset: int
     batch_length: int
@@ -86,28 +87,28 @@ class Batch(NamedTuple):
 
     @property
     def last_offset(self) -> int:
-        """The offset of the last record (which compaction may have removed)."""
+        """Return the offset of the batch's last record, which compaction may have removed."""
         return self.base_offset + self.last_offset_delta
 
     @property
     def next_offset(self) -> int:
-        """The offset after the batch."""
+        """Return the offset that follows the batch's last offset."""
         return self.base_offset + self.last_offset_delta + 1
 
     @property
     def last_sequence(self) -> int:
-        """The sequence number of the last record; numbers wrap from 2^31-1 to 0. It is -1 without a producer id."""
+        """Return the sequence number of the last record; numbers wrap from 2^31-1 to 0. It is -1 without a producer id."""
         return -1 if self.base_sequence < 0 else next_sequence(self.base_sequence, self.last_offset_delta)
 
     @property
     def compression(self) -> str:
-        """One of COMPRESSIONS, or `unknown(n)`."""
+        """Return the name of the compression from COMPRESSIONS, or `unknown(n)`."""
         code = self.attributes & COMPRESSION_MASK
         return COMPRESSIONS[code] if code < len(COMPRESSIONS) else f"unknown({code})"
 
     @property
     def log_append_time(self) -> bool:
-        """True if `max_timestamp` is the broker's time and that of every record."""
+        """True if every record has `max_timestamp`, which the broker has set, as its timestamp."""
         return bool(self.attributes & LOG_APPEND_TIME_BIT)
 
     @property
@@ -117,39 +118,39 @@ class Batch(NamedTuple):
 
     @property
     def control(self) -> bool:
-        """True for a commit or abort marker, which has no data."""
+        """True if the batch is a control batch, such as a commit or abort marker, which has no data."""
         return bool(self.attributes & CONTROL_BIT)
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """The time from which on a compacted log may remove the batch's tombstones, in ms since 1970; None while it is not decided
+        """Return the time (ms since 1970) from which on compaction may remove the batch's tombstones, or None if it is not set
         (KIP-534)."""
         return self.base_timestamp if self.attributes & DELETE_HORIZON_BIT else None
 
     @property
     def crc_holds(self) -> bool:
-        """True if the checksum fits the bytes."""
+        """True if the checksum matches the bytes."""
         return checksum(self.data, CHECKED_FROM) == self.crc
 
     def placed(self, base_offset: int, leader_epoch: int) -> Batch:
-        """Return the same batch at an offset of the log; payload and CRC stay. A view of most of its frame stays a view, because copying
-        63 MB takes 50 ms; `whole` writes the offset into the bytes."""
+        """Return the same batch at an offset of the log, with the same payload and CRC. A view of most of its frame stays a view,
+        because copying 63 MB takes 50 ms; `whole` writes the offset into the bytes."""
         data = self.data if fills_frame(self.data) else _with_place(self.data, base_offset, leader_epoch)
         return self._replace(base_offset=base_offset, leader_epoch=leader_epoch, data=data)
 
     def whole(self) -> Batch:
-        """Return the batch in bytes of its own, as a reader gets it."""
+        """Return the batch with its own copy of its bytes, including the offset of the log."""
         return self if type(self.data) is bytes else self._replace(data=_with_place(self.data, self.base_offset, self.leader_epoch))
 
     def by_create_time(self) -> Batch:
-        """Return the batch that a log with CreateTime keeps of one that claims LogAppendTime: with a new CRC and without undefined
-        attributes."""
+        """Return a batch that claims LogAppendTime as a log with CreateTime stores it: without this claim and undefined attributes, and
+        with a new CRC."""
         return _sealed(self._replace(attributes=self.attributes & KNOWN_ATTRIBUTES & ~LOG_APPEND_TIME_BIT), self.data[HEADER_BYTES:])
 
     def compacted(self, records: Sequence[Record], delete_horizon_ms: int | None) -> Batch:
-        """Return the batch with only these of its records, as a log cleaner writes it (MemoryRecords.filterTo). It keeps its first and
-        last offset, producer and sequence. `delete_horizon_ms` is None for none. Without records it is an uncompressed header. Raises
-        RecordsError for a compression that cannot be written here."""
+        """Return the batch with only these of its records, as Kafka's log cleaner writes it (MemoryRecords.filterTo). It keeps its first
+        and last offset, producer and sequence. `delete_horizon_ms` is None for none. Without records it is an uncompressed header.
+        Raises RecordsError for a compression that cannot be written here."""
         attributes = self.attributes & ~DELETE_HORIZON_BIT
         if not records:
             empty = self._replace(attributes=attributes & ~COMPRESSION_MASK, base_timestamp=NO_TIMESTAMP, records_count=0)
@@ -164,17 +165,18 @@ class Batch(NamedTuple):
         return _sealed(kept, compress(payload, attributes & COMPRESSION_MASK))
 
     def appended_at(self, timestamp: int) -> Batch:
-        """Return the batch under message.timestamp.type=LogAppendTime: attribute bit and max timestamp set, with a new CRC."""
+        """Return the batch as message.timestamp.type=LogAppendTime requires: with the attribute bit, the new max timestamp and a new
+        CRC."""
         return _sealed(self._replace(attributes=self.attributes | LOG_APPEND_TIME_BIT, max_timestamp=timestamp), self.data[HEADER_BYTES:])
 
 
 def next_sequence(sequence: int, more: int = 1) -> int:
-    """Return the sequence number `more` records later; it wraps to 0 after 2^31-1, as in Kafka."""
+    """Return the sequence number `more` records later, which wraps to 0 after 2^31-1, as in Kafka."""
     return (sequence + more) & 0x7FFFFFFF
 
 
 def magic_of(data: bytes) -> int:
-    """Return the format of the first batch or message: 0 and 1 are message sets, 2 is a record batch. CORRUPT_MESSAGE if the data are too
+    """Return the magic of the first batch or message: 0 and 1 are message sets, 2 is a record batch. CORRUPT_MESSAGE if the data are too
     short."""
     if len(data) <= MAGIC_AT:
         raise RecordsError(error_codes.CORRUPT_MESSAGE, f"{len(data)} bytes are no record batch")
@@ -182,14 +184,14 @@ def magic_of(data: bytes) -> int:
 
 
 def read_batches(data: bytes) -> list[Batch]:
-    """Return all batches of produced or fetched bytes, each complete; CRC and records are not checked. Raises CORRUPT_MESSAGE for a cut or
-    impossible length, UNSUPPORTED_FOR_MESSAGE_FORMAT for the formats before v2."""
+    """Return all batches in produced or fetched bytes, which must be complete; CRC and records are not checked. Raises CORRUPT_MESSAGE
+    for a cut or impossible length, UNSUPPORTED_FOR_MESSAGE_FORMAT for the formats before v2."""
     return list(iter_batches(data))
 
 
 def iter_batches(data: bytes, cut: bool = False) -> Iterator[Batch]:
-    """Yield the batches that `read_batches` returns, so that only the first ones of untrusted bytes are made. `cut`: the bytes may end
-    within a batch, as a Fetch response may, and that batch is left out."""
+    """Yield the same batches as `read_batches` one by one, because for untrusted bytes only the first may be needed. `cut`: the bytes
+    may end within a batch, as a Fetch response may, and that batch is left out."""
     at, end = 0, len(data)
     while at < end:
         try:
@@ -210,14 +212,14 @@ def iter_batches(data: bytes, cut: bool = False) -> Iterator[Batch]:
 
 
 def check_produced(batch: Batch) -> None:
-    """Check what Kafka checks of a batch that a client produces (except sequence numbers). Raises CORRUPT_MESSAGE or INVALID_RECORD."""
+    """Check what Kafka checks of a batch that a client produces, except sequence numbers. Raises CORRUPT_MESSAGE or INVALID_RECORD."""
     if not batch.crc_holds:
         raise RecordsError(error_codes.CORRUPT_MESSAGE, "the CRC does not fit")
     check_header(batch)
 
 
 def check_header(batch: Batch) -> None:
-    """Check what `check_produced` checks, except the CRC."""
+    """Check the header like `check_produced`, but not the CRC."""
     if batch.control:
         raise RecordsError(error_codes.INVALID_RECORD, "clients may not write control batches")
     if batch.producer_id >= 0 and batch.base_sequence < 0:
@@ -238,7 +240,7 @@ def encode_batch(
     base_sequence: int = -1,
     attributes: int = 0,
 ) -> bytes:
-    """Encode one batch of at least one record, compressed by `none` or `gzip`. `attributes` has bits besides the compression."""
+    """Encode one batch of at least one record, compressed with `none` or `gzip`. `attributes` has bits besides the compression."""
     listed = list(records)
     if not listed:
         raise RecordsError(error_codes.INVALID_RECORD, "a batch needs a record")
@@ -261,7 +263,7 @@ def batch_of(
     base_sequence: int = -1,
     attributes: int = 0,
 ) -> Batch:
-    """Make a batch of records that `encode_record` has encoded, with the first and the newest of their timestamps."""
+    """Build a batch from records that `encode_record` has encoded, with the first and the largest of their timestamps."""
     code = COMPRESSIONS.index(compression)
     batch = Batch(
         base_offset=base_offset,
@@ -283,21 +285,21 @@ def batch_of(
 
 
 def empty_batch(first: int, last: int) -> Batch:
-    """Return a batch with these offsets and no record, as a log cleaner leaves one."""
+    """Return a batch with these offsets but no records, as Kafka's log cleaner leaves it."""
     delta = last - first
     batch = Batch(first, 0, -1, 2, 0, 0, delta, NO_TIMESTAMP, NO_TIMESTAMP, NO_PRODUCER_ID, -1, -1, 0, b"")
     return _sealed(batch, b"")
 
 
 def decode_records(batch: Batch) -> list[Record]:
-    """Return the records of an uncompressed or gzip batch, with absolute offsets and timestamps. Raises UNSUPPORTED_COMPRESSION_TYPE for
+    """Decode the records of an uncompressed or gzip batch, with absolute offsets and timestamps. Raises UNSUPPORTED_COMPRESSION_TYPE for
     other compressions and INVALID_RECORD for wrong lengths or counts."""
     return list(iter_records(batch, decompress(batch.data[HEADER_BYTES:], batch.attributes & COMPRESSION_MASK)))
 
 
 def iter_records(batch: Batch, data: bytes, first_offset: int = NO_OFFSET) -> Iterator[Record]:
-    """Yield the records in `data`, the batch's unpacked records, from `first_offset` on. Raises INVALID_RECORD for wrong lengths or
-    counts."""
+    """Yield the records in `data`, which are the batch's decompressed records, from `first_offset` on. Raises INVALID_RECORD for wrong
+    lengths or counts."""
     if not 0 <= batch.records_count <= len(data):
         raise RecordsError(error_codes.INVALID_RECORD, f"{batch.records_count} records in {len(data)} bytes")
     at = 0
@@ -322,8 +324,8 @@ def iter_records(batch: Batch, data: bytes, first_offset: int = NO_OFFSET) -> It
 
 
 def iter_heads(batch: Batch, data: bytes) -> Iterator[Head]:
-    """Yield each record's Head, at a third of the cost of reading the record. `data` and the errors are those of `iter_records`. The code
-    is flat and handles varints of one byte first, because nearly all are."""
+    """Yield the Head of each record, at a third of the cost of decoding the record. `data` and the errors are those of `iter_records`.
+    The code is flat and handles varints of one byte first, because nearly all are."""
     if not 0 <= batch.records_count <= len(data):
         raise RecordsError(error_codes.INVALID_RECORD, f"{batch.records_count} records in {len(data)} bytes")
     base_offset, base_timestamp = batch.base_offset, batch.max_timestamp if batch.log_append_time else batch.base_timestamp
@@ -331,7 +333,7 @@ def iter_heads(batch: Batch, data: bytes) -> Iterator[Head]:
     try:
         for _ in range(batch.records_count):
             size = data[at]
-            if size > 127 or size & 1:  # a varint of one byte whose last bit is set is negative
+            if size > 127 or size & 1:  # A varint of one byte whose last bit is set is negative.
                 size, at = read_zigzag(data, at)
             else:
                 size >>= 1
@@ -367,7 +369,7 @@ def iter_heads(batch: Batch, data: bytes) -> Iterator[Head]:
                 at += max(0, value)
             else:
                 at += 1 if value & 1 else 1 + (value >> 1)
-            if data[at] or at + 1 != end:  # the record has headers, or something that does not fit
+            if data[at] or at + 1 != end:  # The record has headers, or its length is wrong.
                 _pass_headers(data, at, end)
             at = end
             yield base_timestamp if stamped else base_timestamp + stamp, base_offset + place, keyless
@@ -383,7 +385,7 @@ def _with_place(data: bytes, base_offset: int, leader_epoch: int) -> bytes:
 
 
 def _sealed(batch: Batch, payload: bytes) -> Batch:
-    """Return the batch around that payload, with new length, CRC and bytes."""
+    """Return the batch with this payload, and with a new length, CRC and bytes."""
     length = HEADER_BYTES - LENGTH_ENDS + len(payload)
     head = HEADER.pack(*batch._replace(batch_length=length, crc=0)[:-1])
     crc = checksum(payload, 0, checksum(head, CHECKED_FROM))
@@ -392,7 +394,7 @@ def _sealed(batch: Batch, payload: bytes) -> Batch:
 
 
 def encode_record(record: NewRecord | Record, index: int, base_timestamp: int) -> bytes:
-    """Return the bytes of a record, the `index`-th offset of its batch."""
+    """Return the encoded record; `index` is its offset relative to the batch."""
     parts = [b"\0", zigzag(record.timestamp - base_timestamp), zigzag(index), _sized(record.key), _sized(record.value)]
     parts.append(zigzag(len(record.headers)))
     for name, value in record.headers:
@@ -411,7 +413,7 @@ def _offset_delta(data: bytes, at: int) -> int:
 
 
 def _pass_headers(data: bytes, at: int, end: int) -> None:
-    """Read headers up to the end of their record. Raises ValueError if they do not end there."""
+    """Parse the headers of a record up to its end, without returning them. Raises ValueError if they do not end there."""
     for _ in _headers(data, at, end):
         pass
 

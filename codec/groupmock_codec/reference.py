@@ -1,4 +1,4 @@
-"""The reference codec: declarations turned, per version, into construct objects. It is slow, and its errors name the field.
+"""The reference codec turns declarations, per version, into construct objects. It is slow, and its errors name the field.
 
 `layout(cls, version, flexible)` returns the construct object; `decode` and `encode` use it for messages. Tests compare the compiled codec
 with it, and the compiled codec uses it to explain what it refused. construct is imported only here and in `primitives`.
@@ -23,7 +23,8 @@ M = TypeVar("M", bound=Message)
 
 @cache
 def layout(message: type[Message], version: int, flexible: bool) -> Construct:
-    """Return one version of a message as a construct, which parses to and builds from a dict of its fields (tags under `unknown_tags`)."""
+    """Return a construct object for one version of a message, which parses to and builds from a dict of the fields (tags under
+    `unknown_tags`)."""
     pieces = [Named(_piece(field, version, flexible), newname=field.name) for field in _untagged(message, version, flexible)]
     if flexible:
         known = {
@@ -55,7 +56,8 @@ def _of(wire: Wire, version: int, flexible: bool, nullable: bool) -> Construct:
 
 
 def decode(message: type[M], version: int, flexible: bool, data: bytes, max_elements: int | None = None) -> tuple[M, int]:
-    """Return (message, offset after it). DecodeError names field and offset, TooManyElements the array without its indexes."""
+    """Decode a message, and return it with the offset after it. DecodeError names field and offset, TooManyElements the array without
+    its indexes."""
     stream = BytesIO(data)
     limits = {} if max_elements is None else {"elements": Elements(max_elements)}
     try:
@@ -70,7 +72,7 @@ def decode(message: type[M], version: int, flexible: bool, data: bytes, max_elem
 
 
 def encode(message: Message, version: int, flexible: bool) -> bytes:
-    """Return the bytes of a message. EncodeError names the field."""
+    """Encode a message in one version. EncodeError names the field."""
     cls = type(message)
     try:
         plain = _plain(cls, message, version, flexible, "(building)")
@@ -81,7 +83,7 @@ def encode(message: Message, version: int, flexible: bool) -> bytes:
 
 
 def why_not_decoded(message: type[Message], version: int, flexible: bool, data: bytes) -> Place:
-    """Return the first place at which these bytes are no such message."""
+    """Return the first place at which the bytes are not a valid message."""
     try:
         decode(message, version, flexible, data)
     except DecodeError as error:
@@ -90,7 +92,7 @@ def why_not_decoded(message: type[Message], version: int, flexible: bool, data: 
 
 
 def why_not_encoded(message: type[Message], version: int, flexible: bool, value: Message) -> Place:
-    """Return the first field that this version cannot carry."""
+    """Return the first field that cannot be encoded in this version."""
     if type(value) is not message:
         return Place(f"{type(value).__name__} where {message.__name__} is needed")
     try:
@@ -101,7 +103,7 @@ def why_not_encoded(message: type[Message], version: int, flexible: bool, value:
 
 
 def _message(message: type[M], found: Any, version: int, flexible: bool) -> M:
-    """Convert parsed dicts to messages. Fields that the version lacks keep their defaults."""
+    """Convert the dicts that construct has parsed to messages. Fields that the version lacks keep their defaults."""
     values = dict(found.items())
     values.pop("_io", None)
     tags = values.pop(TAGS, {})
@@ -123,7 +125,8 @@ def _value(wire: Wire, value: Any, version: int, flexible: bool) -> Any:
 
 
 def _plain(cls: type[Message], message: Any, version: int, flexible: bool, path: str) -> dict[str, Any]:
-    """Convert messages to the dicts that construct builds from. Fields that the version lacks are refused unless they are ignorable."""
+    """Convert messages to the dicts from which construct builds bytes. Fields that the version lacks are refused unless they are
+    ignorable."""
     if type(message) is not cls:
         refuse(f"{type(message).__name__} where {cls.__name__} is needed", path)
     plain: dict[str, Any] = {}
@@ -167,6 +170,6 @@ def _reason(error: ConstructError) -> str:
 
 
 def _path(error: ConstructError) -> str:
-    """Convert construct's `(parsing) -> protocols -> [2] -> metadata` to `protocols[2].metadata`."""
+    """Convert construct's path `(parsing) -> protocols -> [2] -> metadata` to `protocols[2].metadata`."""
     parts = (getattr(error, "path", None) or "").split(" -> ")[1:]
     return re.sub(r"\.\[", "[", ".".join(parts))

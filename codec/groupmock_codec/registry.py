@@ -1,4 +1,4 @@
-"""The registry of APIs, `APIS[11]` or `APIS["JoinGroup"]`: found by listing `messages/` and loaded at first use.
+"""The registry of APIs, `APIS[11]` or `APIS["JoinGroup"]`, lists the files of `messages/` and imports each at first use.
 
 The listing gives key and name without an import, because a starting server must not pay for messages that it never sees.
 """
@@ -22,7 +22,7 @@ FILE: Final = re.compile(r"(k(\d+)_([a-z_]+))(?:\.pyc?)?")
 
 
 class Codec(Generic[M]):
-    """The codec of one half of an API (or of a stand-alone struct): bytes <-> messages in every version."""
+    """Encodes and decodes one half of an API (or a stand-alone struct) in every version."""
 
     def __init__(self, message: type[M], versions: Versions, flexible_from: int | None) -> None:
         self.message, self.versions, self.flexible_from = message, versions, flexible_from
@@ -35,21 +35,21 @@ class Codec(Generic[M]):
         return self.flexible_from is not None and version >= self.flexible_from
 
     def decoder(self, version: int, max_elements: int | None = None) -> compiled.Decoder[M]:
-        """Return `(data: bytes, offset) -> (message, end)`, which does not check what comes after `end`. `max_elements` limits the array
-        elements and tagged fields of an untrusted peer's message; more raise TooManyElements before they are built."""
+        """Return a function `(data: bytes, offset) -> (message, end)`, which does not check the bytes after `end`. `max_elements` limits
+        the array elements and tagged fields of an untrusted peer's message; more raise TooManyElements before they are built."""
         if version not in self.versions:
             raise DecodeError(f"{self.message.__name__} v{version} cannot be read", self._no_version)
         return compiled.decoder(self.message, version, self.flexible(version), max_elements)
 
     def encoder(self, version: int) -> compiled.Encoder[M]:
-        """Return `message -> bytes` of that version."""
+        """Return a function `message -> bytes` that encodes in this version."""
         if version not in self.versions:
             raise EncodeError(f"{self.message.__name__} v{version} cannot be written", self._no_version)
         return compiled.encoder(self.message, version, self.flexible(version))
 
     def decode(self, version: int, data: bytes | bytearray | memoryview, trailing: bool = False, max_elements: int | None = None) -> M:
-        """Read one message from bytes. Bytes left over are refused unless `trailing` (Kafka's server ignores them); `max_elements` as in
-        `decoder`."""
+        """Decode one message from its bytes. Bytes left over are refused unless `trailing` (Kafka's server ignores them);
+        `max_elements` as in `decoder`."""
         data = bytes(data)
         message, end = self.decoder(version, max_elements)(data, 0)
         if end != len(data) and not trailing:
@@ -58,11 +58,11 @@ class Codec(Generic[M]):
         return message
 
     def encode(self, version: int, message: M) -> bytes:
-        """Write one message as bytes. Raises EncodeError for what that version cannot carry."""
+        """Encode one message in this version. Raises EncodeError for what that version cannot carry."""
         return self.encoder(version)(message)
 
     def newest(self, message: M, highest: int) -> int:
-        """Return the newest version, `highest` at most, that carries every field of the message. Raises EncodeError if none does."""
+        """Return the newest version, at most `highest`, that can encode every field of the message. Raises EncodeError if none does."""
         for version in reversed(range(self.versions.lowest, highest + 1)):
             if self._carries(version, message):
                 return version
@@ -70,7 +70,7 @@ class Codec(Generic[M]):
 
     def _carries(self, version: int, message: M) -> bool:
         try:
-            # Encoding alone does not tell, because a version drops ignorable fields silently.
+            # That it can be encoded is not enough, because a version drops ignorable fields silently.
             return self.decode(version, self.encode(version, message)) == message
         except EncodeError:
             return False
@@ -80,7 +80,8 @@ class Codec(Generic[M]):
 
 
 class Api:
-    """One API and its codecs. `key`, `name` and `stem` (of its files) are known without loading the messages."""
+    """One API with the codecs of its request and its response. `key`, `name` and `stem` (of its files) are known without loading the
+    messages."""
 
     def __init__(self, key: int, stem: str) -> None:
         self.key, self.stem = key, stem
@@ -91,34 +92,34 @@ class Api:
 
     @cached_property
     def declaration(self) -> ApiDeclaration:
-        """The `API` of the message file, which is imported here."""
+        """Return the `API` of the message file, which is imported at the first access."""
         found = import_module(f"{messages.__name__}.{self.stem}").API
         assert isinstance(found, ApiDeclaration) and (found.key, found.name) == (self.key, self.name), found
         return found
 
     @property
     def versions(self) -> Versions:
-        """Every version that this codec reads and writes."""
+        """Return the range of versions that this codec can encode and decode."""
         return self.declaration.versions
 
     @property
     def flexible_from(self) -> int | None:
-        """The first flexible version (KIP-482), None if there is none."""
+        """Return the first flexible version (KIP-482), or None if there is none."""
         return self.declaration.flexible_from
 
     @cached_property
     def request(self) -> Codec[Message]:
-        """The codec of the request half."""
+        """Return the codec of the API's request."""
         return Codec(self.declaration.request, self.versions, self.flexible_from)
 
     @cached_property
     def response(self) -> Codec[Message]:
-        """The codec of the response half."""
+        """Return the codec of the API's response."""
         return Codec(self.declaration.response, self.versions, self.flexible_from)
 
 
 class Apis(Mapping[int | str, Api]):
-    """All APIs in order of their keys, with look-up by key or by Kafka's name."""
+    """All APIs in the order of their keys, which can be looked up by key or by Kafka's name."""
 
     def __init__(self, stems: list[str]) -> None:
         apis = sorted((Api(int(found[2]), found[1]) for stem in stems if (found := FILE.fullmatch(stem))), key=lambda api: api.key)
@@ -142,7 +143,7 @@ def _stems() -> list[str]:
     (where,) = messages.__path__
     try:
         return sorted({os.path.splitext(name)[0] for name in os.listdir(where)})
-    except (NotADirectoryError, FileNotFoundError):  # the package is inside a zip, as on a Spark executor
+    except (NotADirectoryError, FileNotFoundError):  # The package is inside a zip file, as on a Spark executor.
         return [module.name for module in pkgutil.iter_modules(messages.__path__)]
 
 

@@ -1,4 +1,5 @@
-"""The error codes of a response, wherever they are: for the whole, or for a topic, partition, group, coordinator, member or resource.
+"""Finds the error codes of a response wherever they are: for the whole response, or for a topic, partition, group, coordinator, member or
+resource.
 
 The declarations say which fields are error codes: an int16 that Kafka's schemas call `ErrorCode`, alone or after another word. Flat Python
 is generated for each response class and version at first use, as in `compiled`: a response without errors costs one comparison for each
@@ -18,8 +19,9 @@ NAME: Final = "error_code"
 
 
 class ErrorCodes(NamedTuple):
-    """Two functions of a message. `first` returns the first code that is not 0, else 0. `each` yields (path, code) of all of them in the
-    same order: a struct's own codes before those inside it. A path is as in `topics[0].partitions[2].error_code`."""
+    """Two functions that find the error codes in a message. `first` returns the first code that is not 0, else 0. `each` yields (path,
+    code) of all of them in the same order: a struct's own codes before those inside it. A path is as in
+    `topics[0].partitions[2].error_code`."""
 
     first: Callable[[Any], int]
     each: Callable[[Any], Iterator[tuple[str, int]]]
@@ -27,7 +29,8 @@ class ErrorCodes(NamedTuple):
 
 @cache
 def error_codes(message: type[Message], version: int) -> ErrorCodes:
-    """Return the functions that find the errors of such a message. Fields that the version lacks are ignored, because they are not sent."""
+    """Return the functions that find the error codes in messages of this class and version. Fields that the version lacks are ignored,
+    because they are not sent."""
     source = Source({})
     with source.block("def first(x0):"):
         _look(source, message, version, "x0", None, 0)
@@ -37,24 +40,25 @@ def error_codes(message: type[Message], version: int) -> ErrorCodes:
         source.line("yield from ()")
     names: dict[str, Any] = dict(source.names)
     where = f"<errors {message.__module__}.{message.__name__} v{version}>"
-    exec(compile(source.text, where, "exec"), names)  # made of our declarations only
+    exec(compile(source.text, where, "exec"), names)  # The executed source is made only of this package's declarations.
     return ErrorCodes(names["first"], names["each"])
 
 
 def is_error_code(field: Field) -> bool:
-    """True if the field holds an error code of Kafka's table."""
+    """True if the field has an error code of Kafka as its value."""
     return field.wire.kind == "int16" and (field.name == NAME or field.name.endswith(f"_{NAME}"))
 
 
 @cache
 def has_error_codes(message: type[Message], version: int) -> bool:
-    """True if the struct, or one inside it, has error codes in this version."""
+    """True if the struct, or a struct inside it, has error codes in this version."""
     here = [field for field in fields_of(message) if field.present(version)]
     return any(map(is_error_code, here)) or any(has_error_codes(inner, version) for inner in map(_inside, here) if inner is not None)
 
 
 def _look(source: Source, message: type[Message], version: int, value: str, path: str | None, depth: int) -> None:
-    """Write the lines about one struct. `value` is its name in the source; `path` is its own, if paths are wanted."""
+    """Write the source that finds the error codes of one struct. `value` is its name in the source; `path` is its own, if paths are
+    wanted."""
     here = [field for field in fields_of(message) if field.present(version)]
     for field in filter(is_error_code, here):
         with source.block(f"if {value}.{field.name}:"):
@@ -71,12 +75,12 @@ def _look(source: Source, message: type[Message], version: int, value: str, path
 
 
 def _over(value: str, item: str, place: str | None, many: bool) -> str:
-    """Return the head of a loop over what is inside: an array (null in some versions), or one struct, which may be missing."""
+    """Return the head of a loop over the structs in a field: an array (null in some versions), or a single struct, which may be missing."""
     inside = f"{value} or ()" if many else f"({value},) if {value} is not None else ()"
     return f"for {item} in {inside}:" if place is None or not many else f"for {place}, {item} in enumerate({inside}):"
 
 
 def _inside(field: Field) -> type[Message] | None:
-    """Return the class of the structs in a field."""
+    """Return the class of the structs in a field, or None if the field has no structs."""
     wire = field.wire.element_wire if field.wire.kind == "array" else field.wire
     return wire.struct if wire.kind == "struct" else None

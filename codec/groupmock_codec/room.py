@@ -1,5 +1,5 @@
-"""The limit on the cost of unpacking a peer's records. Ten kilobytes of gzip can hold a million records, which take seconds and a
-gigabyte."""
+"""Decompressing a client's records is limited in bytes and in records. Ten kilobytes of gzip can hold a million records, which take
+seconds and a gigabyte."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from .records import COMPRESSION_MASK, HEADER_BYTES, Batch
 from .runtime import VIEWED_FROM
 
 MOST_INFLATED: Final = (1, 1032, 22, 255, 44_000)
-"""The largest factor by which each compression inflates, by its code: gzip (zlib's technical details), snappy (64 by a copy of 3), lz4 (a
-length is a row of bytes), zstd (a block of 128 KiB out of 3 bytes)."""
+"""The largest factor by which each compression, by its code, can inflate: gzip (zlib's technical details), snappy (64 by a copy of 3),
+lz4 (a length is a row of bytes), zstd (a block of 128 KiB out of 3 bytes)."""
 OPENED: Final = 4
-"""The cost of reading timestamp, offset and key of a record, in skipped records (0.4 us to 0.1)."""
+"""The cost of reading timestamp, offset and key of a record, in skipped records (0.4 us instead of 0.1)."""
 CONVERTED: Final = 16
-"""The cost of reading a record whole and writing it in another format, in skipped records (3 to 6 us with all that follows)."""
+"""The cost of decoding a record and encoding it in another format, in skipped records (3 to 6 us with all that follows)."""
 
 
 class Room:
-    """The remaining limits: unpacked bytes, and records, of which a read one counts OPENED times and a converted one CONVERTED times. They
-    are spent before anything is built.
+    """The remaining limits of decompressed bytes, and of records, of which a decoded one counts OPENED times and a converted one CONVERTED
+    times. They are spent before anything is built.
 
     `spent`: something was spent, so that a caller that has to give at least one answer can tell. `opens_all`: snappy, lz4 and zstd are
     unpacked, too (`opening`)."""
@@ -33,20 +33,20 @@ class Room:
         self.spent = False
 
     def take(self, records: int, each: int = 1) -> None:
-        """Spend the cost of records before they are looked at. Raises OverLimit."""
+        """Spend the cost of records before they are decoded. Raises OverLimit."""
         if records * each > self.records:
             raise OverLimit(f"{records} records{f' that count {each} times' if each > 1 else ''} where {self.records} are left")
         self.records -= records * each
         self.spent = True
 
     def unpacked(self, batch: Batch) -> bytes:
-        """Return the bytes of a batch's records. It raises what `decompress` raises, and OverLimit for more bytes than are left."""
-        # A slice of a view copies nothing, so records that are not compressed are read where they are.
+        """Return the decompressed records of a batch. It raises what `decompress` raises, and OverLimit for more bytes than are left."""
+        # Slicing a memoryview copies nothing, so records that are not compressed are read in place.
         data = cast(bytes, memoryview(batch.data)) if len(batch.data) >= VIEWED_FROM else batch.data
         return self.opened(data[HEADER_BYTES:], batch.attributes & COMPRESSION_MASK)
 
     def opened(self, data: bytes, code: int) -> bytes:
-        """Unpack `data` of compression `code`. What fails is spent as well, because each of a thousand batches may end in an error."""
+        """Decompress `data` of compression `code`. What fails is spent as well, because each of a thousand batches may end in an error."""
         if code == NONE:
             return data
         before = self.bytes
@@ -58,5 +58,5 @@ class Room:
 
 
 def any_room() -> Room:
-    """Return a room for trusted records: MAX_DECOMPRESSED bytes and any number of records."""
+    """Return limits for trusted records: MAX_DECOMPRESSED bytes and any number of records."""
     return Room(MAX_DECOMPRESSED, 2**62)

@@ -1,4 +1,4 @@
-"""Functions that generated code calls for uncommon cases, and the rules of lengths both ways (docs/kafka/seen-on-brokers.md#bad-bytes).
+"""Generated code calls these functions for uncommon cases, such as the rules for lengths (docs/kafka/seen-on-brokers.md#bad-bytes).
 
 Nothing here is public. The common cases (one-byte varints, whole ASCII) are inlined by `emit_decode` and `emit_encode`.
 """
@@ -18,17 +18,17 @@ ENCODED_SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 
 
 class Refused(Exception):
-    """An error inside generated code, which turns it into DecodeError or EncodeError."""
+    """An error in generated code, which is then turned into DecodeError or EncodeError."""
 
 
 def too_many(count: int, left: int, most: int) -> str:
-    """Return the reason of TooManyElements: `count` elements where `left` of `most` remain for the whole message."""
+    """Return the reason text of TooManyElements, for a message that has `left` of `most` elements left and needs `count` more."""
     return f"{count} elements where {left} of {most} are left for the whole message"
 
 
 def _replace_as_java(error: UnicodeError) -> tuple[str, int]:
-    """Decode bytes that are no UTF-8 as U+FFFD, as Java does: an encoded surrogate (ED A0..BF, perhaps cut) is one for Java, several for
-    Python. All that follows the first such byte is decoded here: a call for each one would take 15 s for a frame of 33 MB."""
+    """Decode bytes that are not UTF-8 as U+FFFD, like Java, for which an encoded surrogate (ED A0..BF, perhaps cut) is one character and
+    not several. All that follows the first such byte is decoded here: a call for each one would take 15 s for a frame of 33 MB."""
     if not isinstance(error, UnicodeDecodeError):
         raise error
     rest = error.object[error.start :]
@@ -55,19 +55,19 @@ def read_uvarint(data: bytes, offset: int) -> tuple[int, int]:
 
 
 def as_int32(value: int) -> int:
-    """Return the value that Java keeps of a number in an int."""
+    """Return the value of the number's low 32 bits as a Java int."""
     return (value + 0x80000000 & 0xFFFFFFFF) - 0x80000000
 
 
 def read_length(data: bytes, offset: int) -> tuple[int, int]:
-    """Read a compact length or count: the varint less one. A negative one is null: 0, and as in Kafka also a varint above 2^31. 2^31
-    itself, less one, is the largest int, a length that no frame has."""
+    """Read a compact length or count, which is a varint less one; a negative result means null. A varint of 0 is null, and as in Kafka
+    also a varint above 2^31. 2^31 itself, less one, is the largest int, a length that no frame has."""
     value, offset = read_uvarint(data, offset)
     return as_int32(value - 1), offset
 
 
 def read_compact_text(data: bytes, offset: int) -> tuple[str, int]:
-    """Read a compact string that may not be null and is at most 32767 bytes long."""
+    """Read a compact string that may not be null and has at most 32767 bytes."""
     length, offset = read_length(data, offset)
     end = offset + length
     if not 0 <= length <= MAX_STRING or end > len(data):
@@ -76,7 +76,7 @@ def read_compact_text(data: bytes, offset: int) -> tuple[str, int]:
 
 
 def read_compact_text_or_null(data: bytes, offset: int) -> tuple[str | None, int]:
-    """Read a compact string that may be null (a negative length, however it is written)."""
+    """Read a compact string that may be null; any negative length means null."""
     length, after = read_length(data, offset)
     return (None, after) if length < 0 else read_compact_text(data, offset)
 
@@ -91,17 +91,18 @@ def read_compact_bytes(data: bytes, offset: int) -> tuple[bytes, int]:
 
 
 def part(data: bytes, begin: int, end: int) -> bytes | memoryview:
-    """Return records of a request. A large part is a view: copying 63 MB takes 30 ms, and the frame is in memory anyway."""
+    """Return the records of a request, as a view of the frame if they are large. A large part is a view: copying 63 MB takes 30 ms, and
+    the frame is in memory anyway."""
     return memoryview(data)[begin:end] if end - begin >= VIEWED_FROM else data[begin:end]
 
 
 def fills_frame(data: bytes | memoryview) -> bool:
-    """True for a view that is at least half of the frame that it keeps in memory. Only `bytes` count, because nobody changes them."""
+    """True if the data is a view of at least half of the frame that it keeps in memory. Only `bytes` count, because nobody changes them."""
     return isinstance(data, memoryview) and isinstance(data.obj, bytes) and 2 * len(data) >= len(data.obj)
 
 
 def read_compact_records(data: bytes, offset: int) -> tuple[bytes | memoryview, int]:
-    """Read the records of a request as `read_compact_bytes` does."""
+    """Read the compact records of a request, which may be a view of the frame."""
     length, offset = read_length(data, offset)
     end = offset + length
     if length < 0 or end > len(data):
@@ -110,7 +111,7 @@ def read_compact_records(data: bytes, offset: int) -> tuple[bytes | memoryview, 
 
 
 def read_compact_records_or_null(data: bytes, offset: int) -> tuple[bytes | memoryview | None, int]:
-    """Read the records of a request as `read_compact_bytes_or_null` does."""
+    """Read the compact records of a request, which may be null or a view of the frame."""
     length, after = read_length(data, offset)
     return (None, after) if length < 0 else read_compact_records(data, offset)
 
@@ -122,8 +123,8 @@ def read_compact_bytes_or_null(data: bytes, offset: int) -> tuple[bytes | None, 
 
 
 def read_counted_tags(data: bytes, offset: int, count: int) -> tuple[dict[int, bytes], int]:
-    """Read a tagged section without known tags, after its count. The order is free, and of two tags with the same number the last stays. A
-    negative count is read as none."""
+    """Read a tagged section without known tags, after its count was read. The order is free, and of two tags with the same number the
+    last stays. A negative count is read as none."""
     tags: dict[int, bytes] = {}
     for _ in range(count):
         tag, offset = read_uvarint(data, offset)
@@ -136,7 +137,7 @@ def read_counted_tags(data: bytes, offset: int, count: int) -> tuple[dict[int, b
 
 
 def uvarint(value: int) -> bytes:
-    """Return an unsigned varint in its shortest form."""
+    """Return the shortest encoding of an unsigned varint."""
     if not 0 <= value <= MAX_INT32:
         raise Refused
     out = bytearray()
@@ -148,7 +149,7 @@ def uvarint(value: int) -> bytes:
 
 
 def text_length(length: int) -> bytes:
-    """Return the prefix of a compact string from its length plus one. Kafka's strings have at most 32767 bytes."""
+    """Return the length prefix of a compact string; `length` is the number of bytes plus one. Kafka's strings have at most 32767 bytes."""
     if length > MAX_STRING + 1:
         raise Refused
     return uvarint(length)
@@ -159,7 +160,7 @@ UVARINTS: Final = (*(bytes((n,)) for n in range(128)), *(bytes((n & 0x7F | 0x80,
 
 
 def write_tags(known: Mapping[int, bytes], unknown: Mapping[int, bytes], declared: frozenset[int] = frozenset()) -> bytes:
-    """Return the tagged section, in ascending order of tags. An unknown tag may not have a number that the version declares."""
+    """Return the encoded tagged section, in ascending order of tags. An unknown tag may not have a number that the version declares."""
     if not declared.isdisjoint(unknown.keys()):
         raise Refused
     out = [uvarint(len(known) + len(unknown))]

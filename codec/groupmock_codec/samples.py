@@ -1,4 +1,4 @@
-"""Sample messages made from declarations, for tests, fuzzers and probes: edge cases by name, and random ones from given dice."""
+"""Builds sample messages from declarations, for tests, fuzzers and probes: named edge cases, and random messages."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .emit import CODES
 M = TypeVar("M", bound=Message)
 LETTERS: Final = "abcXYZ019-_./ éß消🦀"
 SIZES: Final = (0, 0, 1, 2, 3, 12, 40, 126, 127, 128, 300)
-ODD_TAGS: Final = (9, 100, 127, 128, 20_000, 2**31 - 2)  # Kafka itself cannot write tag 2^31-1
+ODD_TAGS: Final = (9, 100, 127, 128, 20_000, 2**31 - 2)  # Kafka itself cannot encode the tag 2^31-1.
 
 
 def sample(message: type[M], version: int, flexible: bool, dice: random.Random, unknown_tags: bool = True) -> M:
-    """Return a random message that this version can carry: nulls, empty values, defaults, limits, long strings and unknown tags included.
-    """
+    """Return a random message that can be encoded in this version, with nulls, empty values, defaults, limits, long strings and unknown
+    tags."""
     return _Sampler(version, flexible, dice, unknown_tags).message(message, 0)
 
 
@@ -29,7 +29,7 @@ def edge_cases(message: type[M], version: int, flexible: bool, dice: random.Rand
 
 
 def limits(kind: str) -> tuple[int, int]:
-    """Return the least and the greatest value of an integer wire type."""
+    """Return the smallest and the largest value of an integer wire type."""
     bits = 8 * struct.calcsize(">" + CODES[kind])
     return (0, 2**bits - 1) if kind.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
@@ -39,7 +39,7 @@ class _Sampler:
         self.version, self.flexible, self.dice, self.unknown_tags = version, flexible, dice, unknown_tags
 
     def message(self, message: type[M], depth: int) -> M:
-        """Return one random message of the API. Fields that the version lacks keep their defaults."""
+        """Return one random message of the class. Fields that the version lacks keep their defaults."""
         values = {field.name: self.field(field, depth) for field in fields_of(message) if field.present(self.version)}
         if self.unknown_tags and self.flexible and self.dice.random() < 0.15:
             tags = self.dice.sample(ODD_TAGS, self.dice.randint(1, 3))
@@ -60,7 +60,7 @@ class _Sampler:
         return list(field.default) if isinstance(field.default, list) else field.default
 
     def empty(self, wire: Wire) -> Any:
-        """Return the emptiest value that is not null."""
+        """Return an empty value of the wire type that is not null."""
         return {"string": "", "bytes": b"", "records": b"", "array": []}.get(wire.kind) if wire.kind != "struct" else wire.struct()
 
     def value(self, wire: Wire, depth: int) -> Any:
@@ -89,7 +89,7 @@ def scalar(wire: Wire, dice: random.Random) -> Any:
 
 
 class _Chosen(_Sampler):
-    """A sampler that treats every field of the whole tree in the same way, with two elements in every array that is not empty itself."""
+    """A sampler that chooses every field of a message in the same way, with two elements in every array unless arrays are to be empty."""
 
     def __init__(self, version: int, flexible: bool, dice: random.Random, choose: Callable[[_Chosen, Field, int], Any]) -> None:
         super().__init__(version, flexible, dice)
@@ -99,7 +99,7 @@ class _Chosen(_Sampler):
         return self.choose(self, field, depth)
 
     def full(self, field: Field, depth: int) -> Any:
-        """Return a value that is not null, not empty, and if possible not the default."""
+        """Return a value that is not null, not empty, and if possible not the field's default."""
         value = self.filled(field.wire, depth)
         for _ in range(20):
             if value not in (field.default, "", b""):
@@ -115,38 +115,39 @@ class _Chosen(_Sampler):
         return scalar(wire, self.dice)
 
     def branches(self, field: Field) -> bool:
-        """True if the field holds structs, which must be present to show their fields."""
+        """True if the field contains structs, which must be present so that their fields are covered."""
         return field.wire.kind == "struct" or (field.wire.kind == "array" and field.wire.element_wire.kind == "struct")
 
     def bare(self, field: Field, depth: int) -> Any:
-        """Return the default, but with elements if there are structs inside."""
+        """Return the field's default, or elements if the field contains structs."""
         return self.full(field, depth) if self.branches(field) else self.default(field)
 
     def null(self, field: Field, depth: int) -> Any:
-        """Return null if that is allowed, but elements if there are structs inside."""
+        """Return null if the field may be null and contains no structs, else a full value."""
         return None if field.nullable(self.version) and not self.branches(field) else self.full(field, depth)
 
     def null_structs(self, field: Field, depth: int) -> Any:
-        """Return null if that is allowed, for arrays and structs too."""
+        """Return null if the field may be null, even if it contains structs, else a full value."""
         return None if field.nullable(self.version) else self.full(field, depth)
 
     def emptied(self, field: Field, depth: int) -> Any:
-        """Return empty strings, bytes and arrays of plain values."""
+        """Return an empty value for strings, bytes and arrays without structs, else a full value."""
         plain = field.wire.kind in ("string", "bytes", "records") or (field.wire.kind == "array" and not self.branches(field))
         return self.empty(field.wire) if plain else self.full(field, depth)
 
     def hollow(self, field: Field, depth: int) -> Any:
-        """Return empty arrays, of structs too, below the top level: one level is filled so that the next can be empty."""
+        """Return empty arrays below the top level: arrays of structs are filled at the top level, so that the arrays in them can be
+        empty."""
         if field.wire.kind == "array" and (depth > 0 or not self.branches(field)):
             return []
         return self.full(field, depth)
 
     def untagged(self, field: Field, depth: int) -> Any:
-        """Leave tagged fields at their defaults, so that they are not written."""
+        """Return the default for tagged fields, so that they are not encoded, else a full value."""
         return self.default(field) if field.tagged(self.version) else self.full(field, depth)
 
     def extreme(self, field: Field, depth: int) -> Any:
-        """Return integers at their limits."""
+        """Return the smallest or largest value for integer fields, else a full value."""
         if field.wire.kind in CODES and field.wire.kind not in ("bool", "uuid", "float64"):
             return self.dice.choice(limits(field.wire.kind))
         return self.full(field, depth)

@@ -1,4 +1,5 @@
-"""Units of time as factors. Times and deadlines of a run are int nanoseconds; settings and fields of messages are Kafka's milliseconds."""
+"""Defines factors between units of time. Times and deadlines of a run are int nanoseconds; settings and fields of messages are Kafka's
+milliseconds."""
 
 from __future__ import annotations
 

@@ -1,19 +1,19 @@
-"""Signed (zigzag) varints, which only records use."""
+"""Encodes and decodes signed (zigzag) varints, which only records use."""
 
 from __future__ import annotations
 
 from typing import Final
 
 ONE_BYTE: Final = tuple(bytes((n << 1 if n < 64 else ((n - 128) << 1) ^ -1,)) for n in range(128))
-"""The encodings of 0 to 63 and then of -64 to -1, so that a negative number indexes from the end."""
+"""The encodings of 0 to 63, followed by those of -64 to -1, so that a negative number indexes from the end."""
 
 
 def zigzag(value: int) -> bytes:
-    """Return a signed varint in its shortest form; 64-bit values fit."""
+    """Return the shortest encoding of a signed varint; 64-bit values are allowed."""
     if -64 <= value < 64:
         return ONE_BYTE[value]
     value = (value << 1) ^ (value >> 63)
-    if value < 1 << 14:  # most lengths and numbers in a batch are below
+    if value < 1 << 14:  # Most lengths and numbers in a batch are below this bound.
         return bytes((value & 0x7F | 0x80, value >> 7))
     out = bytearray()
     while value > 0x7F:

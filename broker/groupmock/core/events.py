@@ -34,8 +34,8 @@ class Request(msgspec.Struct, gc=False, frozen=True):
 
 
 class Disconnected(msgspec.Struct, gc=False, frozen=True):
-    """A connection was closed. Groups ignore it (P1-d7: only sessions tell that a member is gone); its parked fetches and fetch sessions
-    may be dropped."""
+    """A connection of a client was closed. Groups ignore it (P1-d7: only sessions tell that a member is gone); its parked fetches and fetch
+    sessions may be dropped."""
 
     connection: int
 

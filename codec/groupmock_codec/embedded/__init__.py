@@ -1,1 +1,1 @@
-"""Protocols embedded in JoinGroup and SyncGroup as opaque bytes. They are never flexible, whatever the version of the request is."""
+"""Protocols are embedded in JoinGroup and SyncGroup as opaque bytes. They are never flexible, whatever the version of the request is."""

@@ -1,4 +1,4 @@
-"""The embedded protocol `connect`: worker metadata and assignment, versions 0 (eager), 1 (KIP-415) and 2 (KIP-507, same as 1)
+"""The embedded protocol `connect` has worker metadata and assignments, in versions 0 (eager), 1 (KIP-415) and 2 (KIP-507, same as 1)
 (docs/kafka/embedded-protocols.md#kafka-connect).
 
 From v1 on assignments are incremental, and a worker's metadata has its whole current assignment, version included. Missing fields at the
@@ -15,20 +15,20 @@ from ..registry import Codec
 from .consumer import READ_ELEMENTS
 
 HIGHEST: Final = 2
-CONNECTOR: Final = -1  # in a list of tasks: the connector instance itself
+CONNECTOR: Final = -1  # In a list of tasks, this number means the connector instance itself.
 CONFIG_MISMATCH: Final = 1
 M = TypeVar("M", bound=Message)
 
 
 class ConnectorTasks(Message):
-    """A connector and its tasks on a worker. CONNECTOR stands for the connector instance and is first if present."""
+    """The tasks of one connector on a worker. CONNECTOR stands for the connector instance and is first if present."""
 
     connector: Annotated[str, STRING] = ""
     tasks: Annotated[list[int], array(INT32)] = []
 
 
 class WorkerMetadata(Message):
-    """The metadata that a worker sends in JoinGroup. `allocation` has the bytes of an Assignment of the same version."""
+    """The metadata that a worker sends in its JoinGroup. `allocation` has the bytes of an Assignment of the same version."""
 
     version: Annotated[int, INT16] = HIGHEST
     url: Annotated[str, STRING] = ""
@@ -37,8 +37,8 @@ class WorkerMetadata(Message):
 
 
 class WorkerAssignment(Message):
-    """The assignment that the leader gives to a worker. In v0 it is the whole one; later `assigned` is what is new and `revoked` what has
-    to stop. `delay` is in ms."""
+    """The assignment that the leader sends to a worker. In v0 it is the whole one; later `assigned` is what is new and `revoked` what
+    has to stop. `delay` is in ms."""
 
     version: Annotated[int, INT16] = HIGHEST
     error: Annotated[int, INT16] = 0
@@ -70,12 +70,12 @@ def decode_assignment(data: bytes) -> WorkerAssignment:
 
 
 def encode_metadata(message: WorkerMetadata) -> bytes:
-    """Encode worker metadata in its `version`."""
+    """Encode a worker's metadata in the version that its field `version` names."""
     return METADATA.encode(_writable(message.version), message)
 
 
 def encode_assignment(message: WorkerAssignment) -> bytes:
-    """Encode a worker's assignment in its `version`."""
+    """Encode a worker's assignment in the version that its field `version` names."""
     return ASSIGNMENT.encode(_writable(message.version), message)
 
 

@@ -1,4 +1,4 @@
-"""The embedded protocol `consumer`: Subscription and Assignment, versions 0-3 (docs/kafka/embedded-protocols.md).
+"""The embedded protocol `consumer` has Subscription and Assignment, in versions 0 to 3 (docs/kafka/embedded-protocols.md).
 
 v1 adds the owned partitions (KIP-429), v2 the generation that they are from (KIP-792), v3 the rack (KIP-881); the Assignment is the same
 in all four. Readers take a version above 3 as 3 and ignore what follows the known fields; a negative one is an error.
@@ -17,13 +17,11 @@ from ..registry import Codec
 
 HIGHEST: Final = 3
 READ_ELEMENTS: Final = 30_000
-"""The number of topics and partitions that `read_*` read of one member, which takes 15 ms."""
+"""The largest number of topics and partitions that the `read_*` functions read of one member, which takes 15 ms."""
 M = TypeVar("M", bound=Message)
 
 
 class TopicPartitions(Message):
-    """A topic and some of its partitions."""
-
     topic: Annotated[str, STRING] = ""
     partitions: Annotated[list[int], array(INT32)] = []
 
@@ -40,7 +38,7 @@ class Subscription(Message):
 
 
 class Assignment(Message):
-    """The assignment that the leader gives to a member. A member without an assignment gets no bytes at all, not even a version."""
+    """The assignment that the leader sends to a member. A member without an assignment gets no bytes at all, not even a version."""
 
     version: Annotated[int, INT16] = HIGHEST
     assigned_partitions: Annotated[list[TopicPartitions], array(TopicPartitions)] = []
@@ -48,7 +46,7 @@ class Assignment(Message):
 
 
 class AssignmentHead(Message):
-    """The Assignment without its user data."""
+    """The fields of an Assignment without its user data."""
 
     version: Annotated[int, INT16] = HIGHEST
     assigned_partitions: Annotated[list[TopicPartitions], array(TopicPartitions)] = []
@@ -60,28 +58,30 @@ _PARTITIONS: Final = Codec(AssignmentHead, Versions(0, HIGHEST), None)
 
 
 def decode_subscription(data: bytes) -> Subscription:
-    """Decode a Subscription and keep its version as sent. DecodeError if it is cut, a length is wrong or its version is negative."""
+    """Decode a Subscription, and keep its version as it was sent. DecodeError if it is cut, a length is wrong or its version is
+    negative."""
     return SUBSCRIPTION.decode(_known(data), data, trailing=True)
 
 
 def decode_assignment(data: bytes) -> Assignment:
-    """Decode an Assignment and keep its version as sent. DecodeError if it is cut or empty, a length is wrong or its version is negative.
-    """
+    """Decode an Assignment, and keep its version as it was sent. DecodeError if it is cut or empty, a length is wrong or its version is
+    negative."""
     return ASSIGNMENT.decode(_known(data), data, trailing=True)
 
 
 def encode_subscription(message: Subscription) -> bytes:
-    """Encode a Subscription in its `version`, without the fields that this version lacks. EncodeError if that is not 0-3."""
+    """Encode a Subscription in the version that its field `version` names, without the fields that this version lacks. EncodeError if
+    that is not 0-3."""
     return SUBSCRIPTION.encode(_writable(message.version), message)
 
 
 def encode_assignment(message: Assignment) -> bytes:
-    """Encode an Assignment in its `version`. EncodeError if that is not 0-3."""
+    """Encode an Assignment in the version that its field `version` names. EncodeError if that is not 0-3."""
     return ASSIGNMENT.encode(_writable(message.version), message)
 
 
 def read_subscription(data: bytes) -> Subscription | None:
-    """Read as much as possible of a Subscription: of broken bytes, the fields before the break. None without a version or with too many
+    """Read a Subscription as far as its bytes are valid, with defaults for the remaining fields. None without a version or with too many
     elements."""
     if len(data) < 2:
         return None
@@ -93,14 +93,15 @@ def read_subscription(data: bytes) -> Subscription | None:
 
 
 def read_assignment(data: bytes) -> Assignment | None:
-    """Read as much as possible of an Assignment. None without a version (no assignment has no bytes) or with too many elements."""
+    """Read an Assignment as far as its bytes are valid, with defaults for the remaining fields. None without a version (no assignment
+    has no bytes) or with too many elements."""
     if len(data) < 2:
         return None
     try:
         found = _longest(ASSIGNMENT, data)
         if found is not None:
             return found
-        partitions = _longest(_PARTITIONS, data)  # the user data are broken, so the fields before them are read
+        partitions = _longest(_PARTITIONS, data)  # The user data are invalid, so only the fields before them are read.
     except TooManyElements:
         return None
     return Assignment(_version(data), [] if partitions is None else partitions.assigned_partitions)
@@ -126,8 +127,8 @@ def _writable(version: int) -> int:
 
 
 def _longest(codec: Codec[M], data: bytes) -> M | None:
-    """Decode the longest readable prefix. Each version only adds fields at the end, so a lower one reads what is before a break. Raises
-    TooManyElements."""
+    """Decode the longest valid prefix of the bytes. Each version only adds fields at the end, so a lower one reads what is before a
+    break. Raises TooManyElements."""
     for version in range(min(max(_version(data), 0), HIGHEST), -1, -1):
         try:
             return codec.decode(version, data, trailing=True, max_elements=READ_ELEMENTS)

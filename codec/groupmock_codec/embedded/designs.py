@@ -1,5 +1,5 @@
-"""Subscription and Assignment of designs I, II and III of "Incremental Cooperative Rebalancing", as the document defines them
-(docs/kafka/cooperative-designs.md#byte-layouts).
+"""Encodes and decodes Subscription and Assignment of designs I, II and III of "Incremental Cooperative Rebalancing", as the document
+defines them (docs/kafka/cooperative-designs.md#byte-layouts).
 
 The document gives no Version values; here the version is the design: 1, 2, 3. Its Subscription is the same in all three and, with Version
 1, equals KIP-429's byte for byte. Its Assignment adds RevokeTopicPartitions, and from Design II on ScheduledRebalanceTimeout, in ms.
@@ -25,7 +25,8 @@ from .consumer import READ_ELEMENTS, TopicPartitions
 
 LOWEST: Final = 1
 HIGHEST: Final = 3
-CARRIER: Final = 1  # the version of the stock messages around d2 and d3: the highest that every stock leader reads with owned partitions
+# The stock messages around d2 and d3 have this version, the highest with owned partitions that every stock leader reads.
+CARRIER: Final = 1
 NAMES: Final = {"coop-d1": 1, "coop-d2": 2, "coop-d3": 3, "coop-d2-literal": 2}
 NESTED: Final = frozenset({"coop-d2", "coop-d3"})
 LITERAL: Final = frozenset(NAMES) - NESTED
@@ -44,9 +45,9 @@ class DesignSubscription(Message):
 
 
 class DesignAssignment(Message):
-    """The assignment that the leader gives to a member, which then owns (what it owned - revoked) + assigned. An empty assigned list keeps
-    what it owns. If something is revoked, the member gives it up and joins again at once. `scheduled_rebalance_timeout` above 0: it joins
-    again after so many ms."""
+    """The assignment that the leader sends to a member: the member then owns (what it owned - revoked) + assigned. An empty assigned
+    list keeps what it owns. If something is revoked, the member gives it up and joins again at once. `scheduled_rebalance_timeout` above
+    0: it joins again after so many ms."""
 
     version: Annotated[int, INT16] = LOWEST
     assigned_topic_partitions: Annotated[list[TopicPartitions] | None, array(TopicPartitions), nullable()] = []
@@ -55,9 +56,9 @@ class DesignAssignment(Message):
 
 
 class AssignorData(Message):
-    """The PartitionAssignorData of a design. In d1 it repeats the owned partitions, because an aiokafka leader sees nothing after it, and
-    the nonce of the round. In d2 and d3 it is only the nonce, which changes with every JoinGroup: otherwise a follower that joins again
-    would get the last round's answer."""
+    """The PartitionAssignorData of a design's Subscription. In d1 it repeats the owned partitions, because an aiokafka leader sees
+    nothing after it, and the nonce of the round. In d2 and d3 it is only the nonce, which changes with every JoinGroup: otherwise a
+    follower that joins again would get the last round's answer."""
 
     owned: Annotated[list[TopicPartitions], array(TopicPartitions)] = []
     nonce: Annotated[int, INT32] = 0
@@ -69,26 +70,26 @@ ASSIGNOR_DATA: Final = Codec(AssignorData, Versions(0, 0), None)
 
 
 def decode_subscription(data: bytes) -> DesignSubscription:
-    """Decode a Subscription of the document. DecodeError if it is cut, a length is wrong, bytes are left over, elements are too many or
-    its version is not 1-3."""
+    """Decode a Subscription of the design document. DecodeError if it is cut, a length is wrong, bytes are left over, elements are too
+    many or its version is not 1-3."""
     return SUBSCRIPTION.decode(_known(data), data, max_elements=READ_ELEMENTS)
 
 
 def decode_assignment(data: bytes) -> DesignAssignment:
-    """Decode an Assignment of the document. DecodeError in the same cases as `decode_subscription`."""
+    """Decode an Assignment of the design document. DecodeError in the same cases as `decode_subscription`."""
     return ASSIGNMENT.decode(_known(data), data, max_elements=READ_ELEMENTS)
 
 
 def encode_subscription(message: DesignSubscription) -> bytes:
-    """Encode a Subscription of the document. EncodeError for a version that is not 1-3, and for a partition that is listed twice or
-    negative."""
+    """Encode a Subscription of the design document. EncodeError for a version that is not 1-3, and for a partition that is listed twice
+    or negative."""
     _sound("assigned_topic_partitions", message.assigned_topic_partitions or ())
     return SUBSCRIPTION.encode(_writable(message.version), message)
 
 
 def encode_assignment(message: DesignAssignment) -> bytes:
-    """Encode an Assignment of the document. EncodeError as in `encode_subscription`, and for a null list, a partition both assigned and
-    revoked, and a timeout that is negative or together with revocations."""
+    """Encode an Assignment of the design document. EncodeError as in `encode_subscription`, and for a null list, a partition both
+    assigned and revoked, and a timeout that is negative or together with revocations."""
     assigned, revoked, timeout = message.assigned_topic_partitions, message.revoke_topic_partitions, message.scheduled_rebalance_timeout
     if assigned is None or revoked is None:
         raise EncodeError(WRITTEN, Place("null", "assigned_topic_partitions" if assigned is None else "revoke_topic_partitions"))
@@ -102,26 +103,26 @@ def encode_assignment(message: DesignAssignment) -> bytes:
 
 
 def read_subscription(data: bytes) -> DesignSubscription | None:
-    """Read as much as possible of a Subscription: fields after a break have their defaults, and the owned partitions are null then. None
-    without a version. Any version is accepted; what follows the known fields is ignored."""
+    """Read a Subscription as far as its bytes are valid: the remaining fields have their defaults, and the owned partitions are null.
+    None without a version. Any version is accepted; what follows the known fields is ignored."""
     found = _longest(_SUBSCRIPTION, data)
     return None if found is None else DesignSubscription(found.version, found.topics, found.data, found.held)
 
 
 def read_assignment(data: bytes) -> DesignAssignment | None:
-    """Read as much as possible of an Assignment: fields after a break are null or 0. None without a version. A timeout is read in every
-    version, because the document distinguishes Designs I and II only by length; a negative one is read as 0."""
+    """Read an Assignment as far as its bytes are valid: the remaining fields are null or 0. None without a version. A timeout is read in
+    every version, because the document distinguishes Designs I and II only by length; a negative one is read as 0."""
     found = _longest(_ASSIGNMENT, data)
     return None if found is None else DesignAssignment(found.version, found.assigned, found.revoked, max(found.timeout, 0))
 
 
 def encode_assignor_data(message: AssignorData) -> bytes:
-    """Encode the PartitionAssignorData of d1."""
+    """Encode the PartitionAssignorData of the design d1."""
     return ASSIGNOR_DATA.encode(0, message)
 
 
 def read_assignor_data(data: bytes | None) -> AssignorData | None:
-    """Read PartitionAssignorData of d1, or that of d2 and d3, which is only the nonce. None for anything else."""
+    """Read the PartitionAssignorData of d1, or that of d2 and d3, which is only the nonce. None for anything else."""
     if data is not None and len(data) == 4:
         return AssignorData([], int.from_bytes(data, signed=True))
     try:
@@ -131,8 +132,8 @@ def read_assignor_data(data: bytes | None) -> AssignorData | None:
 
 
 def carry_subscription(message: DesignSubscription) -> bytes:
-    """Encode a stock Subscription version 1 with the same topics and owned partitions, and the document's bytes as user data: coop-d2,
-    coop-d3."""
+    """Encode a stock Subscription version 1 with the same topics and owned partitions, whose user data are the Subscription of the
+    design document (coop-d2, coop-d3)."""
     inner = encode_subscription(message)
     return consumer.encode_subscription(
         consumer.Subscription(CARRIER, message.subscribe_topics, inner, message.assigned_topic_partitions or [])
@@ -140,12 +141,14 @@ def carry_subscription(message: DesignSubscription) -> bytes:
 
 
 def carry_assignment(message: DesignAssignment, full: list[TopicPartitions]) -> bytes:
-    """Encode a stock Assignment version 1 of all that the member then owns, with the document's bytes as user data: coop-d2, coop-d3."""
+    """Encode a stock Assignment version 1 of everything that the member then owns, whose user data are the Assignment of the design
+    document (coop-d2, coop-d3)."""
     return consumer.encode_assignment(consumer.Assignment(CARRIER, full, encode_assignment(message)))
 
 
 def carried_subscription(user_data: bytes | None) -> DesignSubscription | None:
-    """Decode the document's Subscription in a stock one's user data. None if it is missing, cut, or of no known design."""
+    """Decode the design document's Subscription in the user data of a stock Subscription. None if it is missing, cut, or of no known
+    design."""
     try:
         return decode_subscription(user_data) if user_data else None
     except DecodeError:
@@ -153,7 +156,7 @@ def carried_subscription(user_data: bytes | None) -> DesignSubscription | None:
 
 
 def carried_assignment(user_data: bytes | None) -> DesignAssignment | None:
-    """Decode the document's Assignment in a stock one's user data. None if it is missing, cut, or of no known design."""
+    """Decode the design document's Assignment in the user data of a stock Assignment. None if it is missing, cut, or of no known design."""
     try:
         return decode_assignment(user_data) if user_data else None
     except DecodeError:
@@ -161,8 +164,8 @@ def carried_assignment(user_data: bytes | None) -> DesignAssignment | None:
 
 
 def unstock_assignment(data: bytes) -> DesignAssignment | None:
-    """Decode the document's Assignment if these bytes are one to the last byte and no stock reader would read all of them. What is a stock
-    Assignment as well (nothing revoked in Design I) gives None, because bytes without a protocol name do not tell."""
+    """Decode an Assignment of the design document, if the bytes are one to the last byte and no stock reader would accept them all. What
+    is a stock Assignment as well (nothing revoked in Design I) gives None, because bytes without a protocol name do not tell."""
     try:
         consumer.ASSIGNMENT.decode(min(max(_version(data), 0), consumer.HIGHEST), data, max_elements=READ_ELEMENTS)
     except TooManyElements:
@@ -173,7 +176,7 @@ def unstock_assignment(data: bytes) -> DesignAssignment | None:
 
 
 class _SubscriptionPrefix(Message):
-    """A Subscription whose versions are its prefixes: the longest readable one is what is before a break."""
+    """A Subscription with an artificial version per prefix, so that the longest valid prefix can be decoded."""
 
     version: Annotated[int, INT16] = 0
     topics: Annotated[list[str], array(STRING), since(1)] = []

@@ -1,4 +1,4 @@
-"""User data of the sticky assignors: the previous assignment, without a version in front
+"""The user data of the sticky assignors are the previous assignment, without a version in front
 (docs/kafka/embedded-protocols.md#client-side-assignors).
 
 v0 has topic partitions, v1 also a generation. kafka-python 3 puts an int16 version before them, which no other client reads.
@@ -16,7 +16,7 @@ from .consumer import TopicPartitions
 
 
 class StickyUserData(Message):
-    """The user data of `sticky`. `generation` is -1 for none, as aiokafka always writes it."""
+    """The user data of the `sticky` assignor. `generation` is -1 for none, as aiokafka always writes it."""
 
     previous_assignment: Annotated[list[TopicPartitions], array(TopicPartitions)] = []
     generation: Annotated[int, INT32, since(1)] = -1
@@ -26,7 +26,7 @@ STICKY: Final = Codec(StickyUserData, Versions(0, 1), None)
 
 
 class StickyForm(NamedTuple):
-    """User data and their form: `version` 0 or 1, and `prefixed` as kafka-python writes them."""
+    """The user data of the `sticky` assignor with their form: `version` is 0 or 1, and `prefixed` is True for kafka-python's form."""
 
     version: int
     prefixed: bool
@@ -34,7 +34,7 @@ class StickyForm(NamedTuple):
 
 
 def read_sticky(data: bytes | None) -> StickyForm | None:
-    """Decode user data of `sticky` in the form that fits to the last byte. None for no data and for anything else."""
+    """Decode user data of `sticky` in the form that matches all bytes. None for no data and for anything else."""
     if not data:
         return None
     for prefixed in (False, True):
@@ -49,13 +49,14 @@ def read_sticky(data: bytes | None) -> StickyForm | None:
 
 
 def write_sticky(form: StickyForm) -> bytes:
-    """Encode user data in their form."""
+    """Encode user data of `sticky` in their form."""
     body = STICKY.encode(form.version, form.data)
     return form.version.to_bytes(2) + body if form.prefixed else body
 
 
 def read_cooperative_generation(data: bytes | None) -> int | None:
-    """Return the generation in user data of `cooperative-sticky`: four bytes, -1 before the first assignment; None otherwise."""
+    """Return the generation in user data of `cooperative-sticky`, which are four bytes (-1 before the first assignment), or None for
+    other data."""
     return int.from_bytes(data, signed=True) if data is not None and len(data) == 4 else None
 
 

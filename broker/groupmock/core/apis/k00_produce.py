@@ -87,7 +87,7 @@ class Unverified(Refused):
 
 
 class Produce:
-    """Handles one Produce request. Its partitions that got records are in `grown`."""
+    """Handles one Produce request of a client. Its partitions that got records are in `grown`."""
 
     def __init__(self, cluster: Cluster, request: Request, asked: ProduceRequest, turn: Turn) -> None:
         self._topics, self._request, self._asked, self._turn = cluster.topics, request, asked, turn

@@ -51,7 +51,7 @@ Topic = tuple[str, list[FoundOffsets]]
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Return committed offsets. Unknown groups and partitions have offset -1 and no error."""
+    """Return committed offsets, which are -1 without an error for unknown groups and partitions."""
     message = request.message
     assert isinstance(message, OffsetFetchRequest)
     ration = _price(cluster, turn, message)

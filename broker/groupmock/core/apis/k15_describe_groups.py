@@ -29,7 +29,7 @@ ALL_OPERATIONS_WITHOUT_CONFIGS: Final = 328
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Describe each group. An unknown group has the state Dead, and since v6 the error GROUP_ID_NOT_FOUND (69)."""
+    """Describe each group; an unknown group has the state Dead, and since v6 the error GROUP_ID_NOT_FOUND (69)."""
     message = request.message
     assert isinstance(message, DescribeGroupsRequest)
     ration = _price(cluster, turn, message.groups)
