@@ -1,4 +1,5 @@
-"""The decision is a function of the call, the rules, their tallies and the dice; the registry keeps the tallies."""
+"""Whether a fault rule applies depends only on the request, the rules, their counters and the random numbers; the registry keeps the
+counters."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ FAILS: dict[str, Any] = {
 
 
 class Known(NamedTuple):
-    """A group as the cluster knows it."""
+    """A group as the cluster knows it, for the conditions of rules."""
 
     state: str = "Stable"
     leader_id: str = "m-2"
@@ -52,7 +53,7 @@ class Known(NamedTuple):
 
 
 def facts(known: Known | None = None, **more: Any) -> Facts:
-    """A commit of a follower."""
+    """Return the facts of a commit by a follower."""
     lookup = Lookup(lambda group_id: known or Known() if group_id == "orders" else None, lambda topic_id: None)
     call: dict[str, Any] = {
         "stage": "reply", "now": 2_500_000_000, "node": 1, "connection": 4, "api": "OffsetCommit", "version": 8, "client_id": "cook-1",
@@ -62,7 +63,7 @@ def facts(known: Known | None = None, **more: Any) -> Facts:
 
 
 class Thrown:
-    """Dice that show what was put in, in thousandths."""
+    """A random source that returns the given values, in thousandths."""
 
     def __init__(self, *shown: int) -> None:
         self.shown = list(shown)
@@ -91,7 +92,7 @@ def test_all_conditions_together_and_one_of_them_failing() -> None:
     assert registry({"when": HOLDS}).decide(facts())
     for condition in HOLDS:
         if condition in ("api", "version"):
-            continue  # the other API or version does not say what the other conditions are about
+            continue  # Another API or version lacks the fields that the other conditions need.
         rules = registry({"when": HOLDS | {condition: FAILS[condition]}})
         assert not rules.decide(facts())
         (report,) = rules.reports()
@@ -133,7 +134,7 @@ def test_a_chance_of_1_is_a_certainty() -> None:
 
 
 def read(call: Facts) -> set[str]:
-    """Return the names of the facts that were read to decide the call."""
+    """Return the names of the facts that the decision has read."""
     return vars(call).keys() - vars(facts()).keys()
 
 
@@ -145,14 +146,14 @@ def test_only_the_facts_that_a_rule_asks_for_are_read() -> None:
 
 def test_a_call_that_cannot_be_the_nearest_any_more_is_not_read() -> None:
     rules = registry({"when": {"api": "OffsetCommit", "version": "8-", "group": "other"}})
-    rules.decide(facts())  # the group alone failed
+    rules.decide(facts())  # For this request only the condition on the group fails.
     rules.decide(call := facts(api="Heartbeat", version=4, request=HeartbeatRequest(group_id="other"), response=HeartbeatResponse()))
     assert read(call) == set()
 
 
 @pytest.mark.parametrize("key", list(APIS))
 def test_what_a_version_cannot_say_is_nothing_in_its_messages_either(key: int) -> None:
-    """Such a condition is decided without a look at the call, and its near miss says "none"."""
+    """A condition on a field that the version lacks is decided without reading the request, and the near miss shows "none"."""
     api = APIS[key]
     for stage in ("request", "reply"):
         for version in range(api.versions.lowest, api.versions.highest + 1):

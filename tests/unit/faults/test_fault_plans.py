@@ -1,4 +1,4 @@
-"""Plans as data: one clear error for each thing that cannot be, and nothing half-applied."""
+"""Each mistake in a fault plan gets one clear error, and a plan with a mistake changes nothing."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_bad_plan_is_one_clear_error_and_nothing_is_registered(text: str) -> N
 
 
 def test_so_many_rules_stand_at_a_time() -> None:
-    """Every request is held against each of them."""
+    """The number of rules is limited, because every request is compared with each of them."""
     rules = registry()
     rules.add_all([make_rule({"do": {"kind": "drop"}})] * MAX_RULES)
     with pytest.raises(BadPlan, match="1 rules are too many, 256 can be registered at a time: 256 are there, remove some of them first"):

@@ -1,4 +1,4 @@
-"""A refusal of any API in any version can be written, and says the error as often as something was asked for."""
+"""A refusal can be encoded for every API and version, and contains one error per requested entity."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VERSIONS = [(key, version) for key in SERVED for version in range(APIS[key].vers
 
 
 def asking(message: type[Message], version: int) -> Any:
-    """A request with one element in every list."""
+    """Return a request with one element in every list."""
     made: Any = message()
     for field in fields_of(message):
         if field.present(version) and field.wire.kind == "array":
@@ -27,7 +27,7 @@ def asking(message: type[Message], version: int) -> Any:
 
 
 def errors(message: Any) -> list[int]:
-    """Every error code in a message."""
+    """Return every error code in a message."""
     found = []
     for field in fields_of(type(message)):
         value = getattr(message, field.name)

@@ -1,4 +1,4 @@
-"""Rows reach the method whose annotation names them, and each reader decides about every kind."""
+"""Journal rows reach the method whose annotation names their class, and each reader handles or ignores every kind explicitly."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PASSED_OVER = {
     StoryTeller: {"timer"},
     TimelineBuilder: {"open", "timer"},
 }
-"""A kind that is added to the journal has to be taken by each reader, or written down here."""
+"""Kinds of rows that a reader ignores on purpose. A new kind must be handled by each reader or be added here."""
 
 
 class Connections(RowReader):

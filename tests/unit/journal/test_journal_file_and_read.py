@@ -1,4 +1,4 @@
-"""Journal files: written, read back, cut, damaged, on a disk that is full."""
+"""Journal files are written and read back, also truncated, damaged and on a full disk."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_only_empty_tags_are_dropped():
 
 
 class Beats:
-    """Heartbeats that repeat the last one, as the server tells a sink of them."""
+    """Yields repeated heartbeats as a server gives them to a sink."""
 
     first, first_ticket, now, waited, template = 0, 41, 9_000, 0, None
 
@@ -205,7 +205,7 @@ class Beats:
 
 @for_each("correlations", [(7,), (7, 8, 70_000), tuple(range(250, 300))], ids=len)
 def test_repeated_heartbeats_are_written_as_if_row_by_row(tmp_path, correlations):
-    """A file fills in a template; the rows are those that there would have been, numbered without a gap."""
+    """The sink fills in a template, and the rows equal individually written ones, with consecutive numbers."""
     beats = Beats(*correlations)
     journal = Journal(HEADER, [FileSink(str(tmp_path / "j"), never)])
     journal.begin()
@@ -256,7 +256,7 @@ def test_file_sink_refuses_a_file_that_another_one_writes(tmp_path) -> None:
 
 def test_file_sink_gives_its_file_free_though_a_forked_process_still_has_it(tmp_path) -> None:
     sink = FileSink(str(tmp_path / "j"), never)
-    forked = os.dup(sink._file)  # the same open file, as after fork()
+    forked = os.dup(sink._file)  # The duplicate refers to the same open file, as after fork().
     sink.close()
     FileSink(str(tmp_path / "j"), never).close()
     os.close(forked)

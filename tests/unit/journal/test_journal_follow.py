@@ -1,4 +1,4 @@
-"""A journal that is read while it is written."""
+"""A reader can follow a journal while it is being written."""
 
 from __future__ import annotations
 

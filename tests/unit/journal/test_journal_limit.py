@@ -1,4 +1,4 @@
-"""`journal_max_bytes`: whole rows up to a size, then what is left out; and what readers make of such a file."""
+"""`journal_max_bytes` keeps whole rows up to the limit and notes what is left out, and readers understand such a file."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_journal_below_its_limit_is_whole(tmp_path: Path) -> None:
 @for_each("text", ["x", "é", "\u2028"])
 @for_each("flush_every", [1, 7, 1000])
 def test_whole_rows_up_to_the_limit_and_then_what_is_left_out(tmp_path: Path, text: str, flush_every: int) -> None:
-    """Whatever the rows are made of and however many come at a time. Bytes are those of the file: é has six there."""
+    """The limit holds for any content of rows and for any number of rows per write. Bytes are those of the file: é has six there."""
     journal, sink, told = opened(tmp_path / "j")
     for number in range(1, 1000):
         journal.append(note(number, text))
@@ -68,7 +68,7 @@ def test_whole_rows_up_to_the_limit_and_then_what_is_left_out(tmp_path: Path, te
     assert (source.ended, source.cut, source.broken) == (False, None, [])
     assert str(source.left_out) == f"{1000 - len(found)} rows from number {first} on are left out: the journal was limited to {LIMIT} bytes"
     rows = [json.loads(line) for line in data.splitlines()[1:]]
-    assert [row["seq"] for row in rows] == [*range(1, first), first, 1001]  # both notes stand behind the last row that is there
+    assert [row["seq"] for row in rows] == [*range(1, first), first, 1001]  # Both notes have sequence numbers after the last written row.
 
 
 def test_a_row_that_is_larger_than_the_limit_is_left_out_with_all_that_follow(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_a_row_that_is_larger_than_the_limit_is_left_out_with_all_that_follow(tm
 
 
 def test_what_a_kill_leaves_says_it_too(tmp_path: Path) -> None:
-    """The first note is on disk with the rows before it, not at the end of the run only."""
+    """The first note is on disk as soon as rows are left out, and not only at the end of the run."""
     journal, _, _ = opened(tmp_path / "j")
     for number in range(100):
         journal.append(note(number))

@@ -1,4 +1,4 @@
-"""The place of a journal's file: folders that are made, a file per run, what was there before, and folders that cannot be made."""
+"""The path of a journal: folders are created, each run gets a file, existing files are kept, and impossible folders are refused."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path, capsys: py
 
 
 def test_a_recording_has_its_file_in_a_folder_too(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """`record` ends on its own only with a COMMAND: the cluster that it records is a mock."""
+    """`record` ends by itself only with a COMMAND, and the recorded cluster is a mock here."""
     with Broker(topics={"orders": 1}) as broker:
         words = ["record", "--upstream", broker.bootstrap, "--journal", f"{tmp_path}/records/", "--run", "night", "--", "true"]
         assert main(words) == 0

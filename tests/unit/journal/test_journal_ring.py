@@ -1,4 +1,4 @@
-"""The ring: bounded, and a group's story out of it."""
+"""The ring keeps a bounded number of rows, and a group's story can be told from them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_bounded_by_rows():
 
 @for_each("length", [1, 1000, 5_000])
 def test_bounded_by_bytes(length):
-    """The ring keeps the newest rows, as many as fit."""
+    """The ring keeps as many of the newest rows as fit."""
     ring = Ring(max_bytes=50_000)
     for number in range(992):
         ring.take(request(number, f"{number:0{length}}", length))

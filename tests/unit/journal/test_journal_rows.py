@@ -1,4 +1,4 @@
-"""The schema: every kind has its class, its sentence per field, and survives a round trip through JSON."""
+"""Every kind of row has a class, a description of each field, and survives a round trip through JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from groupmock.story.sentences import sentence
 
 
 def sample(kind: str) -> Row:
-    """A row of that kind with every field filled."""
+    """Return a row of that kind with every field filled."""
     values = {
         "int": 7,
         "str": "x",
@@ -38,7 +38,7 @@ def all_annotations(row: type) -> dict[str, str]:
 
 
 def test_kinds_of_the_contract_come_first():
-    """Version 1 has these; more may follow, and readers keep kinds that they do not know."""
+    """Version 1 has these kinds; later versions may add more, and readers keep unknown kinds."""
     first = ("open", "close", "request", "reply", "abandoned", "moved", "member", "timer", "fault", "command", "client", "note")
     assert KINDS[: len(first)] == first
 
@@ -63,7 +63,7 @@ def test_every_kind_has_a_sentence(kind):
 
 
 class GuestRow(Row, tag="guest", kw_only=True):
-    """A row whose kind has no sentence."""
+    """A row of a kind for which no sentence exists."""
 
     name: str
     node: int | None = None

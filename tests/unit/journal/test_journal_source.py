@@ -1,4 +1,4 @@
-"""The sources that JOURNAL may name, and packed journals: the same rows, and the message about one that breaks off."""
+"""JOURNAL may name a file, a folder, standard input or a compressed journal, and a truncated one is reported after its rows."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_of_a_journal_that_breaks_off_the_whole_rows_are_read(plain: bytes, tmp_
 
 def test_damage_is_said_with_its_place(plain: bytes, tmp_path: Path) -> None:
     packed = bytearray(gzip.compress(plain))
-    packed[-6] ^= 0x55  # the check sum behind the last row
+    packed[-6] ^= 0x55  # The changed byte belongs to the checksum after the last row.
     (tmp_path / "j").write_bytes(packed)
     journal, rows = read(tmp_path / "j")
     assert len(rows) == 27 and journal.unfinished is not None

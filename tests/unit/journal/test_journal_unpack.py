@@ -1,4 +1,4 @@
-"""Unpacked data behind packed data: every line before it is read once."""
+"""If garbage follows compressed data, every line before the garbage is read exactly once."""
 
 from __future__ import annotations
 

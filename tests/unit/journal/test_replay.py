@@ -1,4 +1,4 @@
-"""Replay: a journal of a real run, with stock clients on real sockets and real time, gives the same journal again."""
+"""A journal of stock clients on real sockets in real time replays to the same journal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupR
 
 
 async def consume(broker: Broker) -> None:
-    """Two members and a producer; one member leaves, one dies in the middle of a join, offsets are committed, topics change."""
+    """Run two members and a producer; one member leaves, one disconnects during a join, offsets are committed, and topics change."""
     async with asyncio.timeout(60):
         async with aiokafka.AIOKafkaProducer(bootstrap_servers=broker.bootstrap) as producer:
             for number in range(20):
@@ -44,7 +44,7 @@ async def consume(broker: Broker) -> None:
 
 
 def hang_up_in_a_join(broker: Broker) -> None:
-    """A third member whose process dies while its JoinGroup waits."""
+    """Connect a third member whose process dies while its JoinGroup is parked."""
     metadata = encode_subscription(Subscription(version=0, topics=["orders"]))
     message = JoinGroupRequest(
         group_id="g",
@@ -70,7 +70,7 @@ def recorded(tmp_path_factory) -> Path:
 
 
 def changed(recorded: Path, tmp_path: Path, change) -> Path:
-    """The same journal with one row changed."""
+    """Return the path of a copy of the journal with one row changed."""
     lines = recorded.read_text().splitlines()
     rows = [json.loads(line) for line in lines]
     change(rows)
@@ -89,7 +89,7 @@ def test_the_same_rows_come_again(recorded):
 
 
 def consume_as_the_broker_says(broker: Broker) -> None:
-    """Two members of a consumer group, one after the other; one is fenced and joins again; they commit and leave (KIP-848)."""
+    """Run two members of a consumer group (KIP-848); one is fenced and joins again, and both commit and leave."""
     settings = {"bootstrap.servers": broker.bootstrap, "group.id": "g", "group.protocol": "consumer", "auto.offset.reset": "earliest"}
     members = [confluent_kafka.Consumer({**settings, "client.id": name}) for name in ("one", "two")]
     for place, member in enumerate(members):
@@ -158,7 +158,7 @@ def test_a_journal_from_before_there_were_causes_replays_without_them(recorded, 
 
 
 def test_a_journal_from_before_errors_had_their_paths_replays_without_them(recorded, tmp_path):
-    """Such a journal says nothing about errors inside an answer beside the message."""
+    """Older journals have no separate field for errors inside an answer."""
 
     def age(rows):
         age.taken = [row.pop("errors") for row in rows if "errors" in row]
@@ -241,7 +241,7 @@ def test_answers_that_were_sent_in_slices_come_again_in_theirs(tmp_path):
 
 
 async def many_members(broker: Broker, count: int) -> None:
-    """All join at once and sync; some heartbeats, one leaves, the others are told."""
+    """Let all members join at once and sync; some send heartbeats, one leaves, and the others are notified."""
     host, port = broker.bootstrap.split(":")
     peers = [await asyncio.open_connection(host, int(port)) for _ in range(count)]
     join = JoinGroupRequest(group_id="g", session_timeout_ms=10_000, protocol_type="x", protocols=[JoinGroupRequestProtocol(name="p")])

@@ -1,4 +1,4 @@
-"""Records that grew too old on a stepped clock are gone at the same moments in a replay."""
+"""Records that expired when the clock was stepped expire at the same moments in a replay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ring's count of its bytes and its real memory: rows of every shape, measured by tracemalloc."""
+"""The ring's byte counter roughly equals its real memory for rows of every shape, measured by tracemalloc."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberId
 
 ROOM = 128 * 1024
 WIDE = "\U0001f600"
-"""One of these makes each character of a string take four bytes."""
+"""Python stores a string with this character at four bytes per character."""
 
 
 def place(number: int) -> dict[str, Any]:
@@ -88,11 +88,11 @@ SHAPES: dict[str, Callable[[int], Row]] = {
     "a command with a big argument": lambda n: CommandRow(t=10**12 + n, name="append", arguments={"batch": {"base64": f"{n}" * 20_000}}),
     "a note of many facts": lambda n: NoteRow(t=10**12 + n, what="x", fields={f"fact {each} of {n}": [n + each] * 3 for each in range(30)}),
 }
-"""Each function makes one row of a shape, no part of which it shares with another row."""
+"""Functions that each create a row of one shape that shares no object with other rows."""
 
 
 def filled(ring: Ring, make: Callable[[int], Row]) -> None:
-    """Twice what it keeps: the first half of it has gone."""
+    """Add twice as many rows as fit, so that the first half is dropped."""
     number = 0
     while ring.dropped < len(ring.rows) or number < 2 * BATCH:
         number += 1
@@ -104,7 +104,7 @@ def filled(ring: Ring, make: Callable[[int], Row]) -> None:
 @for_each("shape", SHAPES)
 def test_memory_is_what_the_ring_counts(shape: str) -> None:
     make, ring = SHAPES[shape], Ring(ROOM)
-    filled(Ring(BATCH * 1024), make)  # what comes into being once, by the first such row, is no row's
+    filled(Ring(BATCH * 1024), make)  # The first row of a shape also creates objects that belong to no row.
     gc.collect()
     tracemalloc.start()
     try:
@@ -120,7 +120,7 @@ def test_memory_is_what_the_ring_counts(shape: str) -> None:
 
 @for_each("key", APIS)
 def test_every_message_can_be_weighed(key: int) -> None:
-    """The test takes every API, with an element in each array, in a small frame and in a large one; more elements are more."""
+    """The test takes every API with an element in each array, in a small and a large frame; more elements must weigh more."""
     for half in (APIS[key].request, APIS[key].response):
         one, many = (filled_message(half.message, half.versions[1], elements) for elements in (1, 100))
         for size in (100, 100_000):
@@ -136,14 +136,14 @@ def filled_message(message: type[Message], version: int, elements: int) -> Any:
 
 def filled_field(wire: Wire, version: int, elements: int) -> Any:
     if wire.kind == "array":
-        # Of arrays in arrays the outer one alone is long.
+        # Only the outer array of nested arrays is long.
         return [filled_field(wire.element_wire, version, 1) or 0 for _ in range(elements)]
     plain = {"string": "text", "bytes": b"bytes", "records": b"records", "uuid": bytes(16)}
     return filled_message(wire.struct, version, 1) if wire.kind == "struct" else plain.get(wire.kind)
 
 
 def test_one_frame_does_not_drive_out_the_story() -> None:
-    """The big part is not kept; what a sentence says is."""
+    """The ring drops the large part of the row and keeps the part that a sentence needs."""
     ring = Ring(ROOM)
     for number in range(BATCH):
         ring.take(MovedRow(t=number, group="g", before="Empty", after="Stable", generation=number, reason="because"))

@@ -1,4 +1,4 @@
-"""A core small enough to see through, a server around it on the test's loop, and a raw peer."""
+"""Starts a minimal core and a server on the test's event loop, with a raw client connection."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ from groupmock.rig.wire import AsyncClient
 
 
 class Peer(AsyncClient):
-    """A raw client that can write requests."""
-
     frame = staticmethod(frame)
 
     async def correlation(self) -> int:
@@ -32,7 +30,7 @@ class Peer(AsyncClient):
 
 @dataclass
 class House:
-    """A running server and everything around it."""
+    """A running server with its core, journal and connections."""
 
     core: StubCore
     sink: KeptRows
@@ -53,7 +51,7 @@ Build = Callable[..., Awaitable[House]]
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
-    """Everything of the network side must hold on both loops."""
+    """Run all network tests on both event loops."""
     return {"uvloop": uvloop.new_event_loop, "asyncio": asyncio.new_event_loop}
 
 

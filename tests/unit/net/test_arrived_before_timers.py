@@ -1,4 +1,4 @@
-"""Requests that have arrived when a timer is due are handled before it, together, on both loops and in a model of a loop."""
+"""Requests that have arrived when a timer becomes due are handled before the timer, on both loops and in a model of a loop."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from groupmock_codec.units import NS_PER_MS
 
 
 async def test_bytes_that_are_there_when_a_timer_is_set_for_now_are_handled_before_it(house):
-    """A peer's bytes come while another's request is handled, which leaves a timer that is due at once. (A loop that calls back before it
-    looks at its sockets fires first: uvloop did.)"""
+    """A peer's bytes arrive during another request, which leaves a timer that is due at once. A loop that calls back before it polls its
+    sockets would fire the timer first, as uvloop did."""
     first, order, handle = await house.peer(), [], house.core.handle
     late = await connected(house.server, house.port)
 
     def handled(event: Any, now: int) -> Any:
         order.append(event.version)
         if event.version == 0:
-            late.send(first.frame(18, 1))  # on loopback in the server's buffer when this returns
+            late.send(first.frame(18, 1))  # On loopback the bytes are in the server's receive buffer when this call returns.
             house.core.due = now
         return handle(event, now)
 
@@ -56,7 +56,7 @@ async def test_bytes_that_are_there_when_a_timer_is_set_for_now_are_handled_befo
 
 
 async def connected(server: Server, port: int) -> socket.socket:
-    """A connection that the server has taken: bytes sent to it are there when its loop looks next."""
+    """Return a connection that the server has accepted, so that sent bytes are visible to the next poll of its loop."""
     opened = server.counters.connections_opened
     peer = socket.create_connection(("127.0.0.1", port))
     peer.setblocking(False)
@@ -65,7 +65,7 @@ async def connected(server: Server, port: int) -> socket.socket:
 
 
 class TimersFirst:
-    """A loop that looks at its timers before its sockets, as libuv's: what was called soon, then timers, then what arrived."""
+    """A loop that handles scheduled callbacks first, then timers and finally sockets, like libuv."""
 
     def __init__(self) -> None:
         self.soon: list[Callable[[], None]] = []
@@ -103,7 +103,7 @@ def test_bytes_that_are_there_when_an_appointment_comes_up_are_handled_before_it
 
 
 class Kitchen:
-    """A server with a real core on the test's loop, its complete journal in a file."""
+    """A server with a real core on the test's loop and a complete journal in a file."""
 
     def __init__(self, path: Any, header: Any, quirks: Quirks, clock: LoopClock | VirtualClock | None = None) -> None:
         identity = Identity(
@@ -136,7 +136,7 @@ class Kitchen:
                 got = await loop.sock_recv(peer, 65536)
                 assert got, "the server closed the connection"
                 data += got
-        return APIS[key].response.decode(version, data[9:])  # size, correlation id, no tags
+        return APIS[key].response.decode(version, data[9:])  # The first nine bytes are size, correlation id and the empty list of tags.
 
 
 def join() -> JoinGroupRequest:
@@ -147,7 +147,7 @@ def join() -> JoinGroupRequest:
 
 
 async def stable(kitchen: Kitchen, member: socket.socket, begun: Callable[[], None] = lambda: None) -> None:
-    """A static member alone in its group. `begun`: its JoinGroup is there, the initial delay of 0 ms may end."""
+    """Create a group with one static member. `begun`: its JoinGroup is there, the initial delay of 0 ms may end."""
     kitchen.send(member, JOIN_GROUP, 9, join())
     await until(lambda: kitchen.server.counters.handled)
     begun()
@@ -159,7 +159,7 @@ async def stable(kitchen: Kitchen, member: socket.socket, begun: Callable[[], No
 
 @pytest.mark.parametrize(("quirks", "codes"), [(Quirks(), [82, 82, 0]), (Quirks(replacement_answered_at_once=True), [0, 0, 0])])
 async def test_of_restarts_that_arrive_together_the_last_is_answered(tmp_path, header, quirks, codes):
-    """And the complete journal gives the same rows again."""
+    """The complete journal replays to the same rows."""
     kitchen = Kitchen(tmp_path / "j", header, quirks)
     await kitchen.open()
     member = await kitchen.peer()
@@ -174,7 +174,7 @@ async def test_of_restarts_that_arrive_together_the_last_is_answered(tmp_path, h
     for peer in (member, *again, alone):
         peer.close()
     await kitchen.server.close()
-    # In which order one look at the sockets finds them is the kernel's.
+    # The kernel decides in which order the sockets are found readable.
     assert sorted(answer.error_code for answer in answers) == sorted(codes)
     assert (last.error_code, len({answer.member_id for answer in answers})) == (0, 3)
     result = replay(tmp_path / "j")

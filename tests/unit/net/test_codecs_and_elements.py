@@ -1,4 +1,4 @@
-"""Reading a request is bounded by count: the limit reaches every decoder of the server's table, and the headers."""
+"""The number of elements in a request is limited in every decoder of the server and in the headers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TAGS = dict.fromkeys(range(11), b"")
 
 
 def codecs(max_elements: int | None = None) -> Codecs:
-    """JoinGroup and SyncGroup, and ApiVersions up to 4."""
+    """Return the server's codecs for JoinGroup, SyncGroup and ApiVersions up to version 4."""
     return Codecs([ApiRange(11, 0, 9), ApiRange(14, 0, 5), ApiRange(18, 0, 4)], max_elements)
 
 

@@ -1,4 +1,4 @@
-"""One request at a time, answers in order, half-closed clients, wedged and closed connections."""
+"""A connection handles one request at a time, answers in order, and copes with half-closed, stuck and closed clients."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ async def test_answer_for_a_client_that_is_gone_is_recorded_as_lost(house):
     peer.write(peer.frame(11, 5, 1))
     await house.until(lambda: house.core.parked)
     peer.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
-    peer.writer.transport.abort()  # RST
+    peer.writer.transport.abort()
     await house.until(lambda: house.server.counters.connections_closed == 1)
     house.server.submit(Command("release", {}))
     assert [row.delivered for row in house.sink.of("reply")] == [False]
@@ -117,7 +117,7 @@ async def test_an_answer_for_a_connection_that_we_closed_is_recorded_as_lost(hou
 
 
 async def test_an_idle_connection_keeps_no_frame(house):
-    """Up to socket.request.max.bytes of it, once per connection, for as long as its client likes."""
+    """Otherwise each connection could keep up to socket.request.max.bytes for as long as its client is connected."""
     peer = await house.peer()
     peer.write(peer.frame(18, 0, 1))
     assert await peer.correlation() == 1

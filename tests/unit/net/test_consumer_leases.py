@@ -1,4 +1,4 @@
-"""Property: repeating the heartbeats of consumer groups changes nothing that anybody sees."""
+"""Repeating heartbeats of consumer groups from a lease changes nothing that clients, journal or group can observe."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_heartbeats_of_consumer_groups_are_repeated() -> None:
 
 
 class Minding(KeptRows):
-    """Keeps rows like the audit: it names no time until which it need not hear of heartbeats of consumer groups."""
+    """Keeps rows like an audit, which must receive every heartbeat of consumer groups."""
 
     pulse = True
 

@@ -1,4 +1,4 @@
-"""The journal shows the cooperative assignors' messages decoded: with a protocol name, and by the bytes where there is none."""
+"""Journal rows show the messages of cooperative assignors decoded, recognized by the protocol name or else by their bytes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_joins_show_what_the_member_holds_and_its_nonce(answered: bool) -> None:
 
 @pytest.mark.parametrize("named", [True, False], ids=["with a name", "without"])
 def test_syncs_show_revocations_and_timeouts(named: bool) -> None:
-    """SyncGroup below version 5, which aiokafka speaks, has no protocol name."""
+    """SyncGroup below version 5, which aiokafka uses, has no protocol name."""
     one, two = ("coop-d1", "coop-d2") if named else (None, None)
     literal = SyncGroupRequest(protocol_name=one, assignments=[SyncGroupRequestAssignment("a", designs.encode_assignment(GIVEN_I))])
     assert shown(14, literal) == {"assignments[0].assignment": GIVEN_I}
@@ -64,7 +64,7 @@ def test_what_stock_bytes_say_as_well_needs_the_name() -> None:
 
 
 def test_a_literal_design_ii_is_known_by_its_name() -> None:
-    """No assignor of ours sends it; a script on a raw socket may."""
+    """None of the cooperative assignors sends this metadata, but another client may."""
     timed = DesignAssignment(2, HELD, [], 5000)
     answer = SyncGroupResponse(protocol_name="coop-d2-literal", assignment=designs.encode_assignment(timed))
     assert shown(14, answer) == {"assignment": timed}

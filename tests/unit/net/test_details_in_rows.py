@@ -1,4 +1,4 @@
-"""Embedded messages in rows: decoded copies of subscriptions and assignments, record bytes left out above 1 KiB."""
+"""Journal rows contain decoded copies of subscriptions and assignments, and leave out record bytes above 1 KiB."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_records_above_one_kib_become_length_and_digest(size, left_out):
 
 
 def produce_classes():
-    """The nested classes, found by the declaration."""
+    """Return the classes nested in a Produce request, which the message declaration contains."""
     from groupmock_codec.declare import fields_of
 
     topic = next(field for field in fields_of(ProduceRequest) if field.name == "topic_data").wire.element
@@ -90,7 +90,7 @@ def produce_classes():
 
 
 def test_a_row_decodes_a_bounded_part_of_what_rides_inside():
-    # 33 MB of topics were decoded for the row alone. The first members are shown as ever, the others as the bytes they are
+    # The row alone once decoded 33 MB of topics, so now only the first members are decoded and the others stay bytes.
     each = [SyncGroupRequestAssignment(member_id="m", assignment=GIVEN + number.to_bytes(4, "big")) for number in range(20_000)]
     embedded = details_of(ApiCodec(14, 3), SyncGroupRequest(assignments=each), True, "consumer").embedded
     assert embedded is not None and len(embedded) == EMBEDDED_BYTES // (EACH + len(GIVEN) + 4)

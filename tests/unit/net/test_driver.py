@@ -1,4 +1,4 @@
-"""The driver: one appointment for all timers, answers in slices, commands, idle connections, closing."""
+"""The driver has one loop timer for all core timers, answers in slices, runs commands, and closes idle connections."""
 
 from __future__ import annotations
 
@@ -182,7 +182,8 @@ async def test_a_sink_without_routine_gets_errors_and_notes_only(house):
     peer = await house.peer()
     await peer.exchange(peer.frame(18, 0, 1))
     ahead = peer.frame(18, 3, 2)
-    await peer.exchange(ahead[:6] + b"\0\x63" + ahead[8:])  # version 99: answered in version 0, with a note and error 35
+    # ApiVersions of the unknown version 99 is answered in version 0 with UNSUPPORTED_VERSION (35).
+    await peer.exchange(ahead[:6] + b"\0\x63" + ahead[8:])
     told = [(row.__struct_config__.tag, row.correlation_id) for row in house.sink.rows if hasattr(row, "correlation_id")]
     assert told == [("request", 2), ("reply", 2)]
 
@@ -256,7 +257,7 @@ async def test_sinks_are_loaded_on_another_thread_before_anybody_asks(build):
 
 @pytest.mark.parametrize("most", [-1, 1_000_000])
 async def test_a_request_in_two_pieces_is_waited_for(build, most):
-    """-1, which is what Kafka's releases have, is no bound on what connections hold."""
+    """The value -1, which is Kafka's default, means that the bytes held by connections are unlimited."""
     house = await build(queued_max_request_bytes=most)
     peer = await house.peer()
     frame = peer.frame(18, 0)

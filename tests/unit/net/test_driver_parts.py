@@ -1,4 +1,4 @@
-"""A driver without loop, socket and server: tickets, backlog, alarm and clock are handed in, the transport is a list."""
+"""The driver works without a loop, socket and server: tickets, backlog, alarm and clock are injected, and the transport is a list."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from groupmock_codec.units import NS_PER_MS
 
 
 class Tape(Wire):
-    """A transport that keeps what is written."""
+    """A transport that records what is written."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ def test_what_waits_can_be_seen_in_the_tickets(rig: Rig) -> None:
 
 
 def test_a_whole_frame_behind_a_parked_request_waits_for_its_answer(rig: Rig) -> None:
-    """One read, one frame: the shortest way through the connection."""
+    """One read brings exactly one frame, which takes the shortest path through the connection."""
     connection, tape = rig.tape()
     connection.data_received(frame(JOIN_GROUP, 5, 1))
     connection.data_received(frame(API_VERSIONS, 0, 2))
@@ -131,7 +131,7 @@ def test_every_effect_that_is_a_row_was_looked_at() -> None:
 
 
 class Door:
-    """An admission that knows ApiVersions, refuses SyncGroup, hangs up on JoinGroup and lets a Heartbeat wait."""
+    """An admission check that accepts ApiVersions, refuses SyncGroup, closes the connection on JoinGroup, and delays a Heartbeat."""
 
     def __init__(self) -> None:
         self.waiting: list[int] = []

@@ -1,4 +1,4 @@
-"""Refusals inside an answer are errors of its row: the first by name, all of them by path, found by queries and counted."""
+"""Errors inside an answer are in its row, the first by name and all by path, and can be queried and counted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HEADER = Header(v=1, run="t", product="groupmock", seed=1, epoch_ns=0, profile="
 
 
 class Kept(Sink):
-    """Keeps every row it is given. With `routine` False it keeps errors alone, as the log does."""
+    """Keeps every row that the journal passes on. With `routine` False it keeps errors alone, as the log does."""
 
     def __init__(self, routine: bool) -> None:
         self.routine = routine
@@ -42,8 +42,6 @@ class Peer:
 
 
 class Open:
-    """A request without an answer, as `Recorder.reply` sees it."""
-
     protocol_type = client_id = message = None
     connection, frame, correlation = Peer(), b"", b"\0\0\0\1"
     end = received = handled = 0
@@ -54,13 +52,13 @@ class Open:
 
 
 def commit(*codes: int) -> OffsetCommitResponse:
-    """One topic, a partition per code."""
+    """Return an answer with one topic and a partition per code."""
     partitions = [OffsetCommitResponsePartition(partition_index=place, error_code=code) for place, code in enumerate(codes)]
     return OffsetCommitResponse(topics=[OffsetCommitResponseTopic(name="orders", partitions=partitions)])
 
 
 def reply(message: Any, key: int, version: int, routine: bool = True) -> tuple[list[Any], Counters]:
-    """The rows and counts of one answer."""
+    """Return the rows and counters that one answer causes."""
     kept, counters = Kept(routine), Counters()
     Recorder(Journal(HEADER, [kept]), counters).reply(Open(key, version), message, 10, 5)
     return kept.rows, counters
@@ -95,7 +93,7 @@ def test_who_wants_errors_alone_gets_a_commit_that_was_refused_and_none_that_was
 
 
 def test_an_answer_without_errors_has_nothing_built_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The hot path: one function that compares, no list, no name, no path."""
+    """Answers without errors are frequent, so they cost one comparing call and create no list, name or path."""
 
     def never(*_: object, **__: object) -> None:
         raise AssertionError("built for an answer without errors")

@@ -1,4 +1,4 @@
-"""The byte queue of a connection, by itself: frames in order with their times, chunks cut when their turn comes, what it counts."""
+"""The byte queue of a connection keeps frames in order with their arrival times, cuts chunks late, and counts its bytes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_frame_sent_byte_by_byte_is_one_frame() -> None:
 
 
 def test_a_bad_length_is_found_behind_the_good_frames() -> None:
-    """Kafka answers what came before it and then closes."""
+    """Kafka answers the good frames first and then closes the connection."""
     inbox = Inbox(100)
     inbox.keep(stream(b"good") + (101).to_bytes(4, "big"), 10)
     assert inbox.pop() == (10, b"good")

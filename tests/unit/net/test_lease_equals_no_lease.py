@@ -1,4 +1,4 @@
-"""Property: with the heartbeat lease on, clients get the same bytes and a journal file the same lines as with it off."""
+"""With the heartbeat lease on, clients get the same bytes and a journal file the same lines as with the lease off."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ steps = st.one_of(
         st.just("mixed"),
         places,
         st.lists(st.tuples(correlations, st.sampled_from([4, 4, 4, 0]), oddities), min_size=1, max_size=5),
-        st.one_of(st.just(0), st.integers(1, 400)),  # where the bytes are cut in two
+        st.one_of(st.just(0), st.integers(1, 400)),  # The number is the position at which the bytes are cut in two.
     ),
     st.tuples(st.just("wait"), st.sampled_from([1, 600, 600, 1001])),
     st.tuples(st.just("leave"), places),

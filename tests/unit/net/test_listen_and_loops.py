@@ -1,4 +1,4 @@
-"""Listeners, the acceptor when the kernel has no more descriptors, addresses as Java prints them, the choice of loop, both clocks."""
+"""Tests listeners, the acceptor without free descriptors, addresses as Java prints them, the choice of event loop, and both clocks."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Exhausted:
 
 
 async def accepting(number: int, failures: int) -> tuple[list[str], int]:
-    """Troubles told and connections taken, with a listener that fails so often."""
+    """Return reported problems and accepted connections for a listener whose accept fails this often."""
     listener = Exhausted(listen("127.0.0.1", 0), failures, number)
     taken: asyncio.Queue[socket.socket] = asyncio.Queue()
     troubles: list[str] = []
@@ -144,7 +144,7 @@ async def test_the_loop_clock_is_never_early():
 
     def ring() -> None:
         seen.append(clock.now())
-        if seen[-1] < when:  # uvloop counts from the start of its turn: looked at again, as the driver does
+        if seen[-1] < when:  # uvloop measures from the start of its turn, so the callback checks the time again, as the driver does.
             clock.call_at(when, ring)
         else:
             rung.set()

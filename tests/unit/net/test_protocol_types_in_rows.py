@@ -1,4 +1,4 @@
-"""How the recorder knows what rides inside a SyncGroup below version 5: by the groups that there are, not by who asked for one."""
+"""The recorder recognizes the embedded protocol of a SyncGroup below version 5 by the existing group and not by the request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupR
 from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest
 
 ASSIGNMENT = Assignment(version=0, assigned_partitions=[TopicPartitions(topic="orders", partitions=[1])])
-REFUSED = 26  # INVALID_SESSION_TIMEOUT
+REFUSED = 26
 
 
 def last_sync(kept: KeptRows) -> RequestRow:
@@ -31,7 +31,7 @@ def joining(group: str, protocol_type: str = "consumer", session_ms: int = 10_00
 
 def joined(rig: WireRig, wire: Wire, group: str) -> JoinGroupResponse:
     wire.send(request(JOIN_GROUP, 3, joining(group), 1))
-    rig.sleep(1)  # the initial delay of none
+    rig.sleep(1)  # The initial rebalance delay is over, although it is 0.
     answer = read_response(JOIN_GROUP, 3, wire.take()[0], 1)[1]
     assert isinstance(answer, JoinGroupResponse) and answer.error_code == 0
     return answer
@@ -61,7 +61,8 @@ def test_a_refused_member_of_another_type_does_not_change_how_a_group_is_read() 
     rig = WireRig.make(settings={"group.initial.rebalance.delay.ms": 0}, sinks=[kept])
     wire = rig.connect()
     answer = joined(rig, wire, "g")
-    assert wire.ask(JOIN_GROUP, 3, joining("g", "connect")).error_code == 23  # INCONSISTENT_GROUP_PROTOCOL
+    # The error is INCONSISTENT_GROUP_PROTOCOL (23), because the protocol type differs.
+    assert wire.ask(JOIN_GROUP, 3, joining("g", "connect")).error_code == 23
     given = SyncGroupRequestAssignment(member_id=answer.member_id, assignment=encode_assignment(ASSIGNMENT))
     asked = SyncGroupRequest(group_id="g", generation_id=1, member_id=answer.member_id, assignments=[given])
     assert wire.ask(SYNC_GROUP, 3, asked).error_code == 0

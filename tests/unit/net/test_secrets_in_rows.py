@@ -1,4 +1,4 @@
-"""Credentials of a client are in no row, and the journal can be replayed all the same."""
+"""Journal rows contain no credentials of clients, and the journal can still be replayed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Property: however the bytes are cut and whenever answers come, each connection gets its answers in the order of its requests."""
+"""However the bytes are cut and whenever the core answers, each connection gets its answers in the order of its requests."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Work that yields to others, decided by counts: a clock that ticks once per look, a loop whose next turn the test calls. What a peer sees
-between two steps, and that a replay sees the same."""
+"""Long work yields to other requests after a counted number of steps, with a counting clock and a loop that the test turns. What a peer
+sees between two steps, and that a replay sees the same."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupH
 A_SLICE: Final = 5
 WIDE: Final = 100
 MANY: Final = 3
-"""So many offsets of each partition of `wide` are committed in steps."""
+"""Number of offsets that are committed in steps for each partition of `wide`."""
 BUSY: Final = 51
 SETTINGS: Final = {
     "group.consumer.session.timeout.ms": 10_000,
@@ -46,7 +46,7 @@ SETTINGS: Final = {
 
 
 class Sliced:
-    """A server with the topics `orders`, of one partition, and `wide`, whose slices are of five steps."""
+    """A server with the topics `orders` (one partition) and `wide`, whose slices have five steps."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.loop, self._ticks = path, Loop(), count(0)
@@ -56,7 +56,7 @@ class Sliced:
         self.cluster = self.rig.core.cluster
 
     def turns(self) -> int:
-        """The loop goes on until nothing is ordered any more; how many turns that took."""
+        """Run the loop until nothing is scheduled and return the number of turns."""
         taken = 0
         while self.loop.ordered:
             self.loop.turn()
@@ -69,13 +69,13 @@ class Sliced:
         return str(known.state)
 
     def marked(self) -> int:
-        """Partitions of `wide` in which there is a record or marker."""
+        """Return the number of partitions of `wide` that contain a record or marker."""
         return sum(partition.end > 0 for partition in self.cluster.topics.require("wide").partitions)
 
 
 @pytest.fixture
 def sliced(tmp_path: Path) -> Iterator[Sliced]:
-    """Whatever a test does in it can be played again, to the last row, and leaves nothing that waits."""
+    """Yield a server; afterwards check that its journal replays to the last row and that no work is waiting."""
     made = Sliced(tmp_path / "sliced.jsonl")
     yield made
     made.turns()
@@ -103,7 +103,7 @@ def fetched(group: str, *partitions: int, topic: str = "wide") -> bytes:
 
 
 def committed(wire: Wire) -> list[int]:
-    """Return the answer of an OffsetFetch, or an empty list while it waits."""
+    """Return the offsets in the answer to OffsetFetch, or an empty list if it has not arrived."""
     frames = wire.take()
     if not frames:
         return []
@@ -118,7 +118,7 @@ def commit(group: str, topic: str, *partitions: int, offset: int = 1, times: int
 
 
 def opens(wire: Wire, name: str, group: str, given: Any = None) -> Any:
-    """Begin a transaction with offsets of the group, of that producer or a new one."""
+    """Begin a transaction with offsets of the group, for the given producer or a new one."""
     given = given or wire.ask(22, 4, comes(name))
     assert wire.ask(25, 3, AddOffsetsToTxnRequest(**_who(name, group, given))).error_code == 0
     return given
@@ -289,7 +289,7 @@ def new_topics(*names: str) -> CreateTopicsRequest:
 
 
 def codes(wire: Wire, key: int, version: int) -> set[int]:
-    """The errors of the topics in the answer that came; none: it did not come yet."""
+    """Return the error codes of the topics in the answer, or an empty set if it has not arrived."""
     answers: list[Any] = [read_response(key, version, frame)[1] for frame in wire.take()]
     return {topic.error_code for answer in answers for topic in (answer.responses if key == 20 else answer.topics)}
 
@@ -371,7 +371,7 @@ def test_sessions_that_end_together_let_requests_in_between(sliced: Sliced) -> N
 
 
 def subscribed(member: str, regex: str) -> bytes:
-    """The ConsumerGroupHeartbeat, as bytes, of somebody who joins `g` with this expression."""
+    """Return a ConsumerGroupHeartbeat as bytes with which the member joins `g` with this expression."""
     beat = ConsumerGroupHeartbeatRequest(
         group_id="g", member_id=member, member_epoch=0, rebalance_timeout_ms=5000, subscribed_topic_regex=regex, topic_partitions=[]
     )

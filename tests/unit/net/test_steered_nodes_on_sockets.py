@@ -1,4 +1,4 @@
-"""Nodes and the clock, steered while real connections are there: what a stalled, stopped or started node is from the wire."""
+"""Nodes are stalled, stopped and started, and the clock is stepped, while real connections exist."""
 
 from __future__ import annotations
 
@@ -31,8 +31,6 @@ RANGE = [JoinGroupRequestProtocol(name="range", metadata=b"")]
 
 
 class Pair:
-    """A cluster of two nodes on sockets."""
-
     def __init__(self, server: Server, sink: KeptRows, clock: LoopClock, ports: dict[int, int]) -> None:
         self.server, self.sink, self.clock, self.ports = server, sink, clock, ports
         self.wires: list[AsyncClient] = []
@@ -167,7 +165,7 @@ async def test_appointments_after_a_step_come_in_their_rest_of_real_time(pair: P
     pair.clock.step(990 * NS_PER_MS)
     assert rung == []
     await until(lambda: rung)
-    assert due - 2 * NS_PER_MS <= rung[0] < due + 500 * NS_PER_MS  # uvloop's timers count whole milliseconds
+    assert due - 2 * NS_PER_MS <= rung[0] < due + 500 * NS_PER_MS  # uvloop's timers have a resolution of whole milliseconds.
 
 
 async def test_an_appointment_that_was_called_off_is_not_kept_by_a_step(pair: Pair) -> None:
@@ -179,7 +177,7 @@ async def test_an_appointment_that_was_called_off_is_not_kept_by_a_step(pair: Pa
 
 
 async def test_a_step_of_a_month_ends(pair: Pair) -> None:
-    """Idle sweeps and retention on the way are all done."""
+    """The step runs all periodic checks of idle connections and retention."""
     before = pair.clock.now()
     pair.tell("step_clock", ms=31 * 24 * 3600 * 1000)
     assert pair.clock.now() - before >= 31 * 24 * 3600 * 1000 * NS_PER_MS

@@ -1,5 +1,5 @@
-"""Clients that ask for what is not served: TLS and HTTP on a Kafka port, SASL, ACLs, share groups and streams groups. The log names the
-remedy once in a while."""
+"""Clients that use what is not served get a clear end: TLS and HTTP on a Kafka port, SASL, ACLs, share groups and streams groups. The
+log names the remedy once in a while."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ ASKED: dict[str, tuple[Callable[[Wire], object], str]] = {
 
 
 def test_what_is_said_not_to_be_served_is_not_served() -> None:
-    """A change that serves it must correct the sentences of README and of docs/reference/apis.md."""
+    """A change that serves one of these must correct README and docs/reference/apis.md."""
     assert not UNSERVED.keys() & set(APIS)
 
 
 def unserved(key: int) -> bytes:
-    """A request of that API with nothing in it."""
+    """Return an empty request of that API."""
     frame = key.to_bytes(2, "big") + bytes(2) + bytes(4) + b"\xff\xff\0"
     return len(frame).to_bytes(4, "big") + frame
 

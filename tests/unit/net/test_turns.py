@@ -1,4 +1,4 @@
-"""Fairness between connections, decided by counts: a clock that ticks once per look, a loop whose next turn the test calls."""
+"""Connections get fair shares of the server, tested by counting: with a clock that counts calls and a loop that the test turns."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from groupmock.rig.wire import request
 from groupmock.rig.wire_rig import Wire, WireRig
 
 TICK = LEAST_NS // 5
-"""A look at the clock; a request in a queue costs one look, so that the least part is about five requests."""
+"""Time that one call of the clock takes. A queued request calls the clock once, so the smallest share is about five requests."""
 
 
 def asked(first: int, many: int) -> bytes:
-    """So many ApiVersions requests with correlation ids from `first` on."""
+    """Return this many ApiVersions requests with consecutive correlation ids from `first` on."""
     return b"".join(request(18, 0, correlation=first + number) for number in range(many))
 
 
 def answered(wire: Wire) -> list[int]:
-    """The correlation ids of what was answered since the last time."""
+    """Return the correlation ids of the answers since the last call."""
     return [int.from_bytes(frame[:4], "big") for frame in wire.take()]
 
 
 def crowd(connections: int, slice_us: int = 500) -> tuple[WireRig, Loop, list[Wire]]:
-    """A rig whose driver has slices, and clients of it."""
+    """Return a rig with time slices, its loop, and its clients."""
     loop, ticks = Loop(), count(0, TICK)
     rig = WireRig.make(turns=Turns(slice_us, lambda: next(ticks), loop.soon))
     return rig, loop, [rig.connect() for _ in range(connections)]

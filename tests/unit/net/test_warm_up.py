@@ -1,4 +1,4 @@
-"""Work that a server does ahead of its clients, in moments in which nothing is asked."""
+"""A server imports and compiles modules ahead of their first use, in moments without requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A member of a classic group without IO: what it says follows from what it was told."""
+"""A classic member without IO derives its requests from the answers that it has received."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A member of a consumer group without IO: a heartbeat says what has changed."""
+"""A consumer group member without IO reports in each heartbeat what has changed."""
 
 from __future__ import annotations
 

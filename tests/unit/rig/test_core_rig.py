@@ -1,4 +1,5 @@
-"""The rig that pumps a core: one request at a time per connection, timers at their own times, scripted members, fed dice."""
+"""The core rig handles one request at a time per connection, fires timers at their times, runs scripted members, and accepts given
+random numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client's side of a connection without IO: bytes of requests out, frames and what they answer in."""
+"""The wire client without IO encodes requests to bytes and decodes frames of the answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rig that is a whole driver without sockets: a client's own bytes in, the server's bytes out."""
+"""The wire rig is a whole driver without sockets: a client's bytes go in, and the server's bytes come out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Journal rows to rebalances: who claimed, was told and heard what, what counts as settled, what is lost meanwhile, and what is kept."""
+"""Journal rows are folded into rebalances: claims, assignments and their delivery, completion, lost partitions, and what is remembered."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def of(*numbers: int) -> Some:
 
 
 def story(told: dict[str, list[int]], taken: bool = True, heard: bool = True, refused: bool = False) -> Pen:
-    """One rebalance of m1, who leads, and m2, on two partitions."""
+    """Return the rows of a rebalance of m1, which leads, and m2 on two partitions."""
     pen = Pen()
     pen.row("note", what="topic_created", fields={"topic": TOPIC, "partitions": 2, "topic_id": "AAAA"})
     pen.at(1_000_000).moved(GROUP, "Empty", PREPARING_REBALANCE, 0, JOINED, 1, "m1")
@@ -127,7 +127,7 @@ def test_a_cause_is_taken_where_a_row_has_one() -> None:
 
 
 def test_a_leader_that_is_answered_again_begins_no_other_generation() -> None:
-    """A static leader that comes back (KIP-814) is answered again, and so is one whose answer was lost."""
+    """A returning static leader gets an answer again (KIP-814), and so does a leader whose answer was lost."""
     pen = story({"m1": [0], "m2": [1]})
     again = pen.at(4_000_000).join(GROUP, "m1", 1)
     pen.joined(again, "m1", 1, "m1", {"m1": [], "m2": []})
@@ -148,12 +148,12 @@ def test_a_join_that_was_refused_was_not_the_last_one() -> None:
 
 
 UNKNOWN_TO_SPARK = {"leader", "unowned", "unowned_ns"}
-"""Fields that the job leaves open in a journal that begins in the middle."""
+"""Fields that the Spark job leaves empty for a journal that begins in the middle."""
 
 
 @for_each("corner", CORNERS)
 def test_what_seldom_happens_has_the_figures_worked_out_by_hand(corner: str) -> None:
-    """The pipeline's test of the same name asks Spark; these are the columns that are read here too."""
+    """The pipeline's test of the same name checks the Spark job, and this test checks the columns that the Python reader computes."""
     known = {field.name for field in fields(Line)} - (UNKNOWN_TO_SPARK if corner == "headless" else set())
     worked_out = [{name: wanted for name, wanted in each.items() if name in known} for each in expected()[corner]]
     lines = Reader(CORNERS[corner]().rows).lines
@@ -188,7 +188,7 @@ def test_rows_in_memory_are_read_as_well(tmp_path: Path) -> None:
 
 def test_what_is_kept_does_not_grow_with_the_journal() -> None:
     def there() -> int:
-        """In this process: other tests may have left some, too."""
+        """Return the number of such objects in the process, because other tests may have left some."""
         gc.collect()
         return sum(isinstance(each, Rebalance | Generation) and each.began >= 0 for each in gc.get_objects())
 

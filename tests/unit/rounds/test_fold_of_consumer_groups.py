@@ -1,4 +1,4 @@
-"""Rebalances of consumer groups: from a new group epoch until all members are at it, and how each member came there."""
+"""A rebalance of a consumer group lasts from a new group epoch until all members have reached the epoch, with the path of each member."""
 
 from __future__ import annotations
 

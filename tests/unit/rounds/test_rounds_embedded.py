@@ -1,4 +1,4 @@
-"""Claims and assignments of members in every protocol."""
+"""Claims and assignments of members are read in every group protocol."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_what_a_member_is_told(kind: str) -> None:
 
 
 def test_connects_workers_claim_and_are_told_tasks() -> None:
-    """Its assignments are incremental: what is new, what to stop, and for how long something is kept for somebody."""
+    """A Connect assignment is incremental: it has new tasks, tasks to stop, and a delay for tasks that are held back."""
     allocation = connect.encode_assignment(WorkerAssignment(assigned=[ConnectorTasks("sink", [CONNECTOR, 0, 1])]))
     claim = claim_of("connect", "sessioned", connect.encode_metadata(WorkerMetadata(allocation=allocation)))
     assert claim == Claim(frozenset(), frozenset({("sink", CONNECTOR), ("sink", 0), ("sink", 1)}))

@@ -1,4 +1,4 @@
-"""How many partitions a topic has, whoever made it: what the fold takes from the notes about topics."""
+"""The fold learns the number of partitions of a topic from the notes about topics, whoever created them."""
 
 from __future__ import annotations
 

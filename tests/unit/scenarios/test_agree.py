@@ -1,4 +1,4 @@
-"""Live runs against their virtual twins: what is compared, and what becomes of a run that disagrees."""
+"""Live runs are compared with virtual runs of the same scenario, and a run that disagrees is repeated."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def job(name: str = "scale-up", named: str = "design-1/aiokafka") -> Job:
 
 
 def live(moved: float, rounds: float, late: float = 0, **more: Any) -> ScenarioResult:
-    """Return a result as if measured: the two moves of a scale-up from 3 to 4 are 1 partition, in 2 rounds."""
+    """Return a measured result; a scale-up from 3 to 4 should move 1 partition in 2 rebalances."""
     figures = {"moved": moved, "rounds": rounds, "late": late}
     return ScenarioResult(scenario="scale-up", protocol="design-1", client="aiokafka", figures=figures, **more)
 
@@ -43,7 +43,7 @@ def test_one_that_agrees_is_not_played_again() -> None:
 
 @for_each("others", [[live(1, 2)], [live(3, 3), live(1, 2)]])
 def test_one_that_disagrees_is_played_again_and_the_last_one_counts(others: list[ScenarioResult]) -> None:
-    """But what was broken in an earlier one was broken."""
+    """A broken invariant of an earlier run still counts."""
     left = iter(others)
     found = compared(job(), live(4, 4, broken=["I1"]), lambda _: next(left))
     assert (found.agreed, found.broken, found.figures) == (True, ["I1"], live(1, 2).figures)

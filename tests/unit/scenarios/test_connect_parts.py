@@ -1,4 +1,4 @@
-"""Kafka Connect on the live stage, as far as it goes without Java: its jars, its sizes, what a worker is told."""
+"""Kafka Connect on the live stage without Java: its jars, its sizes, and the settings of a worker."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_without_java_it_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.fixture
 def maven(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
-    """A Maven that puts one jar where it is told, and the commands that it was given."""
+    """Replace Maven by a function that creates a jar, and return the recorded commands."""
     commands: list[list[str]] = []
 
     def run(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:

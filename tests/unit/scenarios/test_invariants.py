@@ -1,4 +1,4 @@
-"""The invariants over a run's rows: mistakes planted in the policy and in the rows are found, each by the one that is there for it."""
+"""Mistakes planted in the policy and in the rows are found by the invariants that are made for them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def found(played: ScenarioRun) -> set[str]:
 
 
 def changed(name: str, protocol: str, change: Callable[[Rows], None], client: str = "scripted") -> set[str]:
-    """Return the invariants that are broken in the same run with other rows."""
+    """Return the invariants that are broken in the same run with changed rows."""
     before = sound(name, protocol, client)
     assert broken(before) == []
     rows: Rows = copy.deepcopy([dict(row) for row in before.rows])
@@ -46,7 +46,7 @@ def changed(name: str, protocol: str, change: Callable[[Rows], None], client: st
     return found(ScenarioRun(before.scenario, before.sizes, before.protocol, before.stage, rows))
 
 
-# Mistakes in the policy
+# The following functions plant mistakes in the policy.
 
 _LOSS = Round.loss
 
@@ -95,11 +95,11 @@ def test_a_mistake_in_the_policy_is_found(mistake: str, monkeypatch: pytest.Monk
     assert invariant in found(run(name, protocol))
 
 
-# Mistakes in the rows
+# The following functions plant mistakes in the rows.
 
 
 def brought(rows: Rows) -> list[dict[str, Any]]:
-    """The SyncGroup requests of leaders, oldest first."""
+    """Return the SyncGroup requests of leaders, oldest first."""
     return [row["message"] for row in rows if row["kind"] == "request" and row["api_key"] == 14 and row["message"]["assignments"]]
 
 
@@ -113,14 +113,14 @@ def rewritten(place: dict[str, Any], stock: consumer.Assignment, design: designs
 
 
 def give_twice(rows: Rows) -> None:
-    """The first member gets in the last round what the second one has."""
+    """Assign a partition of the second member to the first one as well in the last rebalance."""
     (first, mine), (_, theirs) = assignments(brought(rows)[-1])[:2]
     mine.assigned_partitions += theirs.assigned_partitions
     first["assignment"] = b64encode(consumer.encode_assignment(mine)).decode()
 
 
 def take_silently(rows: Rows) -> None:
-    """The first member is told to hold nothing, and not asked to give it up."""
+    """Give the first member an empty assignment without asking it to revoke its partitions."""
     place, stock = assignments(brought(rows)[-1])[0]
     stock.assigned_partitions = []
     place["assignment"] = b64encode(consumer.encode_assignment(stock)).decode()
@@ -146,7 +146,7 @@ def wait_beside_revocations(rows: Rows) -> None:
 
 
 def heard(rows: Rows, what: str) -> dict[str, Any]:
-    """The last time that a listener was told so."""
+    """Return the last row in which a rebalance listener was called in that way."""
     return next(row for row in reversed(rows) if row["kind"] == "client" and row["what"] == what and row["fields"]["partitions"])
 
 
@@ -156,7 +156,7 @@ def told_again(rows: Rows) -> None:
 
 
 def gone_that_stays(rows: Rows) -> None:
-    """A listener hears after the first round that something went which its member goes on claiming."""
+    """Add a call of on_partitions_revoked after the first rebalance, although the member keeps claiming the partitions."""
     first = next(row for row in rows if row["kind"] == "client" and row["what"] == "assigned" and row["fields"]["partitions"])
     rows.insert(rows.index(first) + 1, {**first, "what": "revoked"})
 
@@ -193,7 +193,7 @@ def test_a_mistake_in_the_rows_is_found(mistake: str) -> None:
 
 
 def test_a_record_that_comes_twice_is_a_twins_mistake() -> None:
-    """Unless who had it first was killed since: what it had not committed comes again."""
+    """The record may come again only if its first consumer was killed before it committed."""
     assert changed("scale-down", "design-2", repeat_a_record, "scripted-twin") == {"no record comes twice to a twin"}
     assert changed("scale-down", "design-2", repeat_a_record, "scripted") == set()
 

@@ -1,4 +1,4 @@
-"""Figures out of rows that are written by hand, and small enough to be reckoned in the head. Times are seconds here."""
+"""Figures are measured from handwritten rows that are small enough for mental arithmetic. Times are seconds here."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def listed(numbers: Iterable[int]) -> list[TopicPartitions]:
 
 
 class Story:
-    """Rows in the order of what happens. `join` and `sync` are whole exchanges of one moment."""
+    """Writes journal rows in the order of events. `join` and `sync` are whole exchanges of one moment."""
 
     def __init__(self, partitions: int = 4) -> None:
         self.rows: Rows = []
@@ -47,7 +47,7 @@ class Story:
         self.rows.append({"seq": len(self.rows) + 1, "t": ns(t), "kind": kind, **fields})
 
     def topic(self, t: float, name: str, partitions: int, what: str = "create") -> None:
-        """A command and the note that follows it."""
+        """Write a command that changes a topic and the note about the change."""
         self.add(t, "command", name=f"{what}_topic", arguments={"name": name, "partitions": partitions})
         made = {"create": "topic_created", "grow": "topic_grown"}[what]
         self.add(t, "note", what=made, fields={"topic": name, "partitions": partitions, "topic_id": name})
@@ -82,7 +82,7 @@ class Story:
         self.add(t, kind, api_key=key, message=message, **place, **fields)
 
     def join(self, t: float, claims: dict[str, Iterable[int]], protocol: str = "cooperative-sticky", took: float = 0.0) -> None:
-        """Everybody joins at `t`; the round's answers go out `took` later. The first one leads."""
+        """Let all members join at `t`, with the first as leader. The first one leads."""
         self.generation += 1
         self.moved(t, "PreparingRebalance", self.generation - 1)
         metadata = {
@@ -104,7 +104,7 @@ class Story:
             self.frame(t + took, "reply", 11, ticket, {**message, "members": members})
 
     def sync(self, t: float, told: dict[str, Iterable[int]], unheard: Iterable[str] = ()) -> None:
-        """The leader brings this, and everybody hears it at once but for `unheard`."""
+        """Write the leader's assignments, which all members except `unheard` receive at once."""
         assignments = [
             {"member_id": member, "assignment": b64(consumer.encode_assignment(Assignment(1, listed(held), None)))}
             for member, held in told.items()
@@ -123,7 +123,7 @@ class Story:
 
 
 def settled(partitions: int = 4, protocol: str = "cooperative-sticky") -> Story:
-    """A has the lower half, B the upper one; measured from 10 s on."""
+    """Return rows in which A owns the lower half and B the upper half; the measurement starts at 10 s."""
     story = Story(partitions)
     story.join(1, {A: (), B: ()}, protocol)
     half = partitions // 2
@@ -211,7 +211,7 @@ def test_a_join_that_was_thrown_away_makes_a_generation_and_no_round() -> None:
     story = settled()
     story.join(12, {A: (0, 1), B: (2, 3)})
     story.sync(12, {A: (0,), B: (2, 3)})
-    for t in (13, 14):  # A obeyed; B throws the first answer away, and claims and is told the same again
+    for t in (13, 14):  # A follows its assignment, while B discards the first answer, claims the same and gets the same again.
         story.join(t, {A: (0,), B: (2, 3)})
         story.sync(t, {A: (0,), B: (1, 2, 3)})
     figures = story.end(20)
@@ -227,7 +227,7 @@ def test_a_round_that_tells_everybody_the_same_again_is_none() -> None:
 
 
 def test_a_round_that_gives_nobody_anything_new_counts_if_somebody_is_missing() -> None:
-    """Designs II and III keep what B had."""
+    """The cooperative Designs II and III keep B's partitions reserved."""
     story = settled()
     story.leaves(11, B, 2)
     story.join(12, {A: (0, 1)})
@@ -341,7 +341,7 @@ def _whole() -> Rows:
 
 
 def test_a_round_in_which_somebody_still_claims_what_it_should_have_given_up_is_late() -> None:
-    """librdkafka does that: B joins again because A does, with what it was told to give up; one more round hands that over."""
+    """librdkafka joins again because A does, and still claims what it must revoke, so one more rebalance is needed."""
     story = settled()
     story.join(12, {A: (0, 1), B: (2, 3), C: ()})
     story.sync(12.1, {A: [0], B: [2], C: []})
@@ -354,8 +354,8 @@ def test_a_round_in_which_somebody_still_claims_what_it_should_have_given_up_is_
 
 
 def test_a_consumer_group_has_rebalances_for_rounds(tmp_path: Path) -> None:
-    """From 0.5 s on: three rebalances, in each of which something was given or asked back; two partitions moved in each. What nobody had:
-    two for 0.7 s and 0.1 s, one for 10 s."""
+    """From 0.5 s on there are three rebalances that each assign or revoke something, and each moves two partitions. Without an owner
+    were two partitions for 0.7 s and 0.1 s, and one for 10 s."""
     follower = Follower(handed_over(tmp_path / "run.jsonl", group="scenario"))
     rows = [dict(row) for row in follower.json_rows()]
     follower.close()

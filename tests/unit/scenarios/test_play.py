@@ -1,4 +1,4 @@
-"""Requests of `play` to a stage, scenario by scenario."""
+"""`play` sends a stage the right requests for each scenario."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DESIGN = Protocol("design-2", "scripted")
 
 
 class Recorder:
-    """A stage on which everything goes at once and nothing happens; m0001 leads until it goes."""
+    """A stage that completes everything at once and has m0001 as leader until that member leaves."""
 
     kind = "recorded"
 
@@ -63,7 +63,7 @@ class Recorder:
 
 
 def done(name: str, protocol: Protocol = DESIGN, **sizes: Any) -> list[tuple[Any, ...]]:
-    """Return the requests between the begin and the end, without marks."""
+    """Return the requests between the scenario's start and end, without marks."""
     stage = Recorder()
     play(scenario(name), Sizes(**({"members": 3} | sizes)), protocol, stage)
     told = [call[1] for call in stage.calls if call[0] == "tell"]

@@ -1,4 +1,4 @@
-"""`groupmock scenario`: what it prints, writes and returns, and its refusals."""
+"""`groupmock scenario` prints, writes and returns the right results and refuses bad arguments."""
 
 from __future__ import annotations
 

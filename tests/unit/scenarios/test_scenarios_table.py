@@ -1,4 +1,4 @@
-"""Tables of scenarios out of results."""
+"""Tables of scenarios are built from stored results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The story of `groupmock demo`: its words from rows, and the whole tour on the virtual clock."""
+"""The story of `groupmock demo` is told from rows, and the whole tour runs on the virtual clock."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Fields = dict[str, Any]
 
 
 class Tale(Pen):
-    """A journal of the group `g`, whose members are called by their clients' names; ada leads."""
+    """A journal of the group `g` with ada as leader, whose members have the names of their clients."""
 
     def comes(self, name: str) -> int:
-        """A new member, and its JoinGroup."""
+        """Write the rows of a new member and its JoinGroup, and return the ticket."""
         member = f"{name}-{UUID}"
         self.row("member", group="g", member_id=member, what="added", reason=f"member {member} joined")
         return self.join("g", member, 1)
@@ -34,7 +34,7 @@ class Tale(Pen):
         self.moved("g", before, after, generation, reason, members, f"ada-{UUID}")
 
     def shared_out(self, ticket: int, generation: int = 1, **plan: list[int]) -> None:
-        """ada is answered, and brings this."""
+        """Write the answer to ada's JoinGroup and her assignments."""
         ids = {name: f"{name}-{UUID}" for name in plan}
         self.joined(ticket, ids["ada"], generation, ids["ada"], {member: [] for member in ids.values()})
         self.sync("g", ids["ada"], 1, generation, {ids[name]: held for name, held in plan.items()})
@@ -136,7 +136,7 @@ def test_a_record_that_nobody_read_fails_the_demo() -> None:
 
 
 def test_the_tour_is_told_to_its_end() -> None:
-    """On the virtual clock, where everybody speaks range: every act, who crashes and who leaves, and no record lost."""
+    """On the virtual clock all members use range, and the tour shows every act, a crash and a leave, and loses no record."""
     one = Tour(GROUP, TOPIC, sizes())
     (protocol,) = protocols("virtual", "range")
     with virtual.open_stage(sizes(), protocol) as stage:

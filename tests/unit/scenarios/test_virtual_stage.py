@@ -1,4 +1,4 @@
-"""Every scenario on the virtual clock with the default sizes: what it costs to the last partition, the same every time."""
+"""Every scenario on the virtual clock with default sizes gives the same figures every time, exact to the partition."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_the_invariants_hold_and_no_record_is_lost(each, protocol) -> None:
 @for_each(
     ("name", "expected"),
     [
-        # (rounds, partitions moved) for range, cooperative-sticky, Designs I, II and III
+        # Each row has a scenario and (rebalances, partitions moved) for range, cooperative-sticky and Designs I, II and III.
         ("death-at-once", [(1, 0), (1, 0), (1, 0), (1, 0), (1, 0)]),
         ("death-in-time", [(2, 8), (3, 6), (3, 6), (2, 0), (2, 0)]),
         ("death-too-late", [(2, 8), (3, 6), (3, 6), (4, 6), (8, 6)]),
@@ -62,7 +62,7 @@ BY_BROKER = {
     "death-at-once": (1, 4), "death-in-time": (2, 6), "death-too-late": (2, 6), "rolling-bounce": (8, 24), "scale-up": (1, 2),
     "scale-down": (1, 3), "second-loss": (3, 11), "new-subscription": (1, 9), "partition-growth": (1, 0),
 }  # fmt: skip
-"""Rounds and moves of a consumer group, of which confluent-kafka's live runs count the same (tools/records/scenarios-live.json)."""
+"""Scenario -> rebalances and moves of a consumer group, which equal confluent-kafka's in live runs (tools/records/scenarios-live.json)."""
 
 
 @for_each(("name", "expected"), BY_BROKER.items())
@@ -86,14 +86,14 @@ def test_nothing_comes_twice_where_everybody_leaves_in_good_order(name: str, pro
 
 @for_each("name", ["rolling-bounce", "scale-up", "partition-growth"])
 def test_a_twin_stops_for_what_moves_alone(name: str) -> None:
-    """A partition is not delivered when it has no owner, and for the moment that its new owner asks for the offset."""
+    """Delivery of a partition pauses only while the partition has no owner and while its new owner fetches the offset."""
     twin = figures(name, "design-1/scripted-twin")
     assert twin.undelivered_s == pytest.approx(twin.unowned_s, abs=0.05)
     assert figures(name, "design-1/scripted").undelivered_s > twin.undelivered_s + 0.5
 
 
 def test_who_dies_had_records_that_it_did_not_commit() -> None:
-    """Three partitions with ten records a second, and a commit every second."""
+    """The member had three partitions with ten records a second and committed every second."""
     assert 0 < figures("death-in-time", "design-2").duplicates <= 3 * (10 + 1)
 
 
@@ -107,7 +107,7 @@ def test_design_three_asks_for_one_partition_at_a_time() -> None:
                               ("death-in-time", "kip-848"), ("new-subscription", "kip-848")])  # fmt: skip
 def test_a_run_writes_the_same_journal_again_and_replay_takes_it(name: str, named: str, tmp_path: Path) -> None:
     protocol = protocols("virtual", named)[0]
-    files = [tmp_path / turn / f"{name}.jsonl" for turn in ("first", "second")]  # the file's name is the run's
+    files = [tmp_path / turn / f"{name}.jsonl" for turn in ("first", "second")]  # A run's journal has the run's name.
     for file in files:
         file.parent.mkdir()
         with open_stage(Sizes(seed=7), protocol, file) as stage:
@@ -130,7 +130,7 @@ def test_another_seed_is_another_run_with_the_same_moves() -> None:
 
 
 def test_an_upgrade_in_one_bounce_is_eager_until_everybody_has_it() -> None:
-    """aiokafka does that: it uses range by name all the way, and after the last bounce no member gives anything up any more."""
+    """aiokafka uses range by name during the whole upgrade, and after the last restart no member revokes partitions any more."""
     protocol = Protocol("design-2", "scripted", (Speaks.BOTH,))
     seen = run("mixed-upgrade", protocol)
     assert [str(each) for each in broken(seen)] == []

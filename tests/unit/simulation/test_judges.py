@@ -1,4 +1,4 @@
-"""Each judge finds the mistake that is its own: planted in the core or the driver, seen in one of a few seeds."""
+"""Each judge of the simulation finds the mistake planted for it in the core or driver, within a few seeds."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ def test_a_planted_mistake_is_found(kind: str, planted: Plant, judge: str, says:
 def test_a_find_is_small_and_tells_its_story(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         heartbeats_say_all_is_well(patched)
-        # The plan of this seed has 38 steps, and it needs a fifth of the processor time that the plan of the first seed needs.
+        # The plan of this seed has only 38 steps, so it takes a fifth of the first seed's time.
         outcome = first("mixed", heartbeats_say_all_is_well, monkeypatch, range(10, 11))
         small = made_small(outcome)
         find = as_find(small, {"date": "2026-11-23"})

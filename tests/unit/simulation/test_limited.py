@@ -1,4 +1,4 @@
-"""Seeds in a child process: one that hangs, dies or eats memory is a verdict, and the others are played."""
+"""A seed that hangs, crashes or uses too much memory in its child process gets a verdict, and the other seeds are played."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fixed seeds of every kind hold; the same seed is the same journal, byte for byte, in any process."""
+"""Fixed seeds of every kind pass, and the same seed gives the same journal byte for byte in any process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The last line of a story whose group waits: for whom, for which request, and for how long still."""
+"""The last line of a waiting group's story names the members, the request and the time for which it still waits."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_new_group_awaits_the_end_of_the_initial_delay() -> None:
 
 
 def completing() -> TwoMembers:
-    """A generation is formed, and its leader does not bring the assignments."""
+    """Return a group in CompletingRebalance whose leader does not send the assignments."""
     stage = TwoMembers()
     stage.consumer("cleo").join()
     stage.ben.join()

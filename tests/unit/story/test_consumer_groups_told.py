@@ -1,4 +1,4 @@
-"""Stories of consumer groups (KIP-848): subscriptions, connections that end, whom a group that reconciles awaits."""
+"""Stories of consumer groups (KIP-848) tell subscriptions, closed connections, and the members that a reconciling group waits for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ class Group(ConsumerWire):
         super().__init__(folder / "run.jsonl", [self.kept])
 
     def story(self) -> list[str]:
-        """Return the story without times."""
         return [line.strip().partition("  ")[2] for line in list(tell(self.kept.rows, now=self.rig.clock.now()))[1:]]
 
 

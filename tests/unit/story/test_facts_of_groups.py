@@ -1,4 +1,4 @@
-"""Facts of groups in a story: who leads, who is a member, what members had, whether the group exists."""
+"""Stories of groups name the leader, the members, their partitions, and whether the group exists."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tools.mistakes.stage import Stage
 
 
 def told(rows: Iterable[Row], **how: Any) -> list[str]:
-    """The lines without their times."""
+    """Return the lines of the story without their times."""
     return [re.sub(r"^ +[0-9.]+  ", "", line) for line in tell(rows, **how)]
 
 
@@ -26,7 +26,7 @@ def of(stage: Stage) -> list[str]:
 
 
 def after_the_first(stage: Stage, after: str) -> list[str]:
-    """The story of a ring that has dropped all rows up to the group's first move into that state."""
+    """Return the story from a ring that has dropped all rows up to the group's first change into that state."""
     rows = list(stage.ring.rows)
     first = next(place for place, row in enumerate(rows) if isinstance(row, MovedRow) and row.after == after)
     return told(rows[first + 1 :], dropped=first + 1)
@@ -86,7 +86,7 @@ def test_story_does_not_call_partitions_new_whose_earlier_owner_is_not_in_the_ro
 
 
 def test_story_calls_no_commit_foreign_after_a_plan_that_is_not_in_the_rows() -> None:
-    """A plan of a large group is kept without its assignments."""
+    """The row of a large assignment is stored without its details."""
     stage = TwoMembers()
     stage.ben.commit({("orders", 1): 1})
     stage.sleep(0)
@@ -99,7 +99,7 @@ def test_story_calls_no_commit_foreign_after_a_plan_that_is_not_in_the_rows() ->
 
 
 def test_story_says_of_no_other_member_that_its_end_was_ordered() -> None:
-    """The test ends ben's session in the moment in which anna's ends by itself."""
+    """A command expires ben's session at the moment at which anna's expires by itself."""
     stage = TwoMembers()
     stage.rig.command("expire_member", group="kitchen", member=stage.ben.member_id)
     ordered = next(row for row in stage.ring.rows if isinstance(row, MemberRow) and row.what == "removed")
@@ -148,7 +148,7 @@ def test_story_tells_a_group_that_changes_its_type_from_one_that_is_gone() -> No
     heartbeat(stage, "cleo", 0, subscribed_topic_names=["orders"], topic_partitions=[], rebalance_timeout_ms=10_000)
     changed = of(stage)
     assert changed[0].startswith("kitchen: Reconciling, generation 2, uniform, 3 members")
-    anna.commit({("orders", 1): 1})  # a line of the classic plan that the coordinator may have changed since
+    anna.commit({("orders", 1): 1})  # The coordinator may have changed this line of the classic plan since the upgrade.
     stage.sleep(0)
     heartbeat(stage, "cleo", -1)
     lines = of(stage)

@@ -1,4 +1,4 @@
-"""Facts of requests in a story: what was true when they were handled, however late their answers came, and what came of it."""
+"""Stories of requests tell what was true when the request was handled, however late its answer came."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OFFSETS, PENDING, CONSUMER_BEAT = 9, 28, 68
 
 
 def lines(rows: Iterable[Row], **how: Any) -> list[tuple[float, str]]:
-    """The times and what they tell."""
+    """Return the times and texts of the story's lines."""
     found = [re.fullmatch(r" +([0-9.]+)  (.*)", line) for line in tell(rows, **how)]
     return [(float(match[1]), match[2]) for match in found if match is not None]
 
@@ -49,14 +49,14 @@ def head(stage: Stage, **how: Any) -> str:
 
 
 def fetch(stage: Stage, name: str, wanted: dict[int, int], wait_ms: int = 0, link: str = "data") -> None:
-    """A Fetch of orders by a connection of its own, as stock clients send it."""
+    """Send a Fetch of orders on a separate connection, as stock clients do."""
     partitions = [FetchPartition(partition=number, fetch_offset=offset, partition_max_bytes=1000) for number, offset in wanted.items()]
     message = FetchRequest(max_wait_ms=wait_ms, min_bytes=1, max_bytes=1000, topics=[FetchTopic(topic="orders", partitions=partitions)])
     stage.send(FETCH, 11, message, connection=f"{name}/{link}", client_id=name)
 
 
 def beat(stage: Stage, member: Consumer) -> None:
-    """A Heartbeat that may stay without an answer."""
+    """Send a Heartbeat that may remain unanswered."""
     message = HeartbeatRequest(group_id="kitchen", generation_id=member.generation, member_id=member.member_id)
     stage.send(HEARTBEAT, 3, message, connection=member.client_id, client_id=member.client_id)
 
@@ -67,7 +67,7 @@ def rule(stage: Stage, stage_of: str, api: str, do: dict[str, Any]) -> None:
 
 
 class Till(Stage):
-    """Anna alone in the group, with a transactional producer that has her offset in its open transaction."""
+    """Starts a group of Anna alone, and a transactional producer with an open transaction that contains her offset."""
 
     def __init__(self) -> None:
         super().__init__({"orders": 1})
@@ -115,10 +115,10 @@ def test_a_fetch_that_waits_is_told_when_it_was_asked_and_not_for_partitions_tha
 
 def test_a_member_begins_to_read_what_it_has_and_each_partition_once() -> None:
     stage = TwoMembers()
-    fetch(stage, "anna", {0: 0, 1: 0})  # orders/1 is ben's
+    fetch(stage, "anna", {0: 0, 1: 0})  # The partition orders/1 belongs to ben.
     stage.sleep(10)
     fetch(stage, "anna", {0: 5, 2: 3})
-    fetch(stage, "cleo", {0: 0})  # is no member
+    fetch(stage, "cleo", {0: 0})  # The client cleo is not a member.
     assert [text for text in told(stage) if "begins" in text] == [
         "anna#017f begins to read at orders/0 = 0, orders/2 = 3 (until 6.010)",
     ]
@@ -195,7 +195,7 @@ def test_offsets_that_were_committed_before_the_rows_begin_make_the_first_line_u
 
 
 def test_offsets_of_another_group_in_the_same_answer_are_not_this_groups() -> None:
-    """KIP-709: an administrator asks for several groups at once."""
+    """An administrator may ask for several groups at once (KIP-709)."""
     stage = TwoMembers()
     stage.rig.command("commit_offsets", group="cellar", offsets=[{"topic": "orders", "partition": 0, "offset": 4}])
     wanted = [OffsetFetchRequestTopics(name="orders", partition_indexes=[0])]
@@ -237,7 +237,7 @@ def test_whether_a_commit_counts_whose_answer_a_rule_replaced_is_unknown() -> No
 
 @for_each("where", ["request", "reply"])
 def test_a_commit_that_a_rule_delays_is_told_when_it_was_handled(where: str) -> None:
-    """Ben goes on meanwhile: the generation that gave the partition to anna is over when her commit is answered."""
+    """Ben continues meanwhile, so the generation in which anna had the partition is over when her commit is answered."""
     stage = TwoMembers()
     rule(stage, where, "OffsetCommit", {"kind": "delay", "seconds": 20})
     stage.anna.commit({("orders", 0): 5})
@@ -252,7 +252,7 @@ def test_a_commit_that_a_rule_delays_is_told_when_it_was_handled(where: str) -> 
 
 
 def test_a_heartbeat_whose_answer_a_rule_took_is_told_with_its_member() -> None:
-    """Rows in memory leave out a heartbeat that changed nothing: only its answer names the API."""
+    """The ring leaves out requests of heartbeats that changed nothing, so only the answer names the API."""
     stage = TwoMembers()
     rule(stage, "reply", "Heartbeat", {"kind": "drop"})
     beat(stage, stage.anna)
@@ -271,7 +271,7 @@ def test_nobody_hears_of_a_rebalance_by_an_answer_that_does_not_arrive() -> None
 
 
 def test_an_api_versions_request_that_is_answered_in_version_0_is_no_refusal() -> None:
-    """KIP-511: a client that is newer than its broker begins with a version which the broker has not."""
+    """A client newer than its broker starts with an unknown version and falls back (KIP-511)."""
     stage = TwoMembers()
     wire = stage.rig.connect()
     body = struct.pack(">hhih4sB", 18, 99, 1, 4, b"anna", 0)
@@ -287,7 +287,7 @@ def test_an_api_versions_request_that_is_answered_in_version_0_is_no_refusal() -
 
 
 def test_a_client_that_joins_again_by_another_connection_has_not_gone() -> None:
-    """kafka-go opens a connection for each generation."""
+    """kafka-go opens a new connection for each generation."""
     stage = TwoMembers()
     stage.anna.hang_up()
     stage.sleep(100)

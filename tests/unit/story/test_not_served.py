@@ -1,4 +1,4 @@
-"""Clients that were never served are told of, each kind of failure in one line with its remedy."""
+"""The story mentions clients that were never served, one line with a remedy for each kind of failure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ADVERTISE = "if it cannot reach that address, advertise another one (`Broker(adv
 
 
 class Cluster:
-    """Without sockets, on a virtual clock, and with its rows kept."""
+    """A cluster without sockets on a virtual clock that keeps its rows."""
 
     def __init__(self) -> None:
         self.kept = KeptRows()
@@ -31,7 +31,7 @@ class Cluster:
         return list(tell(self.kept.rows))
 
     def obstacles(self) -> list[str]:
-        """Return what a wait for an empty group says."""
+        """Return the obstacles that a wait for an empty group reports."""
         return obstacles(self.kept.rows, "kitchen", now=self.rig.clock.now(), sessions={}, dropped=0)
 
 
@@ -52,7 +52,7 @@ def test_a_client_that_asks_for_sasl_is_told_with_the_remedy() -> None:
 
 
 def look_up(cluster: Cluster, client_id: str = "anna") -> None:
-    """Ask what a consumer asks before it connects to its coordinator."""
+    """Send the requests of a consumer before it connects to its coordinator."""
     wire = cluster.rig.connect()
     wire.ask(METADATA, 9, MetadataRequest(topics=[]), client_id=client_id)
     wire.ask(FIND_COORDINATOR, 2, FindCoordinatorRequest(key="kitchen"), client_id=client_id)

@@ -1,4 +1,4 @@
-"""Events that readers meet without an error are told all the same."""
+"""The story mentions events that consumers encounter without an error."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ TRANSACTIONAL = 0x10
 
 
 class Kitchen(TwoMembers):
-    """With a producer that has the transactional id `till`."""
+    """A group with a producer that has the transactional id `till`."""
 
     def by_till(self, key: int, version: int, message: Any) -> Any:
         return self.ask(key, version, message, connection="till", client_id="till")
 
     def begin(self) -> None:
-        """A transaction that writes one record to orders/0."""
+        """Begin a transaction that writes one record to orders/0."""
         self.by_till(FIND_COORDINATOR, 1, FindCoordinatorRequest(key="till", key_type=1))
         told = self.by_till(INIT_PRODUCER_ID, 4, InitProducerIdRequest(transactional_id="till", transaction_timeout_ms=60_000))
         self.who = {"producer_id": told.producer_id, "producer_epoch": told.producer_epoch}
@@ -46,14 +46,14 @@ class Kitchen(TwoMembers):
         self.by_till(END_TXN, 1, EndTxnRequest(transactional_id="till", **self.who, committed=True))
 
     def fetch(self, offset: int, *, last_fetched_epoch: int = -1, isolation_level: int = 0) -> None:
-        """Fetch orders/0 as anna, without waiting for records."""
+        """Fetch orders/0 as anna without waiting for records."""
         wanted = FetchPartition(partition=0, fetch_offset=offset, last_fetched_epoch=last_fetched_epoch, partition_max_bytes=1000)
         message = FetchRequest(max_bytes=1000, isolation_level=isolation_level, topics=[FetchTopic(topic="orders", partitions=[wanted])])
         self.ask(FETCH, 12, message, connection="anna/data", client_id="anna")
 
 
 def lines(stage: Stage, of: str) -> list[str]:
-    """Return lines of the story without their times."""
+    """Return the lines of the story that contain `of`, without their times."""
     return [line.strip().partition("  ")[2] for line in tell(stage.ring.rows, group="kitchen") if of in line]
 
 

@@ -1,5 +1,5 @@
-"""Every line that a story tells of recorded and simulated runs is true, its first line is what the server has, and so it is from a part of
-the rows."""
+"""Every line of a story of recorded and simulated runs is true, the first line describes the server's state, also with a part of the
+rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tools.story_check.judge import JUDGES, view_of_rows
 from tools.story_check.trial import story_of, tried
 
 SIMULATED = (*range(24), 69, 169, 170, 223)
-"""Those that are named are the ones among the first 260 in which something is told that the first ones do not tell."""
+"""The first 24 seeds, and those of the first 260 with a kind of line that the first 24 lack."""
 CLAIMS = {
     "recorded": {"begins", "head", "leads", "order", "share"},
     "simulated": {"back", "begins", "commits", "head", "leads", "order", "share"},
@@ -25,7 +25,7 @@ CLAIMS = {
     "kitchen": {"back", "leads now", "not its own"},
     "last rows": {"has", "stateless"},
 }
-"""Kinds of claims that the stories of each kind of run make."""
+"""Kinds of statements that the stories of each kind of run must contain."""
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def test_story_told_from_the_last_rows_is_true(simulated: list[ToldRun]) -> None
 
 
 def test_every_kind_of_claim_is_made_by_some_story() -> None:
-    """A sentence that changes is read by nobody: the claims of its kind are missing then."""
+    """If a sentence changes, its statements are no longer recognized, and this test reports the missing kind."""
     assert set().union(*CLAIMS.values()) == {*JUDGES, "head", "stateless"} - {"unread"}
 
 

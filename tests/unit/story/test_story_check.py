@@ -1,4 +1,4 @@
-"""The judge of stories finds the lies that are planted in true ones, wherever they can be planted."""
+"""The judge of stories finds every kind of false statement that is planted in true stories."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from tools.story_check.lies import LIES, planted
 from tools.story_check.trial import story_of
 
 SEEDS = (9, 29, 37)
-"""Simulated runs in which members commit often, swap partitions and leave records behind, so that every lie has a place."""
+"""Simulated runs in which members commit often, exchange partitions and leave records unread, so that every false statement fits
+somewhere."""
 SCENARIOS = ("death-at-once", "scale-up")
-"""The scenarios of consumer groups."""
+"""The scenarios that the tests of consumer groups use."""
 (CONSUMER_PROTOCOL,) = protocols("virtual", "kip-848")
 PLACES = 4
-"""The places of each story that are tried, so that the test is quick."""
+"""Number of places in each story at which a false statement is tried, small so that the test is fast."""
 
 
 class Trial(NamedTuple):
-    """A story and what is known of its run."""
+    """A story together with the facts about its run."""
 
     name: str
     story: list[str]

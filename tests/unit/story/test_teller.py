@@ -1,4 +1,4 @@
-"""The teller: what a story says of a group, whose rows it takes, and that neither its memory nor its output grow with the journal."""
+"""The story of a group uses the right rows, and neither its memory nor its output grows without bound."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LONG_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-")
 
 
 def story(stage: Stage, **how: Any) -> list[str]:
-    """Return the story without the times."""
+    """Return the story without its times."""
     return [re.sub(r"^ +[0-9.]+  ", "", line) for line in tell(stage.ring.rows, **how)]
 
 
@@ -87,7 +87,7 @@ def test_a_fault_rule_that_strikes_is_named_with_what_it_did() -> None:
 
 
 def test_a_fault_rule_that_strikes_an_answer_says_whose() -> None:
-    """The rows have no request of a heartbeat that changes nothing."""
+    """The rows contain no request of a heartbeat that changes nothing."""
     stage = TwoMembers()
     rule = {"name": "late", "when": {"api": "Heartbeat"}, "stage": "reply", "do": {"kind": "delay", "seconds": 1}, "times": 1}
     stage.rig.command("add_faults", rules=[rule], origin="the test")
@@ -144,7 +144,7 @@ def test_one_group_one_member_and_a_time_can_be_asked_for() -> None:
     of_ben = story(stage, group="kitchen", member="ben")
     assert "ben#b604 joins, subscribes to orders -> rebalance" in of_ben
     assert "anna#017f hears of it by Heartbeat" not in of_ben
-    assert story(stage, group="kitchen", member=of_ben[0].split("(")[1].split()[0])  # a short name is a name
+    assert story(stage, group="kitchen", member=of_ben[0].split("(")[1].split()[0])  # A shortened member name also selects the member.
     later = list(tell(stage.ring.rows, group="kitchen", since=5_000_000_000))
     assert all(float(line.split()[0]) >= 5 for line in later[1:])
 
@@ -166,7 +166,7 @@ def test_the_last_line_repeats_the_run() -> None:
 
 
 def test_rows_of_a_file_tell_the_same_as_rows_in_memory() -> None:
-    """Messages are the codec's there and dicts here."""
+    """Messages are objects of the codec in memory, and dicts in rows from a file."""
     import msgspec
 
     from groupmock.journal.rows import ROWS
@@ -189,7 +189,7 @@ def test_an_expiry_by_a_fault_rule_is_the_rules_and_not_the_tests() -> None:
 
 @pytest.mark.parametrize("name", ["aiokafka", "kafka-python", "struck"])
 def test_journals_of_stock_clients_are_told_whole(name: str) -> None:
-    """Recorded by an earlier version, whose rows have no `errors`."""
+    """An older version recorded these journals, so their rows have no `errors`."""
     with gzip.open(JOURNALS / f"{name}.jsonl.gz") as file:
         told = list(tell(JournalReader(file)))
     assert not [line for line in told if "could not be told" in line]
@@ -201,7 +201,7 @@ def test_journals_of_stock_clients_are_told_whole(name: str) -> None:
 
 
 def commits(number: int) -> Iterator[Row]:
-    """A group of one whose commits are refused, each for another partition, so that no two lines are one."""
+    """Yield the rows of a group of one whose commits are refused, each for another partition, so that lines are not merged."""
     member = "anna-017f0000-0000-0000-0000-000000000000"
     yield MemberRow(t=0, group="g", member_id=member, what="added", reason="", client_id="anna")
     yield MovedRow(t=0, group="g", before="Empty", after="PreparingRebalance", generation=0, reason="", cause="member_joined", members=1)
@@ -274,7 +274,7 @@ def test_messages_that_are_not_what_their_api_has_hurt_nobody(message: Any) -> N
 
 
 def test_transactions_of_its_members_are_told() -> None:
-    """The story tells which producer is fenced, and what becomes of offsets."""
+    """The story names fenced producers and tells the result of pending offsets."""
     stage = TwoMembers()
     by_whom = "producer 7 (epoch 0) was fenced by a newer one with the same transactional id"
     fenced = {"transactional_id": "p-7", "cause": "fenced", "reason": by_whom}

@@ -1,4 +1,4 @@
-"""Stories of transactional ids, which the report of a failed test shows behind its groups."""
+"""Stories of transactional ids are told, which the report of a failed test prints after the groups."""
 
 from __future__ import annotations
 

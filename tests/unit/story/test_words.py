@@ -1,4 +1,4 @@
-"""Words and phrases of the story."""
+"""The story shortens member ids wherever they begin a word."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ def test_member_ids_are_shortened_wherever_a_word_begins() -> None:
 
 
 def test_member_ids_are_looked_for_where_words_begin_alone() -> None:
-    """Else a line with a long topic takes time that grows with the square of its length."""
+    """Otherwise the time for a line with a long topic name grows with the square of its length."""
     assert MEMBER_ID.match(MEMBER)
     assert not any(MEMBER_ID.match(MEMBER, start) for start in range(1, len(MEMBER)))

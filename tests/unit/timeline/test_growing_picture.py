@@ -1,4 +1,4 @@
-"""A picture that grows is at every moment that of its rows so far; what is over is forgotten, and masses make it worn."""
+"""A timeline that grows equals the timeline of all rows so far at every moment, forgets old parts, and gives up detail for large runs."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def kitchen() -> tuple[Stage, list[Row]]:
 
 
 def facts(picture: Timeline) -> object:
-    """Return the facts of the picture's one group, with texts instead of their places."""
+    """Return the facts of the timeline's only group, with texts in place of their indexes."""
     (group,) = picture.groups
     texts = picture.texts
-    lanes = [  # those in which nothing is seen are left out of one that grows
+    lanes = [  # A growing timeline leaves out lanes without any content.
         (
             each.label, [(life.since, life.until, life.came, life.gone) for life in each.lives],
             [(band.since, band.until, picture.sets[band.held]) for band in each.bands],
@@ -117,7 +117,7 @@ def test_masses_make_it_worn(monkeypatch: pytest.MonkeyPatch) -> None:
     stage.rig.command("hold_group", group="kitchen", state="PreparingRebalance")
     for name in ("dora", "emil", "finn"):
         stage.consumer(name).join()
-    for row in list(stage.ring.rows)[len(rows):]:
+    for row in list(stage.ring.rows)[len(rows) :]:
         grows.feed(row)
     assert grows.worn
 

@@ -1,4 +1,4 @@
-"""Forms of a picture: each form's structure, hostile names that are only text, and the assets that come along."""
+"""Each format of a timeline has the right structure, escapes hostile names, and contains its assets."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from groupmock.timeline.words import clock_text, step_of
 from groupmock_codec.units import NS_PER_S
 from tools.mistakes.stage import Stage
 
-EVIL = '</script><script>alert(1)</script><img src=x onerror=alert(1)>\u2028\u2029"\'&<!--'
+EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\u2028\u2029\"'&<!--"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture(scope="module")
 def evil() -> Timeline:
-    """Client ids, static ids, topics and groups that would like to be markup; one member commits, is struck and goes."""
+    """Return a timeline with HTML markup in client ids, instance ids, topics and groups; one member commits, meets a fault and leaves."""
     stage = Stage({"orders": 2})
     rule = {"name": EVIL, "when": {"api": "OffsetCommit"}, "do": {"kind": "error", "code": 25}}
     stage.rig.command("add_faults", rules=[rule], origin="test")
@@ -43,7 +43,7 @@ def evil() -> Timeline:
 
 
 class Elements(HTMLParser):
-    """Elements by name, and the text of each script."""
+    """Collects the elements by name and the text of each script."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ def test_the_page_s_policy_lets_in_its_own_script_and_style_alone(evil: Timeline
 
 
 def test_the_page_s_script_sets_text_and_asks_nobody() -> None:
-    """No name becomes markup, and nothing is fetched: what the policy forbids is not even tried."""
+    """The script inserts names as text and loads nothing, so it does not depend on the page's security policy."""
     scripts = "".join(file.read_text() for file in sorted((Path(forms.__file__).parents[1] / "assets").glob("*.js")))
     assert len(scripts) > 10_000
     markup = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|setAttribute\(\"on"
@@ -106,7 +106,7 @@ def test_the_svg_is_well_formed_and_shows_names_as_text(evil: Timeline) -> None:
 
 
 def test_the_trace_has_what_the_format_asks_of_each_phase(evil: Timeline) -> None:
-    """Chrome's Trace Event Format: what "M", "X", "i", "b" and "e" must have."""
+    """Chrome's Trace Event Format requires certain fields for the phases "M", "X", "i", "b" and "e"."""
     trace = json.loads(written("perfetto", evil))
     wanted = {"M": {"name", "pid", "tid", "args"}, "X": {"name", "pid", "tid", "ts", "dur", "args"}, "i": {"name", "pid", "tid", "ts", "s"},
               "b": {"name", "cat", "id", "ts", "pid"}, "e": {"name", "cat", "id", "ts", "pid"}}  # fmt: skip

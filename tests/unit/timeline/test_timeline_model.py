@@ -1,4 +1,4 @@
-"""The model of a picture: every band, gap and double owner is the fold's, whose each mark is, and what is done where there is too much."""
+"""The timeline's bands, gaps and double owners equal those of the fold, each mark has an owner, and large runs are reduced."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Owned = dict[Partition, set[str]]
 
 
 def rows_of(pen: Pen) -> list[Row]:
-    """Return the rows as a reader of journals has them."""
+    """Return the rows as a reader of journals yields them."""
     return [msgspec.convert(row, type=ROWS[row["kind"]]) for row in pen.rows]
 
 
@@ -59,7 +59,7 @@ def lasted(since: int, until: int | None) -> bool:
 
 
 def folded(rows: Iterable[Row]) -> tuple[dict[str, list[tuple[int, str, frozenset[Partition]]]], dict[str, list[Gap]], Rebalances]:
-    """Return, by group and out of the fold alone, what each member owns after every row, and every gap."""
+    """Compute with the fold alone what each member owns after every row, and every gap, by group."""
     fold = Rebalances()
     owned: dict[tuple[str, str], frozenset[Partition]] = {}
     changes: dict[str, list[tuple[int, str, frozenset[Partition]]]] = defaultdict(list)
@@ -76,7 +76,7 @@ def folded(rows: Iterable[Row]) -> tuple[dict[str, list[tuple[int, str, frozense
                     owned[name, member] = now
                     changes[name].append((row.t, member, now))
         if over is not None:
-            ended.append(over)  # more gaps may come to it
+            ended.append(over)  # The rebalance may still get more gaps.
     for name, group in fold.groups.items():
         known = [group.last, group.rebalance]
         gaps[name] = _all_gaps(group.lost, *(each.gaps for each in [*ended, *known] if each is not None and each.group == name))
@@ -88,7 +88,7 @@ def _all_gaps(*found: list[Gap]) -> list[Gap]:
 
 
 def check(rows: list[Row]) -> None:
-    """The picture of these rows says of each group what the fold says."""
+    """Check that the timeline of these rows agrees with the fold for each group."""
     timeline = drawn(rows)
     changes, gaps, fold = folded(rows)
     for group in timeline.groups:
@@ -101,7 +101,7 @@ def check(rows: list[Row]) -> None:
         assert bands == _bands(changes[group.name]), group.name
         holes = {(hole.since, hole.until, partition) for hole in group.gaps for partition in partitions(timeline, hole.held)}
         assert holes == {(gap.since, gap.until, gap.partition) for gap in gaps[group.name] if lasted(gap.since, gap.until)}, group.name
-        if in_order(rows):  # where the clock goes back, bands that never were together lie over each other
+        if in_order(rows):  # If the clock jumps back, bands may overlap that never existed at the same time.
             assert _doubles(timeline, group) == _several(bands), group.name
         assert group.states[-1].state == fold.groups[group.name].state
         assert group.states[-1].since == fold.groups[group.name].since
@@ -113,7 +113,7 @@ def in_order(rows: list[Row]) -> bool:
 
 
 def _bands(changes: list[tuple[int, str, frozenset[Partition]]]) -> set[tuple[str, int, int | None, Partition]]:
-    """From each change of a member to its next one; the clock may go back."""
+    """Return the bands from each change of a member to its next one; the clock may jump back."""
     found: set[tuple[str, int, int | None, Partition]] = set()
     for member in {each[1] for each in changes}:
         mine = [each for each in changes if each[1] == member]
@@ -124,7 +124,7 @@ def _bands(changes: list[tuple[int, str, frozenset[Partition]]]) -> set[tuple[st
 
 
 def _several(bands: set[tuple[str, int, int | None, Partition]]) -> set[tuple[Partition, int]]:
-    """Partitions with several owners, at every moment at which something changes."""
+    """Return the partitions with several owners at each time of a change."""
     moments = sorted({at for _, since, until, _ in bands for at in (since, until) if at is not None})
     found = set()
     for at in moments:
@@ -154,7 +154,7 @@ ACTIONS = ("together", "join", "sync", "beat", "commit", "leave", "hang up", "ex
 
 
 def history(seed: int, steps: int = 40) -> list[Row]:
-    """Members of two groups do this and that; some of it is refused."""
+    """Return the rows of random actions of members in two groups, some of which are refused."""
     dice = random.Random(seed)
     stage = Stage({"orders": 5, "bills": 2})
     who = [(name, group) for name in ("anna", "ben", "cleo") for group in ("kitchen", "cellar")]
@@ -163,7 +163,7 @@ def history(seed: int, steps: int = 40) -> list[Row]:
         member, action = dice.choice(members), dice.choice(ACTIONS)
         try:
             _act(stage, dice, member, action, [each for each in members if each.group == member.group])
-        except (AssertionError, ValueError, LookupError):  # not answered yet, or there is nobody to be steered
+        except (AssertionError, ValueError, LookupError):  # The request is not answered yet, or no member exists for the command.
             pass
         stage.sleep(dice.choice((0, 1, 250, 4000)))
     return list(stage.ring.rows)
@@ -308,7 +308,7 @@ def test_rows_that_say_nonsense_are_counted_and_the_rest_is_drawn() -> None:
 
 
 def test_a_lane_names_the_client_library_where_it_said_so() -> None:
-    """A client names its library by ApiVersions from version 3 on (KIP-511)."""
+    """A client names its library in ApiVersions from version 3 on (KIP-511)."""
     timeline = of_journal(str(JOURNALS / "struck.jsonl.gz"), "calm")
     assert [(lane.client_id, lane.library) for lane in group_of(timeline, "calm").lanes] == [("reader-calm", "kafka-python 3.0.12")]
 
@@ -318,7 +318,7 @@ def test_a_lane_names_the_client_library_where_it_said_so() -> None:
 
 @for_each("name", ["aiokafka", "kafka-python", "struck"])
 def test_what_is_not_drawn_need_not_be_read(name: str) -> None:
-    """Fetch and the like, which are the most of a journal: their rows come unread, and the picture is the same."""
+    """Most rows of a journal are Fetches and similar requests, which need not be decoded for the timeline."""
     path = JOURNALS / f"{name}.jsonl.gz"
     whole, rows = read(path)
     drawing = Drawing()
@@ -345,7 +345,7 @@ def test_nothing_is_left_of_what_is_dropped() -> None:
     dots: Dots[Dot] = Dots(10, lambda old, new: None)
     for number in range(1000):
         dots.add(number, number, lambda at=number: Dot(at), lambda at=number: Dot(at))
-    assert len(list(dots.items())) <= 11  # the one that showed that there is no room is kept
+    assert len(list(dots.items())) <= 11  # The list may keep one mark more than its limit.
 
 
 # -- too much

@@ -1,5 +1,5 @@
-"""A real Kafka behind the recording proxy gives the same picture as the same scenario here: of a recording that was made once, times and
-ids left out. tests/live/record makes one anew."""
+"""A recording of real Kafka behind the proxy gives the same timeline as the same scenario on groupmock, except for times and ids.
+tests/live/record makes one anew."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def test_a_recording_of_kafka_gives_the_same_picture_as_the_same_scenario_here()
 
 
 def test_who_overhears_our_own_coordinator_draws_what_it_says_itself() -> None:
-    """The session that ends is one that no SyncGroup began anew: who takes it for that finds nobody whose session is over."""
+    """The expired session was never restarted by a SyncGroup, so a recorder that assumes a restart finds no expired session."""
     setting = Overheard()
     shift(setting)
     assert differences(without_times(drawn(setting.recorded.rows)), without_times(drawn(setting.kept.rows))) == []

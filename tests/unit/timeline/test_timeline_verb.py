@@ -1,4 +1,4 @@
-"""`groupmock timeline`: what is read, what is written, and one sentence for whatever cannot be."""
+"""`groupmock timeline` reads and writes the right files and explains each mistake in one sentence."""
 
 from __future__ import annotations
 

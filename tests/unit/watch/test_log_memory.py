@@ -1,5 +1,4 @@
-"""The folds that follow a running server's rows do not grow with requests that were refused and with groups and topics that are gone, and
-the log has little of each group that is there."""
+"""The folds that follow a server's rows do not grow with refused requests or with groups and topics that are gone."""
 
 from __future__ import annotations
 
@@ -31,16 +30,16 @@ from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupH
 
 ROUNDS = 20
 ROOM = 20 * 1024
-"""Bytes that a fold may have more after as many rounds again: a tenth of what it would keep of one group id of each round."""
+"""Bytes by which a fold may grow in as many further rounds, a tenth of what one group id per round would need."""
 GROUPS = 200
 OF_A_GROUP = 2_500
-"""Bytes that the log may have of a consumer group of one member that is at rest."""
+"""Bytes that the log may keep for a stable consumer group with one member."""
 LONG = 10_000
-"""Characters of a group id or a topic; what is kept of one is seen at once."""
+"""Length of a group id or topic name, so that a kept name is noticed at once."""
 
 
 class Churn:
-    """Requests that are refused, and groups, members, topics and connections that come and go: each with names of its own."""
+    """Refused requests, and groups, members, topics and connections that come and go, all with unique names."""
 
     def __init__(self) -> None:
         settings = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 0, "offsets.retention.minutes": 1}
@@ -76,7 +75,7 @@ class Churn:
             self.wire.take()
 
     def _lives(self, group: str) -> None:
-        """A member joins by a connection of its own, and leaves; the group is deleted where it can be."""
+        """Let a member join on its own connection and leave, and delete the group if possible."""
         wire = self.rig.connect()
         joining = JoinGroupRequest(
             group_id=group, session_timeout_ms=10_000, rebalance_timeout_ms=10_000, protocol_type="consumer", protocols=[RANGE]
@@ -107,7 +106,7 @@ def pictured() -> Callable[[Row], object]:
     picture = [Growing("steady", None)]
 
     def feed(row: Row) -> None:
-        """Feed a row as `control.pictures` does: what ended long ago is forgotten, and a worn picture is begun anew."""
+        """Feed a row like `control.pictures`, which forgets old parts and restarts a worn timeline."""
         if picture[0].worn:
             picture[0] = Growing("steady", None)
         picture[0].feed(row)
@@ -152,7 +151,7 @@ def test_rebalances_keep_no_group_that_was_refused_and_no_topic_that_is_gone(chu
 def test_follower_forgets_what_was_refused_and_what_is_gone(
     churned: tuple[list[Row], list[Row], list[Row]], follower: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The memory of the last thousand members, clients and refusals is made small, so that it is full after a few of them."""
+    """The memory for members, clients and refusals is reduced from a thousand so that a few fill it."""
     for module, name in ((people, "GONE"), (tally, "KEYS"), (teller, "CLIENTS"), (growing, "MORE_LANES"), (group_fold, "REMEMBERED")):
         monkeypatch.setattr(module, name, 20)
     first, second, third = churned
@@ -187,7 +186,7 @@ def test_log_keeps_little_of_a_group_at_rest() -> None:
         return [row for row in found if of_log(row)]
 
     feed, rows = shortened(), rows_of(range(GROUPS))
-    for row in rows_of(range(GROUPS, GROUPS + 1)):  # what is made with the first group is no group's
+    for row in rows_of(range(GROUPS, GROUPS + 1)):  # Objects that are created with the first group do not belong to a group.
         feed(row)
     tracemalloc.start()
     try:

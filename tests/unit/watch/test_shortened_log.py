@@ -1,4 +1,4 @@
-"""The shortened log: a line per rebalance, each id whole once, what is under way told, and nothing but printable text."""
+"""The shortened log has a line per rebalance, each id in full once, unfinished rebalances, and only printable text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ JOURNALS = Path(__file__).parents[2] / "data" / "journals"
 
 
 def told(rows: list[Row], ended: bool = False) -> list[str]:
-    """Return the lines about the group `kitchen`, without that name."""
+    """Return the lines about the group `kitchen` without that name."""
     maker = Shortened()
     lines = [line for row in rows for line in maker.tell(row)] + (list(maker.rest()) if ended else [])
     return [line.text.removeprefix("group kitchen: ") for line in lines]
@@ -33,7 +33,7 @@ def test_a_rebalance_is_one_line_and_an_id_is_told_once():
     lines = told(list(TwoMembers().ring.rows))
     of_ben = [line for line in lines if "ben" in line]
     assert len([line for line in of_ben if "-> generation" in line]) == 1
-    assert [line.partition("#")[0] for line in of_ben if "ben-" in line] == ["ben"]  # the line that has the whole id
+    assert [line.partition("#")[0] for line in of_ben if "ben-" in line] == ["ben"]  # The full id appears in this line only.
     assert lines[-1].startswith("ben#b604 joins -> generation 2 after ")
     assert lines[-1].endswith("anna#017f leads, range; anna#017f keeps orders/0,2, loses orders/1,3; ben#b604 gets orders/1,3 (new)")
     assert "the group is new -> generation 1 after" in lines[-3]
@@ -102,7 +102,8 @@ def test_a_group_that_is_gone_is_remembered_by_nothing():
     for row in (*rows, gone):
         list(maker.tell(row))
     assert not maker._groups and not maker._rebalances.groups and not len(maker._rebalances._connections)
-    list(maker.tell(CloseRow(t=gone.t, connection=1, by="client", reason="the client closed")))  # by which a member of it had joined
+    # A member of the group had joined on this connection.
+    list(maker.tell(CloseRow(t=gone.t, connection=1, by="client", reason="the client closed")))
 
 
 def test_recorded_clients_take_half_of_the_lines():
@@ -132,7 +133,7 @@ def test_rows_has_a_line_for_each_as_ever(capfd):
 
 
 class Few(KeptRows):
-    """Keeps rows like the log: of requests that are nothing special only those of which rebalances are made."""
+    """Keeps rows like the log, which takes only those requests from which rebalances are computed."""
 
     routine = False
     apis = LogSink("text").apis

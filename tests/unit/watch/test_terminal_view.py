@@ -1,4 +1,4 @@
-"""`groupmock watch`: what is asked and shown, by textual's own pilot, of a control API that is a table."""
+"""`groupmock watch` requests and shows the right data, tested with textual's pilot and a control API that answers from a table."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TRANSACTIONS = (
 
 
 class Api:
-    """Answers from a table; `rows` are the journal's."""
+    """A control API that answers from a table; `rows` are those of the journal."""
 
     def __init__(self) -> None:
         group = {"state": "Stable", "generation": 3, "protocol": "range", "members": 1, "leader": "anna-1", "coordinator": 1, "held": None}
@@ -80,14 +80,14 @@ def tail(app: WatchApp) -> str:
 
 
 async def looked(app: WatchApp, pilot: Any) -> None:
-    """It has asked once more, and shown what came."""
+    """Wait until the app has asked once more and shown the result."""
     app.look()
     await app.workers.wait_for_complete()
     await pilot.pause()
 
 
 def opened(api: Api, **how: Any) -> WatchApp:
-    """One that asks when it is told to."""
+    """Return an app that polls only on command."""
     return WatchApp(Poll(api), "http://here", interval=3600.0, **how)
 
 
@@ -180,7 +180,7 @@ async def test_the_keys_filter_pause_and_ask_for_every_row():
     async with app.run_test(size=(70, 20)) as pilot:
         await looked(app, pilot)
         assert app.query_one("#groups", DataTable).get_row_at(0)[1].plain == "Stable"
-        assert len(app.query_one("#members", DataTable).columns) == 4  # of six: the terminal is narrow
+        assert len(app.query_one("#members", DataTable).columns) == 4  # The terminal is narrow, so four of six columns are shown.
         await pilot.press("slash", *"SECOND", "enter")
         assert "second" in tail(app) and "first" not in tail(app)
         await pilot.press("slash", "escape")

@@ -1,4 +1,4 @@
-"""Log lines: which rows get one, in which form, and that none can end the server."""
+"""Log lines exist for the right rows in the right format, and no row can crash the server."""
 
 from __future__ import annotations
 
