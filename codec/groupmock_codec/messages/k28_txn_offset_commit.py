@@ -1,8 +1,8 @@
-"""TxnOffsetCommit (key 28): versions 0-5, flexible from 3.
+"""TxnOffsetCommit (key 28): versions 0-6, flexible from 3.
 
 v1 answered before the throttled channel is muted (KIP-219). v2 leader epoch of the offset (KIP-320). v3 generation, member
 id and instance id fence it; flexible (KIP-447). v4 error 120 may come; v5 adds the group to the transaction by itself
-(KIP-890).
+(KIP-890). v6 topics by id, and errors 69, 113 and 100 (KIP-1319).
 """
 
 from __future__ import annotations
@@ -10,7 +10,22 @@ from __future__ import annotations
 from typing import Annotated
 
 from ..api_keys import TXN_OFFSET_COMMIT
-from ..declare import IGNORABLE, INT16, INT32, INT64, STRING, ApiDeclaration, Message, Versions, array, nullable, since
+from ..declare import (
+    IGNORABLE,
+    INT16,
+    INT32,
+    INT64,
+    STRING,
+    UUID,
+    ZERO_UUID,
+    ApiDeclaration,
+    Message,
+    Versions,
+    array,
+    nullable,
+    since,
+    until,
+)
 
 
 class TxnOffsetCommitRequestPartition(Message):
@@ -21,7 +36,8 @@ class TxnOffsetCommitRequestPartition(Message):
 
 
 class TxnOffsetCommitRequestTopic(Message):
-    name: Annotated[str, STRING] = ""
+    name: Annotated[str, STRING, until(5), IGNORABLE] = ""
+    topic_id: Annotated[bytes, UUID, since(6), IGNORABLE] = ZERO_UUID
     partitions: Annotated[list[TxnOffsetCommitRequestPartition], array(TxnOffsetCommitRequestPartition)] = []
 
 
@@ -44,7 +60,8 @@ class TxnOffsetCommitResponsePartition(Message):
 
 
 class TxnOffsetCommitResponseTopic(Message):
-    name: Annotated[str, STRING] = ""
+    name: Annotated[str, STRING, until(5), IGNORABLE] = ""
+    topic_id: Annotated[bytes, UUID, since(6), IGNORABLE] = ZERO_UUID
     partitions: Annotated[list[TxnOffsetCommitResponsePartition], array(TxnOffsetCommitResponsePartition)] = []
 
 
@@ -55,4 +72,4 @@ class TxnOffsetCommitResponse(Message):
     topics: Annotated[list[TxnOffsetCommitResponseTopic], array(TxnOffsetCommitResponseTopic)] = []
 
 
-API = ApiDeclaration(TXN_OFFSET_COMMIT, "TxnOffsetCommit", Versions(0, 5), 3, TxnOffsetCommitRequest, TxnOffsetCommitResponse)
+API = ApiDeclaration(TXN_OFFSET_COMMIT, "TxnOffsetCommit", Versions(0, 6), 3, TxnOffsetCommitRequest, TxnOffsetCommitResponse)

@@ -1,6 +1,7 @@
-"""DeleteGroups (key 42): versions 0-2, flexible from 2.
+"""DeleteGroups (key 42): versions 0-3, flexible from 2.
 
-v0 new (KIP-229). v1 answered before the throttled channel is muted (KIP-219). v2 flexible (KIP-482).
+v0 new (KIP-229). v1 answered before the throttled channel is muted (KIP-219). v2 flexible (KIP-482). v3 a text beside each
+group's error (KIP-1331).
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from ..api_keys import DELETE_GROUPS
-from ..declare import INT16, INT32, STRING, ApiDeclaration, Message, Versions, array
+from ..declare import IGNORABLE, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, nullable, since
 
 
 class DeleteGroupsRequest(Message):
@@ -20,6 +21,7 @@ class DeleteGroupsRequest(Message):
 class DeletableGroupResult(Message):
     group_id: Annotated[str, STRING] = ""
     error_code: Annotated[int, INT16] = 0
+    error_message: Annotated[str | None, STRING, nullable(3), since(3), IGNORABLE] = None
 
 
 class DeleteGroupsResponse(Message):
@@ -29,4 +31,4 @@ class DeleteGroupsResponse(Message):
     results: Annotated[list[DeletableGroupResult], array(DeletableGroupResult)] = []
 
 
-API = ApiDeclaration(DELETE_GROUPS, "DeleteGroups", Versions(0, 2), 2, DeleteGroupsRequest, DeleteGroupsResponse)
+API = ApiDeclaration(DELETE_GROUPS, "DeleteGroups", Versions(0, 3), 2, DeleteGroupsRequest, DeleteGroupsResponse)

@@ -1,10 +1,10 @@
-"""Fields with other names in older releases: our name (that of Kafka 4.3) -> the name in 2.8, by message type."""
+"""Fields with other names in some releases: our name (that of Kafka 4.3) -> the name in that release, by message type."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-OLDER: Final[dict[str, dict[str, str]]] = {
+OF_2_8: Final[dict[str, dict[str, str]]] = {
     "FetchResponse": {"partitions": "partitionResponses", "partitionIndex": "partition", "records": "recordSet"},
     "DescribeLogDirsRequest": {"partitions": "partitionIndex"},
     "ElectLeadersRequest": {"partitions": "partitionId"},
@@ -22,10 +22,17 @@ OLDER: Final[dict[str, dict[str, str]]] = {
     },
 }
 
+OTHERS: Final[dict[str, dict[str, dict[str, str]]]] = {
+    "2.8.2": OF_2_8,
+    "4.3.0": {"StreamsGroupHeartbeatResponse": {"acceptableRecoveryLagLegacy": "acceptableRecoveryLag"}},
+    "4.4.0": {"TxnOffsetCommitRequest": {"generationId": "generationIdOrMemberEpoch"}},  # renamed by KIP-1319
+}
 
-def older(release: str, kind: str, shown: Any) -> Any:
+
+def theirs(release: str, kind: str, shown: Any) -> Any:
     """Rename the fields of JSON to those of the release."""
-    return _renamed(shown, OLDER.get(kind, {})) if release == "2.8.2" else shown
+    names = OTHERS.get(release, {}).get(kind)
+    return _renamed(shown, names) if names else shown
 
 
 def _renamed(shown: Any, names: dict[str, str]) -> Any:
@@ -34,9 +41,10 @@ def _renamed(shown: Any, names: dict[str, str]) -> Any:
     return [_renamed(each, names) for each in shown] if isinstance(shown, list) else shown
 
 
-def newer(release: str, kind: str, shown: Any) -> Any:
+def ours(release: str, kind: str, shown: Any) -> Any:
     """Rename the fields of a release's JSON to ours. Where 2.8 uses one name on two levels, `above` says which is meant."""
-    return _modern(shown, OLDER.get(kind, {}), "") if release == "2.8.2" else shown
+    names = OTHERS.get(release, {}).get(kind)
+    return _modern(shown, names, "") if names else shown
 
 
 def _modern(shown: Any, names: dict[str, str], above: str) -> Any:
@@ -46,8 +54,8 @@ def _modern(shown: Any, names: dict[str, str], above: str) -> Any:
         return shown
     found = {}
     for name, value in shown.items():
-        ours = [new for new, old in names.items() if old == name]
-        new = name if not ours else ours[-1] if above else ours[0]
+        candidates = [new for new, old in names.items() if old == name]
+        new = name if not candidates else candidates[-1] if above else candidates[0]
         if name == "errorCode" and not above.startswith("resultsByPartition"):
             new = name
         found[new] = _modern(value, names, new)

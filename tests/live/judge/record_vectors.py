@@ -20,7 +20,7 @@ from groupmock_codec.kafka_json import to_kafka_json
 from groupmock_codec.samples import edge_cases
 from tools.runs import ROOT
 
-from .names import newer, older
+from . import names
 from .oracle import RELEASES, ask, offered
 
 WHERE: Final = ROOT / "tests" / "data" / "codec"
@@ -42,7 +42,7 @@ def questions(kind: str, codec: Codec[Message], version: int) -> list[tuple[str,
     asked: list[tuple[str, Question]] = []
     for _name, message in edge_cases(codec.message, version, codec.flexible(version), dice):
         shown = to_kafka_json(message, version, codec.flexible(version), every_tag=True)
-        asked.append((releases[-1], {"type": kind, "version": version, "json": older(releases[-1], kind, shown)}))
+        asked.append((releases[-1], {"type": kind, "version": version, "json": names.theirs(releases[-1], kind, shown)}))
     for number in range(RANDOM):
         asked.append((releases[number % len(releases)], {"type": kind, "version": version, "random": number}))
     return asked
@@ -54,7 +54,7 @@ def record(path: Path, asked: list[tuple[str, Question]], answers: dict[str, lis
     for release, question in asked:
         answer = answers[release].pop(0)
         assert "error" not in answer, (release, question, answer)
-        shown = newer(release, question["type"], question["json"] if "json" in question else answer["json"])
+        shown = names.ours(release, question["type"], question["json"] if "json" in question else answer["json"])
         lines.append({"type": question["type"], "version": question["version"], "release": release, "hex": answer["hex"], "json": shown})
     text = "".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in lines)
     path.write_bytes(gzip.compress(text.encode(), compresslevel=9, mtime=0))

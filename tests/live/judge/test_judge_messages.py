@@ -15,7 +15,7 @@ from groupmock_codec.declare import Message
 from groupmock_codec.kafka_json import to_kafka_json
 from groupmock_codec.samples import edge_cases, sample
 
-from .names import older
+from . import names
 from .oracle import RELEASES, ask, offered
 from .told import tell
 
@@ -72,7 +72,7 @@ def every(release: str) -> Iterator[tuple[str, int, Codec[Message]]]:
 
 def shown(release: str, case: Case, message: Message, known: Any) -> Any:
     """Return our message as JSON in the release's names, without tagged fields that only later releases know."""
-    return trimmed(masked(older(release, case.kind, to_kafka_json(message, case.version, case.codec.flexible(case.version)))), known)
+    return trimmed(masked(names.theirs(release, case.kind, to_kafka_json(message, case.version, case.codec.flexible(case.version)))), known)
 
 
 def only_we_know_a_tag(release: str, case: Case, message: Message, known: Any) -> bool:
@@ -110,7 +110,7 @@ def test_kafka_writes_and_we_read(release: str) -> None:
     assert len(cases) >= 300 * COUNT
     for case, answer in zip(cases, ask(release, [case.question for case in cases]), strict=True):
         message = case.codec.decode(case.version, case.data)
-        assert masked(older(release, case.kind, to_kafka_json(message, case.version, case.codec.flexible(case.version)))) == masked(
+        assert masked(names.theirs(release, case.kind, to_kafka_json(message, case.version, case.codec.flexible(case.version)))) == masked(
             answer["json"]
         ), case
         assert case.codec.encode(case.version, message) == case.data, case
