@@ -42,5 +42,10 @@ def test_the_core_answers_as_4_3_does(variant: Variant, release: str) -> None:
     kept(variant, release)
 
 
+@for_each(("variant", "release"), dialogues("4.4"), ids=named)
+def test_the_core_answers_as_4_4_does(variant: Variant, release: str) -> None:
+    kept(variant, release)
+
+
 def test_every_release_is_played() -> None:
-    assert set(RELEASES) == {"3.9", "4.3"}
+    assert set(RELEASES) == {"3.9", "4.3", "4.4"}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .program import Options
 
-RELEASES = ("4.3", "3.9", "auto")
+RELEASES = ("4.4", "4.3", "3.9", "auto")
 REPORTS = ("text", "json", "junit", "html")
 
 

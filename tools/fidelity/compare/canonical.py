@@ -167,7 +167,7 @@ def _committed(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
     even = deepcopy(answer)
     for row in (row for topic in even["topics"] for row in topic["partitions"]):
         row["error_code"] = min(NOT_ADDED) if row["error_code"] in NOT_ADDED else row["error_code"]
-    if facts.release == "4.3":
+    if facts.release != "3.9":
         return even
     rows = [{**topic, "partitions": sorted(topic["partitions"], key=repr)} for topic in even["topics"]]
     return {**even, "topics": sorted(rows, key=repr)}

@@ -21,7 +21,7 @@ FILES: Final = {
     "exchanges": "exchanges_family",
 }
 """Maps families to their modules."""
-RELEASES: Final = {"consumers": ("4.3",)}
+RELEASES: Final = {"consumers": ("4.4", "4.3")}
 """Maps a family to its releases, if it does not exist for all of them."""
 
 

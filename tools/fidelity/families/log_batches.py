@@ -28,7 +28,7 @@ def idempotent(rng: Random) -> bytes:
 
 def broken(rng: Random, release: str) -> bytes | None:
     """Return a batch that is broken in one of many ways, some of which Kafka overlooks."""
-    return rng.choice(_BROKEN if release == "4.3" else _BROKEN[:-1])(rng)
+    return rng.choice(_BROKEN if release != "3.9" else _BROKEN[:-1])(rng)
 
 
 def _batch(rng: Random, **how: Any) -> bytes:

@@ -51,9 +51,9 @@ def _producers(rng: Random, release: str) -> list[Producer]:
     found = []
     for name in ("P", "Q", "S")[: rng.choice((1, 2, 2, 3))]:
         timeout = rng.choice((300, 500, 900)) if hurried and rng.random() < 0.7 else LONG_MS
-        found.append(Producer(name, rng.choice(IDS), release == "4.3" and rng.random() < 0.55, timeout))
+        found.append(Producer(name, rng.choice(IDS), release != "3.9" and rng.random() < 0.55, timeout))
     if rng.random() < 0.25:
-        found.append(Producer("N", None, release == "4.3" and rng.random() < 0.5, LONG_MS))
+        found.append(Producer("N", None, release != "3.9" and rng.random() < 0.5, LONG_MS))
     return found
 
 

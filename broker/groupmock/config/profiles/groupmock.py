@@ -22,7 +22,7 @@ PROFILE = Profile(
         15: (0, 6),  # DescribeGroups
         16: (0, 5),  # ListGroups
         17: (0, 1),  # SaslHandshake; refused, as every listener is PLAINTEXT
-        18: (0, 4),  # ApiVersions; aiokafka sends v0 and nothing else (docs/kafka/clients.md#version-quirks, 1)
+        18: (0, 5),  # ApiVersions; aiokafka sends v0 and nothing else (docs/kafka/clients.md#version-quirks, 1)
         19: (0, 7),  # CreateTopics
         20: (0, 6),  # DeleteTopics
         21: (0, 2),  # DeleteRecords
@@ -32,7 +32,7 @@ PROFILE = Profile(
         25: (0, 4),  # AddOffsetsToTxn
         26: (0, 5),  # EndTxn
         27: (0, 2),  # WriteTxnMarkers
-        28: (0, 5),  # TxnOffsetCommit
+        28: (0, 6),  # TxnOffsetCommit
         29: (0, 3),  # DescribeAcls
         30: (0, 3),  # CreateAcls
         31: (0, 3),  # DeleteAcls
@@ -42,7 +42,7 @@ PROFILE = Profile(
         35: (0, 5),  # DescribeLogDirs
         36: (0, 2),  # SaslAuthenticate; refused
         37: (0, 3),  # CreatePartitions
-        42: (0, 2),  # DeleteGroups
+        42: (0, 3),  # DeleteGroups
         43: (0, 2),  # ElectLeaders
         44: (0, 1),  # IncrementalAlterConfigs
         45: (0, 1),  # AlterPartitionReassignments

@@ -26,7 +26,7 @@ PROFILE = Profile(
         15: (0, 6),  # DescribeGroups
         16: (0, 5),  # ListGroups
         17: (0, 1),  # SaslHandshake; refused, as every listener is PLAINTEXT
-        18: (0, 4),  # ApiVersions
+        18: (0, 5),  # ApiVersions
         19: (2, 7),  # CreateTopics
         20: (1, 6),  # DeleteTopics
         21: (0, 2),  # DeleteRecords
@@ -36,7 +36,7 @@ PROFILE = Profile(
         25: (0, 4),  # AddOffsetsToTxn
         26: (0, 5),  # EndTxn
         27: (1, 2),  # WriteTxnMarkers
-        28: (0, 5),  # TxnOffsetCommit
+        28: (0, 6),  # TxnOffsetCommit
         29: (1, 3),  # DescribeAcls
         30: (1, 3),  # CreateAcls
         31: (1, 3),  # DeleteAcls
@@ -46,7 +46,7 @@ PROFILE = Profile(
         35: (1, 5),  # DescribeLogDirs
         36: (0, 2),  # SaslAuthenticate; refused
         37: (0, 3),  # CreatePartitions
-        42: (0, 2),  # DeleteGroups
+        42: (0, 3),  # DeleteGroups
         43: (0, 2),  # ElectLeaders
         44: (0, 1),  # IncrementalAlterConfigs
         45: (0, 1),  # AlterPartitionReassignments

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from groupmock_codec import error_codes
 from groupmock_codec.messages.k08_offset_commit import (
     OffsetCommitRequest,
-    OffsetCommitRequestPartition,
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
@@ -18,6 +16,7 @@ from groupmock_codec.messages.k08_offset_commit import (
 from ..budget import Ration, within
 from ..groups import causes
 from ..groups.offsets import commits
+from ..groups.offsets.asked import Head, Line, Result, Rows, grouped, heads_of, lines_of
 from ..groups.offsets.commits import Commit, Prepared
 from ..groups.type import Committer
 from ..java.hashes import id_partition_hash
@@ -31,25 +30,7 @@ if TYPE_CHECKING:
 
 TOPIC_COST: Final = 5
 PARTITION_COST: Final = 7
-
-
-class Line(NamedTuple):
-    """One partition of an OffsetCommit request. `entry` numbers the topic elements; `error` is that of the topic gates
-    (docs/kafka/apis.md#gates-in-front-of-the-coordinator, 3 and 4)."""
-
-    entry: int
-    name: str
-    topic_id: bytes
-    partition: OffsetCommitRequestPartition
-    error: int
-
-
-class Head(NamedTuple):
-    """A topic element of an OffsetCommit request."""
-
-    entry: int
-    name: str
-    topic_id: bytes
+IDS_SINCE: Final = 10  # Since this version topics have ids and no names (KIP-848).
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -65,9 +46,9 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _answered(cluster: Cluster, request: Request, message: OffsetCommitRequest, turn: Turn) -> Steps:
-    topics = cluster.topics
+    topics, by_id = cluster.topics, request.version >= IDS_SINCE
     while True:
-        lines, deleted = _lines(cluster, request.version, message), topics.deleted
+        lines, deleted = lines_of(topics, message.topics, by_id), topics.deleted
         # The topics are checked before anything is stored. If a partition is listed twice, Kafka 3.9 only considers the last entry, even if
         # its metadata is too large: docs/kafka/differences.md#groups
         refused = [line for line in lines if line.error]
@@ -75,12 +56,12 @@ def _answered(cluster: Cluster, request: Request, message: OffsetCommitRequest, 
         # Kafka 3.9 refuses v0 as a whole with UNSUPPORTED_VERSION (35), even for unknown topics (P2-c15): docs/kafka/differences.md#groups
         if request.version == 0 and taken:
             answers = [(line, error_codes.UNSUPPORTED_VERSION) for line in lines]
-            turn.reply(request.ticket, OffsetCommitResponse(topics=_grouped(answers, merge=False)))
+            turn.reply(request.ticket, OffsetCommitResponse(topics=_rows(grouped(answers, merge=False))))
             return
-        heads = _heads(cluster, request.version, message, lines)
+        heads = heads_of(topics, message.topics, by_id, lines)
         prepared = yield from commits.prepare(turn, message.group_id, (_wanted(request.version, message, line) for line in taken))
         yield from turn.others_first(message.group_id)
-        if topics.deleted == deleted or _lines(cluster, request.version, message) == lines:
+        if topics.deleted == deleted or lines_of(topics, message.topics, by_id) == lines:
             break  # If a topic of the request was deleted between two steps, the loop starts again, because nothing was stored yet.
     # If no partition passed, the coordinator is not asked, so an error of the group does not show (docs/kafka/offsets.md#c-empty-topics).
     errors = _commit(cluster, turn, request, message, prepared) if taken else []
@@ -88,37 +69,6 @@ def _answered(cluster: Cluster, request: Request, message: OffsetCommitRequest, 
     answers = [(line, line.error) for line in refused]
     answers += zip(taken, errors, strict=True)
     turn.reply(request.ticket, _answer(turn, heads, answers))
-
-
-def _heads(cluster: Cluster, version: int, message: OffsetCommitRequest, lines: list[Line]) -> list[Head]:
-    """Return the topic elements with a refused partition. An unknown topic counts even without partitions, because Kafka names it in the
-    answer."""
-    spoilt = {line.entry for line in lines if line.error}
-    heads: list[Head] = []
-    for entry, topic in enumerate(message.topics):
-        if topic.partitions and entry not in spoilt:
-            continue
-        name = topic.name if version < 10 else cluster.topics.name_of(topic.topic_id) or ""
-        if entry in spoilt or not name or cluster.topics.partitions(name) is None:
-            heads.append(Head(entry, name, topic.topic_id))
-    return heads
-
-
-def _lines(cluster: Cluster, version: int, message: OffsetCommitRequest) -> list[Line]:
-    """Return each partition of the request with its topic error: UNKNOWN_TOPIC_OR_PARTITION (3), UNKNOWN_TOPIC_ID (100) or none."""
-    lines = []
-    for entry, topic in enumerate(message.topics):
-        name, topic_id, unknown = topic.name, topic.topic_id, error_codes.UNKNOWN_TOPIC_OR_PARTITION
-        if version >= 10:
-            name, unknown = cluster.topics.name_of(topic_id) or "", error_codes.UNKNOWN_TOPIC_ID
-        count = cluster.topics.partitions(name) if name else None
-        for partition in topic.partitions:
-            if count is None:
-                error = unknown
-            else:
-                error = error_codes.NONE if 0 <= partition.partition_index < count else error_codes.UNKNOWN_TOPIC_OR_PARTITION
-            lines.append(Line(entry, name, topic_id, partition, error))
-    return lines
 
 
 def _once(turn: Turn, lines: list[Line]) -> list[Line]:
@@ -158,35 +108,25 @@ def _wanted(version: int, message: OffsetCommitRequest, line: Line) -> Commit:
     )
 
 
-Result = tuple[Line, int]
-
-
 def _answer(turn: Turn, heads: list[Head], answers: list[Result]) -> OffsetCommitResponse:
     """Return the OffsetCommit answer, with refused partitions first. The old coordinator answers the others once each, in the order of
     its hash maps."""
     # In Kafka 4.3 a refused partition changes the order and merges elements of the same topic, but OFFSET_METADATA_TOO_LARGE (12) does not
     # (P2-b2).
     merge = turn.quirks.duplicates_answered_once or bool(heads)
-    return OffsetCommitResponse(topics=_grouped(answers, merge, heads))
+    return OffsetCommitResponse(topics=_rows(grouped(answers, merge, heads)))
 
 
 def _key(line: Line) -> tuple[str, int]:
     return line.name, line.partition.partition_index
 
 
-def _grouped(results: list[Result], merge: bool, heads: Iterable[Head] = ()) -> list[OffsetCommitResponseTopic]:
-    """Return the rows of `heads`, followed by the other topics in order of first appearance. `merge` joins the elements of one topic, as
-    when something was refused."""
-    topics: dict[object, OffsetCommitResponseTopic] = {}
-
-    def row(one: Head | Line) -> OffsetCommitResponseTopic:
-        # Unknown topic ids all have the name "", which would merge them into one topic.
-        key: object = (one.name or one.topic_id) if merge else one.entry
-        return topics.setdefault(key, OffsetCommitResponseTopic(name=one.name, topic_id=one.topic_id, partitions=[]))
-
-    for head in heads:
-        row(head)
-    for line, error in results:
-        topic = row(line)
-        topic.partitions.append(OffsetCommitResponsePartition(partition_index=line.partition.partition_index, error_code=error))
-    return list(topics.values())
+def _rows(groups: list[Rows]) -> list[OffsetCommitResponseTopic]:
+    return [
+        OffsetCommitResponseTopic(
+            name=name,
+            topic_id=topic_id,
+            partitions=[OffsetCommitResponsePartition(partition_index=index, error_code=error) for index, error in partitions],
+        )
+        for name, topic_id, partitions in groups
+    ]

@@ -1,5 +1,5 @@
 """ApiVersions (18) lists the API versions that this broker supports. v3 names the client's software (KIP-511) and answers features
-(KIP-584).
+(KIP-584). v5 refuses a client that means another cluster or node (KIP-1242).
 
 An unsupported version never gets here: the driver answers it in the v0 layout (P2-d12).
 """
@@ -26,20 +26,19 @@ if TYPE_CHECKING:
 # This is the pattern of KIP-511, which "", "-x" and "x_y" do not match (P2-d12).
 SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 SOFTWARE_SINCE: Final = 3
+ANY_NODE: Final = -1
 ZERO_FEATURES_SINCE: Final = 4  # Up to v3 the answer hides features whose lowest level is 0 (KIP-1022).
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Answer the API versions of the profile, or INVALID_REQUEST (42) without versions if the client's software name or version is
-    malformed."""
+    """Answer the API versions of the profile, or an error without versions: INVALID_REQUEST (42) for a malformed request, and
+    REBOOTSTRAP_REQUIRED (129) for one that means another broker."""
     asked = request.message
     assert isinstance(asked, ApiVersionsRequest)
-    if request.version >= SOFTWARE_SINCE and not (
-        SOFTWARE.fullmatch(asked.client_software_name) and SOFTWARE.fullmatch(asked.client_software_version)
-    ):
-        turn.reply(request.ticket, ApiVersionsResponse(error_code=error_codes.INVALID_REQUEST))
-        return
     identity = turn.environment.identity
+    if error := _refusal(request, asked, identity.cluster_id):
+        turn.reply(request.ticket, ApiVersionsResponse(error_code=error))
+        return
     answer = ApiVersionsResponse(
         api_keys=[ApiVersion(api_key=row.key, min_version=row.lowest, max_version=row.highest) for row in identity.advertised],
         supported_features=[
@@ -55,3 +54,17 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         ],
     )
     turn.reply(request.ticket, answer)
+
+
+def _refusal(request: Request, asked: ApiVersionsRequest, cluster_id: str) -> int:
+    """Return the error of a request, or 0. After an error the connection stays open, as that of Kafka 4.4.0 does. A version without the
+    fields of the cluster and the node has their defaults, which mean no broker in particular."""
+    if request.version >= SOFTWARE_SINCE and not (
+        SOFTWARE.fullmatch(asked.client_software_name) and SOFTWARE.fullmatch(asked.client_software_version)
+    ):
+        return error_codes.INVALID_REQUEST
+    if (asked.cluster_id is None) != (asked.node_id == ANY_NODE):
+        return error_codes.INVALID_REQUEST  # The client has to name both or neither
+    if asked.cluster_id is not None and (asked.cluster_id, asked.node_id) != (cluster_id, request.node):
+        return error_codes.REBOOTSTRAP_REQUIRED
+    return error_codes.NONE

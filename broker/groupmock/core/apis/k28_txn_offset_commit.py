@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from groupmock_codec import error_codes
 from groupmock_codec.messages.k28_txn_offset_commit import (
     TxnOffsetCommitRequest,
-    TxnOffsetCommitRequestPartition,
     TxnOffsetCommitResponse,
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
@@ -19,6 +18,7 @@ from groupmock_codec.messages.k28_txn_offset_commit import (
 from ..budget import Ration, within
 from ..groups import causes
 from ..groups.offsets import commits
+from ..groups.offsets.asked import Line, Rows, grouped, heads_of, lines_of
 from ..groups.offsets.commits import Commit, Prepared
 from ..groups.offsets.offset_records import transactional_batch
 from ..groups.type import Committer
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from ..cluster import Cluster
     from ..events import Request
-    from ..log.topics import Topics
     from ..turn import Turn
     from ..work import Steps
 
@@ -37,18 +36,7 @@ TOPIC_COST: Final = 5
 PARTITION_COST: Final = 9
 ABORTABLE_SINCE: Final = 4  # Since this version the answer may be TRANSACTION_ABORTABLE (120) instead of INVALID_TXN_STATE (48) (KIP-890).
 ADDS_SINCE: Final = 5
-
-
-class Line(NamedTuple):
-    """One partition of a TxnOffsetCommit request. `entry` numbers the topic elements; `error` says that the partition does not exist."""
-
-    entry: int
-    topic: str
-    partition: TxnOffsetCommitRequestPartition
-    error: int
-
-
-Result = tuple[Line, int]
+IDS_SINCE: Final = 6  # Since this version topics have ids and no names (KIP-1319).
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -64,15 +52,16 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _answered(cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest, turn: Turn) -> Steps:
-    topics = cluster.topics
+    topics, by_id = cluster.topics, request.version >= IDS_SINCE
     while True:
-        lines, deleted = _lines(topics, asked), topics.deleted
+        lines, deleted = lines_of(topics, asked.topics, by_id), topics.deleted
+        heads = heads_of(topics, asked.topics, by_id, lines)
         known = [line for line in lines if not line.error]
         yield
         prepared = yield from commits.prepare(turn, asked.group_id, map(_wanted, known))
         batch = yield from _batch(turn, asked, prepared)
         yield from turn.others_first(asked.group_id)
-        if topics.deleted == deleted or _lines(topics, asked) == lines:
+        if topics.deleted == deleted or lines_of(topics, asked.topics, by_id) == lines:
             break  # If a topic of the request was deleted between two steps, the loop starts again, because nothing was stored yet.
     errors = _commit(cluster, request, asked, turn, prepared, batch) if known else []
     yield
@@ -80,16 +69,7 @@ def _answered(cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest,
         done, refused = [], [(line, error_codes.UNKNOWN_SERVER_ERROR) for line in lines]
     else:
         done, refused = list(zip(known, errors, strict=True)), [(line, line.error) for line in lines if line.error]
-    turn.reply(request.ticket, TxnOffsetCommitResponse(topics=_grouped(refused, done)))
-
-
-def _lines(topics: Topics, asked: TxnOffsetCommitRequest) -> list[Line]:
-    lines = []
-    for entry, topic in enumerate(asked.topics):
-        for partition in topic.partitions:
-            known = topics.find(topic.name, partition.partition_index) is not None
-            lines.append(Line(entry, topic.name, partition, error_codes.NONE if known else error_codes.UNKNOWN_TOPIC_OR_PARTITION))
-    return lines
+    turn.reply(request.ticket, TxnOffsetCommitResponse(topics=_rows(grouped([*refused, *done], bool(heads or refused), heads))))
 
 
 def _batch(turn: Turn, asked: TxnOffsetCommitRequest, prepared: Prepared) -> Generator[None, None, Batch | None]:
@@ -109,7 +89,9 @@ def _commit(
     if error:
         return [error] * len(prepared.errors)
     group = groups.find(asked.group_id)
-    error = _verified(cluster, request, asked, turn) or commits.admit_transactional(turn, group, by, prepared.places)
+    error = _verified(cluster, request, asked, turn) or commits.admit_transactional(
+        turn, group, by, request.version, prepared.places
+    )
     # Pending offsets keep a group alive even without members (TX-77).
     if group is None and (not error or turn.quirks.refused_transactional_commit_makes_group):
         group = groups.create_simple(turn, asked.group_id, causes.first_commit(request.client_id))
@@ -147,15 +129,15 @@ def _verified(cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest,
 
 def _wanted(line: Line) -> Commit:
     each = line.partition
-    return Commit(line.topic, each.partition_index, each.committed_offset, each.committed_leader_epoch, each.committed_metadata or "")
+    return Commit(line.name, each.partition_index, each.committed_offset, each.committed_leader_epoch, each.committed_metadata or "")
 
 
-def _grouped(refused: list[Result], done: list[Result]) -> list[TxnOffsetCommitResponseTopic]:
-    """Return the rows in the order of the request. If something is missing, its rows come first, and a topic that is named twice has one
-    row (as OffsetCommit)."""
-    topics: dict[str | int, TxnOffsetCommitResponseTopic] = {}
-    for line, error in (*refused, *done):
-        key = line.topic if refused else line.entry
-        topic = topics.setdefault(key, TxnOffsetCommitResponseTopic(name=line.topic))
-        topic.partitions.append(TxnOffsetCommitResponsePartition(partition_index=line.partition.partition_index, error_code=error))
-    return list(topics.values())
+def _rows(groups: list[Rows]) -> list[TxnOffsetCommitResponseTopic]:
+    return [
+        TxnOffsetCommitResponseTopic(
+            name=name,
+            topic_id=topic_id,
+            partitions=[TxnOffsetCommitResponsePartition(partition_index=index, error_code=error) for index, error in partitions],
+        )
+        for name, topic_id, partitions in groups
+    ]

@@ -112,7 +112,7 @@ class GroupType:
         """Return the error with which the group refuses an OffsetCommit for these partitions, or 0."""
 
     @abstractmethod
-    def admit_transactional_commit(self, turn: Turn, by: Committer, at: Collection[At]) -> int:
+    def admit_transactional_commit(self, turn: Turn, by: Committer, version: int, at: Collection[At]) -> int:
         """Return the error with which the group refuses a TxnOffsetCommit for these partitions, or 0. It does not renew the session."""
 
     def admit_fetch(self, member_id: str | None, epoch: int) -> int:

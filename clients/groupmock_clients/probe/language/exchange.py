@@ -9,8 +9,8 @@ from typing import Final
 
 from .syntax import Expr
 
-RELEASES = ("4.3", "3.9")
-"""The releases that expectations can name, newest first. Expectations without a release are 4.3's."""
+RELEASES = ("4.4", "4.3", "3.9")
+"""The releases that expectations can name, newest first. Expectations without a release are those of all that no other one names."""
 BASE_SETTINGS = {
     "group.initial.rebalance.delay.ms": "400",
     "group.min.session.timeout.ms": "100",

@@ -20,7 +20,7 @@ ECHOING = (
     error_codes.INVALID_SESSION_TIMEOUT, error_codes.FENCED_INSTANCE_ID,
 )  # fmt: skip
 """Errors of JoinGroup whose answer repeats the request's member id on every release."""
-ECHOING_BEFORE_4_3 = (error_codes.COORDINATOR_LOAD_IN_PROGRESS, error_codes.NOT_COORDINATOR)
+ECHOING_IN_3_9 = (error_codes.COORDINATOR_LOAD_IN_PROGRESS, error_codes.NOT_COORDINATOR)
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
 
@@ -62,7 +62,7 @@ def _join(version: int, request: dict[str, Value], answer: dict[str, Value], rel
     empty["protocol_name"] = "" if version < 7 else None
     if code != error_codes.MEMBER_ID_REQUIRED:
         # GROUP_MAX_SIZE_REACHED (81) and UNKNOWN_SERVER_ERROR (-1) carry no member id (P1-d4).
-        echoes = code in ECHOING or (code in ECHOING_BEFORE_4_3 and release != "4.3")
+        echoes = code in ECHOING or (code in ECHOING_IN_3_9 and release == "3.9")
         empty["member_id"] = request["member_id"] if echoes else ""
     return empty
 

@@ -9,7 +9,7 @@ from groupmock_clients.probe.stages.release import guess, offered_by
 from groupmock_codec.declare import Versions
 
 
-@for_each("release", ["4.3", "3.9"])
+@for_each("release", ["4.4", "4.3", "3.9"])
 def test_a_release_is_known_by_its_ranges(release: str) -> None:
     found = guess(offered_by(release))
     assert (found.release, found.sure) == (release, f"certain: all 12 ranges of the group APIs are {release}'s")

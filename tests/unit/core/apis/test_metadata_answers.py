@@ -184,6 +184,29 @@ def test_software_names(name: str, software: str, fine: bool) -> None:
     assert (answer.get("error_code", 0), "api_keys" in answer) == ((0, True) if fine else (42, False))
 
 
+@for_each(
+    ("name", "cluster_id", "node_id", "code"),
+    [
+        ("client", None, -1, 0),
+        ("client", "world", 2, 0),
+        ("client", "world", 1, 129),
+        ("client", "world", -2, 129),
+        ("client", "other", 2, 129),
+        ("client", "", 2, 129),
+        ("client", "world", -1, 42),
+        ("client", "other", -1, 42),
+        ("client", None, 2, 42),
+        ("", "other", 1, 42),
+    ],
+)
+def test_api_versions_refuses_a_client_that_means_another_broker(name: str, cluster_id: str | None, node_id: int, code: int) -> None:
+    """Each case was asked of node 1 of Kafka 4.4.0 (KIP-1242); here node 2 answers."""
+    world = LogWorld(nodes=2, features=FEATURES, advertised=(ApiRange(18, 0, 5),))
+    asked = ApiVersionsRequest(client_software_name=name, client_software_version="1", cluster_id=cluster_id, node_id=node_id)
+    answer = world.show(18, 5, asked, node=2)
+    assert (answer.get("error_code", 0), "api_keys" in answer, "finalized_features" in answer) == (code, not code, not code)
+
+
 # -- DescribeCluster
 
 

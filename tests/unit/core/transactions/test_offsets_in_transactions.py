@@ -3,7 +3,7 @@ TX-78)."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from cases import for_each
 from offsets_world import OffsetsWorld
@@ -200,6 +200,76 @@ CALLED: Final = [f"{each[1]}: {each[0]}" for each in MEMBERS]
 def test_which_member_may(state: str, generation: int, member_id: str, instance: str | None, wanted: tuple[int, int]) -> None:
     found = [member_case(profile, state, generation, member_id, instance) for profile in ("groupmock", "kafka-3.9")]
     assert tuple(found) == wanted
+
+
+IDS_SINCE: Final = 6
+
+
+def commit_by_id(world: OffsetsWorld, pid: Pid, *topics: tuple[bytes, list[int]], version: int = IDS_SINCE, **by: Any) -> Any:
+    """Return the topics of the answer to a TxnOffsetCommit: [(topic id, [(partition, error), ...]), ...]."""
+    rows = [
+        TxnOffsetCommitRequestTopic(
+            topic_id=each, partitions=[TxnOffsetCommitRequestPartition(partition_index=number, committed_offset=5) for number in partitions]
+        )
+        for each, partitions in topics
+    ]
+    by = {"transactional_id": "x", "group_id": "g"} | by
+    asked = TxnOffsetCommitRequest(producer_id=pid.id, producer_epoch=pid.epoch, topics=rows, **by)
+    answer = world.ask(28, version, asked)
+    assert {each.name for each in answer.topics} <= {""}
+    return [(each.topic_id, [(row.partition_index, row.error_code) for row in each.partitions]) for each in answer.topics]
+
+
+def test_a_transactional_commit_by_topic_ids_is_answered_as_kafka_4_4_does() -> None:
+    """Refused topics come first and are joined by their ids; an unknown topic is named even without partitions."""
+    world = OffsetsWorld()
+    pid, topic, other, zero = world.begin(), world.topic_id("t"), b"\1" * 16, bytes(16)
+    assert commit_by_id(world, pid, (topic, [0])) == [(topic, [(0, 0)])]
+    assert commit_by_id(world, pid, (topic, [0]), (topic, [1])) == [(topic, [(0, 0)]), (topic, [(1, 0)])]
+    assert commit_by_id(world, pid, (topic, [0, 9]), (other, [0]), (zero, [1]), (other, [1]), (topic, [1])) == [
+        (topic, [(9, 3), (0, 0), (1, 0)]),
+        (other, [(0, 100), (1, 100)]),
+        (zero, [(1, 100)]),
+    ]
+    assert commit_by_id(world, pid, (other, []), (topic, [])) == [(other, [])]
+    assert commit_by_id(world, pid, (other, []), (topic, [0])) == [(other, []), (topic, [(0, 0)])]
+    world.end(pid)
+    assert world.seen()[:2] == (0, 5)
+
+
+@for_each("profile, version", [("kafka-3.9", 4), ("kafka-4.3", 5)])
+def test_a_transactional_commit_names_an_unknown_topic_without_partitions(profile: str, version: int) -> None:
+    world = OffsetsWorld(profile)
+    pid, empty = world.begin(), TxnOffsetCommitRequestTopic(name="nowhere", partitions=[])
+    known = TxnOffsetCommitRequestTopic(name="t", partitions=[TxnOffsetCommitRequestPartition(partition_index=0)])
+    asked = TxnOffsetCommitRequest(transactional_id="x", group_id="g", producer_id=pid.id, producer_epoch=pid.epoch, topics=[known, empty])
+    assert [(each.name, len(each.partitions)) for each in world.ask(28, version, asked).topics] == [("nowhere", 0), ("t", 1)]
+
+
+@for_each(
+    "by, wanted",
+    [
+        ({}, 0),
+        ({"member_id": "m"}, 0),
+        ({"generation_id": -2}, 0),
+        ({"generation_id": 0, "member_id": "m"}, 69),
+        ({"generation_id": 3}, 69),
+        ({"generation_id": 3, "group_id": ""}, 24),
+    ],
+)
+def test_an_unknown_group_is_said_to_be_unknown_since_version_6(by: dict[str, Any], wanted: int) -> None:
+    world = OffsetsWorld()
+    pid = world.begin()
+    assert commit_by_id(world, pid, (world.topic_id("t"), [0]), **by)[0][1] == [(0, wanted)]
+
+
+def test_a_refusal_by_the_producer_comes_before_one_by_the_group() -> None:
+    world = OffsetsWorld()
+    pid, topic = world.init(), world.topic_id("t")
+    stale = {"generation_id": 3, "member_id": "m"}
+    assert commit_by_id(world, Pid(99, 0), (topic, [0]), **stale)[0][1] == [(0, 49)]
+    assert commit_by_id(world, pid.older(-1), (topic, [0]), **stale)[0][1] == [(0, 47)]
+    assert commit_by_id(world, pid, (b"\1" * 16, [0]), (topic, [0]), **stale) == [(b"\1" * 16, [(0, 100)]), (topic, [(0, 69)])]
 
 
 def test_while_the_group_rebalances() -> None:

@@ -47,7 +47,7 @@ class ClassicGroup(Group):
         commit renews the session."""
         return admission.commit(turn, self, by)
 
-    def admit_transactional_commit(self, turn: Turn, by: Committer, at: Collection[At]) -> int:
+    def admit_transactional_commit(self, turn: Turn, by: Committer, version: int, at: Collection[At]) -> int:
         """Return the error of a TxnOffsetCommit: ids and generation are checked if they are given, and the partitions do not matter."""
         return admission.transactional_commit(turn, self, by)
 

@@ -13,6 +13,7 @@ from ...re2j.matching import compiled
 from ...turn import Turn
 from .. import causes
 from ..causes import Why
+from ..offsets.commits import TRANSACTIONAL_MEMBER_EPOCH_SINCE
 from ..type import NOBODY, Base, Committer
 from . import membership, subscription, timing
 from .group import Group, Member, Resolved, no_session
@@ -58,12 +59,13 @@ class ConsumerGroup(Group):
             return error_codes.UNSUPPORTED_VERSION
         return self._admit(member, by, at)
 
-    def admit_transactional_commit(self, turn: Turn, by: Committer, at: Collection[At]) -> int:
+    def admit_transactional_commit(self, turn: Turn, by: Committer, version: int, at: Collection[At]) -> int:
         """Return the error of a TxnOffsetCommit to the group (CG-140; TX-76)."""
         if by == NOBODY:
             return error_codes.NONE
         error = self._admit(self.members.get(by.member_id), by, at)
-        return error_codes.ILLEGAL_GENERATION if error == error_codes.STALE_MEMBER_EPOCH else error
+        stale = error == error_codes.STALE_MEMBER_EPOCH and version < TRANSACTIONAL_MEMBER_EPOCH_SINCE
+        return error_codes.ILLEGAL_GENERATION if stale else error
 
     def _admit(self, member: Member | None, by: Committer, at: Collection[At]) -> int:
         if by.generation < 0 and not self.members:

@@ -12,6 +12,8 @@ from ...work import A_FEW
 from ..type import Committer, GroupType
 from .committed import At, Offset
 
+TRANSACTIONAL_MEMBER_EPOCH_SINCE = 6
+"""The first version of TxnOffsetCommit that knows the errors of member epochs and of unknown groups (KIP-1319)."""
 NO_OFFSET = Offset(-1, -1, "", -1)
 """The answer of an OffsetFetch for a partition without a committed offset."""
 
@@ -39,13 +41,15 @@ def admit(turn: Turn, group: GroupType | None, by: Committer, version: int, at: 
     return error_codes.GROUP_ID_NOT_FOUND if version >= 9 and not old else error_codes.ILLEGAL_GENERATION
 
 
-def admit_transactional(turn: Turn, group: GroupType | None, by: Committer, at: Collection[At]) -> int:
+def admit_transactional(turn: Turn, group: GroupType | None, by: Committer, version: int, at: Collection[At]) -> int:
     """Return the error with which the group refuses a TxnOffsetCommit, or 0. A committer that only gives the group's name may commit in
     any state (KIP-447; TX-75)."""
     if group is not None:
-        return group.admit_transactional_commit(turn, by, at)
+        return group.admit_transactional_commit(turn, by, version, at)
     if by.generation < 0:
         return error_codes.NONE
+    if version >= TRANSACTIONAL_MEMBER_EPOCH_SINCE:
+        return error_codes.GROUP_ID_NOT_FOUND
     old = turn.quirks.transactional_commit_to_unknown_group_is_unknown_member
     return error_codes.UNKNOWN_MEMBER_ID if old else error_codes.ILLEGAL_GENERATION
 

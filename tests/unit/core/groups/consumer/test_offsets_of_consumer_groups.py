@@ -8,6 +8,12 @@ from consumer_world import LEAVE, ConsumerWorld
 
 from groupmock_codec.messages.k15_describe_groups import DescribeGroupsRequest
 from groupmock_codec.messages.k16_list_groups import ListGroupsRequest
+from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest
+from groupmock_codec.messages.k28_txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
 from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest
 from groupmock_codec.messages.k47_offset_delete import OffsetDeleteRequest, OffsetDeleteRequestPartition, OffsetDeleteRequestTopic
 
@@ -20,6 +26,24 @@ def test_members_commit_at_their_epoch() -> None:
     assert world.commit("A", 2, version=8) == 35
     assert [world.commit("B", 2), world.commit("", 2), world.commit()] == [25, 25, 25]
     assert world.commit("A", 3) == 113
+
+
+@for_each(
+    "member_id, epoch, former, code",
+    [("A", 2, 0, 0), ("", -1, 0, 0), ("A", 3, 22, 113), ("A", 0, 22, 113), ("A", -1, 22, 113), ("B", 2, 25, 25)],
+)
+def test_a_transactional_commit_at_another_epoch_is_stale_since_version_6(member_id: str, epoch: int, former: int, code: int) -> None:
+    """Version 5 says ILLEGAL_GENERATION (22) instead; each was asked of Kafka 4.4.0 (KIP-1319)."""
+    world = ConsumerWorld()
+    world.join()
+    producer = world.ask(22, 4, InitProducerIdRequest(transactional_id="x", transaction_timeout_ms=60_000))
+    found = []
+    for version, topic in ((5, {"name": "t"}), (6, {"topic_id": world.topic_id("t")})):
+        row = TxnOffsetCommitRequestTopic(**topic, partitions=[TxnOffsetCommitRequestPartition(partition_index=0, committed_offset=1)])
+        by = {"generation_id": epoch, "member_id": member_id, "topics": [row]}
+        asked = TxnOffsetCommitRequest(transactional_id="x", group_id="g", producer_id=producer.producer_id, producer_epoch=0, **by)
+        found.append(world.ask(28, version, asked).topics[0].partitions[0].error_code)
+    assert found == [former, code]
 
 
 def test_an_older_epoch_may_commit_what_it_had_then() -> None:
@@ -82,10 +106,12 @@ def test_deletion() -> None:
         return code
 
     assert [deleted("t"), deleted("u")] == [86, 0]
-    assert world.ask(42, 2, DeleteGroupsRequest(groups_names=["g"])).results[0].error_code == 68
+    (result,) = world.ask(42, 3, DeleteGroupsRequest(groups_names=["g"])).results
+    assert (result.error_code, result.error_message) == (68, None), "Kafka 4.4.0 has a text for GROUP_DELETION_FAILED (134) alone"
     world.beat(member_epoch=LEAVE)
     assert deleted("t") == 0
-    assert world.ask(42, 2, DeleteGroupsRequest(groups_names=["g"])).results[0].error_code == 0
+    (result,) = world.ask(42, 3, DeleteGroupsRequest(groups_names=["g"])).results
+    assert (result.error_code, result.error_message) == (0, None)
     assert world.described()[0].error_message == "Group g not found."
     assert world.join() == (2, [0, 1, 2, 3, 4, 5])
 
