@@ -59,7 +59,6 @@ def report(bench: Bench, machine: dict[str, str]) -> None:
 
 
 def main() -> int:
-    """Measure the figures that the command line asks for."""
     figures = available()
     chosen = options(figures)
     patience = 0.0 if chosen.quick or chosen.impatient else 20.0

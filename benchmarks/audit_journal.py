@@ -70,7 +70,6 @@ class Client:
         return read_response(*self._waits[:2], frame, self._waits[2])[1]
 
     def ask(self, api: tuple[int, int], message: Any) -> Any:
-        """Send a request and return its response."""
         self.send(api, message)
         return self.answer()
 
@@ -88,7 +87,6 @@ class Client:
         )  # fmt: skip
 
     def beat(self) -> int:
-        """Send one heartbeat and return its error code."""
         beat = HeartbeatRequest(group_id=self.group, generation_id=self.generation, member_id=self.id)
         return int(self.ask(BEAT, beat).error_code)
 
@@ -127,7 +125,6 @@ def rebalance(members: list[Client]) -> None:
 
 
 def assignment(share: list[int]) -> bytes:
-    """Encode an assignment as a leader does."""
     return consumer.encode_assignment(Assignment(1, [TopicPartitions(TOPIC, share)], b""))
 
 

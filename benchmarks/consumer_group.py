@@ -29,7 +29,6 @@ Owned = list[tuple[bytes, list[int]]]
 
 
 def uvarint(value: int) -> bytes:
-    """Encode a number as an UNSIGNED_VARINT."""
     text = bytearray()
     while value > 127:
         text.append(value & 127 | 128)

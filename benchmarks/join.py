@@ -120,7 +120,6 @@ class SocketLink:
         return frame
 
     def call(self, key: int, version: int, body: bytes) -> bytes:
-        """Send a request and return its response."""
         self.send(key, version, body)
         frame = self.receive()
         while frame is None:
@@ -241,7 +240,7 @@ def join(endpoint: tuple[str, int], group: str, count: int, seconds: float = 60.
     followers = [each for each in members if each is not leader]
     for each in followers:
         _send_sync(group, each)
-    # the docstring of the module says why the leader must be last, and a server that has answered twice has read what was sent before
+    # A server that has answered twice has read what was sent before. The module's docstring says why the leader must be last.
     for _ in range(2):
         SocketLink.to(endpoint).sock.close()
     _send_sync(group, leader)

@@ -43,7 +43,7 @@ def template(name: str, protocol: str, rows: int, members: int = 8) -> tuple[Hea
 
 
 def write(folder: Path, files: int, rows: int, members: int = 8, first: int = 0) -> int:
-    """Fill the folder and return the bytes written. Files with numbers below `first` are already there."""
+    """Fill the folder with journals and return the bytes written. Files with numbers below `first` are already there."""
     runs = [(f"{name}-{protocol}", *template(name, protocol, rows, members)) for name, protocol in KINDS]
     size = 0
     for number in range(first, files):

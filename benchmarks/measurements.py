@@ -34,7 +34,6 @@ class Measurements:
     notes: list[str] = field(default_factory=list)
 
     def add(self, key: str, value: float) -> None:
-        """Add one round's value of a target."""
         if key not in TARGETS:
             raise KeyError(f"no target is called {key}")
         self.rows.setdefault(key, Measured()).values.append(value)

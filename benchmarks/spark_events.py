@@ -55,7 +55,6 @@ class TaskSums:
 
 
 def read(folder: Path) -> TaskSums:
-    """Sum up all logs of a folder."""
     readings = TaskSums()
     for number, file in enumerate(sorted(folder.iterdir())):
         for event in _events(file):

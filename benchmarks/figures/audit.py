@@ -18,7 +18,6 @@ QUICK = 50_000
 
 
 def measured(bench: Bench) -> dict[str, float]:
-    """Return the measurements of one fresh process."""
     command = [sys.executable, "-m", "benchmarks.workers.audit_rows", str(int(bench.scaled(ROWS, QUICK))), "1"]
     with pinned(bench.cores.server):
         done = subprocess.run(command, cwd=servers.ROOT, env=servers.environment(), capture_output=True, text=True, check=False)

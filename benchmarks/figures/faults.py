@@ -24,7 +24,7 @@ BEFORE = "c025c1715bf1922c47f85cf0e865e722a63f3d86"
 """The last commit before `groupmock.faults` existed."""
 KINDS = ("lease", "full", "rounds")
 PAIRS = 200
-"""Turns that each build takes in one process."""
+"""The number of turns that each build takes in one process."""
 WORKER = Path(__file__).parent.parent / "workers" / "hot_path.py"
 
 

@@ -29,7 +29,6 @@ Start = Callable[[Cores], AbstractContextManager[RunningServer]]
 
 
 def members_of(load: Load) -> int:
-    """Return one member per connection."""
     return load.connections
 
 
@@ -66,7 +65,7 @@ def rate(
 
 
 def run(bench: Bench) -> None:
-    """Fill the six ratios, load by load. Optional peers become details."""
+    """Fill the six ratios of the figure, load by load. Optional peers become details."""
     for load in LOADS:
         for _ in range(bench.repeat):
             _round(bench, load)

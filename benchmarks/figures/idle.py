@@ -15,7 +15,7 @@ GROUPS, MEMBERS = 200, 5
 
 
 def run(bench: Bench) -> None:
-    """Fill the share of a core. One server is watched for a minute (ten seconds with --quick)."""
+    """Fill the share of a core that idle connections cost. One server is watched for a minute (ten seconds with --quick)."""
     seconds = bench.scaled(60, 10)
     assert seconds * 1000 < SESSION_MS
     for _ in range(1 if bench.quick else min(bench.repeat, 2)):

@@ -50,7 +50,7 @@ def seconds_beyond(bench: Bench, client: str, count: int, server: RunningServer)
 
 
 def floor(bench: Bench, client: str, count: int) -> float:
-    """Measure against the coordinator that only answers."""
+    """Measure the consumers against the coordinator that only answers."""
     command = [sys.executable, "-m", "benchmarks.peers.floor", str(count), str(wait_of(count)), TOPIC, str(PARTITIONS)]
     with servers.started(command, bench.cores) as server:
         return seconds_beyond(bench, client, count, server)

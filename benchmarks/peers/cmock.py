@@ -40,7 +40,6 @@ def set_delay(producer: Producer, milliseconds: int) -> bool:
 
 
 def main() -> None:
-    """Run the mock until it is terminated."""
     producer = Producer({"test.mock.num.brokers": 1, "bootstrap.servers": "", "log_level": 3})
     brokers = producer.list_topics(timeout=10).brokers
     broker = next(iter(brokers.values()))

@@ -87,7 +87,6 @@ class FloorCoordinator:
         reply(k03_metadata.MetadataResponse(brokers=[broker], cluster_id="floor", controller_id=1, topics=topics))
 
     def find_coordinator(self, _request: Any, reply: Reply) -> None:
-        """Answer that this node is the coordinator."""
         reply(k10_find_coordinator.FindCoordinatorResponse(error_message=None, node_id=1, host=self.host, port=self.port))
 
     def join(self, request: k11_join_group.JoinGroupRequest, reply: Reply) -> None:
@@ -103,7 +102,7 @@ class FloorCoordinator:
         self.release()
 
     def end_wait(self) -> None:
-        """End the wait for everybody. From now on only missing members delay the generation."""
+        """End the wait for all members. From now on only missing members delay the generation."""
         self.waited = True
         self.release()
 

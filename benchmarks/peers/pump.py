@@ -31,7 +31,6 @@ class End(asyncio.Protocol):
             self.transport.write(data)
 
     def data_received(self, data: bytes) -> None:
-        """Pass the data to the other socket."""
         assert self.other is not None
         if self.other.transport is None:
             self.other.early.append(data)
@@ -44,7 +43,6 @@ class End(asyncio.Protocol):
             self.other.transport.pause_reading()
 
     def resume_writing(self) -> None:
-        """Read from the other side again."""
         if self.other is not None and self.other.transport is not None:
             self.other.transport.resume_reading()
 

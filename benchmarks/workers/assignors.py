@@ -18,7 +18,7 @@ TRIES = 5
 
 
 def joined(assignor: str, members: int, topics: int, alike: bool) -> float:
-    """Return the least of several attempts. Members that are not alike subscribe to one half of the topics each."""
+    """Return the least CPU time of several attempts. Members that are not alike subscribe to one half of the topics each."""
     dice = random.Random(1)
     known = {f"topic-{number}": (dice.randbytes(16), PARTITIONS) for number in range(topics)}
     names = sorted(known)
@@ -44,7 +44,6 @@ def joined(assignor: str, members: int, topics: int, alike: bool) -> float:
 
 
 def main() -> None:
-    """Measure with the arguments MEMBERS TOPICS."""
     members, topics = map(int, sys.argv[1:3])
     kinds = {"alike": True, "different": False}
     print(json.dumps({f"{name}.{kind}": joined(name, members, topics, alike) for name in ASSIGNORS for kind, alike in kinds.items()}))

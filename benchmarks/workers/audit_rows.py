@@ -27,7 +27,6 @@ PARTS: Final = 10
 
 
 def rss_kb() -> int:
-    """Return the resident memory of this process."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
 
 
@@ -66,14 +65,12 @@ def memory(file: Path, rows: int) -> dict[str, int]:
 
 
 def rate(work: Callable[[Path], None], file: Path, rows: int) -> float:
-    """Return the rows per second of CPU."""
     begun = time.process_time()
     work(file)
     return rows / (time.process_time() - begun)
 
 
 def main() -> None:
-    """Print the rates and the memory."""
     rows, passes = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else PASSES
     with tempfile.TemporaryDirectory(prefix="groupmock-bench-audit-") as folder:
         file = Path(folder) / "journal.jsonl"

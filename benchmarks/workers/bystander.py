@@ -43,7 +43,6 @@ def stamp(ancillary: list[tuple[int, int, bytes]]) -> int:
 
 
 def ping(sock: socket.socket) -> int:
-    """Return one round trip in ns."""
     sent = time.clock_gettime_ns(time.CLOCK_REALTIME)
     sock.sendall(PING)
     received, at, size = b"", sent, 4
@@ -67,7 +66,6 @@ def first_in_line() -> None:
 
 
 def main() -> None:
-    """Ping until SIGTERM and print the report."""
     stopping: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, _frame: stopping.append(number))
     first_in_line()

@@ -210,7 +210,7 @@ def ask_control(url: str, number: int) -> None:
         try:
             with urllib.request.urlopen(wanted, timeout=30) as answer:
                 answer.read()
-        except OSError:  # 404 for a missing group is a valid answer
+        except OSError:  # The answer 404 for a missing group is valid.
             pass
 
 
@@ -229,7 +229,6 @@ def load(port: int, control: str) -> None:
 
 
 def rss_kb() -> int:
-    """Return the resident memory of this process."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
 
 
@@ -269,7 +268,7 @@ def types() -> Counter[str]:
 async def churn(minutes: int, lives: int) -> int:
     """Run the check and return its status. The status is 0 if nothing grew."""
     with tempfile.TemporaryDirectory() as folder:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # the log goes to /dev/null
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # The log is redirected to /dev/null.
         flags = {"port": 0, "log": "text", "control": "127.0.0.1:0", "journal": f"{folder}/journal.jsonl", "seed": 1}
         config = resolve(flags, list(SETTINGS.items()))
         running = await start(config, stories=True)
@@ -280,7 +279,7 @@ async def churn(minutes: int, lives: int) -> int:
         rows, known = [], Counter[str]()
         try:
             for number in range(1, minutes + 1):
-                os.truncate(f"{folder}/journal.jsonl", 0)  # the journal file would otherwise grow
+                os.truncate(f"{folder}/journal.jsonl", 0)  # The journal file is emptied, because it would otherwise grow.
                 rows.append({"minute": number, **await minute(running, child, lives)})
                 print(json.dumps(rows[-1]), flush=True)
                 if os.environ.get("CHURN_TYPES"):
@@ -306,7 +305,6 @@ def verdict(rows: list[dict[str, Any]]) -> int:
 
 
 def main(words: list[str]) -> int:
-    """Run the load, or the server together with it."""
     if words[0] == "--load":
         load(int(words[1]), words[2])
         return 0

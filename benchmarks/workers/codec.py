@@ -69,7 +69,7 @@ def kafka_python_subject() -> Subject:
     from kafka.protocol.consumer import JoinGroupResponse as Theirs
 
     def with_header(value: Any) -> Any:
-        value._header = None  # kafka-python 3.0.12 does not set this field in decode(), but encode() reads it
+        value._header = None  # kafka-python 3.0.12 reads `_header` in encode() and does not set it in decode()
         return value
 
     return Subject(lambda data: Theirs.decode(data, version=VERSION), lambda value: value.encode(version=VERSION), with_header)
@@ -99,7 +99,6 @@ def timed(subject: Subject, data: bytes, seconds: float) -> dict[str, float]:
 
 
 def main() -> None:
-    """Print the times of all three codecs."""
     members, seconds = int(sys.argv[1]), float(sys.argv[2])
     data = APIS[11].response.encode(VERSION, message(members))
     subjects = {"groupmock": groupmock_subject, "construct": construct_subject, "kafka-python": kafka_python_subject}

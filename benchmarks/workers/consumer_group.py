@@ -20,7 +20,6 @@ GIVE_UP_S = 120.0
 
 
 def main() -> None:
-    """Run one group and print its report."""
     host, port, pid, name, count, topic, partitions, *more = sys.argv[1:]
     server = int(pid)
     before = resident_bytes(server)

@@ -46,14 +46,12 @@ class Holdings:
         self._lock = threading.Lock()
 
     def assign(self, consumer: int, partitions: Iterable[int]) -> None:
-        """Record the partitions that a consumer received."""
         with self._lock:
             self.held[consumer] = frozenset(partitions)
             if self.complete():
                 self._settled()
 
     def revoke(self, consumer: int) -> None:
-        """Record that a consumer gave up its partitions."""
         with self._lock:
             self.held.pop(consumer, None)
 
@@ -117,7 +115,6 @@ def with_confluent(wanted: list[MemberSpec], partitions: int) -> dict[str, float
 
 
 def main() -> None:
-    """Run one group and print its seconds."""
     client, count, bootstrap, topic, partitions = sys.argv[1:]
     wanted = specs(client, int(count), bootstrap, topic)
     try:

@@ -198,7 +198,6 @@ def _lives(pid: int) -> bool:
 
 
 def main() -> None:
-    """Run the cases and print a line for each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", metavar="CASE")
     parser.add_argument("--loop", choices=("uvloop", "asyncio"), default="uvloop")

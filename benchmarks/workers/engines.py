@@ -84,7 +84,6 @@ def duckdb_ingest(journals: str) -> float:
 
 
 def main(lake: str, journals: str) -> None:
-    """Ask both engines and print their times."""
     spark, answer, files = spark_query(lake)
     duck, same = duckdb_query(files)
     if answer != same:

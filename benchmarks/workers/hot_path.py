@@ -24,8 +24,8 @@ COUNTS: Final = {"lease": 2_000, "full": 200, "rounds": 20, "storm": 30, "produc
 """The amount of work in a turn, by kind."""
 STORM_DELAY_MS: Final = 3000
 """The delay in which all members of a storm can join."""
-WARM: Final = 20  # the turns before the measurement, because CPython specialises code that runs often
-COLLECT_EVERY: Final = 50  # the number of quartets between two garbage collections, which count for no build
+WARM: Final = 20  # Turns before the measurement let CPython specialise the code.
+COLLECT_EVERY: Final = 50  # the number of quartets between two garbage collections, whose time counts for no build
 WORK: Final = Path(__file__).with_name("hot_work.py")
 
 
@@ -74,7 +74,7 @@ def taken_out() -> dict[str, ModuleType]:
 
 def main(kind: str, one: str, other: str, pairs: str, audited: str = "") -> None:
     """Print BUILD's CPU time as a share of OTHER's."""
-    # the finders of editable installations would find the working tree
+    # The finders of editable installations are removed, because they would find the working tree.
     sys.meta_path[:] = [finder for finder in sys.meta_path if "editable" not in repr(finder).lower()]
     if audited not in ("", "one", "other"):
         raise SystemExit(f"{audited!r}: one, other or nothing")

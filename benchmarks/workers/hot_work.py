@@ -68,7 +68,6 @@ class DriverLink:
         return self.answer(api)
 
     def answer(self, api: tuple[int, int]) -> Any:
-        """Return the last response of the connection."""
         return APIS[api[0]].response.decode(api[1], self.kept.data[RESPONSE_HEADER:])
 
 
@@ -94,7 +93,7 @@ class Work:
 
             try:
                 from groupmock.net.clock import ClockAlarm
-            except ImportError:  # in an older build the alarm has a module of its own
+            except ImportError:  # An older build has the alarm in a module of its own.
                 from groupmock.net.alarm import ClockAlarm  # type: ignore[no-redef,import-not-found]
 
             self.audit = AuditSink(self.driver.journal, Beats(self.driver.connections), ClockAlarm(self.clock), self.clock.now)
@@ -115,7 +114,6 @@ class Work:
             raise SystemExit("the member cannot sync")
 
     def ask(self, api: tuple[int, int], message: Any) -> Any:
-        """Send one request and return its response."""
         self.connection.data_received(frame(api, message))
         self.clock.advance(self.delay_ms + 1)
         return APIS[api[0]].response.decode(api[1], self.kept.data[RESPONSE_HEADER:])
@@ -160,10 +158,10 @@ class Work:
         for link in links:
             join.member_id = link.member_id
             link.connection.data_received(frame(JOIN, join))
-        self.clock.advance(2 * self.delay_ms + 1)  # the delay is extended once for members that came during it
+        self.clock.advance(2 * self.delay_ms + 1)  # Kafka extends the delay once for members that joined during it.
         generation = links[0].answer(JOIN).generation_id
         sync = SyncGroupRequest(group_id=group, generation_id=generation)
-        for link in reversed(links):  # the leader came first, so it syncs last
+        for link in reversed(links):  # The leader, which joined first, must sync last.
             sync.member_id = link.member_id
             sync.assignments = []
             if link is links[0]:
@@ -174,10 +172,9 @@ class Work:
             raise SystemExit("the storm did not come to its end")
         for link in links:
             link.connection.connection_lost(None)
-        self.clock.advance(60_000)  # sessions end and remove the group's members
+        self.clock.advance(60_000)  # The sessions end, which removes the group's members.
 
     def heartbeat(self) -> HeartbeatRequest:
-        """Return the member's heartbeat in its generation."""
         return HeartbeatRequest(group_id="g", generation_id=self.sync.generation_id, member_id=self.join.member_id)
 
     def rounds(self, count: int) -> None:
@@ -193,7 +190,6 @@ class Work:
 
 
 def frame(api: tuple[int, int], message: Any) -> bytes:
-    """Return a request with its length."""
     key, version = api
     body = encode_request_header(RequestHeader(key, version, 7, "me")) + APIS[key].request.encode(version, message)
     return len(body).to_bytes(4, "big") + body

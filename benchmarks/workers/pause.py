@@ -55,7 +55,6 @@ class Watch:
 
 
 def main() -> None:
-    """Watch until SIGTERM and print the report."""
     stopping: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, _frame: stopping.append(number))
     first_in_line()

@@ -23,19 +23,16 @@ LITTLE: Final = 40
 
 
 def seconds(work: Callable[[], Any]) -> float:
-    """Return the seconds that the work takes."""
     begun = time.monotonic()
     work()
     return time.monotonic() - begun
 
 
 def tell(name: str, figure: float) -> None:
-    """Print one figure as a line."""
     print(name.replace(" ", "_"), figure, flush=True)
 
 
 def job(spark: SparkSession, name: str, *words: str) -> float:
-    """Return the seconds of a job in this session."""
     return seconds(lambda: jobs.job(name).run(spark, command.parse(name, words, name)))
 
 
@@ -51,7 +48,6 @@ def looked_at(spark: SparkSession, lake: str, when: str) -> None:
 
 
 def main(journals: str, lake: str) -> None:
-    """Measure both lakes and print the figures."""
     spark = session("small runs", None, {"spark.ui.showConsoleProgress": "false"})
     tell("at once: s to ingest", job(spark, "ingest", journals, lake))
     tell("at once: s for rebalances", job(spark, "rebalances", lake, lake))

@@ -39,7 +39,6 @@ ZOOM: Final = """([seconds, notches]) => new Promise((done) => {
 
 
 def main(page: str, seconds: float) -> None:
-    """Open the page, zoom it and print the report."""
     with chromium() as browser:
         opened = browser.new_page(viewport={"width": 1400, "height": 900})
         opened.goto(Path(page).resolve().as_uri())

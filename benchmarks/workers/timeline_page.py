@@ -39,7 +39,6 @@ def crowd_journal(folder: Path, members: int, seconds: int) -> Path:
 
 
 def main(members: int, seconds: int, page: Path) -> None:
-    """Write the journal, read it, and draw it."""
     with tempfile.TemporaryDirectory(prefix="groupmock-bench-timeline-") as folder:
         journal = crowd_journal(Path(folder), members, seconds)
         begin = time.process_time()

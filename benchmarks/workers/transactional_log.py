@@ -57,7 +57,7 @@ class Logs:
 
     def __init__(self) -> None:
         identity = Identity("bench", (Node(1, "h", 1),), tuple(ApiRange(key, *APIS[key].versions) for key in (0, 1, 18, 27)))
-        # Only the logs take part, because no coordinator is asked whether a producer may write (TX-95).
+        # No coordinator is asked whether a producer may write (TX-95), because only the logs are measured.
         settings = Settings(transaction_partition_verification_enable=False)
         header = Header(v=1, run="r", product="p", seed=1, epoch_ns=0, profile="p", config={}, complete=False)
         self.driver = Driver(core_of(settings, identity, Random(1), 0), VirtualClock(), Journal(header), NO_SLICES)
@@ -69,7 +69,6 @@ class Logs:
         return name
 
     def producer(self) -> int:
-        """Return a new producer id."""
         self._producers += 1
         return self._producers
 
@@ -155,7 +154,6 @@ def share(one: Turn, other: Turn, quartets: int) -> float:
 
 
 def main(opened: int, aborted: int, quartets: int) -> None:
-    """Measure every pair and print the shares."""
     logs = Logs()
     quiet, busy = logs.topic("quiet"), logs.topic("busy")
     for topic in (quiet, busy):

@@ -50,7 +50,7 @@ MARKS = {
     "settings": 'Kafka\'s names: {"group.max.size": 3}',
     "clear": "of `groupmock_server` alone. False: it is not cleared before this test",
 }
-"""The arguments of the marker."""
+"""Maps each argument of the marker `groupmock` to its explanation."""
 KNOWN_MARKS = ", ".join(MARKS)
 SECTION_WIDTH = 80
 RIG_MARKS = ("seed", "topics", "nodes", "profile", "settings")
@@ -173,7 +173,7 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
     broken = [told for broker in brokers for told in _findings(broker, "error")]
     if (server := _server(item)) is not None and _runs(server):
         found = _findings(server, "error")
-        # earlier findings have already failed the test that caused them, unless the cluster was cleared since
+        # Findings before this index have already failed the tests that caused them, unless the cluster was cleared since.
         broken += found[item.config.stash.get(TOLD, 0) :]
         item.config.stash[TOLD] = len(found)
     if broken:
@@ -218,7 +218,7 @@ def _tell_once(error: BaseException | None, told: Collection[str]) -> None:
     follow, by their bootstrap addresses."""
     from groupmock import GroupTimeout
 
-    seen: list[BaseException] = []  # two exceptions may name each other as their cause
+    seen: list[BaseException] = []  # Two exceptions may name each other as their cause, so visited ones are remembered.
     while error is not None and error not in seen:
         seen.append(error)
         if isinstance(error, GroupTimeout) and error.bootstrap in told:

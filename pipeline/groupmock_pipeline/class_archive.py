@@ -33,7 +33,7 @@ def options(java: str | None, whole: bool, environment: Mapping[str, str] = os.e
         return []
     home = Path(java).resolve().parents[1]
     try:
-        if not (home / "lib" / "server" / "classes.jsa").exists():  # an archive builds on the one that comes with Java
+        if not (home / "lib" / "server" / "classes.jsa").exists():  # Without Java's own archive no other archive can be made.
             return []
         name = hashlib.sha256(repr((home, _changed(home / "release"), jars, _changed(jars))).encode()).hexdigest()[:16]
         folder = _folder(environment)
@@ -69,7 +69,8 @@ def _of(folder: Path, name: str, whole: bool, environment: Mapping[str, str]) ->
             os.replace(made, folder / f"{name}.{made.name.split('.')[1]}.{made.stat().st_size}{MADE}")
     for breadth in (WHOLE,) if whole else (WHOLE, PART):
         for archive in folder.glob(f"{name}.{breadth}.*{MADE}"):
-            if archive.name == f"{name}.{breadth}.{archive.stat().st_size}{MADE}":  # because Java 17 maps a truncated archive and crashes
+            # The size is checked, because Java 17 maps a truncated archive and crashes.
+            if archive.name == f"{name}.{breadth}.{archive.stat().st_size}{MADE}":
                 os.utime(archive)
                 return [f"-XX:SharedArchiveFile={archive}", *SILENT]
     _clear(folder)

@@ -158,7 +158,7 @@ def _on_spark(name: str, arguments: argparse.Namespace, settings: dict[str, str]
     if hasattr(job, "settings"):
         settings = job.settings(arguments) | settings
     if hasattr(job, "load"):
-        Thread(target=job.load, args=[arguments], daemon=True).start()  # imports the job's modules while Java starts
+        Thread(target=job.load, args=[arguments], daemon=True).start()  # The thread imports the job's modules while Java starts.
     spark = session(name, arguments.master, settings, input_size(arguments, settings), arguments.remote)
     begun = time.monotonic()
     try:
@@ -170,7 +170,7 @@ def _on_spark(name: str, arguments: argparse.Namespace, settings: dict[str, str]
             raise
         raise lacks_on_workers(absent[1], arguments.ship) from failure
     finally:
-        with suppress(ConnectionError):  # Java may have ended
+        with suppress(ConnectionError):  # Stopping the session fails if Java has already ended.
             spark.stop()
     log.info("%s: done in %.1f s", name, time.monotonic() - begun)
     return OK

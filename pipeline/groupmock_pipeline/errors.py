@@ -10,7 +10,7 @@ class BadInput(ValueError):
 
 
 class Overtaken(BadInput):
-    """Another job wrote to the table meanwhile."""
+    """Another job wrote to the table in the meantime."""
 
     def __init__(self, path: str) -> None:
         super().__init__(f"another job wrote to {path} at the same time and was first: nothing of this one is there; run it again")

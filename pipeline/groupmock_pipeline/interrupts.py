@@ -21,7 +21,7 @@ _CAME: Final = Event()
 def recorded_sigint() -> Iterator[None]:
     """Record every SIGINT for `check` within the block. The previous handler is still called."""
     before = signal.getsignal(signal.SIGINT)
-    # a handler can be set only in the main thread, and an ignored SIGINT stays ignored
+    # Only the main thread can set a handler, and an ignored SIGINT stays ignored.
     if current_thread() is not main_thread() or not callable(before):
         yield
         return
@@ -58,7 +58,7 @@ def delayed_sigint() -> Iterator[None]:
     try:
         yield
     finally:
-        if signal.getsignal(signal.SIGINT) is wait:  # otherwise PySpark has set its own handler, which ends jobs
+        if signal.getsignal(signal.SIGINT) is wait:  # Any other handler is PySpark's, which ends jobs and must stay.
             signal.signal(signal.SIGINT, before)
         if first.is_set():
             raise KeyboardInterrupt

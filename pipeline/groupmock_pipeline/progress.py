@@ -104,7 +104,7 @@ def _watch(look: Look, progress: Progress, page: ProgressLine, over: Event) -> N
         wait = REWRITTEN_S if page.terminal else EVERY_S
         try:
             line = progress.line(look(), time.monotonic())
-        except Exception:  # the job itself reports a broken session better
+        except Exception:  # A failure is ignored here, because the job itself reports a broken session better.
             return
         if line is not None and not over.is_set():
             page.write(line)
@@ -131,7 +131,7 @@ def _looking(spark: SparkSession) -> Iterator[Look]:
 
 
 def _on_driver(spark: SparkSession) -> Look:
-    context = spark.sparkContext  # only a session without Spark Connect gets here
+    context = spark.sparkContext  # Only a session without Spark Connect has a Spark context.
     tracker, page = context.statusTracker(), context.uiWebUrl
 
     def look() -> list[Stage]:
@@ -144,7 +144,7 @@ def _on_driver(spark: SparkSession) -> Look:
 
 def _read(page: str) -> dict[int, int]:
     """Return the rows processed by each active stage, from Spark's web interface."""
-    opened = build_opener(ProxyHandler({}))  # no proxy, because the server is this process's own Java
+    opened = build_opener(ProxyHandler({}))  # No proxy is used, because the server is this process's own Java.
     try:
         with opened.open(f"{page}/api/v1/applications", timeout=PATIENCE_S) as answer:
             (application, *_) = json.load(answer)

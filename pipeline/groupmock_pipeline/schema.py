@@ -56,7 +56,7 @@ def _about(hint: Any) -> str:
 
 
 def union_of(classes: Iterable[type[Row]]) -> StructType:
-    """Return all fields of all kinds. Raises TypeError if two kinds have fields of one name and different types."""
+    """Return the fields of all kinds of rows. Raises TypeError if two kinds have fields of one name and different types."""
     fields: dict[str, StructField] = {}
     for each in classes:
         for field in struct_type(each).fields:
@@ -172,7 +172,7 @@ def _parts(hint: Any) -> tuple[Any, ...]:
     return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
 
 
-@cache  # resolving the annotations takes 10 ms, and an ingest asks for every column
+@cache  # The result is cached, because resolving the annotations takes 10 ms, and an ingest asks for every column.
 def defaults() -> Mapping[str, Mapping[Any, tuple[str, ...]]]:
     """Return field -> {default: kinds whose rows omit the field at that value}. Only defaults other than null are listed."""
     found: dict[str, dict[Any, list[str]]] = {}

@@ -55,14 +55,14 @@ def _started(name: str, where: str, settings: dict[str, str], size: int | None) 
         os.environ["JAVA_HOME"] = java_home
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if HERE.match(where):
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # listen on loopback only, unless the user says otherwise
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # Spark listens on loopback only, unless the user says otherwise.
     archive = class_archive.options(java.found(), name == "all") if LOCAL.fullmatch(where) else []
     told = " ".join([settings.get(JAVA_SETTING, ""), *(os.environ.get(each, "") for each in JAVA_VARIABLES)])
     return _got(name, where, NEEDED | suiting(where, size, this_machine(), archive, told) | settings)
 
 
 def _submitted(name: str, master: str | None, settings: dict[str, str]) -> SparkSession:
-    """Keep the settings of spark-submit."""
+    """Return a session with the settings of spark-submit."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     return _with_needed(_got(name, master, settings))
 

@@ -14,18 +14,20 @@ from typing import Final, NamedTuple
 NEEDED: Final = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.sources.partitionOverwriteMode": "dynamic",
-    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",  # a run may be called 007, which must stay a text
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",  # Partition values stay texts, because a run may be called 007.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
     "spark.sql.files.ignoreCorruptFiles": "false",
-    "spark.sql.maxConcurrentOutputFileWriters": "64",  # otherwise each task would sort its output by day
-    # the checkpoint's folder is not empty if a table's first writer was killed early
+    "spark.sql.maxConcurrentOutputFileWriters": "64",  # With fewer open writers each task would sort its output by day.
+    # The checkpoint's folder may contain files if a table's first writer was killed early.
     "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",
 }
 """The settings that the jobs need. They can be set on any session."""
 STARTED: Final = {
     "spark.log.level": "ERROR",
-    "spark.ui.showConsoleProgress": "false",  # progress.py shows the progress, for every kind of session
-    "spark.python.sql.dataFrameDebugging.enabled": "false",  # otherwise each Column searches Python's stack for a line of the caller's code
+    # Spark's own progress bar is off, because progress.py shows the progress in every kind of session.
+    "spark.ui.showConsoleProgress": "false",
+    # With this debugging each Column searches Python's stack for a line of the caller's code.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 """The settings of a Spark that this process starts."""
 MUCH: Final = 150_000_000
@@ -35,10 +37,12 @@ LITTLE: Final = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
-    "spark.sql.icu.caseMappings.enabled": "false",  # the first lower() would load tables of all scripts in 1.5 s
-    "spark.sql.ui.explainMode": "simple",  # otherwise each plan is formatted for the UI, which is off
-    "spark.buffer.pageSize": "2m",  # a sort allocates a page before its first row, by default 64 MB
-    "spark.sql.subexpressionElimination.enabled": "false",  # without codegen each shared expression costs a cache lookup per row
+    # With these mappings the first lower() would load tables of all scripts, which takes 1.5 s.
+    "spark.sql.icu.caseMappings.enabled": "false",
+    "spark.sql.ui.explainMode": "simple",  # Any longer mode would format each plan for the UI, which is off.
+    "spark.buffer.pageSize": "2m",  # The pages are small, because a sort allocates one before its first row, by default 64 MB.
+    # The elimination is off, because without codegen each shared expression costs a cache lookup per row.
+    "spark.sql.subexpressionElimination.enabled": "false",
 }
 """The settings for small inputs, where compiling Java for each stage and replanning after each stage cost more than they save."""
 QUICK_JAVA: Final = (
@@ -50,7 +54,7 @@ QUICK_JAVA: Final = (
 which Spark ends. Memory is allocated at the start, because otherwise Java collects garbage in the first seconds, when there is hardly
 any."""
 COMPILING: Final = {
-    # in bytes; Java never compiles a longer method, and interpreting it takes three times as long
+    # The limit is in bytes. Java never compiles a longer method, and interpreting it takes three times as long.
     "spark.sql.codegen.hugeMethodLimit": "8000",
 }
 """The settings for inputs where compilation pays."""
@@ -68,7 +72,8 @@ COMPILED: Final = {
     "spark.sql.codegen.factoryMode": "FALLBACK",
     "spark.sql.codegen.maxFields": "200",  # a line has more fields than the default limit of 100
     **COMPILING,
-    "spark.sql.subexpressionElimination.enabled": "false",  # the elimination generates methods that are too long for Java to compile
+    # The elimination of subexpressions generates methods that are too long for Java to compile.
+    "spark.sql.subexpressionElimination.enabled": "false",
     "spark.sql.codegen.wholeStage.union.enabled": "false",  # Spark 4.3 would take each row apart once more to unite it with the mark
 }
 """The settings for one query that does much with every line (compiling.py), in any session."""
@@ -120,7 +125,7 @@ def suiting(master: str | None, size: int | None, machine: Machine, archive: Seq
         "spark.driver.extraJavaOptions": " ".join(java),
         "spark.driver.memory": f"{heap}m",
         "spark.sql.shuffle.partitions": str(count if little else PARTITIONS_PER_CORE * count),
-        # otherwise Spark would start one task per journal
+        # Without this limit Spark would start one task per journal.
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(PARTITIONS_PER_CORE * count),
     }
 

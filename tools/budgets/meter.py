@@ -30,7 +30,7 @@ class OverMeter(BaseException):
 
 
 class Cost(NamedTuple):
-    """The cost of one call. `bytes` is the peak beyond the memory in use before."""
+    """The cost of one measured call. `bytes` is the peak beyond the memory in use before."""
 
     steps: int
     bytes: int
@@ -81,7 +81,6 @@ class StepMeter(Slices):
         self.counting = False
 
     def begin_anew(self) -> None:
-        """Reset the counters and start counting."""
         self.dearest = self.whole = 0
         self.counting = True
 

@@ -227,7 +227,7 @@ class _Filling:
 
     def _one(self, kind: type[Message], field: Field, wire: Wire, path: str, place: int) -> Any:
         if wire.kind == "struct":
-            if field.wire.kind == "struct":  # most requests have a struct field's default
+            if field.wire.kind == "struct":  # A struct field keeps its default, as in most requests.
                 return field.default
             return self.message(wire.struct, f"{path}.", place)
         within = any(path == each or path.startswith(f"{each}.") for each in self._plan.counts)
@@ -257,7 +257,7 @@ class _Filling:
         return names[place % len(names)] if names else field.default
 
     def _names(self, kind: type[Message], field: Field, path: str) -> list[str]:
-        if path == "group_id":  # the request's own fields name the big group and its first member
+        if path == "group_id":  # The request's own fields name the big group and its first member.
             return [BIG if "member_id" in kind.__struct_fields__ else MANY]
         for part, names in _IN.items():
             if part in kind.__name__ and field.name == "name":

@@ -17,7 +17,7 @@ COUNTS: Final = {"4.3": {"groups": 8000, "log": 2000, "transactions": 3000, "con
 """Maps release and family to the number of seeds, with OTHERS for releases that are not listed."""
 OTHERS: Final = {"groups": 1700, "log": 300, "transactions": 500, "bytes": 2000}
 PARALLEL: Final = {"groups": 32, "log": 8, "transactions": 10, "consumers": 20}
-"""The plays at a time. Those that create topics of their own are expensive."""
+"""The number of parallel plays for each family. Those that create topics of their own are expensive."""
 CLASSES_OF_GROUPS: Final = ("plain", "small")
 
 

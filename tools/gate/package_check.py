@@ -31,7 +31,7 @@ READY_SECONDS = 30
 
 
 class PackageBroken(Exception):
-    """The package is not what it should be. The text is one sentence."""
+    """The package differs from what it should be. The text is one sentence."""
 
 
 def main() -> int:
@@ -93,7 +93,6 @@ def build(out: Path, *words: str) -> Path:
 
 
 def only(folder: Path, pattern: str) -> Path:
-    """Return the only file of that kind."""
     found = list(folder.glob(pattern))
     if len(found) != 1:
         raise PackageBroken(f"{len(found)} files {pattern} where one was expected")
@@ -116,7 +115,6 @@ def compare(direct: dict[str, str], through: dict[str, str]) -> None:
 
 
 def wheel_info(held: set[str]) -> str:
-    """Return the name of the wheel's metadata folder."""
     return next(name.split("/")[0] for name in held if name.endswith(".dist-info/METADATA"))
 
 
@@ -142,8 +140,8 @@ def check_sdist(sdist: Path) -> None:
 
 
 def check_page(wheel: Path) -> None:
-    """Check the page of the package. It has no files beside it, so its links and pictures must be absolute (by the substitutions of
-    pyproject.toml)."""
+    """Check the description page of the package. It has no files beside it, so its links and pictures must be absolute (by the
+    substitutions of pyproject.toml)."""
     with zipfile.ZipFile(wheel) as opened:
         name = next(name for name in opened.namelist() if name.endswith(".dist-info/METADATA"))
         page = opened.read(name).decode().partition("\n\n")[2]
@@ -153,7 +151,6 @@ def check_page(wheel: Path) -> None:
 
 
 def pip(environment: Path, *words: str) -> None:
-    """Install into an environment by pip."""
     command = [str(environment / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *words]
     done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode:

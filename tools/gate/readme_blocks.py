@@ -199,7 +199,6 @@ def matches(said: str, expected: str) -> bool:
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports that are free at the moment."""
     with ExitStack() as held:
         probes = [held.enter_context(socket.socket()) for _ in range(count)]
         for probe in probes:

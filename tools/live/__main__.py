@@ -20,7 +20,7 @@ FORMS: Final = {"report.txt": as_text, "report.xml": as_junit, "report.html": as
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Try the parts one by one. The report is rewritten after every part."""
+    """Try the parts of `make live` one by one. The report is rewritten after every part."""
     known = {each.name: each for each in parts()}
     parser = argparse.ArgumentParser(prog="python -m tools.live", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="PART", help=f"these only, of {', '.join(known)}")

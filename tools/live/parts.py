@@ -88,7 +88,7 @@ class Folder:
         return NEEDS.get(self.name, str)()
 
     def attempt(self, only: Collection[str] | None = None) -> dict[str, Try]:
-        """Run pytest on these cases. If it reports no test, the run itself is the case that failed."""
+        """Run pytest on these cases of the folder. If it reports no test, the run itself is the case that failed."""
         done, outcomes = outcomes_of([self.path] if only is None else list(only), self.limit_s, self.workers, self.root)
         found = {test: Try(*outcome) for test, outcome in outcomes.items()}
         if done.code in TESTS_RAN and found:
@@ -98,7 +98,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class ShellCommand:
-    """A command that is one case. Exit code 0 means passed, MISSING_CODE skipped, anything else failed."""
+    """A command that counts as one case. Exit code 0 means passed, MISSING_CODE skipped, anything else failed."""
 
     name: str
     says: str

@@ -70,7 +70,7 @@ class Part(Protocol):
     def name(self) -> str: ...
     @property
     def says(self) -> str:
-        """Return a description in a few words."""
+        """Return a description of the part in a few words."""
         ...
 
     def lacks(self) -> str:
@@ -78,7 +78,7 @@ class Part(Protocol):
         ...
 
     def attempt(self, only: Collection[str] | None = None) -> dict[str, Try]:
-        """Try these cases, or all if None. Returns name -> result."""
+        """Try these cases of the part, or all if None. Returns name -> result."""
         ...
 
 

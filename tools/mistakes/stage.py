@@ -1,4 +1,5 @@
-"""The stage of a mistake: a driver without sockets, rows as a served cluster keeps them, and consumers that act on order."""
+"""The cluster and the consumers with which a mistake is made: a driver without sockets, rows as a served cluster keeps them, and
+consumers that act on order."""
 
 from __future__ import annotations
 
@@ -73,7 +74,6 @@ class Stage:
             self._wires.pop(name).hang_up()
 
     def produce(self, topic: str, partition: int, records: int) -> None:
-        """Append this number of records."""
         made = [NewRecord(key=None, value=b"%d" % number, headers=[], timestamp=0) for number in range(records)]
         self.rig.command("append", topic=topic, partition=partition, batch=encode_batch(made))
 
@@ -115,7 +115,7 @@ class Consumer(Member):
         self.handled: dict[Partition, int] = {}
 
     def look_up(self) -> Any:
-        """Ask for the metadata of its topics."""
+        """Ask for the metadata of the consumer's topics."""
         topics = [MetadataRequestTopic(name=name) for name in self.topics]
         return self._elsewhere(METADATA, MetadataRequest(topics=topics, allow_auto_topic_creation=False))
 
@@ -125,7 +125,7 @@ class Consumer(Member):
         return {(topic.name, each.partition_index): each.committed_offset for topic in answer.topics for each in topic.partitions}
 
     def log_of(self, stamp: int) -> dict[Partition, int]:
-        """Ask ListOffsets for the begin or end of its partitions' logs."""
+        """Ask ListOffsets for the begin or end of the logs of the consumer's partitions."""
         topics = [
             ListOffsetsTopic(name=topic, partitions=[ListOffsetsPartition(partition_index=each, timestamp=stamp) for each in numbers])
             for topic, numbers in by_topic(self.assignment).items()

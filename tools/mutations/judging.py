@@ -48,7 +48,7 @@ Verdicts = dict[str, JudgeVerdict]
 def snapshot(root: Path = ROOT) -> Iterator[Path]:
     """Copy the sources and the judges' data, so that they do not change during a run."""
     with tempfile.TemporaryDirectory(prefix="groupmock-mutations-") as folder:
-        for name in NEEDED:  # the exchanges are a part of the clients, which are copied as sources
+        for name in NEEDED:  # The exchanges are copied with the clients, of which they are a part.
             if (root / name).is_dir():
                 shutil.copytree(root / name, Path(folder) / name, ignore=shutil.ignore_patterns("__pycache__"))
             elif (root / name).is_file():
@@ -135,7 +135,6 @@ def line(mutation: Mutation, verdicts: Verdicts) -> str:
 
 
 def as_data(results: Sequence[tuple[Mutation, Verdicts]], seconds: float) -> dict[str, Any]:
-    """Return the run as data for tools/records."""
     rows = {
         mutation.name: {"breaks": mutation.breaks}
         | {

@@ -42,7 +42,7 @@ class Mutation:
 
     @property
     def judges(self) -> tuple[str, ...]:
-        """Return the judges to ask."""
+        """Return the names of the judges to ask."""
         return tuple(judge for judge, asked in zip(FOLDERS, (self.in_core, self.rows, True), strict=True) if asked)
 
     @property

@@ -46,7 +46,6 @@ def path(name: str) -> Path:
 
 
 def current(name: str) -> str:
-    """Return the text that the page should have now."""
     text: str = import_module(f"tools.pages.{name}_page").text()
     return text
 

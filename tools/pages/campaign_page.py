@@ -94,7 +94,6 @@ def text() -> str:
 
 
 def page(folder: Path) -> str:
-    """Return the page from the files in this folder."""
     data, plan = folder / DATA, folder / PLAN
     lines = [NOTICE, ABOUT.replace("{plan}", plan.read_text(encoding="utf-8").strip()), "", *_columns()]
     if data.exists():

@@ -52,7 +52,7 @@ ALIASES: dict[str, object] = {
     "Topics": Topics, "PlanLike": PlanLike, "SeedSource": Source, "ConfigValues": ConfigValues, "Form": Form, "Assignment": Assignment,
     "Json": Json,
 }  # fmt: skip
-"""The named types in signatures."""
+"""The type aliases that the page's signatures use."""
 STATES = ", ".join(f"`{state}`" for state in get_args(State))
 
 
@@ -201,6 +201,5 @@ def _flat(docstring: str | None) -> str:
 
 
 def _shown(hint: Any) -> str:
-    """Format a type as in source code."""
     told = getattr(hint, "__forward_arg__", None) or (hint.__name__ if isinstance(hint, type) and not get_args(hint) else str(hint))
     return "None" if hint is type(None) else re.sub(r"ForwardRef\('([^']*)'\)", r"\1", re.sub(r"\b(?:\w+\.)+(\w+)", r"\1", told))

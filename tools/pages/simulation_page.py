@@ -24,7 +24,7 @@ FOUND: Final = (
 )
 """Defects of the product that the simulation found, without defects of the simulation itself."""
 STORY: Final = 6
-"""The number of a story's rows on the page."""
+"""The number of rows that the page shows of a story."""
 WIDTH: Final = 150
 SHOWN: Final = ("heartbeat-forgets-generations", "offsets-are-lost-in-a-move", "names-compared-with-all-others", "a-part-without-an-end")
 """Mistakes whose plans are on the page."""

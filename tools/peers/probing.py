@@ -57,7 +57,6 @@ def _killed(result: ExchangeResult) -> ExchangeResult:
 
 
 def replaced(report: Report, exchanges: tuple[ExchangeResult, ...]) -> Report:
-    """Return the report with other results."""
     return msgspec.structs.replace(report, exchanges=exchanges)
 
 
@@ -104,6 +103,5 @@ def _short(broken: BrokenDialogue | None) -> BrokenDialogue | None:
 
 
 def short(text: str) -> str:
-    """Shorten a text for a cell of the page."""
     text = cell(" ".join(text.split()))
     return text if len(text) <= 160 else text[:157] + "..."

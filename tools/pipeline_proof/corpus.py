@@ -26,7 +26,6 @@ NOT_UTF8: Final = {
 
 
 def header(run: str, epoch: int = EPOCH, **more: Any) -> str:
-    """Return a journal's first line."""
     head = {"v": 1, "run": run, "product": "p", "seed": 1, "epoch_ns": epoch, "profile": "g", "config": {"a": 1}, "complete": False}
     return json.dumps(head | more)
 
@@ -155,8 +154,8 @@ def second(folder: Path, before: Path) -> None:
 
 
 def laid(stages: Sequence[Path], journals: Path) -> Iterator[int]:
-    """Copy one stage after the other over the journals. Each stage's files have an old modification time, so that none looks as if it
-    were being written."""
+    """Copy the files of one stage after the other over the journals. Each stage's files have an old modification time, so that none
+    looks as if it were being written."""
     shutil.rmtree(journals, ignore_errors=True)
     for number, stage in enumerate(stages, 1):
         changed = EPOCH // 1_000_000_000 + number * 3600

@@ -65,7 +65,6 @@ def look(spark: SparkSession, lake: str, names: Sequence[str]) -> dict[str, Any]
 
 
 def ran(spark: SparkSession, words: Sequence[str]) -> str:
-    """Run a job in this session."""
     jobs.job(words[0]).run(spark, command.parse(words[0], words[1:], words[0]))
     return ""
 
@@ -78,7 +77,7 @@ def main(lake: str, *names: str) -> None:
         words = json.loads(line)
         try:
             answer: Any = ran(spark, words) if words else look(spark, lake, names)
-        except Exception as error:  # report every exception, because any failure is a finding
+        except Exception as error:  # Every exception is reported, because any failure is a finding.
             told = f"{type(error).__name__}: {error}"[:2000]
             answer = told if words else {"error": told}
         print(json.dumps(answer), flush=True)

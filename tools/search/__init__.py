@@ -1,2 +1,2 @@
-"""`make search` looks for defects by chance. Each part has its own method, and a find becomes a file under tests/found
+"""`make search` looks for defects with random inputs. Each part has its own method, and a find becomes a file under tests/found
 (docs/proof/search.md)."""

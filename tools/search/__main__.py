@@ -54,7 +54,7 @@ def main(words: Sequence[str] | None = None) -> int:
         part = _how(name, asked.place)(wanted)
         part.seconds = time.monotonic() - begun
         done.append(part)
-        written = report.write(asked.folder, done, about)  # written after each part, so that an interrupted search has a report
+        written = report.write(asked.folder, done, about)  # The report is written after each part, so that an interrupted search has one.
     print(written, end="")
     return 3 if all(part.verdict == report.FAILED for part in done) else 0
 

@@ -126,7 +126,7 @@ def _codec(atheris: Any, finds: Path) -> tuple[One, list[bytes]]:
         try:
             instrumented(kind, version)(data[2:], 0)
         except ValueError:
-            pass  # called for its coverage only, because the property judges the result
+            pass  # The decoder is called for its coverage only, because the property judges the result.
         found.check(DAMAGED, {"kind": kind, "version": version, "bytes": packed(data[2:])})
 
     return one, [bytes((number, version)) + bytes(24) for number in range(len(kinds)) for version in (0, 5)]

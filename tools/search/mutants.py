@@ -15,7 +15,8 @@ SECONDS_EACH: Final = 6
 
 
 def search(wanted: SearchRequest) -> SearchPart:
-    """Judge a sample by the search's seed. Never the whole list, because that would write docs/proof/mutations.md."""
+    """Plant and judge a random sample of the mistakes, chosen by the search's seed. Never the whole list, because that would write
+    docs/proof/mutations.md."""
     part = SearchPart("mutations")
     count = max(1, int(wanted.seconds / SECONDS_EACH))
     command = [sys.executable, "-m", "tools.mutations", "--sample", str(count), "--seed", str(wanted.seed)]

@@ -90,7 +90,6 @@ def hunt(base: Path, each: Planted, seconds: float, seed: int) -> dict[str, Any]
 
 
 def copy(base: Path, mutant: Path) -> None:
-    """Copy the sources in which the mistake is planted."""
     for name in SOURCES:
         shutil.copytree(base / name, mutant / name, ignore=shutil.ignore_patterns("__pycache__"))
 

@@ -41,7 +41,6 @@ class SearchPart:
 
 
 def text(parts: Sequence[SearchPart], about: dict[str, Any]) -> str:
-    """Format the report as text."""
     return "\n".join(_lines(parts, about)) + "\n"
 
 

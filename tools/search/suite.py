@@ -24,7 +24,7 @@ LARGEST: Final = 40.0
 
 @dataclass
 class SearchRequest:
-    """The resources of a part. `select` has more words for pytest, to narrow a search down."""
+    """The limits and options of one part of a search. `select` has more words for pytest, to narrow a search down."""
 
     seconds: float
     seed: int
@@ -57,7 +57,7 @@ def _first(text: str) -> str:
 
 
 def search(name: str, wanted: SearchRequest) -> SearchPart:
-    """Run rounds of the part's tests."""
+    """Run rounds of the part's tests until the time is over."""
     part, before = SearchPart(name), _finds(wanted.finds)
     end = time.monotonic() + wanted.seconds
     for seed, factor in _rounds(wanted.seed, end):
@@ -69,7 +69,7 @@ def search(name: str, wanted: SearchRequest) -> SearchPart:
         new = _finds(wanted.finds) - before
         part.finds = sorted(new)
         part.reds += [f"seed {seed}: {test}: {said}" for test, said in done.failed.items()]
-        if done.failed:  # the next round would find the same failure
+        if done.failed:  # The search stops, because the next round would find the same failure.
             break
     return part
 

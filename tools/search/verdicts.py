@@ -79,7 +79,7 @@ def search(wanted: SearchRequest) -> SearchPart:
         counted = Counter(done.verdicts.values())
         part.did.append(f"{turn}: {', '.join(f'{count} {verdict}' for verdict, count in sorted(counted.items()))}, {took:.0f} s")
         part.reds += [f"{turn}: {test}: {said}" for test, said in done.failed.items()]
-        print(f"    {part.did[-1]}", flush=True)  # printed at once, because the next run takes minutes
+        print(f"    {part.did[-1]}", flush=True)  # The line is printed at once, because the next run takes minutes.
         if time.monotonic() + took / 2 > end:
             break
     part.reds += _unequal(seen)

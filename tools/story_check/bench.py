@@ -29,7 +29,7 @@ class Verdict:
 
 @dataclass(slots=True)
 class Bench:
-    """One group with its facts. `leader` is the one at the end of the story."""
+    """One group with the facts and verdicts about its story. `leader` is the one at the end of the story."""
 
     group: GroupFacts
     history: History

@@ -92,7 +92,7 @@ def read_section(lines: Sequence[str]) -> list[Claim]:
     generation: tuple[str, int] | None = None
     for number, line in enumerate(lines[1:], 1):
         timed = _TIME.fullmatch(line)
-        if timed is None:  # the line is the summary, or the last line with seed and journal
+        if timed is None:  # A line without a time is the summary, or the last line with seed and journal.
             continue
         at, said = timed.groups()
         found = list(_claims(number, line, at, said, generation))
@@ -114,7 +114,6 @@ def read_head(line: str, group: str) -> Claim:
 
 
 def times_of(lines: Sequence[str]) -> list[tuple[int, float]]:
-    """Return the lines' numbers and times."""
     found = [(number, _TIME.fullmatch(line)) for number, line in enumerate(lines)]
     return [(number, float(match[1])) for number, match in found if match is not None]
 

@@ -116,7 +116,7 @@ class GroupFacts:
         return shown(self.name)
 
     def is_here(self, member_id: str, seq: int) -> bool:
-        """Tell whether it was a member at that row."""
+        """Tell whether the member was in the group at that row."""
         return any(came <= seq < went for came, went in self.here.get(member_id, ()))
 
     def plan_at(self, seq: int) -> Plan | None:

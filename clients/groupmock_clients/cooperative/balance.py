@@ -59,8 +59,8 @@ def even_out(held: Mapping[Partition, str], free: Collection[Partition], subscri
 
 
 def _even_out_alike(held: Mapping[Partition, str], free: Collection[Partition], members: tuple[str, ...]) -> dict[Partition, str]:
-    """Balance members that subscribe to the same topics. The fullest members keep one more than the others, so that the moves are the
-    fewest possible."""
+    """Balance an assignment among members that all subscribe to the same topics. The fullest members keep one more than the others, so
+    that the moves are the fewest possible."""
     loads = Counter(held.values())
     least, more = divmod(len(held), len(members)) if members else (0, 0)
     ranked = sorted(members, key=lambda member: (-loads[member], by_id(member)))

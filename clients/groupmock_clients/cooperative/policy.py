@@ -50,7 +50,7 @@ class Round:
         # (docs/how-to/cooperative.md#rules-of-the-leader).
         self.memory = memory if memory is not None and me in memory.subscriptions else None
         self.received = received if self.memory is None and received is not None and received.member == me else None
-        # The subscribed topics whose partitions the leader knew.
+        # The topics that the leader subscribed to in the last round, and whose partitions it knew.
         self.seen = self.received.topics & {topic for topic, _ in self.received.universe} if self.received is not None else frozenset()
         self.subscriptions = {member: claim.topics for member, claim in claims.items()}
         wanted = subscribers_of(self.subscriptions)
@@ -197,7 +197,7 @@ class Round:
         return matched
 
     def newcomers(self) -> Iterator[str]:
-        """Yield the members that claim nothing and are new. Without memory: those that should have owned something, except the leader."""
+        """Yield the new members that claim no partitions. Without memory: those that should have owned something, except the leader."""
         empty = [member for member in self.members if not self.claims[member].owned]
         if self.memory is not None:
             yield from (member for member in empty if member not in self.memory.subscriptions)
@@ -249,8 +249,8 @@ class Round:
         return dict(last.target)
 
     def choose(self, moves: Mapping[Partition, Move], handing_over: bool) -> list[Move]:
-        """Choose the moves to begin now. Designs I and II begin all. Design III begins `max_moves` from the fullest members, and none
-        while others are in transfer."""
+        """Choose the partition moves to begin in this round. Designs I and II begin all. Design III begins `max_moves` from the fullest
+        members, and none while others are in transfer."""
         if self.rules.design != 3:
             return list(moves.values())
         if handing_over:

@@ -58,7 +58,8 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The decision about one member. `assigned` are all its partitions, `gained` the new ones among them. `timeout_ms` 0 means none."""
+    """The leader's decision about one member. `assigned` are all its partitions, `gained` the new ones among them. `timeout_ms` 0 means
+    none."""
 
     assigned: Partitions
     gained: Partitions
@@ -89,9 +90,9 @@ class LeaderMemory:
     lost: Mapping[Partition, Loss] = field(default_factory=dict)
     # departed member -> the time until which its partitions stay reserved for a process of its name
     departed: Mapping[str, int] = field(default_factory=dict)
-    target: Mapping[Partition, str] | None = None  # the plan that is being carried out, if any
-    moves: Mapping[Partition, Move] = field(default_factory=dict)  # the moves of that plan that have not happened yet
-    waits_until: int | None = None  # nothing is assigned before this time, with first="wait"
+    target: Mapping[Partition, str] | None = None  # the plan that the group is carrying out, if any
+    moves: Mapping[Partition, Move] = field(default_factory=dict)  # the moves of the current plan that have not happened yet
+    waits_until: int | None = None  # Nothing is assigned before this time if `first` is "wait".
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,8 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class LeaderPlan:
-    """The result of a round. `again` says that the leader must rejoin at once, because work is left and no other member would rejoin."""
+    """The leader's plan for one round. `again` says that the leader must rejoin at once, because work is left and no other member would
+    rejoin."""
 
     decisions: Mapping[str, Decision]
     memory: LeaderMemory

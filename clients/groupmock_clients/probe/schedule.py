@@ -39,7 +39,7 @@ DIED: Final = "the server stopped answering during this dialogue"
 
 @dataclass(frozen=True)
 class Pace:
-    """The limits of a run.
+    """The limits of a run of the probe.
 
     `parallel`: dialogues at a time. `retries`: repetitions of a broken dialogue before it counts. `seconds`: time for the whole run.
     `wait`: seconds until a dead server must be back. `restart`: the words of the command that restarts the server, if any.
@@ -75,7 +75,8 @@ class _Attempts:
             self.broken.append(outcome)
 
     def weigh(self, explained: Callable[[DialogueOutcome], bool]) -> None:
-        """Decide which failures load can explain. This is done late, because it takes as many plays on the core as a dialogue has turns."""
+        """Decide which failed attempts load can explain. This is done late, because it takes as many plays on the core as a dialogue has
+        turns."""
         for outcome in self.broken:
             if explained(outcome):
                 self.excused, self.late_ms = self.excused + 1, max(self.late_ms, outcome.late_ms)
@@ -132,8 +133,8 @@ class Schedule:
         return explains(outcome.late_ms, outcome.failure, planned.variant, conditions)
 
     def _judged(self, attempts: _Attempts, planned: Planned) -> DialogueOutcome:
-        """Return the final verdict of a dialogue. It is unknown if load can explain the failure, or if a macro failed, because macros
-        only prepare what the exchange is about."""
+        """Return the final verdict on all attempts at a dialogue. It is unknown if load can explain the failure, or if a macro failed,
+        because macros only prepare what the exchange is about."""
         outcome = attempts.outcome
         if outcome.verdict != BROKEN or outcome.fatal:
             return outcome
@@ -183,7 +184,7 @@ class Schedule:
             raise
 
     def _one(self, planned: Planned, attempt: int) -> DialogueOutcome:
-        """Play one dialogue for one attempt. If the check itself fails, the verdict is unknown and never kept."""
+        """Play one attempt at a dialogue. If the check itself fails, the verdict is unknown and never kept."""
         began = time.monotonic()
         exchange, name = planned.variant.exchange, planned.variant.name
         left = self._end - began
@@ -200,7 +201,7 @@ class Schedule:
             outcome = DialogueOutcome(name, exchange.rows, UNKNOWN, f"a mistake in the exchange: {mistake}")
         except (NoBroker, CannotProvide) as why:
             outcome = DialogueOutcome(name, exchange.rows, UNKNOWN, str(why))
-        except Exception as crash:  # a failing check says nothing about the broker
+        except Exception as crash:  # An error in the check itself says nothing about the broker.
             outcome = DialogueOutcome(name, exchange.rows, UNKNOWN, f"the check failed: {type(crash).__name__}: {crash}")
         self._liveness.ended(name, stage.connected)
         if outcome.verdict != KEPT and self._liveness.gone():

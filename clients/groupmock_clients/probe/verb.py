@@ -56,7 +56,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def options(arguments: argparse.Namespace) -> Options:
-    """Return the probe's options from the flags."""
     from .language.exchange_suite import FOLDER
     from .program import Options
     from .schedule import Pace

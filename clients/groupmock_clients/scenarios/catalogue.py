@@ -98,7 +98,7 @@ TOUR: Final = Scenario(
     (Start(), AwaitSettled(), Kill(Who.FOLLOWER), AwaitSettled(), Stop(Who.FOLLOWER), AwaitSettled()),
     cast=("ada", "ben", "cleo", "dana", "eli"),
 )
-"""A scenario to watch, which is not measured."""
+"""The scenario of the demo, which is not measured."""
 
 _NOT_BESIDE_RANGE: Final = "librdkafka and kafka-python refuse a list of eager and cooperative assignors"
 _NOT_RANGE: Final = "it is range"
@@ -178,9 +178,9 @@ def fitting(sizes: Sizes, protocol: Protocol) -> Sizes:
 
 
 def plays(stage_scenario: Scenario, protocol: Protocol) -> bool:
-    """Tell whether this combination is measured."""
+    """Tell whether this scenario is measured with this protocol."""
     if protocol.name == "connect":
         return stage_scenario.row == PROCESS_DEATH
     if protocol.name == BY_BROKER and Stop(Who.LEADER) in stage_scenario.steps:
-        return False  # a group whose broker assigns partitions has no leader to stop
+        return False  # A group whose broker assigns the partitions has no leader that could be stopped.
     return bool(protocol.bounces) or Upgrade() not in stage_scenario.steps

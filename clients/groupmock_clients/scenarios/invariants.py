@@ -47,7 +47,7 @@ def _time_of(rows: Sequence[Row], what: str) -> float:
 
 
 class _Judge:
-    """Checks rounds, which it gets in their order."""
+    """Checks the invariants of rounds, which it gets in their order."""
 
     def __init__(self, run: ScenarioRun) -> None:
         self.sizes, self.protocol = run.sizes, run.protocol
@@ -56,8 +56,8 @@ class _Judge:
         self.cooperative = bool(self.design) or run.protocol.name == "cooperative-sticky"
         self.before: Generation | None = None
         self.known: dict[str, int] = {}  # topic -> the number of partitions that some leader knew of
-        self.rounds = 0  # the rounds since the last change, including the round of that change
-        self.started = 0.0  # the latest time at which the round of the last change was planned
+        self.rounds = 0  # the number of rounds since the last change, including the round that brought it
+        self.started = 0.0  # the latest time at which the round with the last change was planned
         self.deadlines = 0
         self.settled = 0
         self.balancing: list[tuple[Partition, str]] = []
@@ -197,7 +197,7 @@ class _Judge:
         assert seen.planned_ms is not None
         if changed:
             self.rounds, self.started, self.settled, self.balancing = 0, seen.planned_ms, 0, []
-            # None stands for the single deadline of all losses that a new leader found
+            # None stands for the deadline that all losses share which a new leader found
             self.deadlines = len({self.lost_until.get(each) for each in self._deferred(seen)})
         if changed or self._news(seen):
             self.rounds += 1
@@ -268,7 +268,7 @@ class _Absence:
 
 
 def _absences(run: ScenarioRun, rounds: Sequence[Generation]) -> Iterator[_Absence]:
-    """Yield the absences in a run. Processes that stayed away, or were back before a round missed them, have none."""
+    """Yield the absences of processes in a run. Processes that stayed away, or were back before a round missed them, have none."""
     for row in run.rows:
         if not (said(row, "step") and row["fields"]["step"] in ("kill", "stop")):
             continue

@@ -1,4 +1,4 @@
-"""The name of a run in its journal."""
+"""Choose the name under which a run appears in its journal."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class Protocol:
 
     @property
     def twin(self) -> bool:
-        """Tell whether members go on delivering during a rebalance."""
+        """Tell whether members go on delivering records during a rebalance."""
         return self.client.endswith("-twin")
 
     def __str__(self) -> str:
@@ -139,7 +139,7 @@ class Who(StrEnum):
     LEADER = "leader"
     FOLLOWER = "follower"
     GONE = "gone"  # all members that were killed or stopped and are not back
-    FIRST_GONE = "first gone"  # the first of the gone members
+    FIRST_GONE = "first gone"  # the first of the members that were killed or stopped and are not back
     ALL = "all"
     NEWEST = "newest"  # the `change` members that joined last
 
@@ -254,11 +254,9 @@ class ScenarioStage(Interface):
     def create(self, topic: str, partitions: int) -> None:
         """Create a topic and produce to it from now on."""
 
-    def grow(self, topic: str, partitions: int) -> None:
-        """Raise the topic's number of partitions."""
+    def grow(self, topic: str, partitions: int) -> None: ...
 
-    def leader(self) -> str:
-        """Return the group's current leader."""
+    def leader(self) -> str: ...
 
     def noticed(self, members: frozenset[str]) -> None:
         """Wait for the condition of AwaitNoticed."""
@@ -271,8 +269,7 @@ class ScenarioStage(Interface):
     def tell(self, client: str, what: str, fields: Mapping[str, Any]) -> None:
         """Append a `client` row to the journal."""
 
-    def rows(self) -> list[Row]:
-        """Return the whole journal so far."""
+    def rows(self) -> list[Row]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,7 +308,7 @@ class _Play:
         self.stage.create(TOPIC, self.sizes.partitions)
         self.start(itertools.islice(self.names, self.sizes.members))
         self.settled()
-        self.stage.wait(self.sizes.commit_ms)  # the members need this time to commit the records received so far
+        self.stage.wait(self.sizes.commit_ms)  # The members get this time to commit the records received so far.
         begin = {"scenario": self.scenario.name, "protocol": self.protocol.name, "client": self.protocol.client}
         self.stage.tell(RUNNER, "begin", {**begin, "stage": self.stage.kind, "sizes": self.sizes.as_fields()})
         for step in self.scenario.steps:
@@ -378,7 +375,8 @@ class _Play:
         self.speaks = speaks
         for name in sorted(self.living):
             self.end([name], self.stage.stop, "stop")
-            self.stage.noticed(frozenset(self.living))  # otherwise chance decides whether the member comes back within the same round
+            # Without this wait chance would decide whether the member comes back within the same rebalance.
+            self.stage.noticed(frozenset(self.living))
             self.stage.wait(self.sizes.absence_ms)
             self.start([name])
             self.settled()

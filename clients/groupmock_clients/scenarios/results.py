@@ -59,13 +59,12 @@ class Job:
 
     @property
     def file(self) -> Path | None:
-        """Return the path of the journal."""
         name = f"{self.scenario.name}-{self.protocol.name}-{self.protocol.client}-{self.stage}.jsonl"
         return None if self.journal is None else self.journal / name
 
 
 def opener(stage: str) -> Callable[[Sizes, Protocol, Path | None], AbstractContextManager[ScenarioStage]]:
-    """Return the `open_stage` of a stage's name."""
+    """Return the function `open_stage` of a stage by its name."""
     if stage == "virtual":
         from .virtual import open_stage
 
@@ -109,7 +108,7 @@ def run_one(job: Job) -> ScenarioResult:
 
 
 def run_all(todo: Sequence[Job], workers: int = 1) -> Iterator[ScenarioResult]:
-    """Yield results as they come. With several `workers` that many runs are played at a time, in processes of their own."""
+    """Yield the results of jobs as they come. With several `workers` that many runs are played at a time, in processes of their own."""
     if workers == 1:
         yield from map(run_one, todo)
         return
@@ -132,7 +131,7 @@ def run_all(todo: Sequence[Job], workers: int = 1) -> Iterator[ScenarioResult]:
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
     """Block SIGINT for processes that are started in the block. This process receives it after the block."""
-    # the resource tracker would unblock signals if it were started later (multiprocessing.resource_tracker)
+    # The resource tracker is started now, because a later start would unblock signals (multiprocessing.resource_tracker).
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

@@ -37,7 +37,7 @@ COLUMNS: Final = {
     "lost": "lost",
     "converge_s": "to converge, s",
 }
-"""Maps a field of Figures to its column head. Times without a unit are partition-seconds."""
+"""Maps a field of Figures to the head of its column. Times without a unit are partition-seconds."""
 
 
 CLIENTS: Final = ("aiokafka", "kafka-python", "connect", "scripted", "confluent-kafka")

@@ -65,7 +65,7 @@ class Tour:
         yield "Everything below is read from the server's journal as it grows, and told as a failed test tells it."
 
     def tell(self, row: Row) -> Iterator[str]:
-        """Yield the lines about a row, usually none."""
+        """Yield the commentary on a row, which is mostly empty."""
         if row["kind"] == "client":
             self._teller.flush()
             yield from self._heard()
@@ -118,7 +118,7 @@ class Tour:
             yield self._so_far()
 
     def _act(self, t: int, step: str, member: str) -> Iterator[str]:
-        """Announce a step before its effects."""
+        """Announce an act of the demo before its effects."""
         if step == "start" and member in ARRIVALS:
             yield from self._titled(*ARRIVALS[member])
         elif step == "kill":

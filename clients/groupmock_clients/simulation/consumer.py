@@ -49,7 +49,7 @@ class Consumer(ClassicMember, Reader):
         self.wanted = self.topics
         self.assignor: Assignor = ASSIGNORS[about.protocols[0]]()
         self.counts: dict[str, int] = {}
-        self._heard = -1  # the last generation from which it got an assignment
+        self._heard = -1  # the last generation in which the member got an assignment
         self._again = False
 
     # -- a process

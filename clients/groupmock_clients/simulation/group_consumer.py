@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from .world import World
 
 Spot = tuple[bytes, int]
-"""Topic id and number of a partition."""
+"""A partition as its topic id and its number."""
 
 
 class GroupConsumer(ConsumerMember, Reader):
@@ -205,7 +205,8 @@ class GroupConsumer(ConsumerMember, Reader):
         changes = self._changes
 
         def came(answer: Any) -> None:
-            if self._changes == changes:  # otherwise other members may have read and committed these partitions since the request
+            # The answer is outdated if the ownership has changed, because other members may have committed these partitions since.
+            if self._changes == changes:
                 self._offsets(answer, missing)
 
         self._ask(OFFSET_FETCH, self._offsets_request(sorted(missing)), self._here(came))
@@ -237,7 +238,7 @@ class GroupConsumer(ConsumerMember, Reader):
             self._rejoin(0)
         elif code in (FENCED_INSTANCE_ID, UNRELEASED_INSTANCE_ID, GROUP_MAX_SIZE_REACHED):
             self._rejoin(GIVEN_UP_MS)
-        elif code != STALE_MEMBER_EPOCH:  # a stale epoch is corrected by the next heartbeat
+        elif code != STALE_MEMBER_EPOCH:  # A stale member epoch needs no action, because the next heartbeat corrects it.
             self._unexpected(key, code)
             self._later(BACKOFF_MS, self._find)
 

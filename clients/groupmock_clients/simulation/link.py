@@ -31,7 +31,6 @@ class Link:
 
     @property
     def waiting(self) -> bool:
-        """Tell whether an answer is due."""
         return bool(self.side.pending)
 
     def ask(self, key: int, version: int, message: Message, then: Answered, patience_ms: int) -> None:

@@ -25,7 +25,7 @@ CLIENTS: Final[dict[str, type[Consumer] | type[GroupConsumer]]] = {CLASSIC: Cons
 """Maps a group protocol to the simulated process that speaks it."""
 LIVENESS: Final = "liveness"
 SETTLING_MS: Final = 10
-"""The time after which everything that strangers sent has arrived."""
+"""The time after which everything that hostile peers sent has arrived."""
 SESSION_MS, REBALANCE_MS = 6_000, 8_000
 """The session and rebalance timeouts that bound a run without clients."""
 LOOK_MS: Final = 500
@@ -58,7 +58,7 @@ class Playing:
         self.strangers = Strangers(self.world)
         self.faulty = False
         self.nobodys: set[str] = set()
-        """The member ids that strangers left behind in groups."""
+        """The member ids that hostile peers left behind in groups."""
 
     @property
     def finding(self) -> Finding | None:
@@ -81,7 +81,7 @@ class Playing:
         bench.step = len(self.plan.steps)
         self._peace()
         if bench.groups.failed & bench.groups.spoilt:
-            return  # a stranger's unreadable Subscription blocks the join phase of 3.9 for five minutes (P1-b5)
+            return  # A hostile peer's unreadable Subscription blocks the join phase of 3.9 for five minutes (P1-b5).
         if self.finding is None:
             self._rest()
         if self.finding is None:
@@ -163,7 +163,7 @@ class Playing:
         try:
             self.strangers.large(what, much)
         except CodecError:
-            return  # the message is too large for the protocol
+            return  # Nothing is sent if the message is too large for the protocol.
 
     # -- peace
 
@@ -175,7 +175,7 @@ class Playing:
         self.strangers.go()
         for node in world.nodes:
             world.command("start_node", node=node)
-        for name in dict.fromkeys(each.group for each in self.plan.clients):  # a dict keeps one order for all hash seeds
+        for name in dict.fromkeys(each.group for each in self.plan.clients):  # A dict keeps one order of the groups for all hash seeds.
             self._release(name)
             # An operator who took the group's coordinator away gives it back.
             if world.core.cluster.groups.hosting.node_of(name) is None:
@@ -217,7 +217,7 @@ class Playing:
         self.world.bench.groups.look_at_all()
 
     def _expel(self) -> None:
-        """Remove the members that strangers left behind, as an operator does by hand. An operator does that by hand too."""
+        """Remove the members that hostile peers left behind, as an operator does by hand. An operator does that by hand too."""
         for group in self.world.bench.groups.peopled():
             for member in sorted(self.nobodys & {*group.members, *group.pending_joins}):
                 self.world.command("expire_member", group=group.group_id, member=member)
@@ -278,7 +278,7 @@ class Playing:
         for link in [*self.producer.links.values(), *self.consumer_groups.links.values()]:
             link.close()
         world.pass_time(10)
-        for wire in world.wires:  # reset the connections of processes that died without closing them
+        for wire in world.wires:  # Reset the connections of processes that died without closing them.
             wire.reset()
         longest = max((each.session_ms + each.rebalance_ms for each in self.plan.clients), default=0)
         world.pass_time(longest + 1_000)

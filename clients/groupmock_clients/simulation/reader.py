@@ -134,7 +134,7 @@ class Reader(Process):
 
     def _work(self) -> None:
         """Fetch, and commit in every COMMIT_EVERY-th round."""
-        if not self.stable:  # a node that is stopped makes the member unstable at once
+        if not self.stable:  # The member may have become unstable, because a request to a stopped node fails at once.
             return
         self._fetch()
         if self._polls % COMMIT_EVERY == 0:
@@ -178,5 +178,5 @@ class Reader(Process):
 
     def _unexpected(self, key: int, code: int) -> None:
         if self.group in self.world.bench.groups.spoilt:
-            return  # JoinGroup fails with UNKNOWN_SERVER_ERROR (-1) if a stranger's Subscription cannot be read (P1-b5)
+            return  # JoinGroup fails with UNKNOWN_SERVER_ERROR (-1) if a hostile peer's Subscription cannot be read (P1-b5).
         self.world.bench.found("answers", f"{self.name} is answered {code} to API {key}, which it has done nothing to deserve")

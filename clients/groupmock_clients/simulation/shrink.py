@@ -33,7 +33,7 @@ def shrunk(plan: SimulationPlan, fails: Callable[[SimulationPlan], bool], tries:
 
 
 def _smaller(plan: SimulationPlan) -> Iterator[SimulationPlan]:
-    """Yield smaller plans, the smallest first."""
+    """Yield smaller plans, starting with those that leave out most steps."""
     size = len(plan.steps)
     while size:
         for start in range(len(plan.steps) - size, -1, -size):

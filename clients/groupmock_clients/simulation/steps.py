@@ -137,7 +137,7 @@ COMMANDS: Final[dict[str, Make]] = {
     "reseed": lambda dice, *_: {"seed": dice.randrange(1 << 30)},
     "grow_topic": lambda dice, group, member, node, topic, partition: {"topic": topic, "partitions": dice.choice([4, 6])},
 }
-"""The steering commands with functions that draw their arguments. `step_clock` is a clock that jumps."""
+"""Maps a steering command to the function that draws its arguments. `step_clock` is a clock that jumps."""
 
 MAKE: Final[dict[str, Draw]] = {
     "wait": lambda dice, plan: [dice.choice(WAITS)],
@@ -161,4 +161,4 @@ MAKE: Final[dict[str, Draw]] = {
     "burst": lambda dice, plan: [dice.choice(list(BURSTS)), dice.choice((3, 20, 60)), dice.randint(1, 3)],
     "large": lambda dice, plan: _much(dice),
 }  # fmt: skip
-"""The steps with functions that draw their values."""
+"""Maps a step to the function that draws its values."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 NAME: Final = "stranger"
 OWN_GROUP: Final = "strangers"
-"""The only group to which strangers may add data, so that they cost the other groups nothing but time."""
+"""The only group to which hostile peers may add data, so that they cost the other groups nothing but time."""
 
 Asked = tuple[int, int, Message]
 
@@ -87,7 +87,7 @@ LARGE: Final[dict[str, Callable[[str, int], Asked]]] = {
     "zipped": lambda topic, n: _produce(topic, _batch(n, "gzip")),
     "partitions": _grow,
 }
-"""Makes an oversized request from a topic and a number of elements."""
+"""Maps a name to the function that makes an oversized request from a topic and a number of elements."""
 BURSTS: Final[dict[str, Callable[[str], Asked]]] = {
     "heartbeat": lambda topic: (12, 3, HeartbeatRequest(group_id=OWN_GROUP, generation_id=1, member_id="nobody")),
     "metadata": lambda topic: (3, 4, MetadataRequest(topics=None, allow_auto_topic_creation=False)),
@@ -97,11 +97,11 @@ BURSTS: Final[dict[str, Callable[[str], Asked]]] = {
     "groups": lambda topic: (16, 2, ListGroupsRequest()),
     "versions": lambda topic: (18, 2, ApiVersionsRequest()),
 }
-"""Makes a request to be pipelined, given a topic."""
+"""Maps a name to the function that makes a request to be pipelined."""
 
 
 class Strangers:
-    """Peers on their own connections, which ignore all answers."""
+    """Hostile peers with their own connections, which ignore all answers."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -147,4 +147,4 @@ class Strangers:
 
 
 def _unread(*_: object) -> None:
-    """Ignore an answer, because strangers do not read."""
+    """Ignore an answer, because hostile peers do not read."""

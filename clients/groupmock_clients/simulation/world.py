@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .plan import SimulationPlan
 
 KEPT_FRAMES: Final = 40
-"""The number of requests that are kept for strangers to alter."""
+"""The number of requests that are kept for hostile peers to alter."""
 LOOK_NS: Final = 250 * NS_PER_MS
 """How often a run checks for a finding while time passes."""
 KEPT_ROWS: Final = 400
@@ -67,7 +67,6 @@ class Written(Sink):
         return b"\n".join(self.lines) + b"\n"
 
     def digest(self) -> str:
-        """Return a digest of all bytes of the journal."""
         return hashlib.sha256(self.data()).hexdigest()[:16]
 
 
@@ -165,13 +164,12 @@ class World:
         self.wires.append(wire)
 
     def sent(self, frame: bytes) -> None:
-        """Keep a request for strangers to alter."""
+        """Keep a request for hostile peers to alter."""
         self.frames.append(frame)
         if len(self.frames) > 2 * KEPT_FRAMES:
             del self.frames[:KEPT_FRAMES]
 
     def sweep(self) -> None:
-        """Forget connections that have ended."""
         for wire in [wire for wire in self.wires if wire.connection.gone]:
             self._gone_bytes += wire.heard
             self.wires.remove(wire)

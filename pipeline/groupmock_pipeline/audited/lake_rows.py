@@ -45,7 +45,8 @@ class LakeRow(NamedTuple):
 
 
 def needed(rows: DataFrame) -> DataFrame:
-    """Select `COLUMNS` of table `rows`. Each run comes as a whole and in the order of its journal, and runs are processed in parallel."""
+    """Select the columns of table `rows` that an audit needs. Each run comes as a whole and in the order of its journal, and runs are
+    processed in parallel."""
     picked = rows.select("line", *PLACE, *WIRE, content().alias(CONTENT))
     return picked.repartition("run").sortWithinPartitions("run", "line").select(*COLUMNS)
 

@@ -71,13 +71,12 @@ class RunAudit:
         self._groups: dict[str | None, dict[str, dict[Client, Judged]]] = {}
 
     def feed(self, line: LakeRow) -> None:
-        """Pass one more row to the audit."""
         if line.row is not None:
             self._auditor.feed(line.row)
             self._last, self._ended = line.row.seq, line.ends
         elif line.left_out is not None:
             self._auditor.lost(line.left_out)
-            self._ended = True  # the note is not the end of the run, but it says that rows are missing
+            self._ended = True  # This note does not end the run, but says that rows are missing.
 
     def close(self) -> None:
         """End the run and add lines for open groups, for rules that nothing exercised, and for what is missing of the run."""
@@ -128,7 +127,7 @@ class RunAudit:
 
 
 def audited(codes: Sequence[str] | None = None) -> Work:
-    """Return the function that maps `lake_rows.COLUMNS` to `PARTS`. `codes` limits the audit to these rules."""
+    """Return the function that audits lines of `lake_rows.COLUMNS` and yields lines of `PARTS`. `codes` limits the audit to these rules."""
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa

@@ -31,8 +31,8 @@ Number = int | float
 
 
 class Sweep(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """Every combination of the lists. Empty `scenarios` or `protocols` (`NAME` or `NAME/CLIENT`) mean all; `sizes` maps a name to a
-    number or several."""
+    """A part of a campaign that plays every combination of its lists. Empty `scenarios` or `protocols` (`NAME` or `NAME/CLIENT`) mean
+    all; `sizes` maps a name to a number or several."""
 
     seeds: int | str
     scenarios: list[str] = []
@@ -68,7 +68,8 @@ FIELDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One combination without its seed. `key` is short, unique and fit for a path, and depends on the product's version."""
+    """A combination of scenario, protocol and sizes without its seed. `key` is short, unique and fit for a path, and depends on the
+    product's version."""
 
     scenario: Scenario
     protocol: Protocol
@@ -138,7 +139,7 @@ def read_plan(name: str, flags: Mapping[str, Any]) -> CampaignPlan:
     BadInput."""
     given = {key: value for key, value in flags.items() if value not in (None, [], {})}
     raw: Any = {"simulations" if "kinds" in given else "sweeps": [{}]} if name == NO_PLAN else _load(Path(name))
-    if isinstance(raw, dict):  # msgspec refuses anything else below
+    if isinstance(raw, dict):  # msgspec refuses any other type below.
         raw = {**raw, **{key: value for key, value in given.items() if key == "batch"}}
         for key, change in (("sweeps", _replaced_sweep), ("simulations", _replaced_simulation)):
             if isinstance(raw.get(key), list):
@@ -178,7 +179,7 @@ def _load(file: Path) -> Any:
                 return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, ValueError, RecursionError) as problem:
         raise BadInput(f"the plan {file} is no good {file.suffix[1:]}: {' '.join(str(problem).split())}") from None
-    except ImportError:  # msgspec's own message has seven lines
+    except ImportError:  # The text is replaced, because msgspec's own message has seven lines.
         raise BadInput(f"the plan {file}: {lacks('PyYAML')} (.toml and .json need nothing)") from None
     raise BadInput(f"the plan {file}: write it as .toml, .yaml or .json, not {file.suffix or 'without an ending'}")
 
@@ -233,7 +234,7 @@ def _seeds(text: int | str, where: str) -> tuple[int, int]:
 
 
 def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Merge spans that overlap or meet."""
+    """Merge spans of seeds that overlap or meet."""
     joined: list[tuple[int, int]] = []
     for first, last in sorted(spans):
         if joined and first <= joined[-1][1] + 1:
@@ -244,7 +245,7 @@ def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _cells(sweep: Sweep, where: str) -> Iterator[Cell]:
-    """List the cells that can be played. Raises BadInput if a scenario or protocol that the plan names yields no cell."""
+    """List the cells of a sweep that can be played. Raises BadInput if a scenario or protocol that the plan names yields no cell."""
     made = product_name()
     chosen, wanted = _chosen(sweep, where)
     found = [

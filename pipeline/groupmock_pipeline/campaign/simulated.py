@@ -28,7 +28,7 @@ PLAY: Final = StructType(
         StructField("seed", LongType()),
     ]
 )
-"""The columns of a seed to play."""
+"""The columns of table `simulation` before a seed is played."""
 OUTCOME: Final = StructType(
     [
         StructField("drawn", StringType()),
@@ -44,7 +44,7 @@ OUTCOME: Final = StructType(
         StructField("story", ArrayType(StringType())),
     ]
 )
-"""The columns of a result. `judge` is null if the simulation found nothing."""
+"""The columns of table `simulation` with the result of a seed. `judge` is null if the simulation found nothing."""
 RECORD: Final = StructType([*PLAY.fields, *OUTCOME.fields])
 """The schema of table `simulation`."""
 ABOUT: Final = {

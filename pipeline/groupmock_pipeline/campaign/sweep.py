@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 ORDINAL = "ordinal"
-"""Numbers a batch in the whole plan. Numbers of batches that the lake has are left out."""
+"""The column with the number of a batch in the whole plan. Numbers of batches that the lake has are left out."""
 
 
 def plays(spark: SparkSession, wanted: Sequence[Stretch], batch: int) -> DataFrame:

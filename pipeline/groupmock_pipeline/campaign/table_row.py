@@ -52,7 +52,8 @@ OUTCOME: Final = StructType(
         *(_column(name, hint) for name, hint in get_type_hints(ScenarioResult).items() if name not in _NO_COLUMNS),
     ]
 )
-"""The columns of a result. The figures are null if the play failed, and `trouble` says why. `broken` lists violated invariants."""
+"""The columns of table `campaign` with the result of a play. The figures are null if the play failed, and `trouble` says why. `broken`
+lists violated invariants."""
 RECORD: Final = StructType([*PLAY.fields, *OUTCOME.fields])
 """The schema of table `campaign`."""
 STRETCH: Final = StructType(
@@ -76,7 +77,7 @@ def play_all(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def outcome(play: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of `OUTCOME`. An exception in a play becomes its `trouble`, so that the other plays go on."""
+    """Play a line and return the columns of `OUTCOME`. An exception in a play becomes its `trouble`, so that the other plays go on."""
     try:
         result = run_one(job_of(play))
     except Exception as problem:

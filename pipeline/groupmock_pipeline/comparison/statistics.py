@@ -31,7 +31,7 @@ def compared(runs: DataFrame, keys: Sequence[str], *more: Column) -> DataFrame:
     sums = ranked.groupBy(*keys).agg(
         *[each for after in (False, True) for each in _side(after)],
         F.sum(F.when(F.col("side"), F.col("mean_rank"))).alias("rank_sum"),
-        # t tied runs contribute t^3 - t together, hence t^2 - 1 each
+        # a group of t tied values contributes t^3 - t, which is t^2 - 1 for each of its values
         F.sum(F.col("ties") * F.col("ties") - 1).cast("double").alias("tied"),
         *more,
     )
@@ -48,8 +48,8 @@ def _ranked(runs: DataFrame, keys: Sequence[str]) -> DataFrame:
 
 
 def _side(after: bool) -> list[Column]:
-    """Return the aggregates of one side. The median's interval lies between two order statistics (about n / 2 -+ 0.98 sqrt n), which
-    assumes no distribution."""
+    """Return the aggregates of the values on one side, before or after. The median's interval lies between two order statistics (about n
+    / 2 -+ 0.98 sqrt n), which assumes no distribution."""
     end, here = ("after", F.col("side")) if after else ("before", ~F.col("side"))
     value = F.when(here, F.col("value"))
     half = F.sqrt(F.col("size")) * Z95 / 2

@@ -33,11 +33,11 @@ class Chosen(NamedTuple):
     """Files to read, as paths for Spark's readers."""
 
     files: DataFrame
-    """The columns of the frame `listed`."""
+    """The chosen files with the columns of `listed`."""
     small: list[str]
     large: list[str]
     known: int
-    """Counts the other files, which the lake has already."""
+    """Counts the files that the lake has already."""
     size: int
     """Bytes to read, compressed files counted `PACKED_TIMES`."""
 

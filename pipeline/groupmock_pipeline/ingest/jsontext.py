@@ -70,7 +70,7 @@ class Grammar:
         brackets itself, the null is missing.
         """
         whole = StructType([StructField("row", ArrayType(self.type)), StructField("_corrupt_record", StringType())])
-        # because Spark parses a schema as DDL slowly
+        # The schema is passed as an object, because Spark parses DDL slowly.
         return F.from_json(F.expr(f"concat('{{\"row\":[', {text}, ',null]}}')"), whole, OPTIONS)
 
     def written(self, opening: str, names: Iterable[str], required: Collection[str]) -> str:

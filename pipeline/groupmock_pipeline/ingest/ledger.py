@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 ENTRY: Final = ("file", "digest")
-"""The columns that identify an entry. A file that another run overwrote keeps the lines of both runs."""
+"""The columns that identify an entry of the ledger. A file that another run overwrote keeps the lines of both runs."""
 
 
 def entries(files: DataFrame, rows: DataFrame, broken: DataFrame, tasks: int) -> DataFrame:
@@ -79,8 +79,8 @@ def merged(old: DataFrame, new: DataFrame) -> DataFrame:
 
 
 def settled(ledger: DataFrame, copies: DataFrame) -> DataFrame:
-    """Count `copies` (run, of: file) as duplicates. A copy of a copy points at the best file. `changed` marks the entries that differ
-    from before."""
+    """Count the runs in `copies` (run, of: file) as duplicates. A copy of a copy points at the best file. `changed` marks the entries
+    that differ from before."""
     found = copies.select("run", F.col("of"))
     moved = ledger.join(F.broadcast(found), "run", "left").withColumn("duplicate_of", F.coalesce("of", "duplicate_of"))
     better = ledger.join(F.broadcast(found), "run").select(F.col("file").alias("duplicate_of"), F.col("of").alias("best"))

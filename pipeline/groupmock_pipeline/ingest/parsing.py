@@ -104,11 +104,11 @@ ABOUT_FILE: Final = {
     "length": "length", "modified": "modified", "head": f"if(head_problem is null, trim(LEADING '{MARK}' FROM text), null)",
     "lines": "lines", "blank": "blank", "problem": "file_problem",
 }  # fmt: skip
-"""The columns of the line about a file."""
+"""Maps the columns of the line about a file to SQL."""
 
 
 def _passed_over() -> str:
-    """Match the header's line and blank lines."""
+    """Return SQL that matches the lines to be skipped: the header's line and blank lines."""
     return f"(line = 1 and head_problem is null) or (line > 0 and not (lacks and line = lines) and {BLANK.format('text')})"
 
 

@@ -33,8 +33,8 @@ TASK_BYTES: Final = 1 << 30
 """Bytes of text whose rows one task counts at most."""
 
 TRIES: Final = 9
-"""The number of tries for a commit. Each concurrent ingest may win with its take, its ledger or both, and may leave an empty batch as
-well."""
+"""The number of times that an ingest tries to commit. Each concurrent ingest may win with its take, its ledger or both, and may leave an
+empty batch as well."""
 
 
 class Outcome(NamedTuple):
@@ -205,7 +205,7 @@ def _with_copies(spark: SparkSession, path: str, head: sink.Head, new: DataFrame
         if suspects.isEmpty():
             yield new
             return
-        # otherwise the suspects' plan would be part of the following plans eight times, and be analysed each time
+        # Without a checkpoint the suspects' plan would be part of the following plans eight times, and be analysed each time.
         found = suspects.localCheckpoint()
         mine = F.broadcast(found.select("run", schema.TAKE))
         rows = journals.part(spark, path, journals.ROWS, head).join(mine, ["run", schema.TAKE], "left_semi")
@@ -220,7 +220,7 @@ def _outcome(entries: DataFrame) -> Outcome:
     whole = F.expr("lines = header + rows + quarantined + duplicates + blank")
     sums = ("rows", "quarantined", "duplicates", "blank")
     row = entries.agg(F.count("*"), *(F.sum(name) for name in sums), F.count("problem"), F.min_by("file", whole), F.min(whole)).first()
-    assert row is not None  # an aggregate without keys always has a row
+    assert row is not None  # An aggregate without keys always has a row.
     files, rows, quarantined, duplicates, blank, problems, file, adds_up = row
     assert adds_up is not False, f"{file}: the counts of its lines do not add up; its take does not count"
     return Outcome(files, 0, 0, rows or 0, quarantined or 0, duplicates or 0, blank or 0, problems)

@@ -56,7 +56,8 @@ def whole_texts(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
 def numbered(files: DataFrame) -> DataFrame:
     """Return one line per entry of `texts`, with `line` and `text`. Long columns about the file are not repeated."""
     others = [name for name in files.columns if name not in ("texts", "head", "last")]
-    # Not `posexplode`: Spark would first ask whether `texts` is empty, and split all texts for the answer.
+    # `posexplode_outer` is used, because for `posexplode` Spark would first ask whether `texts` is empty, and split all texts for the
+    # answer.
     return files.select(*others, F.posexplode_outer("texts").alias("line", "text"))
 
 
@@ -66,7 +67,8 @@ def long_texts(spark: SparkSession, paths: Sequence[str], tasks: int) -> DataFra
     lines = read.selectExpr(*ABOUT, "_metadata.file_block_start as block", "monotonically_increasing_id() as id", "value as text")
     place = Window.partitionBy("file").orderBy("block", "id")
     found = lines.repartition(tasks, "file").select(*FACTS[:3], F.row_number().over(place).alias("line"), "text")
-    return found.localCheckpoint()  # checkpointed, because the lines are read twice, and the plan of a stream may not number lines
+    # The lines are checkpointed, because they are read twice, and the plan of a stream may not number lines.
+    return found.localCheckpoint()
 
 
 def facts(lines: DataFrame) -> DataFrame:
@@ -78,7 +80,7 @@ def facts(lines: DataFrame) -> DataFrame:
         F.ltrim(F.min_by("text", "line"), F.lit(MARK)).alias("head"), F.max_by("text", "line").alias("last"),
         F.count("*").alias("lines"), F.count_if(F.expr(BLANK.format("text"))).alias("blank"), size.alias("size"),
     )  # fmt: skip
-    marked = F.col("length") - len(MARK.encode())  # this reader skips the byte order mark
+    marked = F.col("length") - len(MARK.encode())  # The length is compared without the byte order mark, because this reader skips the mark.
     whole = F.when(F.col("file").rlike(PACKED), F.expr(ENDED)).otherwise(F.col("size").isin(F.col("length"), marked))
     known = grouped.select("*", F.lit(False).alias("valid"), whole.alias("whole")).selectExpr("*", f"{LACKS} as lacks")
     return known.withColumn("lines", F.col("lines") + F.col("lacks").cast("bigint")).select(*FACTS)

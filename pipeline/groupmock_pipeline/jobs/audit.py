@@ -39,7 +39,7 @@ COLUMNS: Final = {
     "client_ids": "client ids of whom it was judged",
     "findings": "what broke it, the first ones",
 }
-"""The columns of the table in order."""
+"""The columns of table `audit` in order, with their descriptions."""
 KEY: Final = ("day", "run", "group", "rule")
 
 

@@ -85,8 +85,8 @@ def _size(word: str) -> tuple[str, list[int | float]]:
 
 
 def play(spark: SparkSession, plan: CampaignPlan, wanted: Sequence[Stretch], lake: str, wave: int = WAVE) -> None:
-    """Play the plan in waves. Each wave is a Spark job whose batches appear in the lake as whole partitions, so that a killed run loses
-    only that wave."""
+    """Play the plan of a campaign in waves. Each wave is a Spark job whose batches appear in the lake as whole partitions, so that a
+    killed run loses only that wave."""
     every = sum(each.last - each.first + 1 for each in wanted)
     _in_waves(left(plays(spark, wanted, plan.batch), done(spark, lake)), every, lake, wave, TABLE, lambda todo: played(todo, wave))
 
@@ -97,7 +97,7 @@ def simulate(spark: SparkSession, plan: CampaignPlan, wanted: Sequence[Simulatio
     todo = left(seeds(spark, wanted, plan.batch), done(spark, lake, SIMULATION), PLAY)
     _in_waves(todo, every, lake, wave, SIMULATION, lambda todo: played(todo, wave, simulate_all, RECORD))
     tables.replace(summed_up(tables.read(spark, lake, SIMULATION)).coalesce(1), lake, "simulated")
-    # One number per kind is collected to the driver.
+    # Only one number per kind is collected to the driver.
     for row in tables.read(spark, lake, "simulated").orderBy("product", "kind").collect():
         log.info("simulation: %s: %d findings in %d seeds (%d hung, %d died)", *(row[name] for name in COUNTED))
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 INPUT: Final = "the lake"
 OUTPUT: Final = None
-"""The output is the input lake."""
+"""The job has no output of its own, because it rewrites the input lake."""
 TABLES: Final = ("rows", "rebalances", "heartbeats", "faults", "audit", "campaign", "simulation")
 """The tables that grow with every run. `rows` includes the other tables that ingest makes."""
 

@@ -93,7 +93,7 @@ def _inhabited(values: DataFrame, windows: Column, lake: str) -> None:
 
 
 def windows(before: str | None, after: str | None, split: str | None) -> tuple[Column, Column]:
-    """Return two conditions on `day` and `run`. Raises BadInput."""
+    """Return the conditions on `day` and `run` that select the two windows. Raises BadInput."""
     if split is not None:
         if before or after:
             raise BadInput("--split says both windows: leave --before and --after out")

@@ -40,7 +40,7 @@ def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
     except OSError as problem:
         raise BadInput(f"{folder}: {problem.strerror}; name a folder that can be written") from None
     rows, runs = (tables.read(spark, arguments.input, name).where(_wanted(arguments.run)) for name in ("rows", "runs"))
-    # Two figures are collected to the driver.
+    # Only two figures are collected to the driver.
     totals = export(rows, runs, str(folder.absolute())).agg(F.count("*"), F.coalesce(F.sum("rows"), F.lit(0))).first()
     if totals is None or not totals[0]:
         raise BadInput(f"no run of {arguments.input} matches {arguments.run!r}" if arguments.run else f"{arguments.input} has no runs")
@@ -54,7 +54,8 @@ def export(rows: DataFrame, runs: DataFrame, folder: str) -> DataFrame:
 
 
 def lines(rows: DataFrame, runs: DataFrame) -> DataFrame:
-    """Return run, line and the columns of a row. Line 1 is the header, whose fields are packed into `more` as JSON."""
+    """Return the lines of journals as run, line and the columns of a row. Line 1 is the header, whose fields are packed into `more` as
+    JSON."""
     known = runs.where(F.col("run").isNotNull() & F.col("duplicate_of").isNull() & (F.col("header") == 1))
     names = {"run": schema.NAME}
     values = F.struct(*(F.col(names.get(name, name)).alias(name) for name in HEADER))

@@ -58,7 +58,7 @@ COLUMNS: Final = {
     "expiries": "sessions that expired",
     "errors": "error -> how many heartbeats were answered with it",
 }
-"""The columns of the table in order."""
+"""The columns of table `heartbeats` in order, with their descriptions."""
 
 
 def run(spark: SparkSession, arguments: argparse.Namespace) -> None:

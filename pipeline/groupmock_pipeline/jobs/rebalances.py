@@ -68,7 +68,7 @@ COLUMNS: Final = {
     "abandoned_ns": "partition-ns from then to the journal's end",
     "undelivered_ns": "partition-ns in which records waited around it; null: the journal has no Fetch of the group's clients",
 }
-"""The columns of the table in order."""
+"""The columns of table `rebalances` in order, with their descriptions."""
 
 
 def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
@@ -80,7 +80,8 @@ def rebalances(rows: DataFrame) -> DataFrame:
     """Make table `rebalances` of table `rows`, in which each row has the columns OF_LEDGER of its run's line in `runs`. Rows are read
     once and shuffled once, by run, and nothing is cached."""
     found = undelivered(counted(moves(lines(events(rows)))), rows)
-    heard = f"protocol_type = 'consumer' and max(heard) over ({OF_GROUP})"  # assignments of other protocol types are not parsed
+    # Only assignments of the protocol type `consumer` can be parsed.
+    heard = f"protocol_type = 'consumer' and max(heard) over ({OF_GROUP})"
     told = found.selectExpr(
         f"* except ({', '.join((*MOVED, *OWNED))})",
         *(f"case when revoked is not null then {name} end as {name}" for name in MOVED),

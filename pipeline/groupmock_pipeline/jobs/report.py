@@ -84,12 +84,12 @@ def _section_in_time(spark: SparkSession, lake: str, asked: Section, coming: Map
 
 
 def section(spark: SparkSession, lake: str, asked: Section) -> Shown:
-    """Return one section with its answers. An error about its table becomes the section's text."""
+    """Return one section of the report with its answers. An error about its table becomes the section's text."""
     try:
         table = tables.find(spark, lake, asked.table)
         if table is None:
             return Shown(asked, missing=True)
-        lines = table.count()  # counting reads only Parquet's footers
+        lines = table.count()  # Counting is cheap, because Spark reads only Parquet's footers.
         if not lines:
             return Shown(asked, empty=True)
         if lines <= SMALL:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 INPUT: Final = None
 OUTPUT: Final = None
-"""The jobs name their inputs and outputs."""
+"""The job has no output, because the jobs on the server name theirs."""
 HOST: Final = "127.0.0.1"
 LOOK_S: Final = 1.0
 
@@ -44,7 +44,8 @@ def settings(arguments: argparse.Namespace) -> dict[str, str]:
     if arguments.port and not 1024 <= arguments.port <= 65535:
         raise BadInput(f"--port {arguments.port}: give one from 1024 to 65535, or 0")
     try:
-        with socket.create_server((HOST, arguments.port)) as free:  # Spark would choose a port for 0 and not tell it
+        # The port is chosen here, because Spark would choose one for 0 and not tell it.
+        with socket.create_server((HOST, arguments.port)) as free:
             arguments.port = free.getsockname()[1]
     except OSError as error:
         why = os.strerror(error.errno or 0)

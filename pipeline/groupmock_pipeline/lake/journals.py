@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 FOLDER: Final = "journals"
 ROWS, QUARANTINE, RUNS, FILES = "rows", "quarantine", "runs", "files"
 PARTS: Final = (ROWS, RUNS, QUARANTINE)
-"""The parts that are read as tables."""
+"""The parts of the sink `journals` that are read as tables."""
 COLUMNS: Final = {ROWS: schema.ROWS, QUARANTINE: schema.QUARANTINE, RUNS: schema.RUNS, FILES: schema.FILES}
-"""The columns of this version. A lake of another version is read with them too (missing columns are null), so that no file is opened to
-learn the columns."""
+"""The columns of each part in this version. A lake of another version is read with them too (missing columns are null), so that no file
+is opened to learn the columns."""
 STORED: Final = {"rows": "row_count"}
 """Columns of the ledger with another name in its files: `rows` is also a list in a row of an audit, and a table has one type per name."""
 
@@ -51,7 +51,7 @@ def read(
     lines = part(spark, path, name, head)
     if takes is not None:
         lines = lines.where(F.col(sink.BATCH).isin(_batches(head.batches.get(name, ()), takes)))
-    found = lines.join(counted, F.expr(f"run = of_run and {schema.TAKE} = of_take"))  # matches at most one entry of the ledger
+    found = lines.join(counted, F.expr(f"run = of_run and {schema.TAKE} = of_take"))  # The join matches at most one entry of the ledger.
     return _without(found, *sink.PLACE.names, schema.TAKE, "of_run", "of_take")
 
 
@@ -80,7 +80,7 @@ def uncounted(head: sink.Head) -> list[int]:
 def ledger(spark: SparkSession, path: str, head: sink.Head) -> DataFrame:
     """Return the last entry about each file and header. An entry without a header is dropped when the file has a newer entry."""
     lines = part(spark, path, RUNS, head)
-    if len(head.batches[RUNS]) == 1:  # a single batch has no outdated entries
+    if len(head.batches[RUNS]) == 1:  # A single batch of the ledger has no outdated entries.
         return _without(lines, *sink.PLACE.names)
     among = {"_of_file": Window.partitionBy("file"), "_last": Window.partitionBy("file", "digest")}
     known = lines.withColumns({name: F.max(sink.BATCH).over(each) for name, each in among.items()}).where(
@@ -109,7 +109,7 @@ def part(spark: SparkSession, path: str, name: str, head: sink.Head) -> DataFram
 def check_age(spark: SparkSession, lake: str) -> None:
     """Raises BadInput for a lake of the first version, which has a folder of Parquet for each run."""
     try:
-        # Spark Connect analyses no sooner than when the files are asked for
+        # Asking for the files makes Spark Connect analyse the query.
         spark.read.schema(schema.RUNS).parquet(f"{lake.rstrip('/')}/runs").inputFiles()
     except AnalysisException:
         return

@@ -44,12 +44,12 @@ BATCH: Final = "_batch"
 PART: Final = "_part"
 DAY: Final = "day"
 PLACE: Final = StructType([StructField(EDITION, IntegerType()), StructField(BATCH, LongType()), StructField(PART, StringType())])
-"""The place of a line in any table. These columns are folders and not in the files."""
+"""The columns that locate a line in any table. These columns are folders and not in the files."""
 MARK: Final = "commit"
 """The part that every commit has: one line with `PART_COLUMNS`."""
 PART_COLUMNS: Final = "_told"
 NOWHERE: Final = -1
-"""The edition of files that an overtaken writer leaves."""
+"""The edition number of files that a job wrote although another job committed first."""
 _DUE: Final = "_due"
 ANY: Final = -1
 """The batch number of a mark, which is joined with every micro-batch."""
@@ -87,7 +87,7 @@ class Head(NamedTuple):
 
 
 NOTHING: Final = Head(0, -1, {})
-"""The head of a table that does not exist."""
+"""The state of a table that does not exist."""
 PLACED: Final = re.compile(rf"/({EDITION}=(-?\d+)/{BATCH}=(\d+)/{PART}=(\w+)/.*)")
 
 
@@ -126,7 +126,7 @@ def read(spark: SparkSession, path: str, part: str, columns: StructType, at: Hea
     if at.moved is None:
         return reader.parquet(path).where(f"{EDITION} = {at.edition} and {PART} = '{part}'")
     files = at.moved.get(part)
-    # a mark, which each commit has, is read instead, so that an empty part has its columns too
+    # the mark, which each commit has, is read instead, so that an empty part has its columns too
     found = reader.option("basePath", path).parquet(*(files or at.moved[MARK]))
     return found if files else found.where(F.lit(False))
 
@@ -170,7 +170,7 @@ class Due(NamedTuple):
 
 
 def due(spark: SparkSession, path: str, at: Head, edition: int) -> Due:
-    """Return the batch after `at`. `edition` is that of `at`, or the next one to replace the table."""
+    """Return the batch that follows the table's state `at`. `edition` is that of `at`, or the next one to replace the table."""
     counter = spark.readStream.format("rate-micro-batch").options(rowsPerBatch=1, numPartitions=1).load()
     numbers = counter.select(F.col("value").alias(BATCH), F.explode(F.array("value", F.lit(ANY).cast("bigint"))).alias(_DUE))
     return Due(path, at.batch + 1, edition, numbers)
@@ -195,7 +195,8 @@ def commit(due: Due, lines: DataFrame, counted: Mapping[str, Column], told: Mapp
     mark = due.mark(json.dumps({"token": token, **{part: columns.json() for part, columns in told.items()}}), by_day)
     placed = (lines if BATCH in lines.columns else due.joined(lines)).unionByName(mark, allowMissingColumns=True)
     query = (
-        placed.observe(OBSERVED, F.sum(mine.cast("bigint")).alias(WRITTEN), *sums)  # `count_if` would copy each line once more
+        # The rows are summed as numbers, because `count_if` would copy each line once more.
+        placed.observe(OBSERVED, F.sum(mine.cast("bigint")).alias(WRITTEN), *sums)
         .writeStream.format("parquet")
         .options(path=due.path, checkpointLocation=f"{due.path}/_checkpoint", compression="zstd")
         .partitionBy(EDITION, BATCH, PART, *([DAY] if by_day else []))
@@ -261,7 +262,8 @@ def _bytes(spark: SparkSession, path: str, part: str, at: Head) -> int:
     """Return the size of a part's files, or 0 if an edition lacks the part and hence the folder to list."""
     if part not in at.batches:
         return 0
-    reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")  # these folders are not one partitioned table
+    # the files are in folders that do not form one partitioned table
+    reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
     size = reader.load(f"{path}/{EDITION}={at.edition}/{BATCH}=*/{PART}={part}").agg(F.sum("length")).first()
     return 0 if size is None else size[0] or 0
 

@@ -44,7 +44,7 @@ def _positions(rows: DataFrame) -> DataFrame:
     asked = _read(rows).repartition("run").selectExpr("* except (`group`)", of_client)
     topics = asked.selectExpr("run", "line", "at", "groups", "inline(topics)")
     created = "first(created, true) over (partition by run, topic_id)"
-    name = f"coalesce(nullif(topic, ''), {created}, topic_id) as topic"  # newer versions have the topic's id alone
+    name = f"coalesce(nullif(topic, ''), {created}, topic_id) as topic"  # Newer versions of these messages have only the topic's id.
     each = topics.selectExpr("run", "line", "at", "groups", "offsets", name).selectExpr("* except (offsets)", "inline(offsets)")
     wanted = "array_distinct(flatten(collect_set(groups) over (partition by run, topic, number)))"
     return each.selectExpr("* except (groups)", f"coalesce(groups, {wanted}) as groups").selectExpr(

@@ -1,4 +1,5 @@
-"""Compute the shapes of a report by Spark. Only what the page shows reaches the driver: groups and lines up to a shape's limit."""
+"""Compute the shapes of a report (its tables and plots) by Spark. Only what the page shows reaches the driver: groups and lines up to a
+shape's limit."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ LONGEST: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A shape that the table can answer. `lacking` names the heads that were dropped because the table lacks their columns."""
+    """A shape of the report that the table can answer. `lacking` names the heads that were dropped because the table lacks their
+    columns."""
 
     shape: Shape
     lacking: list[str] = field(default_factory=list)
@@ -35,7 +37,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """The lines of an answer. `numbers` says which columns are numeric."""
+    """The lines with which Spark answered a shape. `numbers` says which columns are numeric."""
 
     numbers: list[bool]
     rows: list[tuple[Cell, ...]]
@@ -45,7 +47,7 @@ def answers(table: DataFrame, shapes: Sequence[Shape]) -> list[Excerpt]:
     """Compute the shapes over a table. A shape that the table cannot answer at all is left out."""
     asked = [Question(each) for each in shapes]
     told = analysed(lambda: _together(table, asked))
-    if told is None:  # a column is missing, so each value is checked by itself
+    if told is None:  # The query fails if a column is missing, so each value is checked by itself.
         asked = [each for shape in shapes if (each := _answerable(table, shape)) is not None]
         if not asked:
             return []
@@ -164,7 +166,7 @@ def _spread(shape: Spread, lines: Lines, lacking: list[str]) -> Excerpt:
 def _grid(shape: Grid, lines: Lines, lacking: list[str]) -> list[Excerpt]:
     per = len(shape.per)
     groups: dict[tuple[Cell, ...], list[tuple[Cell, ...]]] = {}
-    for line in lines.rows:  # each line has another combination of values
+    for line in lines.rows:  # Each line has another combination of values, so that no cell is filled twice.
         groups.setdefault(line[:per], []).append(line[per:])
     return [_grid_of(shape, key, group, lacking) for key, group in groups.items()]
 

@@ -69,7 +69,7 @@ def draw(plot: Plot) -> Figure:
         if legend:
             figure.legend(loc="outside upper right", ncols=columns, frameon=False, fontsize=8.5, handletextpad=0.3, columnspacing=1.2)
         FigureCanvasSVG(figure)  # this canvas measures texts as the page renders them
-        if layout := figure.get_layout_engine():  # savefig would compute the layout for each format again, a third of its time
+        if layout := figure.get_layout_engine():  # The layout is fixed now, because savefig would compute it for each format again.
             layout.execute(figure)
         figure.set_layout_engine(None)
         return figure
@@ -85,7 +85,7 @@ def _furnish(axes: Axes, plot: Plot) -> None:
     positive = [value for value in values if value > 0]
     if positive and plot.kind != "bars" and len(positive) == len(values) and max(positive) / min(positive) > WIDE:
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))  # the default formatter writes powers in TeX
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))  # The default formatter would write powers in TeX.
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.set_xlabel(f"{_printable(plot.axis)} (logarithmic)")
     else:

@@ -9,7 +9,7 @@ from .shapes import Grid, Listing, Section, Spread, Totals, Value
 
 
 def same(*names: str) -> tuple[Value, ...]:
-    """Show columns under their own names."""
+    """Return values that show columns under their own names."""
     return tuple(Value(name.replace("_", " "), name) for name in names)
 
 
@@ -17,7 +17,8 @@ S: Final = "s"
 _TOOK: Final = "(ended_at - started_at) / 1e9"
 DURATION: Final = Value(
     "duration",
-    f'if(ended = "journal\'s end", null, {_TOOK})',  # a rebalance that the journal's end cut short took longer than its lines show
+    # The duration is left out if the journal's end cut the rebalance short, because its length is unknown.
+    f'if(ended = "journal\'s end", null, {_TOOK})',
     S,
     (_TOOK,),
 )
@@ -144,7 +145,8 @@ _SESSION: Final = Value("session timeout", "min(session_timeout_min_ms) / 1e3", 
 
 
 def _gaps(title: str, which: str) -> Spread:
-    """Show the gaps of a quantile: p50, p99 or max. A line of the table is a run's group and client."""
+    """Return the part of the report about one quantile of the gaps between heartbeats: p50, p99 or max. A line of the table is a run's
+    group and client."""
     return Spread(title, CLIENT, Value(title.lower(), f"gap_{which}_ns / 1e9", S), mark=(_SESSION,), of="groups")
 
 

@@ -19,8 +19,8 @@ ACCURACY: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A column on the page. `sql` is an expression over lines or an aggregate, depending on the shape. `other` are alternatives for a
-    table that lacks its columns. `unit` is for example s, ms, partitions, or "" for a bare number or a text."""
+    """A column of a table on the report's page. `sql` is an expression over lines or an aggregate, depending on the shape. `other` are
+    alternatives for a table that lacks its columns. `unit` is for example s, ms, partitions, or "" for a bare number or a text."""
 
     head: str
     sql: str

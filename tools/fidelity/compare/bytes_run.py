@@ -147,10 +147,10 @@ class BytesRun:
                     raise NoBroker(f"{api.name} v{version} is not answered")
                 if getattr(api.response.decode(version, outcome.frames[0][4:]), "error_code") == 0:  # noqa: B009  # of two classes
                     break
-                time.sleep(0.05)  # polled, because a broker offers no event to wait for
+                time.sleep(0.05)  # The broker is polled, because it offers no event to wait for.
             else:
                 raise NoBroker(f"{api.name} is answered with errors still at the {WARM_UP_TRIES}th try")
-        time.sleep(0.5)  # the coordinator loads its partitions slightly later
+        time.sleep(0.5)  # The coordinator loads its partitions slightly later than it answers.
 
     def result(self, seeds: tuple[int, int], seconds: float) -> FamilyResult:
         """Return the run's figures in the form that all families have."""
@@ -189,12 +189,10 @@ def difference(judged: Judged) -> Difference:
 
 
 def corpus_file(folder: Path, release: str) -> Path:
-    """Return the file with the inputs of a release."""
     return folder / f"hostile-{release}.jsonl.gz"
 
 
 def load(file: Path) -> Iterator[KeptInput]:
-    """Yield the kept inputs of a file."""
     with gzip.open(file) as lines:
         for line in lines:
             yield msgspec.json.decode(line, type=KeptInput)

@@ -101,7 +101,7 @@ def _timeless(data: bytes) -> bytes:
     while at + LENGTH.stop <= len(data):
         size = LENGTH.stop + int.from_bytes(data[at + LENGTH.start : at + LENGTH.stop])
         batch = bytearray(data[at : at + size])
-        if len(batch) <= ATTRIBUTES or batch[ATTRIBUTES] & CONTROL_BIT:  # a Fetch may cut the last batch anywhere
+        if len(batch) <= ATTRIBUTES or batch[ATTRIBUTES] & CONTROL_BIT:  # A Fetch may cut the last batch anywhere, even within its header.
             for times in (CHECKSUM, TIMES):
                 batch[times] = bytes(len(batch[times]))
         parts.append(batch)
@@ -204,7 +204,7 @@ words all results in the version of the first (AddPartitionsToTxnManager). Excha
 
 def _produced(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
     """Blank the allowed timestamps in the text of a refused timestamp, because they come from the broker's clock."""
-    even = deepcopy(answer)  # copied, because the transcript itself must not change
+    even = deepcopy(answer)  # The answer is copied, because the transcript itself must not change.
     for topic in even["responses"]:
         for row in topic["partition_responses"]:
             if row.get("error_code") in NOT_ADDED:
@@ -274,7 +274,7 @@ def _events(step: Step, one: Event, other: Event, facts: Facts, late_ms: float, 
     if one.after != other.after:
         yield "answered after step", one.after, other.after
     elif isinstance(step, Send) and key_of(step) in CONTROLLERS:
-        return  # a controller may take as long as its metadata log needs
+        return  # A controller's answers have no expected time, because they wait for its metadata log.
     elif one.answered_ms is not None and other.answered_ms is not None and not -early_ms <= one.answered_ms - other.answered_ms <= late_ms:
         yield "answered at ms", one.answered_ms, other.answered_ms
 

@@ -46,7 +46,6 @@ Feature = tuple[object, ...]
 
 
 def file_name(family: str, release: str, settings: str) -> str:
-    """Return the file name for one class of plays."""
     return f"{family}-{release}-{settings}.jsonl.gz"
 
 

@@ -349,7 +349,8 @@ def make_case(seed: int, release: str, stem: str = "") -> Case:
     name = rng.choice(list(KINDS))
     maker = RequestMaker(token_of(seed, stem), rng)
     for attempt in count(1):
-        if attempt % TRIES == 0:  # no request of this release can be spoiled in this way
+        # After many attempts another kind is drawn, because no request of this release can be spoiled in this way.
+        if attempt % TRIES == 0:
             name = rng.choice(list(KINDS))
         key, version = rng.choice(served(release))
         flexible = request_header_version(key, version) == 2

@@ -192,7 +192,6 @@ class ConsumersAuthor:
 
 
 def generate(seed: int, release: str) -> Script:
-    """Return the exchange of a seed."""
     rng = Random(f"consumers {release} {seed}")
     script = Script("consumers", seed, release, "consumers", [], 1, [TopicNeed(count) for count in PARTITIONS])
     author = ConsumersAuthor(script, rng)

@@ -39,7 +39,6 @@ class Client:
 
     @classmethod
     def make(cls, rng: Random, name: str, group: int, short: bool, instance: str | None = None) -> Client:
-        """Make a client with randomly chosen timeouts."""
         session = rng.choice((900, 1300, 2000)) if short and rng.random() < 0.7 else LONG
         rebalance = rng.choice((700, 1100)) if short and rng.random() < 0.7 else LONG
         client_id = rng.choice(("c", "c", "c", "consumer-1", "", None))
@@ -72,7 +71,6 @@ class GroupAuthor:
         return group if isinstance(group, ClassicGroup) else None
 
     def member_id(self, client: Client) -> str:
-        """Return the member id that the client got last."""
         return self.player.memory.of(client.name).member_id
 
     def waits(self, client: Client) -> bool:
@@ -170,7 +168,7 @@ class GroupAuthor:
         free = [client for client in self.clients if not self.waits(client)]
         client = self.rng.choice(self._fit(action, free) or free or self.clients)
         if not free and self.rng.random() < 0.7:
-            client.links += 1  # a second connection, because the first one waits for an answer
+            client.links += 1  # The client opens a second connection while the first one waits for an answer.
         elif not free:
             self.wait()
             return

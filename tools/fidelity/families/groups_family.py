@@ -26,7 +26,6 @@ def settings_of(seed: int) -> str:
 
 
 def generate(seed: int, release: str) -> Script:
-    """Return the exchange of a seed."""
     rng = Random(f"groups {release} {seed}")
     settings = settings_of(seed)
     groups = 2 if rng.random() < 0.15 else 1

@@ -27,7 +27,6 @@ class LogAuthor:
         return self.rng.randint(lowest, high)
 
     def send(self, key: int, fields: dict[str, Json], version: int | None = None, client: str | None = None) -> None:
-        """Send a request of one of the clients."""
         self.script.steps.append(request(client or self.rng.choice("AB"), key, self.version(key) if version is None else version, fields))
 
     def topic(self) -> int:

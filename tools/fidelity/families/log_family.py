@@ -24,7 +24,6 @@ VALUES: Final = ("5", "x", None, "compact", "delete", "1000", "compact,delete", 
 
 
 def generate(seed: int, release: str) -> Script:
-    """Return the exchange of a seed."""
     rng = Random(f"log {release} {seed}")
     topics = [TopicNeed(rng.randint(1, 2), True, {**KEPT, **rng.choice(TOPICS)}) for _ in range(rng.choice((1, 1, 2)))]
     script = Script("log", seed, release, "plain", [], 1, topics)
@@ -249,7 +248,7 @@ def _create(author: LogAuthor) -> None:
     rng = author.rng
     number = author.topic()
     made = rng.random() < 0.15
-    version = 7 if made else max(author.version(19), 1)  # CreateTopics v7 returns the topic id
+    version = 7 if made else max(author.version(19), 1)  # CreateTopics v7 returns the id of the new topic.
     wanted: dict[str, Json] = {
         "name": topic(number) if rng.random() < 0.8 else rng.choice(("a b", "", "..", "x" * 250)),
         "num_partitions": rng.choice((-1, 0, 1, 2, 20_000)) if not made else 2,

@@ -47,7 +47,6 @@ class Producer:
 
     @property
     def id(self) -> Json:
-        """Return the producer's transactional id as an expression."""
         return None if self.number is None else transactional_id(self.number)
 
 

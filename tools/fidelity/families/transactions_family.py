@@ -29,7 +29,6 @@ EAGER: Final = 0.62
 
 
 def generate(seed: int, release: str) -> Script:
-    """Return the exchange of a seed."""
     rng = Random(f"transactions {release} {seed}")
     topics = [TopicNeed(rng.randint(1, 2), True, KEPT) for _ in range(rng.choice((1, 1, 2)))]
     script = Script("transactions", seed, release, "quick", [], 2, topics)

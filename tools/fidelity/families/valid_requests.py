@@ -29,7 +29,6 @@ class RequestMaker:
         self.key = 0
 
     def request(self, key: int, version: int) -> Message:
-        """Return a valid request of an API and version."""
         self.key = key
         made: Message = self.message(APIS[key].request.message, version)
         return made
@@ -76,7 +75,6 @@ class RequestMaker:
         return f"g-{self.token}{self.rng.choice('ab')}"
 
     def batch(self) -> bytes:
-        """Return a batch that a log accepts."""
         return encode_batch([NewRecord(key=b"k", value=b"v", timestamp=STAMP_MS)])
 
 
@@ -136,7 +134,7 @@ _BY_API: Final[dict[tuple[int, str], FieldMaker]] = {
     (0, "acks"): _one_of(-1, 1, 0),
     (10, "key_type"): _one_of(0),
     (11, "name"): _one_of("range", "sticky"),
-    (19, "replication_factor"): _one_of(9),  # more replicas than brokers, so that no topic is created
+    (19, "replication_factor"): _one_of(9),  # The factor is larger than the number of brokers, so that no topic is created.
     (19, "num_partitions"): _one_of(1, 2),
     (19, "assignments"): _one_of([]),
     (19, "validate_only"): _one_of(True),

@@ -17,7 +17,7 @@ NULL_NOT_ALLOWED: Final = {"!": "null where this version has none"}
 
 class _Slot(NamedTuple):
     name: str
-    kind: str  # one of "struct", "structs", "scalars", "binary" and "scalar"
+    kind: str  # The kind is one of "struct", "structs", "scalars", "binary" and "scalar".
     element: type[Message] | None
     nullable: bool
     binary_elements: bool

@@ -111,13 +111,13 @@ class Patterns:
         """Return a text with references for the names in it, or "" if it contains none."""
         names = {**{real: name for (kind, real), name in self._drawn.items() if kind == "id"}, **self._groups, **self._topics}
         ours = [rf"{re.escape(real)}(?!\w|-\D)" for real in sorted(names, key=len, reverse=True)]
-        ours.append(rf"{re.escape(self.facts.stem)}(?=-no-)")  # names of missing topics and groups (memory.py)
+        ours.append(rf"{re.escape(self.facts.stem)}(?=-no-)")  # This pattern matches the names of missing topics and groups (memory.py).
         said, count = re.subn(rf"(?<![\w-])(?:{'|'.join(ours)})", lambda match: f"${{{names.get(match[0], 'stem')}}}", text)
         return in_quotes(said) if count else ""
 
     def _bytes(self, field: str, data: bytes) -> str:
         if field == "records" and _has_producer(data):
-            return "*"  # the producer id is another broker's, and markers have that broker's time
+            return "*"  # The bytes differ on every broker, because they contain its producer ids and the times of its markers.
         if field.startswith("topic_id"):
             if data in self._topic_ids:
                 return f"${self._topic_ids[data]}"

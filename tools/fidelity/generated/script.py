@@ -170,7 +170,6 @@ def link_of(step: Step) -> str:
 
 
 def client_of(step: Step) -> str:
-    """Return the client that owns the step's connection."""
     return link_of(step).partition("/")[0]
 
 

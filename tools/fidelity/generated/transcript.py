@@ -10,11 +10,12 @@ from .script import Script
 
 Json = Any
 
-SENT = "sent"  # not a request, or nobody waits for its answer, because the connection was dropped
+SENT = "sent"  # The step is no request, or nobody waits for its answer because the connection was dropped.
 ANSWERED = "answered"
-PARKED = "parked"  # never answered
-SKIPPED = "skipped"  # not sent, because it would have waited behind another request, and the ids that it draws could not be found out
-CLOSED = "closed"  # not answered, because the broker closed the connection
+PARKED = "parked"  # The request was not answered until the end of the play.
+# The request was not sent, because it would have waited behind another one, and the ids that it draws could not be found out.
+SKIPPED = "skipped"
+CLOSED = "closed"  # The broker closed the connection instead of answering.
 
 
 class TopicFact(msgspec.Struct):

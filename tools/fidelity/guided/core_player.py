@@ -37,7 +37,7 @@ NEAR_MS = 50.0
 
 
 class CorePlayer(Watch):
-    """One play on a cluster of its own. `events` is what has come of the steps so far."""
+    """One play of a script on a cluster of its own. `events` is what has come of the steps so far."""
 
     def __init__(self, script: Script, facts: Facts) -> None:
         self.script, self.facts = script, facts
@@ -90,11 +90,10 @@ class CorePlayer(Watch):
             self.rig.hang_up(step.member)
         elif not isinstance(step, Pause):
             raise TypeError("the core has no bytes: Raw steps are played over TCP only")
-        self.advance(at_ms)  # advanced again, because a step's records are committed before the next step
+        self.advance(at_ms)  # The clock advances again, because a step's records are committed before the next step.
         return event
 
     def parked(self, index: int) -> bool:
-        """Tell whether that step's request still waits."""
         return self.events[index].status == PARKED
 
     def _send(self, event: Event, step: Send, drew: Sequence[str]) -> None:

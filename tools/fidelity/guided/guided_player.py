@@ -63,7 +63,7 @@ class Played:
 
 
 class GuidedPlayer:
-    """One play on a broker (use the function `play`)."""
+    """One play of a script on a broker (use the function `play`)."""
 
     def __init__(self, script: Script, peer: Peer, facts: Facts) -> None:
         self.script, self.peer, self.facts = script, peer, facts
@@ -81,7 +81,6 @@ class GuidedPlayer:
         self._edge: float | None = None
 
     def now_ms(self) -> float:
-        """Return the milliseconds since the play began."""
         return self._stage.now_ms()
 
     # -- the play

@@ -72,7 +72,7 @@ class MarkersAwaited:
         while True:
             if there() or time.monotonic() > end:
                 return
-            time.sleep(MOMENT_S)  # polled, because a broker offers no event to wait for
+            time.sleep(MOMENT_S)  # The broker is polled, because it offers no event to wait for.
 
     def _is_complete(self, known: TransactionalId) -> bool:
         """Tell whether all markers are written, because until then a repeated EndTxn is answered CONCURRENT_TRANSACTIONS (51) (TX-50)."""

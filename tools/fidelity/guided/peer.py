@@ -31,8 +31,8 @@ class Peer:
         try:
             broker.wait_for_transactions()
         except CannotProvide:
-            # without its topic, the transaction coordinator's FindCoordinator stays at error 15, which is no problem for plays without
-            # transactions
+            # FindCoordinator answers COORDINATOR_NOT_AVAILABLE (15) until the transaction topic exists, and a broker without it is good
+            # enough.
             pass
         answer = broker.ask(METADATA, 4, MetadataRequest(topics=[]))
         assert isinstance(answer, MetadataResponse)

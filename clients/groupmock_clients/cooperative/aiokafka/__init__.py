@@ -12,7 +12,7 @@ try:
     from .stop import stop_wholly
     from .twin import CooperativeConsumer
 except ImportError:
-    require("aiokafka")  # Checked at import, so that a missing or unsupported aiokafka raises a clear error.
+    require("aiokafka")  # The version is checked first, so that a missing or unsupported aiokafka raises a clear error.
     raise
 
 __all__ = [

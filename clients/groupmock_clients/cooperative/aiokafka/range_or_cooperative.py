@@ -30,7 +30,7 @@ class RangeOrCooperative(CooperativeAssignor):
     def __init__(self, design: Any = 2, **settings: Any) -> None:
         super().__init__(design, **settings)
         self.name = RangePartitionAssignor.name
-        self.cooperative = False  # true if the last round was cooperative
+        self.cooperative = False  # True if the last rebalance used the cooperative assignor.
 
     def metadata(self, topics: Iterable[str]) -> bytes:
         self.forget_if_expelled()

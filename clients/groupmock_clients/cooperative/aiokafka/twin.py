@@ -69,7 +69,7 @@ class CooperativeConsumer:
         )
         self.assignor.attach(self._membership)
         self._tasks: list[asyncio.Task[None]] = []
-        self._trouble: Exception | None = None  # an error that the caller's next call raises, once
+        self._trouble: Exception | None = None  # the membership's last error, which the caller's next call raises once
         self._end: BaseException | None = None  # the error that ended aiokafka's coordination for good, raised by every call
         self._user: ConsumerRebalanceListener | None = None
         if topics:
@@ -111,7 +111,6 @@ class CooperativeConsumer:
         self._membership.subscribe(list(topics), pattern=pattern, listener=self.assignor.listener(Moves(self)))
 
     def unsubscribe(self) -> None:
-        """Leave the group and drop all partitions."""
         self._membership.unsubscribe()
         self._data.assign([])
 
@@ -135,7 +134,7 @@ class CooperativeConsumer:
                     await self._membership.commit(wanted)
                 return
             except CommitFailedError:
-                if not self._rejoining():  # while rejoining, the commit failed because the next rebalance had begun, so try again
+                if not self._rejoining():  # A commit that fails because the next rebalance has begun is tried again.
                     raise
 
     committed = _to("_membership", "committed")

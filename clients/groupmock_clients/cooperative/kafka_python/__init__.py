@@ -10,7 +10,7 @@ try:
     from .listener import CooperativeListener
     from .twin import CooperativeConsumer
 except ImportError:
-    require("kafka-python")  # Checked at import, so that a missing or unsupported kafka-python raises a clear error.
+    require("kafka-python")  # The version is checked first, so that a missing or unsupported kafka-python raises a clear error.
     raise
 
 __all__ = ["CooperativeAssignor", "CooperativeConsumer", "CooperativeListener", "UnsupportedClient", "enforce_rebalance"]

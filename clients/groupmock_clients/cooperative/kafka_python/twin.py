@@ -83,8 +83,8 @@ class CooperativeConsumer:
         # the start offsets of added partitions that the data consumer does not have yet
         self._starts: dict[TopicPartition, int | None] = {}
         self._pauses: set[TopicPartition] = set()
-        self._next: dict[TopicPartition, int] = {}  # the offset after the last record delivered
-        self._busy: set[TopicPartition] = set()  # partitions of the caller's last poll
+        self._next: dict[TopicPartition, int] = {}  # partition -> the offset after the last record delivered
+        self._busy: set[TopicPartition] = set()  # the partitions of the records that the caller's last poll returned
         self._polled, self._committed = time.monotonic(), time.monotonic()
         self._thread: threading.Thread | None = None
         self._ended = threading.Event()
@@ -107,7 +107,6 @@ class CooperativeConsumer:
         self._membership.subscribe(list(topics), pattern=pattern, listener=self.assignor.listener(Moves(self)))
 
     def unsubscribe(self) -> None:
-        """Leave the group and drop all partitions."""
         self._membership.unsubscribe()
         with self._lock:
             self._held, self._starts, self._pauses, self._next, self._busy = set(), {}, set(), {}, set()
@@ -145,7 +144,7 @@ class CooperativeConsumer:
                 self._membership.commit(self._delivered() if offsets is None else dict(offsets), timeout_ms=left)
                 return
             except CommitFailedError:
-                if not self._rejoining():  # while rejoining, the commit failed because the next rebalance had begun, so try again
+                if not self._rejoining():  # A commit that fails because the next rebalance has begun is tried again.
                     raise
 
     def commit_async(self, offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None, callback: Any = None) -> Any:
@@ -253,7 +252,7 @@ class CooperativeConsumer:
         """Give the current assignment to the data consumer. Runs on the caller's thread, which alone uses the data consumer."""
         with self._lock:
             held = set(self._held)
-            # partitions that are not held yet wait for the user's callback, which is still running
+            # The offsets of partitions that are not held yet are kept, because the user's callback about them is still running.
             starts = {tp: offset for tp, offset in self._starts.items() if tp in held}
             pauses = self._pauses & held
             self._starts = {tp: offset for tp, offset in self._starts.items() if tp not in held}

@@ -37,7 +37,7 @@ NEEDS = {
     "untouched": "a broker on which nobody has looked for a group's coordinator yet",
     "cluster": "several nodes and a leadership that moves on command",
 }
-"""Requirements that not every broker meets."""
+"""Maps each requirement that not every broker meets to its description."""
 SERVED: Final = frozenset(("kip848",))
 """The requirements that the pure core meets. Exchanges with any other are counted but not played."""
 
@@ -85,7 +85,7 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Expectations:
-    """The expectations of a step by release. `by_release[""]` is the default. `text` is the source, for reports."""
+    """The expectations of a step for each release. `by_release[""]` is the default. `text` is the source, for reports."""
 
     by_release: dict[str, Expectation]
     text: str
@@ -105,7 +105,7 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Send(Step):
-    """A member sends a request. With expectations it also awaits the answer.
+    """The step in which a member sends a request. With expectations it also awaits the answer.
 
     As in all steps, `member` carries the number of the connection unless it is the first (`A/2`). `bound` is the name of the answer.
     """
@@ -146,8 +146,8 @@ class Pause(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Act(Step):
-    """A member's connection or identity changes. `verb`: drops, resets, finishes (half-closes), reconnects, forgets, is (takes over the
-    identity of `other`)."""
+    """The step in which a member's connection or identity changes. `verb`: drops, resets, finishes (half-closes), reconnects, forgets,
+    is (takes over the identity of `other`)."""
 
     member: str
     verb: str
@@ -164,14 +164,14 @@ class Command(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Mark(Step):
-    """Remember the current time under a name, for `since`."""
+    """The step that remembers the current time under a name, for `since`."""
 
     name: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Let(Step):
-    """Remember a value under a name."""
+    """The step that remembers a value under a name."""
 
     name: str
     value: Expr

@@ -35,7 +35,6 @@ class Macro:
 
 
 def blocks_of(path: Path) -> list[Block]:
-    """Return the exchanges and macros of one file."""
     return blocks_in(path.name, _text(path))
 
 
@@ -81,7 +80,6 @@ def _without_comment(raw: str) -> str:
 
 
 def macro_of(block: Block) -> tuple[str, Macro]:
-    """Return a macro and its name."""
     match = re.fullmatch(r"macro (\w+)\(([\w, ]*)\)", block.heading)
     if match is None:
         raise ExchangeError(block.place, f"'macro name(A, B)' expected, not {block.heading!r}")

@@ -42,7 +42,8 @@ class Matcher:
 
     def _equal(self, pattern: Expr, seen: Value, path: str) -> Iterator[str]:
         expected = self.scope.evaluate(pattern, self.place)
-        if isinstance(expected, dict | list):  # a function returns lists and dicts, of which only the fields that are present count
+        # The result of a function is a list or dict, of which only the fields that are present count.
+        if isinstance(expected, dict | list):
             yield from self.mismatches(lifted(expected), seen, path)
         # An exchange writes a float without a point, so the types may differ.
         elif expected != seen or (type(expected) is not type(seen) and not isinstance(seen, float)):
@@ -105,7 +106,8 @@ class Matcher:
             for argument in arguments:
                 fitting = [each for each in seen if self._would_fit(argument, each, path)]
                 found = len(fitting)
-                list(self.mismatches(argument, fitting[0], path) if found == 1 else ())  # matched a second time, to keep the captures
+                # The element is matched a second time, to keep its captures.
+                list(self.mismatches(argument, fitting[0], path) if found == 1 else ())
                 if pattern.name == "has" and found != 1:
                     yield f"{path}: one such element expected, {found} seen{'' if found else ': ' + show(seen)}"
                 if pattern.name == "lacks" and found:
@@ -121,7 +123,8 @@ class Matcher:
             yield f"{path}: no element matches {item}; seen: {show(rest)}"
 
     def _placed(self, items: tuple[Expr, ...], rest: list[Value], path: str) -> bool:
-        """Match each item with a different element. If a capture fits several elements, backtrack until the other items fit too."""
+        """Match each pattern with a different element of the list. If a capture fits several elements, backtrack until the other items
+        fit too."""
         if not items:
             return True
         for at, each in enumerate(rest):
@@ -132,7 +135,7 @@ class Matcher:
         return False
 
     def _would_fit(self, pattern: Expr, seen: Value, path: str) -> bool:
-        """Tell whether an element matches, without keeping captures."""
+        """Tell whether an element matches a pattern, without keeping captures."""
         before = dict(self.scope.values)
         found = not list(self.mismatches(pattern, seen, path))
         self.scope.values = before

@@ -41,7 +41,7 @@ from .syntax import ExchangeError, LineReader, tokens
 
 
 def load(paths: Iterable[Path]) -> list[Exchange]:
-    """Read files, which share their macros. Names must be unique, and errors name file and line."""
+    """Read exchange files, which share their macros. Names must be unique, and errors name file and line."""
     blocks = [block for path in paths for block in blocks_of(path)]
     macros = dict(macro_of(block) for block in blocks if block.heading.startswith("macro "))
     exchanges = [_exchange(block, macros) for block in blocks if not block.heading.startswith("macro ")]

@@ -13,11 +13,11 @@ from .messages import DEFAULTS
 from .syntax import Expr, Literal
 
 TIMEOUTS: Final = ("session_timeout_ms", "rebalance_timeout_ms")
-"""The request fields that are times."""
+"""The request fields that contain times."""
 
 
 def stretched(exchange: Exchange, factor: float) -> Exchange:
-    """Return a copy that is `factor` times as slow. A value given by a reference (`$min_session`) stays as it is."""
+    """Return a copy of an exchange that is `factor` times as slow. A value given by a reference (`$min_session`) stays as it is."""
     if factor == 1:
         return exchange
     defaults = tuple((name, Literal(int(str(DEFAULTS[name])))) for name in TIMEOUTS)

@@ -70,7 +70,7 @@ class Regex:
 
 @dataclass(frozen=True)
 class Capture:
-    """`?name` remembers a value under that name."""
+    """The pattern `?name`, which remembers the value under that name."""
 
     name: str
 
@@ -236,7 +236,7 @@ def _bytes(text: str) -> Expr:
 
 def _reference(text: str) -> Expr:
     match = REFERENCE.match(text)
-    assert match is not None  # the tokeniser has matched the same pattern before
+    assert match is not None  # The tokeniser uses the same pattern, so the text always matches.
     name, _, attribute = (match["braced"] or match["bare"]).partition(".")
     return Ref(name, attribute or None, int(text[match.end() :] or 0))
 

@@ -59,10 +59,9 @@ class Stage(Protocol):
     settings: Mapping[str, str]
 
     def group(self) -> str:
-        """Return a group id that nobody else uses."""
+        """Return a group id that no other dialogue uses."""
 
-    def now_ms(self) -> float:
-        """Return the time on the stage's clock."""
+    def now_ms(self) -> float: ...
 
     def wall_ms(self) -> int:
         """Return milliseconds since 1970 on the broker's clock, as far as it is known."""

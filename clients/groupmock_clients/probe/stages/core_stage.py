@@ -82,7 +82,7 @@ class CoreStage(Watch):
         raise NotOnThisStage("bytes are sent over TCP only")
 
     def answered(self, ask: Ask) -> None:
-        """Queue an answer of the rig for `answer`."""
+        """Keep an answer until the method `answer` returns it."""
         request = ask.request
         told = Answer(APIS[request.key].name, request.version, ask.answer, ask.sent / NS_PER_MS, self.now_ms())
         self._answers[request.connection].append(told)

@@ -40,8 +40,7 @@ class Lateness(ABC):
             self._thread.join()
 
     @abstractmethod
-    def _measure(self) -> None:
-        """Measure until the stop event is set."""
+    def _measure(self) -> None: ...
 
     def note(self, late_ms: float) -> None:
         """Record a lateness measured just now."""
@@ -50,7 +49,7 @@ class Lateness(ABC):
 
     def since(self, moment: float) -> float:
         """Return the worst lateness since a moment, in ms."""
-        # A copy, because iterating a deque fails if the measuring thread appends meanwhile.
+        # The deque is copied, because iterating it fails if the measuring thread appends meanwhile.
         return max((late for at, late in list(self._late) if at >= moment), default=0.0)
 
 

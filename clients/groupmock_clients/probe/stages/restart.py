@@ -78,7 +78,7 @@ class Restart:
             # Exit code 0 is no failure, because a command such as `docker restart` ends well before the server answers.
             if self._process is not None and self._process.poll() not in (None, 0):
                 return f"the command ended with {self._process.returncode}"
-            self._nap(LOOK_SECONDS)  # polled, because a server offers no event to wait for
+            self._nap(LOOK_SECONDS)  # The server is polled, because it offers no event to wait for.
 
     def _answers(self) -> str | None:
         try:
@@ -95,7 +95,6 @@ class Restart:
         return f"; it wrote: {text[-SHOWN:]}" if text else "; it wrote nothing"
 
     def close_process(self) -> None:
-        """End the command's process if it still runs."""
         if self._process is None:
             return
         if self._process.poll() is None:

@@ -49,7 +49,6 @@ NOT_READY: Final = (14, 15, 16)
 NOT_SERVED: Final = (3, 5, 6)
 TRIES_FOR_A_NAME: Final = 200
 PREFIX: Final = "groupmock-probe"
-"""The prefix of the probe's groups and topics."""
 
 
 class NoBroker(Exception):
@@ -170,7 +169,7 @@ class TcpBroker:
         version = self.best(METADATA, 12)
         if version is None:
             raise NoBroker("it offers no Metadata")
-        if version in (10, 11):  # requests of these versions have a field for topic ids, but brokers do not accept ids in it
+        if version in (10, 11):  # Metadata v10 and v11 have a field for topic ids, but brokers do not accept ids in these versions.
             version = 9
         # Metadata v0-3 lack allow_auto_topic_creation and always mean its default, true.
         answer = self.ask(METADATA, version, MetadataRequest(topics=topics, allow_auto_topic_creation=create or version < 4))
@@ -221,7 +220,7 @@ class TcpBroker:
         while not done():
             if time.monotonic() > end:
                 raise NoBroker(f"{complaint} after {seconds:.0f} s")
-            time.sleep(0.05)  # polled, because a broker offers no event to wait for
+            time.sleep(0.05)  # The broker is polled, because it offers no event to wait for.
 
     def _finds(self, group: str) -> bool:
         """Tell whether this node is the group's coordinator."""
@@ -310,7 +309,7 @@ class TcpBroker:
 
     def _create(self, real: str, partitions: int, configs: Mapping[str, str]) -> None:
         version = self.best(CREATE_TOPICS, 4)
-        if version is None:  # the broker then creates topics when asked for their metadata
+        if version is None:  # A broker without CreateTopics creates topics when it is asked for their metadata.
             self._metadata([MetadataRequestTopic(name=real)], create=True)
             return
         settings = [CreatableTopicConfig(name=name, value=value) for name, value in configs.items()]

@@ -40,7 +40,8 @@ class _Connection:
 
 
 def tolerance(patience: float, stretched: float = 1) -> Tolerance:
-    """Return the bounds in real time. `patience` widens all bounds except the silence, and `stretched` is the dialogue's slowness."""
+    """Return the time tolerances for a real broker. `patience` widens all bounds except the silence, and `stretched` is the dialogue's
+    slowness."""
     wait = 4000 * min(patience, 2)
     eventually = 15_000 * max(stretched, 1) + wait
     return Tolerance(quiet=QUIET_MS, at_once=330 * patience, early=25, late=450 * patience, patience=wait, eventually=eventually)
@@ -139,7 +140,7 @@ class TcpStage:
             except OSError as problem:
                 raise NoBroker(f"no further connection: {problem}") from problem
             link.settimeout(SEND_SECONDS)
-            # Without Nagle's algorithm, which would delay a small frame until the previous one is acknowledged, because times are judged.
+            # Nagle's algorithm is switched off, because it would delay small frames, and times are judged.
             link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.connected = True
             self._connections[member] = _Connection(link)

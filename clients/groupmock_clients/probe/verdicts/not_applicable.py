@@ -40,7 +40,7 @@ def _lack(step: Send, variant: Variant, release: str, versions: Callable[[int], 
     offered = versions(key)
     if offered is None:
         if version is None and step.api in LOOKS:
-            return None  # the dialogue can go on without this step
+            return None  # The dialogue can go on without this request, which only observes.
         reason = reasons()["apis"].get(step.api)
         return f"{step.api} is not advertised" + (f" ({reason})" if reason else ""), reason is not None
     if version is None or version in offered:

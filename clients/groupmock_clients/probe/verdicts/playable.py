@@ -57,7 +57,8 @@ def _taken(release: str, name: str, value: str) -> bool:
 
 
 def fit(variant: Variant, release: str, settings: Mapping[str, str], longest_ms: float) -> tuple[Variant, float]:
-    """Return the dialogue to play and its slowness. `settings` are those of `known_settings`. Raises Unplayable."""
+    """Return the dialogue at a speed that suits the broker's settings, and its slowness. `settings` are those of `known_settings`.
+    Raises Unplayable."""
     exchange = variant.exchange
     wanted = exchange.wanted_settings
     differing = {name: value for name, value in wanted.items() if settings.get(name) != value}
@@ -98,8 +99,8 @@ def _factors(variant: Variant, settings: Mapping[str, str]) -> Iterator[float]:
 
 
 def _core_keeps(variant: Variant, release: str, settings: Mapping[str, str], factor: float) -> bool:
-    """Tell whether the core keeps the dialogue. If it cannot play the exchange (raw bytes, transactions), the ratio of the initial
-    delays decides."""
+    """Tell whether the core plays the dialogue as the exchange expects. If it cannot play the exchange (raw bytes, transactions), the
+    ratio of the initial delays decides."""
     exchange = variant.exchange
     outcome = None if exchange.lacking or "core" not in exchange.stages else play(variant, _AsOverTcp(release, settings))
     if outcome is None or outcome.verdict in (UNKNOWN, NOT_APPLICABLE):

@@ -12,6 +12,6 @@ if TYPE_CHECKING:
 
 def open_stage(sizes: Sizes, protocol: Protocol, journal: Path | None = None) -> AbstractContextManager[ScenarioStage]:
     """Open a stage for one run, and end all its processes when the block ends. Raises Unsupported if a library is not installed."""
-    from .stage import open_stage  # imported here, because the member processes load this package but need no server
+    from .stage import open_stage  # The stage is imported on demand, because member processes load this package and need no server.
 
     return open_stage(sizes, protocol, journal)

@@ -56,7 +56,6 @@ class Worker:
             raise Missed(f"worker {self.member} ended by itself with status {self._process.returncode}:\n{self.tail()}")
 
     def tail(self) -> str:
-        """Return the end of the log."""
         return self._log.read_text(errors="replace")[-TAIL:]
 
     def subscribe(self, topics: Sequence[str]) -> None:
@@ -94,7 +93,8 @@ class ConnectStage(LiveStage):
     def __init__(self, sizes: Sizes, protocol: Protocol, broker: Broker, journal: Path, folder: Path) -> None:
         self._libraries = connect_libraries()
         self._turn = self._libraries.with_suffix(".turn").open("w")
-        fcntl.flock(self._turn, fcntl.LOCK_EX)  # one run at a time, because three Java virtual machines are enough for a machine
+        # Only one run plays at a time, because its three Java virtual machines are enough for a machine.
+        fcntl.flock(self._turn, fcntl.LOCK_EX)
         self._written = folder / "written.txt"
         self._written.touch()
         self._made = False

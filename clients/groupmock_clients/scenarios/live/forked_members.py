@@ -41,7 +41,8 @@ class ForkServer:
                 [sys.executable, "-m", PROGRAM, library, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
-                start_new_session=True,  # Ctrl-C must reach only the stage, which ends its members
+                # The fork server gets a session of its own, because Ctrl-C must reach only the stage, which ends its members.
+                start_new_session=True,
             )
         self._socket = ours
         self._answers = ours.makefile("rb")
@@ -90,7 +91,8 @@ class ForkServer:
                 line = self._answers.readline()
             except OSError:
                 line = b""
-            except BaseException:  # after an interruption the pending answer would be taken for the answer to the next order
+            # The connection is closed after an interruption, because the pending answer would be taken for that to the next order.
+            except BaseException:
                 self._socket.shutdown(socket.SHUT_RDWR)
                 raise
         if not line:
@@ -105,7 +107,7 @@ atexit.register(lambda: close_all())
 
 
 def forkserver_of(library: str) -> ForkServer:
-    """Return this process's fork server of a library. It ends with the process, or by `close_all`."""
+    """Return the fork server for a library, which this process shares. It ends with the process, or by `close_all`."""
     with _making:
         found = _servers.get(library)
         if found is None or not found.lives:

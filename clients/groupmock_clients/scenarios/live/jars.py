@@ -21,7 +21,7 @@ _fetching: Final = threading.Lock()
 
 
 def connect_libraries() -> Path:
-    """Return the folder of jars. Raises Unsupported without Java and Maven, or if Maven cannot get them."""
+    """Return the folder with the jars of Kafka Connect. Raises Unsupported without Java and Maven, or if Maven cannot get them."""
     missing = [tool for tool in ("java", "mvn") if shutil.which(tool) is None]
     if missing:
         raise Unsupported(f"Kafka Connect needs {' and '.join(missing)} on the PATH")
@@ -43,7 +43,7 @@ def _fetch(root: Path, home: Path) -> None:
         done = subprocess.run(command, cwd=draft, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
         if done.returncode:
             raise Unsupported(f"Maven could not get Kafka Connect's jars: {(done.stdout + done.stderr)[-1000:]}")
-        if not home.exists():  # another process may have been faster
+        if not home.exists():  # another process may have fetched the jars faster
             draft.rename(home)
     except subprocess.TimeoutExpired:
         raise Unsupported(f"Maven did not get Kafka Connect's jars within {PATIENCE_S:g} s") from None

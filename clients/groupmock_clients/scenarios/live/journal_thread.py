@@ -18,7 +18,7 @@ GROUP_APIS: Final = frozenset({JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP, C
 
 
 class JournalThread:
-    """Reads rows as the file grows. `rows`, `group` and `counts` (topic -> partitions) are updated and `changed` is notified. Hold
+    """Reads journal rows as the file grows. `rows`, `group` and `counts` (topic -> partitions) are updated and `changed` is notified. Hold
     `changed` to look at them.
 
     `connected(client_id, port, role)` is called once for every connection and role (`group`, `data`) that its requests show.

@@ -39,7 +39,6 @@ class MemberProcess:
             raise Missed(f"member {self.spec.name} ended by itself with status {self._status}:\n{self.tail()}")
 
     def tail(self) -> str:
-        """Return the end of the log."""
         return self._log.read_text(errors="replace")[-TAIL:]
 
     def subscribe(self, topics: Sequence[str]) -> None:
@@ -98,7 +97,7 @@ class MemberProcess:
             try:
                 stream.close()
             except BrokenPipeError:
-                pass  # an order that the process never read was still to be written
+                pass  # The process may have ended without reading its last order.
         return True
 
     def _listen(self) -> None:
@@ -106,5 +105,5 @@ class MemberProcess:
             try:
                 facts: dict[str, Any] = json.loads(line)
             except ValueError:
-                continue  # SIGKILL may have come in the middle of a line
+                continue  # SIGKILL may have ended the process in the middle of a line.
             self._hear(self.spec.name, str(facts.pop("event")), facts)

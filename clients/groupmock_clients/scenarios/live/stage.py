@@ -65,7 +65,7 @@ def open_stage(sizes: Sizes, protocol: Protocol, journal: Path | None = None) ->
 
 def _stage_for(protocol: Protocol) -> Callable[[Sizes, Protocol, Broker, Path, Path], LiveStage]:
     if protocol.name == "connect":
-        from .connect import ConnectStage  # imported here, because that module imports this one
+        from .connect import ConnectStage  # connect.py is imported on demand, because it imports this module.
 
         return ConnectStage
     for client in (protocol.client, *dict(protocol.others).values()):
@@ -100,7 +100,8 @@ class LiveStage:
             process.kill()
         self._living.clear()
         with self._hearing:
-            self._closed = True  # set first, because a member whose start was interrupted is not in _living and may go on reporting
+            # The flag is set first, because a member whose start was interrupted is not in _living and may go on reporting.
+            self._closed = True
         self._journal.close()
         with self._journal.changed:
             self._over = True
@@ -271,7 +272,7 @@ class LiveStage:
                 return
             if event == "holds":
                 self._holds[member] = frozenset((topic, number) for topic, number in facts["partitions"])
-                # A held partition is kept for `settled` only. As a row it would claim that a consumer delivers in the middle of a
+                # Held partitions are kept for `settled` only, because a row would claim that a consumer delivers them in the middle of a
                 # rebalance.
                 return
             if event == "delivered":
@@ -298,7 +299,6 @@ class _Quiet:
         self._since = 0.0
 
     def for_ms(self, seen: object) -> float:
-        """Return the ms since the value last changed."""
         now = time.monotonic()
         if seen != self._seen:
             self._seen, self._since = seen, now

@@ -97,13 +97,14 @@ class CooperativeSticky:
         return {member: consumer.encode_assignment(Assignment(1, listed(mine), None)) for member, mine in given.items()}
 
     def received(self, owned: Held, data: bytes, me: str, topics: Iterable[str], counts: Counts) -> AssignmentEffect:
-        """Rejoin at once if partitions were given up."""
+        """Return the effect of an Assignment, with a rejoin at once if partitions were given up."""
         held = _assigned(data)
         return AssignmentEffect(held, held - owned, owned - held, bool(owned - held), 0)
 
 
 class Design:
-    """Designs I to III: policy, encoding and member side of `groupmock_clients.cooperative`, as the stock assignors have them."""
+    """An assignor of Designs I to III with the policy, encoding and member side of `groupmock_clients.cooperative`, as in the stock
+    assignors."""
 
     eager = False
 
@@ -153,7 +154,7 @@ class RangeOrDesign(Design):
 
 
 def rules(design: int, delay_ms: int, max_moves: int, move_interval_ms: int) -> Rules:
-    """Return the settings of one group. Raises ValueError."""
+    """Return the rules of a group from its settings. Raises ValueError."""
     if design not in (1, 2, 3):
         raise ValueError(f"design {design} is not 1, 2 or 3")
     return Rules(1 if design == 1 else 2 if design == 2 else 3, delay_ms, max_moves, move_interval_ms)

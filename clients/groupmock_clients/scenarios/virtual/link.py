@@ -32,7 +32,6 @@ class Link(Wire):
 
     @property
     def waiting(self) -> bool:
-        """Tell whether an answer is due."""
         return bool(self.side.pending)
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
@@ -49,7 +48,7 @@ class Link(Wire):
         return arrive
 
     def close(self) -> None:
-        """Close the connection, by either side."""
+        """Close the connection, whichever side does so."""
         if self._open:
             self._open = False
             self.side.pending.clear()

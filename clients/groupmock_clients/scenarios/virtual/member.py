@@ -51,12 +51,12 @@ class VirtualMember(ClassicMember):
         self.delivery = Delivery(name, producer)
         self.owned: Held = NOTHING
         self.stable = False
-        # partitions revoked by this round, committed once more before the next round, which follows at once
+        # the partitions that this rebalance revoked, which are committed once more before the next one
         self._handed_over: Held = NOTHING
         self._link: Link | None = None
         self._timers: dict[str, Handle] = {}
         self._seen: dict[str, int] = {}
-        self._wants = False  # whether to rejoin as soon as possible
+        self._wants = False  # True if the member is to rejoin as soon as possible.
 
     # -- start and end
 
@@ -110,7 +110,8 @@ class VirtualMember(ClassicMember):
 
     @property
     def eager(self) -> bool:
-        """Tell whether the list has an eager assignor. Then the listener hears of all partitions in every round, as with kafka-python."""
+        """Tell whether the member lists an eager assignor. Then the listener hears of all partitions in every round, as with
+        kafka-python."""
         return any(each.eager for each in self.assignors.values())
 
     @property

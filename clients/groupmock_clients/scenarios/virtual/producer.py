@@ -21,7 +21,7 @@ class Producer:
         self._born: dict[Partition, int] = {}
 
     def add(self, topic: str, partitions: Iterable[int]) -> None:
-        """Add partitions that exist from now on."""
+        """Produce to partitions that exist from now on."""
         for number in partitions:
             self._born[topic, number] = self._now()
 

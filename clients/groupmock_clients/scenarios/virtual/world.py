@@ -68,7 +68,6 @@ class World:
         return Random(f"{self.sizes.seed}/{'/'.join(map(str, what))}")
 
     def now(self) -> int:
-        """Return the ns since the start."""
         return self.clock.now()
 
     def connect(self, client_id: str) -> Link:

@@ -45,8 +45,9 @@ Spot = tuple[bytes, int]
 
 
 class ToldMember:
-    """One member as the answers to it describe it. `epoch` None: it was fenced, and no answer told its epoch since. `has`: what it was
-    given and has not said to have given up; `given`: its last assignment; `owes`: what it was told to give up, `owes_since` when (ns)."""
+    """The state of one member as far as the answers to that member tell it. `epoch` None: it was fenced, and no answer told its epoch
+    since. `has`: what it was given and has not said to have given up; `given`: its last assignment; `owes`: what it was told to give up,
+    `owes_since` when (ns)."""
 
     def __init__(self, instance: str | None = None) -> None:
         self.instance = instance
@@ -80,7 +81,7 @@ class ConsumerGroupJudge:
         """Compute the error codes that may answer this request."""
         message: Any = event.message
         if self.cluster.environment.holds is not NO_HOLDS:
-            return  # a hold may delay the request, and then the state at its end decides the answer
+            return  # A hold may delay the request, so that the state at the end of the hold decides the answer.
         if event.key == CONSUMER_GROUP_HEARTBEAT and message.group_id in self.names:
             self._expected[event.ticket] = self._codes(message) | GATES
         elif event.key == OFFSET_COMMIT and message.group_id in self.names:
@@ -120,7 +121,8 @@ class ConsumerGroupJudge:
             return frozenset((0,))
         if member.epoch is None or epoch > member.epoch:
             return frozenset((STALE_MEMBER_EPOCH,))
-        return frozenset((0, STALE_MEMBER_EPOCH))  # no error if the member owned the partitions at that epoch (KIP-1251)
+        # The commit also succeeds if the member owned the partitions at the earlier epoch (KIP-1251).
+        return frozenset((0, STALE_MEMBER_EPOCH))
 
     def _holder(self, group: str, instance: str | None) -> str | None:
         of_group = ((name, member) for (each, name), member in self.members.items() if each == group)
@@ -141,7 +143,7 @@ class ConsumerGroupJudge:
             self.bench.found(JUDGE, f"the epoch of group {move.group!r} went from {known} back to {move.generation}")
         self.epochs[move.group] = move.generation
         self.states[move.group] = move.after
-        if move.cause == "coordinator_loaded":  # The rebalance timeout of members that must give partitions up starts anew.
+        if move.cause == "coordinator_loaded":  # Loading a group restarts the rebalance timeout of members that must give partitions up.
             for (group, _), member in self.members.items():
                 if group == move.group and member.owes_since is not None:
                     member.owes_since = self.bench.now
@@ -220,7 +222,7 @@ class ConsumerGroupJudge:
         owes = member.has - member.given
         if not owes:
             member.owes_since = None
-        # the member has to give up other partitions, or more
+        # The rebalance timeout restarts when a member has to give up other or more partitions.
         elif member.owes_since is None or not (owes & member.owes and owes <= member.owes):
             member.owes_since = self.bench.now
         member.owes = owes
@@ -259,7 +261,7 @@ class ConsumerGroupJudge:
         """Check that exactly the members of these groups have a session timer."""
         timers = self.cluster.environment.timers
         if not self.names or self.cluster.environment.holds is not NO_HOLDS:
-            return  # a hold may keep back timers that have fired
+            return  # A hold may keep back timers that have fired, so timers are not checked.
         loaded = {name for name in self.names if self.states.get(name) not in (None, DEAD)}
         armed = {key[1:] for key in timers.armed("session") if key[1] in self.names}
         members = {at for at in self.members if at[0] in loaded}

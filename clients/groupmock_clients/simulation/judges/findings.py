@@ -25,7 +25,7 @@ class Findings:
         self.step = 0
         self.now = 0
         self.strange: set[int] = set()
-        """The connections of strangers, which may send anything."""
+        """The connections of hostile peers, which may send anything."""
 
     def found(self, judge: str, text: str) -> None:
         """Record a finding, unless there is one already."""

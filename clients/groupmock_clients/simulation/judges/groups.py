@@ -41,7 +41,7 @@ MAY_FOLLOW: Final = {
 REFUSED_ALONE: Final = frozenset((-1, 3, 12, 14, 15, 16, 28, 100))
 """Errors of a single partition in OffsetCommit that do not depend on its group, such as an unknown topic or too large metadata."""
 CHANGES: Final = frozenset((OFFSET_COMMIT, JOIN_GROUP, 13, SYNC_GROUP, 42, 47))
-"""The APIs by which a stranger may change a group's members, assignments or offsets."""
+"""The APIs by which a hostile peer may change a group's members, assignments or offsets."""
 
 Key = tuple[str, int, int]
 
@@ -175,7 +175,7 @@ class GroupJudge:
         """Check the invariants and the timers of every group."""
         self.look_at([group.group_id for group in self.cluster.groups.all()])
         if self.cluster.environment.holds is not NO_HOLDS:
-            return  # a hold may keep back timers that have fired
+            return  # A hold may keep back timers that have fired, so timers are not checked.
         timers = self.cluster.environment.timers
         for group in self.peopled():
             missing = [key for key in _owed(group, group.group_id in self.failed) if key not in timers]
@@ -213,7 +213,7 @@ class GroupJudge:
     def _all_joined(self, name: str, generation: int) -> None:
         group = self.group(name)
         told = self.told.get((name, self.lives.get(name, 0), generation))
-        if group is None or told is None or str(group.state) != STABLE:  # the group may have moved on within the same event
+        if group is None or told is None or str(group.state) != STABLE:  # The group may have left Stable within the same event.
             return
         silent = [each.member_id for each in group.members.values() if each.group_instance_id is None and each.member_id not in told.joined]
         if silent:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 JUDGE: Final = "history"
 TOPIC_CHANGES: Final = frozenset((19, 20, 21, 33, 37, 44))
-"""The APIs by which a stranger may change all topics."""
+"""The APIs by which a hostile peer may change all topics."""
 
 Register = tuple[str, str, int]
 Place = tuple[str, int]
@@ -42,7 +42,7 @@ class HistoryJudge:
         self.groups = groups
         self.committed: dict[Register, int] = {}
         self.under_way: dict[int, dict[Register, int]] = {}  # ticket -> the offsets that the request commits
-        self.uncertain: set[Register] = set()  # (group, topic, partition) whose last commit ended without a clear answer
+        self.uncertain: set[Register] = set()  # the (group, topic, partition) whose last commit ended without a clear answer
         self.acked: dict[Place, dict[int, bytes]] = {}
         self.delivered: dict[tuple[str, str, int], dict[int, bytes]] = {}
         self.deleted: set[str] = set()

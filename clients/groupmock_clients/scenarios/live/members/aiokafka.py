@@ -49,10 +49,9 @@ async def consume(spec: MemberSpec, channel: Channel) -> None:
 def _consumer(spec: MemberSpec) -> tuple[Any, CooperativeAssignor | None]:
     """Return the consumer, and its CooperativeAssignor or None."""
     options = spec.python_options()
-    (name,) = spec.assignors  # one assignor only, because aiokafka sends a JoinGroup for each
+    (name,) = spec.assignors  # The consumer gets one assignor only, because aiokafka sends a JoinGroup for each.
     if name not in OURS:
-        # A class per consumer, because the shipped sticky assignor keeps a member's partitions in class attributes, which all consumers of
-        # a process share.
+        # Each consumer gets a class of its own, because the shipped sticky assignor keeps a member's partitions in class attributes.
         return AIOKafkaConsumer(**options, partition_assignment_strategy=[type("Stock", (STOCK[name],), {})]), None
     assignor = OURS[name](**spec.settings)
     if spec.twin:

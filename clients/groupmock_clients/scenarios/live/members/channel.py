@@ -60,7 +60,7 @@ class Channel:
         """Report an error that librdkafka returned in place of a record. Applications are to poll on unless the error is fatal."""
 
     def topics(self) -> list[str] | None:
-        """Return the next ordered subscription, or None."""
+        """Return the next subscription that the stage has ordered, or None."""
         return None
 
 
@@ -115,7 +115,7 @@ class Pipes(Channel):
 
 
 class Listener:
-    """Reports the calls of a listener. With an assignor of ours it commits the positions in revoked partitions
+    """Reports the calls of a consumer's rebalance listener. With an assignor of ours it commits the positions in revoked partitions
     (docs/how-to/cooperative.md)."""
 
     def __init__(self, channel: Channel, assignor: Any = None) -> None:

@@ -58,8 +58,8 @@ def _consumer(spec: MemberSpec) -> Any:
 
 
 def _of_protocol(spec: MemberSpec) -> dict[str, Any]:
-    """Return the options of the protocol. Under the consumer protocol (KIP-848) the broker decides these values, and setting them is an
-    error."""
+    """Return the consumer's options for the classic or the consumer protocol. Under the consumer protocol (KIP-848) the broker decides
+    these values, and setting them is an error."""
     if spec.protocol == CONSUMER:
         return {"group.protocol": CONSUMER}
     return {

@@ -42,7 +42,7 @@ def run(spec: MemberSpec, channel: Channel) -> None:
             if topics is not None:
                 consumer.subscribe(topics, listener=listener)
     except Exception:
-        consumer.close(autocommit=False)  # no last commit, because its failure would hide the error
+        consumer.close(autocommit=False)  # The consumer closes without a last commit, because a failing one would hide the error.
         raise
     consumer.close()
 
