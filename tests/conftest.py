@@ -1,4 +1,4 @@
-"""Sets up every test: the one hypothesis profile, and the records of a run (`--outcomes`, seconds per folder)."""
+"""Sets up every test: the single hypothesis profile, and the outcomes of a run (`--outcomes`, seconds per folder)."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import gc
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest.register_assert_rewrite("properties")  # a find's file says what was not equal
+pytest.register_assert_rewrite("properties")  # Assertion rewriting puts the unequal values into the file of a failing case.
 pytest_plugins = ("outcomes", "searching", "stock_fixtures")
 
-# What decides is a function of the tree: the same examples every time, none remembered from a run before, and no deadline that a busy
-# machine could miss. Tests say how many examples and how many steps (`searching.examples`); nothing else.
+# Tests that decide must depend only on the source tree: the same examples in every run, none from an earlier run, and no deadline that a
+# busy machine could miss. Tests set only the number of examples and steps (`searching.examples`).
 settings.register_profile(
     "decides", derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True
 )
-# `--search` (tests/support/searching.py): the same, drawn afresh.
+# The profile for `--search` (tests/support/searching.py) is the same with fresh random draws.
 settings.register_profile("searches", settings.get_profile("decides"), derandomize=False)
 settings.load_profile("decides")
 
-# 5,000 tests are half a million objects that stay until the end. To look through them takes the collector a third of a second, more than
-# most tests take, and each test that asks for it would wait so long.
+# 5,000 tests keep half a million objects alive, through which the garbage collector needs a third of a second, longer than most tests take.
+# Tests that call the collector would wait for so long.
 gc.disable()
 
 

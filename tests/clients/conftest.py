@@ -1,4 +1,4 @@
-"""The fixture `house`: a broker with a journal, members with the cooperative assignors that end with the test."""
+"""Provides the fixture `house`: a broker with a journal, and members with the cooperative assignors that end with the test."""
 
 from __future__ import annotations
 

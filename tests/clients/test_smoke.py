@@ -1,4 +1,4 @@
-"""One smoke run per stock client library: join, read, commit, a second member, a hand-over. Waits for events; asserts no duration.
+"""Each stock client library joins, reads, commits, gets a second member and hands partitions over. Waits for events; asserts no duration.
 
 What else stock clients do here, at length: tests/live/clients (`make live`).
 """
@@ -10,7 +10,7 @@ from stock_members import LIBRARIES
 from stock_team import Cluster, Team, delivered, partitions, produce, settled
 
 SESSION_MS = 120_000
-"""Nobody is expelled however slow the machine is."""
+"""Session timeout in ms, so long that no member is expelled on a slow machine."""
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

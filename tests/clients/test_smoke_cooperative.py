@@ -1,4 +1,4 @@
-"""One smoke run of the cooperative assignor per stock library: only what moves is told, what stays goes on where it was.
+"""The cooperative assignor of each stock library moves only what it must, and kept partitions go on where they were.
 
 At length, and for every design: tests/live/cooperative (`make live`).
 """
@@ -13,7 +13,7 @@ from coop_house import ALL, LIBRARIES, PER_PARTITION, everything, fill, holding
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_only_what_moves_is_told(library: str, house: Any) -> None:
-    """Nothing is committed but what is handed over: without positions that survive, what stays would be read again."""
+    """Offsets are committed only at a hand-over, so kept partitions would be read again if their positions were lost."""
     fill(house)
     settings = {"design": 2, "delay_ms": 3_600_000, "max_moves": 4}
     first = house.stock(library, "A", settings, commit_revoked=True)

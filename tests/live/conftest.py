@@ -1,4 +1,4 @@
-"""Chromium for several folders, started once per run."""
+"""Starts Chromium once per run for several folders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plays the composite actions as a runner does: their own steps in order, with the files that a runner reads between steps."""
+"""Runs the steps of the composite actions in order, as a GitHub runner does, with the files that a runner reads between steps."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ ACTIONLINT = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
 
 @dataclass
 class Job:
-    """A job of a runner: its environment and its outputs after the steps so far."""
+    """The environment and the outputs of a GitHub job after the steps so far."""
 
     folder: Path
     variables: dict[str, str] = field(default_factory=dict)
     outputs: dict[str, str] = field(default_factory=dict)
 
     def use(self, action: str, **given: str) -> tuple[int, str]:
-        """Play an action and return the exit code of the failed step, else 0, with the output."""
+        """Run an action and return its output with the exit code of the failed step, or 0."""
         folder = TREE / "actions" / action
         said: dict[str, Any] = yaml.safe_load((folder / "action.yml").read_text())
         assert given.keys() <= said["inputs"].keys()
@@ -45,7 +45,7 @@ class Job:
         return 0, printed
 
     def shell(self, script: str) -> tuple[int, str]:
-        """Run a step of the workflow's own."""
+        """Run a step that belongs to the workflow itself."""
         return self._step(script, {})
 
     def _step(self, script: str, env: dict[str, str]) -> tuple[int, str]:
@@ -55,7 +55,8 @@ class Job:
         known = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "RUNNER_TEMP": str(self.folder / "temp"), "RUNNER_OS": "Linux"}
         pip = {name: text for name, text in os.environ.items() if name.startswith(("PIP_", "SSL_", "REQUESTS_"))}
         variables = known | pip | self.variables | env | {name: str(file) for name, file in files.items()}
-        with (self.folder / "printed").open("w+") as printed:  # a file, because a background process must not keep a pipe open
+        # The output goes to a file, because a background process would keep a pipe open.
+        with (self.folder / "printed").open("w+") as printed:
             words = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
             code = subprocess.run(
                 words, env=variables, stdout=printed, stderr=subprocess.STDOUT, timeout=PATIENCE_S, check=False

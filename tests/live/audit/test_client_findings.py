@@ -1,4 +1,4 @@
-"""Checks that every script of docs/how-to/client-findings breaks the rule that it names, with the library that it names."""
+"""Every script of docs/how-to/client-findings breaks the rule that it names, with the library that it names."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "docs" / "how-to" / "client-findings"
 SCRIPTS = sorted(file for file in FOLDER.iterdir() if file.suffix in (".py", ".js", ".mjs"))
 PACKAGES = {".js": "KAFKAJS", ".mjs": "PLATFORMATIC"}
-"""The program of the interop catalogue that has installed the packages of a Node script."""
+"""Suffix of a Node script -> the interop program that has its npm packages installed."""
 LIMIT_S = 180
 
 
 def told_by(script: Path) -> dict[str, str]:
-    """Read the fields in the head of a script: client, breaks, run."""
+    """Return the fields `client`, `breaks` and `run` from the head of a script."""
     return dict(re.findall(r"^(?:#|//) (\w+): (.*)$", script.read_text(encoding="utf-8"), re.MULTILINE))
 
 
@@ -39,7 +39,7 @@ def where_it_runs(script: Path, client: str, scratch: Path) -> Path:
     if shutil.which("node") is None or shutil.which("npm") is None:
         pytest.skip("not on the PATH: node, npm")
     sys.path.append(str(ROOT / "tests" / "interop"))
-    # these modules lie in tests/interop
+    # These modules are in tests/interop, which is not on the import path.
     building, catalogue = (importlib.import_module(f"judges.{name}") for name in ("building", "catalogue"))
 
     for file in FOLDER.iterdir():

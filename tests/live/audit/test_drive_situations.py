@@ -1,4 +1,4 @@
-"""Reaches every situation of `groupmock audit --drive` with a scripted member that keeps every rule, and finds nothing.
+"""A scripted member that keeps every rule reaches every situation of `groupmock audit --drive` and causes no finding.
 
 It is a classic member; stock clients play those of consumer groups (tests/interop/audit).
 """

@@ -1,4 +1,4 @@
-"""Takes stock libraries through situations of `groupmock audit --drive`, in programs as users write them."""
+"""Stock libraries, in programs as users write them, go through the situations of `groupmock audit --drive`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SITUATIONS = (
     "long-join", "long-sync", "closed-at-JoinGroup", "answer-lost-SyncGroup", "silence-at-Heartbeat", "twin",
 )  # fmt: skip
 KNOWN = {"aiokafka": {"CLIENT-21", "CLIENT-68"}, "kafka-python": set(), "confluent-kafka": set()}
-"""The real findings in these situations; docs/proof/client-audit.md explains them."""
+"""Real findings about each library in these situations, which docs/proof/client-audit.md explains."""
 
 
 @pytest.mark.parametrize("library", KNOWN)

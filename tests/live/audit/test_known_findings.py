@@ -1,4 +1,4 @@
-"""The real mistakes of stock clients, each in its shortest history, which a maintainer could be shown.
+"""Each known mistake of a stock client is shown by a short history that its maintainer can reproduce.
 
 When one of these tests fails, the library may have fixed the mistake: then its entry in tests/support/audit_known.toml is obsolete.
 """
@@ -14,16 +14,16 @@ from audit_histories import GROUP, KNOWN, History, played
 from groupmock_clients.probe.stages.lateness import WakeLateness
 
 pytestmark = [
-    pytest.mark.filterwarnings("default"),  # libraries warn when their broker fails them
+    pytest.mark.filterwarnings("default"),  # Libraries warn when their broker returns errors.
     pytest.mark.usefixtures("sockets_are_found_where_they_were_left"),
 ]
 
 COOPERATIVE: Final = ("cooperative-sticky",)
 BEAT_MS: Final = 100
 EXPELLED: Final = {"when": {"api": "Heartbeat", "nth": 8}, "do": {"kind": "expire_member"}}
-"""A rule that answers a heartbeat with UNKNOWN_MEMBER_ID, some 0.8 s after the first heartbeat."""
+"""A fault rule that answers a heartbeat with UNKNOWN_MEMBER_ID, some 0.8 s after the first heartbeat."""
 SHORT_POLL_MS: Final = 10
-"""A poll that is shorter than any pause.
+"""Poll interval in ms, shorter than any pause between retries.
 
 The library cuts its pause to the rest of a poll (audit_known.toml), and nothing is left of such a poll. At the end of a longer poll the
 retries come within some 3 ms, in which a busy machine has time for too few.
@@ -33,7 +33,7 @@ CHANCE: Final = {
     ("kafka-python", "CLIENT-37"), ("kafka-python", "CLIENT-38"), ("kafka-python", "CLIENT-43"), ("kafka-python", "CLIENT-65"),
     ("confluent-kafka", "CLIENT-17"), ("confluent-kafka", "CLIENT-21"), ("confluent-kafka", "CLIENT-39"), ("confluent-kafka", "CLIENT-65"),
 }  # fmt: skip
-"""Findings for which no history is known that shows them every time."""
+"""Findings that occur only by chance, because no history is known that always shows them."""
 
 
 def shortest(
@@ -45,8 +45,7 @@ def shortest(
     members: tuple[dict[str, Any], ...] = ({},),
     **of_all: Any,
 ) -> History:
-    """Return a history of one topic and one node, with members that join one after the other and a record per partition in each quarter
-    of the time."""
+    """Return a history with one topic and one node, in which members join one after the other and records are written four times."""
     fields = {"session_ms": 3000, "heartbeat_ms": BEAT_MS, "commit_ms": 100, "metadata_ms": 1000, "instance": None, **of_all}
     joins = [(0.4 * number, "join", number) for number in range(len(members))]
     return History(

@@ -1,4 +1,4 @@
-"""Plays random fault histories with stock clients: the audit never accuses a client that keeps a rule.
+"""Random fault histories with stock clients never make the audit accuse a client that keeps a rule.
 
 GROUPMOCK_HISTORIES is the number per library (20), GROUPMOCK_FIRST_SEED the first seed (1). Journals with findings stay under build/audit;
 tests/support/audit_known.toml lists the real findings.
@@ -18,7 +18,7 @@ from groupmock.audit.verdicts import Audit, together
 from tools.runs import ROOT
 
 pytestmark = [
-    pytest.mark.filterwarnings("default"),  # libraries warn when their broker fails them
+    pytest.mark.filterwarnings("default"),  # Libraries warn when their broker returns errors.
     pytest.mark.usefixtures("sockets_are_found_where_they_were_left"),
 ]
 

@@ -1,4 +1,5 @@
-"""Plays the examples of every audit rule over TCP, a server process for each. Their journals give the verdicts of the virtual run."""
+"""The examples of every audit rule give the same verdicts over TCP with a server process for each. Their journals give the verdicts of
+the virtual run."""
 
 from __future__ import annotations
 
@@ -25,27 +26,26 @@ from groupmock_clients.probe.stages.tcp_stage import TcpStage
 from groupmock_clients.probe.verdicts.outcome import BROKEN, DialogueOutcome, again
 from groupmock_clients.probe.verdicts.runner import play
 
-pytestmark = pytest.mark.xdist_group("rule examples over TCP")  # one worker runs all of them concurrently
+pytestmark = pytest.mark.xdist_group("rule examples over TCP")  # All examples run concurrently in a single worker.
 
 RULES: Final = registered()
 PARALLEL: Final = 6
 ATTEMPTS: Final = 3
-"""The number of attempts for an example. A busy machine delays us more than any server, so only a difference in every attempt counts."""
+"""Number of attempts for an example. A busy machine delays us more than any server, so only a difference in every attempt counts."""
 ROUTES: Final = {
     "fence_transaction": "/v1/transactions/{transactional_id}/fence",
     "move_coordinator": "/v1/coordinators/move",
     "unload_coordinator": "/v1/coordinators/unload",
 }
-"""Commands of exchanges that the control API has too. Fields of a path are missing in the body."""
+"""Commands of exchanges that the control API offers, with their routes. Fields of a path are missing in the body."""
 
 
 class SteeredStage(TcpStage):
-    """A stage over TCP whose operator uses the control API."""
+    """A stage over TCP that sends operator commands to the control API."""
 
     control = ""
 
     def command(self, name: str, arguments: dict[str, Value]) -> None:
-        """Send a command to the control API."""
         if name not in ROUTES:
             raise NotOnThisStage(f"!{name} has no route here")
         path = ROUTES[name].format_map(arguments)

@@ -1,4 +1,4 @@
-"""Checks that the benchmarks measure what they promise: generators, watchers and servers work for moments, as `make bench` uses them."""
+"""Generators, observers and servers of the benchmarks work for a short time, which shows that the figures measure what they promise."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ sys.stdin.readline()
 
 
 def test_a_loop_that_stands_still_is_seen_from_outside() -> None:
-    """With 5, 80 and 5 ms of CPU between writes, the longest stretch is 80 ms, and the three are not added up."""
+    """The loop uses 5, 80 and 5 ms of CPU between writes, so the longest stretch is 80 ms, and the three are not added up."""
     server = subprocess.Popen([sys.executable, "-c", BURSTS], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     command = [sys.executable, "-m", "benchmarks.workers.pause", str(server.pid)]
     watcher = subprocess.Popen(command, cwd=TREE, stdout=subprocess.PIPE)
@@ -73,7 +73,7 @@ def test_a_wrong_answer_stops_the_measurement(payloads: Path) -> None:
 
 
 def test_joined_members_are_known_to_the_server(tmp_path: Path) -> None:
-    """Members that joined get heartbeats with error 0, which kload checks; a stranger does not."""
+    """kload checks that joined members get heartbeats without an error, and this test that a stranger does not."""
     with servers.groupmock(CORES, "--set", "group.initial.rebalance.delay.ms=500") as server:
         group = join.join(server.endpoint, "smoke", 3)
         good = join.write_payloads([group], tmp_path / "good.hex")

@@ -1,4 +1,4 @@
-"""confluent-kafka with group.protocol=consumer (KIP-848) joins, hands over, commits, comes back, and subscribes by expression.
+"""confluent-kafka with group.protocol=consumer (KIP-848) joins, hands partitions over, commits, returns, and subscribes by expression.
 
 With --against the same tests run on Apache Kafka.
 """
@@ -69,7 +69,7 @@ def everything(readers: Readers) -> list[tuple[str, int]]:
 
 
 def described(readers: Readers) -> Any:
-    admin = AdminClient({"bootstrap.servers": readers.bootstrap})  # responses come only while this client exists
+    admin = AdminClient({"bootstrap.servers": readers.bootstrap})  # Answers arrive only while the admin client exists.
     return admin.describe_consumer_groups([readers.group])[readers.group].result(10)
 
 

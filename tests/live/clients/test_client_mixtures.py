@@ -1,4 +1,4 @@
-"""Several stock libraries in one group, with any of them as leader, and up to fifty members."""
+"""Members of several stock libraries form one group, with any of them as leader and up to fifty members."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The broker keeps and shows the offsets of stock clients, and any library resumes from them."""
+"""The broker keeps the offsets that stock clients commit, and any library resumes from them."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def test_a_restart_within_the_session_is_no_rebalance(
     team: Team,
     topic: str,
 ) -> None:
-    """The test restarts both in turn (by parameter), so that the leader is one of them."""
+    """The test restarts both members in turn, so that one of them is the leader."""
     people = two_static_members(team, library, topic, session_ms=60_000)
     generation, rounds, held = people[0].generation(), people[1 - index].rounds(), people[index].owned()
     people[index].stop()
@@ -53,15 +53,15 @@ def test_a_static_member_that_stays_away_is_expelled(library: str, cluster: Clus
 
 
 def refusal(member: Member) -> str:
-    """Return the error that the library reports to its user, by itself or when it is asked to commit."""
+    """Return the error that the library reports to its user, by itself or from a commit."""
     try:
         member.commit()
-    except Exception as error:  # each library has its own exception
+    except Exception as error:  # Each library raises its own exception class.
         return repr(error)
     return ""
 
 
-@pytest.mark.parametrize("library", ["kafka-python", "confluent-kafka"])  # aiokafka's Heartbeat v1 carries no instance id
+@pytest.mark.parametrize("library", ["kafka-python", "confluent-kafka"])  # aiokafka sends Heartbeat v1, which has no instance id.
 def test_a_second_member_with_the_same_instance_id_fences_the_first(
     library: str,
     cluster: Cluster,

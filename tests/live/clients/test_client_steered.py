@@ -1,4 +1,4 @@
-"""Stock clients under steering: holds, expiry, steps of the clock, nodes; through the blocking broker and its asyncio twin."""
+"""Stock clients cope with holds, expired sessions, clock steps and stopped nodes, through `Broker` and `AsyncBroker`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ PATIENCE = 20
 
 @asynccontextmanager
 async def consumer(bootstrap: str, client: str, **more: Any) -> AsyncIterator[AIOKafkaConsumer]:
-    """Yield a member of group g. The block begins when it has its assignment, or before with `wait=False`."""
+    """Yield a member of group g after it has received its assignment. The block begins when it has its assignment, or before with
+    `wait=False`."""
     wait = more.pop("wait", True)
     where = {"bootstrap_servers": bootstrap, "group_id": "g", "client_id": client, "heartbeat_interval_ms": 100}
     where |= {"auto_offset_reset": "earliest"} | more
@@ -75,7 +76,7 @@ async def test_a_client_follows_its_coordinator_off_a_node_that_stops() -> None:
     async with asyncio.timeout(PATIENCE), Broker(topics={"orders": 2}, nodes=2, settings=settings, seed=1) as broker:
         async with consumer(broker.bootstrap, "a", metadata_max_age_ms=500, retry_backoff_ms=50) as one:
             before = await broker.wait_for("g", state="Stable", members=1)
-            await broker.stop_node(2)  # the coordinator of group g is there
+            await broker.stop_node(2)  # Node 2 coordinates the group g.
             await broker.produce("orders", b"v", partition=1)
             assert (await one.getone()).value == b"v"
             await one.commit()

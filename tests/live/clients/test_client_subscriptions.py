@@ -30,7 +30,7 @@ def test_a_topic_that_does_not_match_is_left_alone(library: str, cluster: Cluste
     settled([only], partitions(topic, 6) | partitions(f"{topic}-seen", 1))
 
 
-@pytest.mark.parametrize("library", ["aiokafka", "kafka-python"])  # librdkafka matches internal topics too, here as on Kafka
+@pytest.mark.parametrize("library", ["aiokafka", "kafka-python"])  # librdkafka matches internal topics as well, also with Kafka.
 def test_a_pattern_does_not_match_topics_that_the_cluster_calls_internal(library: str, cluster: Cluster, team: Team, topic: str) -> None:
     only = team.join(library, topics=(), pattern=f"^({topic}|__consumer_(offsets|{topic}))$", **QUICK_METADATA)
     settled([only], partitions(topic, 6))
@@ -44,7 +44,7 @@ def test_a_pattern_does_not_match_topics_that_the_cluster_calls_internal(library
 def test_added_partitions_are_assigned_and_read_from_their_start(library: str, cluster: Cluster, team: Team, topic: str) -> None:
     people = [team.join(library, **QUICK_METADATA) for _ in range(2)]
     settled(people, partitions(topic, 6), sizes=(3, 3))
-    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})  # a wire client, as a user has it, that exists until the response arrives
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})  # The admin client must exist until the answer arrives.
     admin.create_partitions([NewPartitions(topic, 8)])[topic].result(10)
     early = produce(cluster, topic, "before-they-are-known", across=(6, 7))
     settled(people, partitions(topic, 8), sizes=(4, 4))
@@ -55,7 +55,7 @@ def test_added_partitions_are_assigned_and_read_from_their_start(library: str, c
 def test_members_with_different_topics_get_only_their_own(library: str, cluster: Cluster, team: Team, topic: str) -> None:
     other = f"{topic}-b"
     cluster.create_topic(other, 2)
-    # The leader learns of the other member's topic only now: its metadata change.
+    # The leader learns of the other member's topic only now, through its changed metadata.
     one = team.join(library, **QUICK_METADATA)
     two = team.join(library, topics=(other,), **QUICK_METADATA)
     settled([one, two], partitions(topic, 6) | partitions(other, 2), sizes=(6, 2))

@@ -33,7 +33,7 @@ class Topics:
             cluster.produce(self.source, str(number).encode(), partition=number % 2)
 
     def read(self, level: str) -> list[str]:
-        """Return all values of the sink, as a reader with that isolation level sees them."""
+        """Return all values of the sink topic that a consumer with that isolation level reads."""
         settings = {"bootstrap.servers": self.bootstrap, "group.id": f"reader-{self.tag}", "enable.partition.eof": True}
         consumer = confluent_kafka.Consumer(settings | {"isolation.level": level, "enable.auto.commit": False})
         consumer.assign([confluent_kafka.TopicPartition(self.sink, 0, 0)])
@@ -78,7 +78,7 @@ def test_librdkafka_consumes_transforms_and_produces_each_record_once(topics: To
         if transactions == 2:
             producer.flush(PATIENCE)
             producer.abort_transaction(PATIENCE)
-            for message in reversed(messages):  # the first one of each partition comes last
+            for message in reversed(messages):  # The first message of each partition is committed last.
                 consumer.seek(confluent_kafka.TopicPartition(topics.source, message.partition() or 0, message.offset() or 0))
             continue
         producer.send_offsets_to_transaction(consumer.position(consumer.assignment()), consumer.consumer_group_metadata(), PATIENCE)

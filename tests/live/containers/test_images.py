@@ -1,4 +1,4 @@
-"""Builds the images with whatever engine exists and tries each verb as its user would: `ENGINE run IMAGE VERB ...`.
+"""Builds the images with any container engine and runs each verb as a user would: `ENGINE run IMAGE VERB ...`.
 
 Where no registry of images answers, docker/stand-in makes the base from Debian's packages (root and debootstrap).
 """
@@ -43,15 +43,16 @@ class Engine:
         tag = f"localhost/groupmock-live:{target}"
         words = ["build", "-f", "docker/Dockerfile", "--target", target, "-t", tag, "--build-arg", f"BASE={self.base}", "."]
         if self.name != "docker":
-            words[1:1] = ["--format", "docker"]  # the other format has no HEALTHCHECK
+            words[1:1] = ["--format", "docker"]  # Only the docker format supports HEALTHCHECK.
         if self.name == "buildah":
-            words[1:1] = ["--isolation", "chroot", "--network", "host"]  # these need no namespace that a sandbox may refuse
+            # With these options the build needs no namespaces, which a sandbox may forbid.
+            words[1:1] = ["--isolation", "chroot", "--network", "host"]
         done = subprocess.run([self.name, *words], cwd=TREE, capture_output=True, text=True, timeout=BUILD_S, check=False)
         assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
         return tag
 
     def run(self, image: str, words: Sequence[str], entry: str = "groupmock") -> Done:
-        """Run `entry` with these words as the image's own user."""
+        """Run `entry` with these words as the image's default user."""
         if self.name != "buildah":
             return _done([self.name, "run", "--rm", "--entrypoint", entry, image, *words])
         container = _done(["buildah", "from", image]).out.strip()
@@ -189,7 +190,7 @@ def test_the_pipelines_image_runs_a_job_on_its_own_java(engine: Engine, pipeline
 
 
 def test_the_servers_image_is_small_beside_the_pipelines(engine: Engine, server: str, pipeline: str) -> None:
-    """This difference is the reason for two images. The base is Python's slim image, or the stand-in, of about 150 MB."""
+    """The size difference is the reason for two images. The base is Python's slim image, or the stand-in, of about 150 MB."""
     sizes = {each: engine.megabytes(each) for each in (engine.base, server, pipeline)}
     print(sizes)
     assert sizes[server] - sizes[engine.base] < 150

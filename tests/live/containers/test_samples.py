@@ -1,4 +1,4 @@
-"""Runs the samples of the compose file without containers: the sample consumers and the sample producer as processes."""
+"""The sample consumers and the sample producer of the compose file run as processes without containers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def samples() -> Iterator[Callable[[str, str], Sample]]:
 
 
 def test_the_two_sample_consumers_share_a_topic_and_leave(samples: Callable[[str, str], Sample]) -> None:
-    """Both libraries are in one group, with six partitions and ten records each."""
+    """The two libraries share six partitions with ten records each."""
     with Broker(topics={"orders": 12}) as broker:
         consumers = [samples(name, broker.bootstrap) for name in ("aiokafka_consumer", "kafka_python_consumer")]
         broker.wait_for("readers", state="Stable", members=2, timeout=PATIENCE)

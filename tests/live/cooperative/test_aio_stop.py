@@ -1,4 +1,4 @@
-"""aiokafka's stop() while a failed fetch waits for its next attempt, or without a coordinator: by itself, and by stop_wholly."""
+"""aiokafka's own stop() fails while a fetch waits for its retry or the coordinator is missing, and stop_wholly succeeds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PATIENCE = 20
 
 
 class Heard(logging.Handler):
-    """Sets `event` when aiokafka logs a failed fetch, after which its task sleeps the backoff."""
+    """Sets `event` when aiokafka logs a failed fetch, after which the fetching task sleeps for the backoff time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,7 +39,8 @@ async def waits_to_fetch_again() -> AsyncIterator[AIOKafkaConsumer]:
             one = AIOKafkaConsumer("orders", bootstrap_servers=broker.bootstrap, retry_backoff_ms=60_000)
             await one.start()
             for partition in one.assignment():
-                await one.position(partition)  # otherwise the node may stop before this request, and then no fetch fails
+                # Without this request the node could stop before the first fetch, and then no fetch would fail.
+                await one.position(partition)
             await broker.stop_node(2)
             await heard.event.wait()
             yield one
@@ -52,7 +53,7 @@ def connections(consumer: Any) -> list[Any]:
 
 
 async def test_by_itself_it_says_cancelled_and_leaves_connections(waits_to_fetch_again: AIOKafkaConsumer) -> None:
-    """This test passes as long as stop_wholly is needed."""
+    """If this test fails, aiokafka has been fixed and stop_wholly is no longer needed."""
     with pytest.raises(asyncio.CancelledError):
         await waits_to_fetch_again.stop()
     assert connections(waits_to_fetch_again)
@@ -82,7 +83,7 @@ async def without_a_coordinator() -> AsyncIterator[AIOKafkaConsumer]:
 
 
 async def test_by_itself_it_commits_for_ever(without_a_coordinator: AIOKafkaConsumer) -> None:
-    """This test passes as long as stop_wholly is needed."""
+    """If this test fails, aiokafka has been fixed and stop_wholly is no longer needed."""
     stopping = asyncio.create_task(without_a_coordinator.stop())
     assert not (await asyncio.wait([stopping], timeout=2))[0]
     without_a_coordinator._coordinator._coordination_task.cancel()

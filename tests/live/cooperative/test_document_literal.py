@@ -1,5 +1,4 @@
-"""`coop-d2-literal` is the document's Design II byte for byte on the wire. No stock client can read it, so scripts on raw sockets play
-it."""
+"""`coop-d2-literal` sends the document's Design II byte for byte. No stock client can read it, so scripts on raw sockets play it."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ DESIGN_TWO = [each for each in examples() if each.design == 2]
 
 
 class Script(ClassicMember):
-    """A member that the test moves step by step."""
+    """A member on a raw socket that the test moves step by step."""
 
     def __init__(self, bootstrap: str, name: str, claims: Held = frozenset()) -> None:
         host, port = bootstrap.split(":")
@@ -40,7 +39,7 @@ class Script(ClassicMember):
         return self.client.ask(key, newest(key, request), request)
 
     def send(self, key: int, request: Any) -> None:
-        """Send a request; `read` returns its response."""
+        """Send a request whose answer `read` returns."""
         self.version = newest(key, request)
         self.client.send(key, self.version, request)
 
@@ -62,7 +61,7 @@ class Script(ClassicMember):
         return answer
 
     def obey(self, data: bytes) -> None:
-        """Own (owned - revoked) | assigned, as the document demands."""
+        """Set the owned partitions to (owned - revoked) | assigned, as the document demands."""
         self.heard = data
         told = designs.decode_assignment(data)
         self.owned = (self.owned - flat(told.revoke_topic_partitions)) | flat(told.assigned_topic_partitions)
@@ -73,7 +72,8 @@ class Script(ClassicMember):
 
 
 class Scripts:
-    """The group of the scripts. A leads with the policy and the document's literal Assignment; t1 is a constant of its configuration."""
+    """The group of scripted members, in which A leads by the cooperative policy. A leads with the policy and the document's literal
+    Assignment; t1 is a constant of its configuration."""
 
     def __init__(self, house: Any, example: Example) -> None:
         self.broker = house.broker
@@ -81,10 +81,11 @@ class Scripts:
         self.memory: LeaderMemory | None = None
 
     def round(self, now: int) -> dict[str, bytes]:
-        """Play one round: all join, A plans, all receive. Return the bytes that each received, by name."""
+        """Play one rebalance with A as leader and return the bytes that each member received, by name."""
         first, *others = sorted(self.members.values(), key=lambda each: each.generation >= 0)
-        first.join()  # a new member joins first, or the others have their round without it; otherwise A, which leads because it came first
-        self.broker.wait_for("g", state="PreparingRebalance")  # a follower that is faster changes nothing and receives its old round
+        # A new member joins first, or the others would rebalance without it. Otherwise A joins first, because the first member leads.
+        first.join()
+        self.broker.wait_for("g", state="PreparingRebalance")  # A follower that joins before the leader would get its old assignment again.
         for member in others:
             member.join()
         answers = {name: member.is_in() for name, member in self.members.items()}
@@ -103,7 +104,7 @@ class Scripts:
         return {name: member.heard for name, member in self.members.items()}
 
     def become(self, names: set[str]) -> None:
-        """Make the group consist of these members: some leave, new ones join, and the others learn of it by a heartbeat."""
+        """Change the group to these members: some leave, new ones join, and the others learn of the change by a heartbeat."""
         for name in set(self.members) - names:
             self.members.pop(name).leave()
         for name in names - set(self.members):
@@ -111,7 +112,7 @@ class Scripts:
 
 
 def literal(one: policy.Decision) -> bytes:
-    """Encode a decision without unchanged partitions, as in the document's examples."""
+    """Encode a decision without unchanged partitions, as the document's examples do."""
     return designs.encode_assignment(DesignAssignment(2, listed(one.listed), listed(one.revoked), one.timeout_ms))
 
 

@@ -1,4 +1,5 @@
-"""Plays the document's seven rounds live: a stock consumer leads a group of raw scripts, and its SyncGroup carries exactly these bytes."""
+"""A stock consumer leads a group of scripted members through the document's seven rebalances, and its SyncGroup has exactly the
+document's bytes."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ DELAYED = pytest.mark.parametrize("house", [{"group_initial_rebalance_delay_ms":
 
 
 def rows(journal: str) -> list[dict[str, Any]]:
-    """Return the SyncGroup requests with assignments so far, without a line that is still being written."""
+    """Return the SyncGroup requests with assignments so far, ignoring an incomplete last line."""
     lines = Path(journal).read_text().splitlines(keepends=True)
     found = [json.loads(line) for line in lines if line.endswith("\n")]
     return [row for row in found if row.get("kind") == "request" and row["api_key"] == 14 and row["message"].get("assignments")]
@@ -35,12 +36,12 @@ def sent_by_leader(journal: str) -> list[dict[str, str]]:
 
 
 def in_hex(one: Round) -> dict[str, str]:
-    """Return the expected assignments of the leader. D' is a second process of D."""
+    """Return the expected assignments of the leader in hex. D' is a second process of D."""
     return {name.rstrip("'"): data.hex() for name, data in one.assignment_wire.items()}
 
 
 class Group:
-    """The stock leader and the scripts, by the document's names."""
+    """A group of a stock leader and scripted members, named as in the document."""
 
     def __init__(self, house: Any, leader: Any, example: Example) -> None:
         self.house, self.leader, self.design = house, leader, example.design
@@ -51,7 +52,7 @@ class Group:
         return {"A": self.leader.owned()} | {name: script.owned for name, script in self.scripts.items()}
 
     def change(self, members: set[str]) -> None:
-        """Make the group consist of these members: new ones join, the others leave."""
+        """Change the group to these members: new ones join, and the others leave."""
         for name in set(self.scripts) - members:
             self.house.gone(self.scripts.pop(name))
         for name in members - {"A", *self.scripts}:
@@ -70,7 +71,7 @@ def test_a_stock_leader_sends_the_documents_bytes(library: str, example: Example
     until("the initial claims", lambda: group.held() == settled, lambda: (group.held(), broker.story("g")))
     view = broker.wait_for("g", state="Stable", members=len(settled))
     assert name_of(view.leader) == "A"
-    before = view.generation  # each generation has one SyncGroup of a leader
+    before = view.generation  # Each generation has exactly one SyncGroup of the leader.
     until("the journal's file", lambda: len(sent_by_leader(broker.journal)) == before, lambda: broker.story("g"))
 
     for number, one in enumerate(example.rounds, 1):

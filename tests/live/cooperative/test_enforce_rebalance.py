@@ -1,4 +1,5 @@
-"""KIP-568 for both libraries: one call starts one round, whoever calls, also a static member; without a group it does nothing."""
+"""enforce_rebalance (KIP-568) starts one rebalance per call with both libraries, also for static members, and does nothing without a
+group."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ def enforce(library: str) -> Any:
 
 
 def settled(house: Any, *members: Any) -> list[frozenset[Partition]]:
-    """Wait until the members hold the four partitions once each and their listeners know it. Return the partitions of each."""
+    """Wait until the members own each of the four partitions once and their listeners know it, and return the partitions of each."""
 
     def done() -> bool:
         held = sorted(part for member in members for part in member.owned())
@@ -53,7 +54,7 @@ def test_a_call_is_a_round_in_which_nothing_moves(
     who = a if caller == "leader" else b
 
     def asked() -> bool:
-        """Return whether the member has asked. A round without a change of partitions is invisible to its listener."""
+        """Return whether the member has requested a rebalance. A round without a change of partitions is invisible to its listener."""
         return bool(who.call(lambda consumer: enforce(library)(consumer, "the moon is full")))
 
     with caplog.at_level(logging.INFO, "groupmock.cooperative"):
@@ -104,7 +105,7 @@ async def test_aiokafka_without_a_subscription_to_topics_in_a_group_is_refused(h
         consumer.assign([TopicPartition("T", 0)])
         with pytest.raises(IllegalStateError):
             enforce("aiokafka")(consumer)
-        await consumer.topics()  # if it were stopped at once, aiokafka would fail on a task of its own that has not begun
+        await consumer.topics()  # aiokafka would fail on its own unstarted task if it were stopped at once.
         await consumer.stop()
 
 
@@ -122,7 +123,7 @@ def test_kafka_python_without_a_subscription_to_topics_in_a_group_is_refused(hou
 
 @EVERY_LIBRARY
 def test_under_a_foreign_assignor_only_the_leaders_call_starts_a_round(library: str, house: Any) -> None:
-    """The broker answers a follower's identical JoinGroup with the last round, as the docs say."""
+    """The broker answers a follower's unchanged JoinGroup with the current generation, as the docs say."""
     a = house.stock(library, "A", None)
     b = house.stock(library, "B", None)
     house.broker.wait_for("g", state="Stable", members=2)

@@ -1,4 +1,4 @@
-"""Runs the ten lines of docs/how-to/cooperative.md unchanged: two services share a topic, and a third takes over from one that ends."""
+"""The ten lines of docs/how-to/cooperative.md run unchanged: two services share a topic, and a third takes over from one that ends."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ async def test_the_guides_service_runs() -> None:
             while sum(count if what == "assigned" else -count for what, count in told) != 4:  # noqa: ASYNC110  # a state, not an event
                 await asyncio.sleep(0.01)
             await broker.wait_for("billing", state="Stable", members=2)
-            while seen != {0, 1, 2, 3}:  # aiokafka starts at the end, so records from before it looked there are not for it
+            # aiokafka starts at the log end, so it never receives the records written before it looked up the offset.
+            while seen != {0, 1, 2, 3}:
                 for number in range(4):
                     await broker.produce("orders", value=b"an order", partition=number)
                 await asyncio.sleep(0.05)

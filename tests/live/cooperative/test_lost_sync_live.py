@@ -1,4 +1,4 @@
-"""Design II with a lost response: the third SyncGroup of a member is applied, its response never arrives, its connection is mute."""
+"""A member whose third SyncGroup is applied but never answered does not block a Design II group."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ ALL = frozenset(("T", number) for number in range(4))
 RECORDS = 20
 DESIGN_II = {"design": 2, "delay_ms": 500}
 SHORT = {"session_timeout_ms": 6_000, "request_timeout_ms": 7_000}
-"""Timeouts so short that a client without responses gives up soon. kafka-python demands a request timeout above the session's."""
+"""Session and request timeout in ms, short so that a client without answers gives up soon. kafka-python demands a request timeout above
+the session's."""
 
 
 def fill(house: Any) -> None:
@@ -23,7 +24,7 @@ def fill(house: Any) -> None:
 
 
 def settled(house: Any, *members: Any) -> None:
-    """Wait until every partition is held once, every member holds one, and no poll loop has failed."""
+    """Wait until every partition is owned once, every member owns one, and no poll loop has failed."""
 
     def done() -> bool:
         for member in members:

@@ -1,5 +1,4 @@
-"""Stock consumers with the assignors, live: the events of listeners, positions and pauses of kept partitions, hand-over, delays,
-expulsion."""
+"""Stock consumers with the cooperative assignors get the right listener calls, keep positions and pauses, and hand partitions over."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ DESIGNS = pytest.mark.parametrize("design", [1, 2, 3])
 @DESIGNS
 @EVERY_LIBRARY
 def test_only_what_moves_is_told_and_what_stays_goes_on_where_it_was(library: str, design: int, house: Any) -> None:
-    """Nothing is committed except at a hand-over: without preserved positions, kept partitions would be read again."""
+    """Offsets are committed only at a hand-over, so kept partitions would be read again if their positions were lost."""
     fill(house)
     settings = {"design": design, "delay_ms": 60_000, "max_moves": 4}
     a = house.stock(library, "A", settings, commit_revoked=True)
@@ -36,8 +35,7 @@ def test_only_what_moves_is_told_and_what_stays_goes_on_where_it_was(library: st
 
 
 def test_a_kafka_python_listener_that_commits_at_the_close_commits_where_it_is(house: Any) -> None:
-    """kafka-python reports that everything is revoked when it closes. Its last join was long ago, and without care its positions would
-    go back."""
+    """kafka-python revokes everything when it closes. Its last join was long ago, and without care its positions would go back."""
     a = house.stock("kafka-python", "A", {"design": 2}, commit_revoked=True)
     holding(house, a)
     fill(house)
@@ -47,7 +45,7 @@ def test_a_kafka_python_listener_that_commits_at_the_close_commits_where_it_is(h
 
 
 def test_a_kafka_python_listener_that_fails_at_the_close_leaves_no_client_running(house: Any, caplog: Any) -> None:
-    """kafka-python stops closing if a listener raises: its client would connect for ever."""
+    """kafka-python stops closing if a listener raises an exception, and its client would go on connecting for ever."""
     from kafka import KafkaConsumer
     from kafka.consumer.subscription_state import ConsumerRebalanceListener
 
@@ -103,7 +101,7 @@ def partition(library: str, number: int) -> Any:
 
 @EVERY_LIBRARY
 def test_a_seek_before_the_round_is_kept(library: str, house: Any) -> None:
-    """This also holds for a seek without a delivery after it."""
+    """A seek is kept even if no record is delivered after it."""
     fill(house)
     a = house.stock(library, "A", {"design": 1}, commit_revoked=True)
     everything(house, a, each=PER_PARTITION)
@@ -179,7 +177,7 @@ def test_one_group_of_both_libraries_with_the_leader_moving_between_them(first: 
     holding(house, a, b, sizes=[2, 2])
     c = house.stock(first, "C", settings)
     holding(house, a, b, c, sizes=[1, 1, 2])
-    house.gone(a)  # A is the leader
+    house.gone(a)  # The member A leads the group.
     holding(house, b, c, sizes=[2, 2])
     d = house.stock(second, "D", settings)
     holding(house, b, c, d, sizes=[1, 1, 2])
@@ -188,7 +186,7 @@ def test_one_group_of_both_libraries_with_the_leader_moving_between_them(first: 
 
 
 def test_aiokafka_delivers_nothing_new_before_the_callback_returned(house: Any) -> None:
-    """Kept partitions go on while the callback runs. Without the restored position all their records would come again."""
+    """Kept partitions are still delivered while the callback runs. Without the restored position all their records would come again."""
     import asyncio
 
     fill(house)
@@ -208,7 +206,7 @@ def test_aiokafka_delivers_nothing_new_before_the_callback_returned(house: Any) 
             await gate.wait()
 
     change_listener(b, Slow())
-    house.gone(a)  # B gets the other two partitions, and its callback does not return
+    house.gone(a)  # B gets the other two partitions, and its callback is still running.
     until("the callback", lambda: seen, lambda: house.broker.story("g"))
     fill(house, 3)
     until("what stayed at B", lambda: all((part, PER_PARTITION + 2) in b.delivered for part in [("T", 2), ("T", 3)]), lambda: b.delivered)
@@ -219,7 +217,7 @@ def test_aiokafka_delivers_nothing_new_before_the_callback_returned(house: Any) 
 
 
 def test_what_the_user_pauses_in_the_callback_stays_paused(house: Any) -> None:
-    """The assignor's own hold must not undo the pause; partitions that the user did not pause are read."""
+    """The assignor pauses partitions itself, and must not resume those that the user paused; the others are read."""
     fill(house, 3)
     told: list[Any] = []
     a = house.stock("aiokafka", "A", {"design": 1})
@@ -248,7 +246,7 @@ def test_what_the_user_pauses_in_the_callback_stays_paused(house: Any) -> None:
 
 
 def test_aiokafka_without_our_listener_keeps_its_positions_too(house: Any) -> None:
-    """Nothing is committed, and only the assignor restores positions."""
+    """Nothing is committed here, so only the assignor can restore positions."""
     fill(house)
     a = house.stock("aiokafka", "A", {"design": 1}, listens=False)
     everything(house, a, each=PER_PARTITION)
@@ -260,7 +258,8 @@ def test_aiokafka_without_our_listener_keeps_its_positions_too(house: Any) -> No
 
 
 def test_aiokafka_subscribing_again_keeps_what_stays_subscribed(house: Any) -> None:
-    """The call replaces the library's whole subscription. The removed topic is handed over, the other one goes on."""
+    """The call replaces the library's whole subscription. The partitions of the removed topic are handed over, and the other topic goes
+    on."""
     house.broker.create_topic("U", 2)
     fill(house)
     a = house.stock("aiokafka", "A", {"design": 1}, topics=("T", "U"))
@@ -276,7 +275,7 @@ def test_aiokafka_subscribing_again_keeps_what_stays_subscribed(house: Any) -> N
 
 
 def change_listener(member: Any, user: Any) -> None:
-    """Give the same subscription another listener."""
+    """Subscribe to the same topics with another listener."""
     member.assignor._listener._user = user
 
 
@@ -287,7 +286,7 @@ async def _event() -> Any:
 
 
 def expel(house: Any, name: str) -> str:
-    """Remove the member from the group with a LeaveGroup version 3 in its name, and return its former id."""
+    """Remove the member from the group with a LeaveGroup in its name and return its former id."""
     from raw_member import RawMember
 
     from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
@@ -302,8 +301,8 @@ def expel(house: Any, name: str) -> str:
 @pytest.mark.parametrize("victim", ["follower", "leader"])
 @EVERY_LIBRARY
 def test_an_expelled_member_claims_nothing_and_gets_its_own_back(library: str, victim: str, house: Any) -> None:
-    """The expelled process lives on with its partitions. Its listener learns that they are lost, and under a new id it counts as the
-    process that came back."""
+    """The expelled process goes on with its partitions until it notices. Its listener learns that they are lost, and under a new id it
+    counts as the process that came back."""
     settings = {"design": 2, "delay_ms": 30_000}
     a = house.stock(library, "A", settings)
     holding(house, a)

@@ -1,4 +1,5 @@
-"""A rolling change of the assignor: kafka-python by two names, aiokafka by one. No partition has two owners or none."""
+"""A rolling restart changes the assignor, with two protocol names for kafka-python and one for aiokafka. No partition has two owners or
+none."""
 
 from __future__ import annotations
 
@@ -97,7 +98,7 @@ def test_aiokafka_changes_over_under_the_name_of_range(design: int, house: Any) 
     heard = [what for name in "AB" for what in members[name].told[told[name] :]]
     assert heard == [("revoked", members["C"].owned())], "one member hears of the one partition that goes"
 
-    members["D"] = house.stock("aiokafka", "D", None)  # D is an eager member
+    members["D"] = house.stock("aiokafka", "D", None)  # The member D uses an eager assignor.
     settled()
     assert modes() == {False}
     before = {name: members[name].owned() for name in "ABC"}

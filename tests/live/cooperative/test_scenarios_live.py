@@ -1,5 +1,4 @@
-"""Scenarios with stock clients over TCP: every protocol, client and scenario once. `make live PARTS=scenario-table` plays the whole
-table."""
+"""Every scenario runs once over TCP with every protocol and stock client. `make live PARTS=scenario-table` plays the whole table."""
 
 from __future__ import annotations
 
@@ -45,7 +44,7 @@ pytestmark = pytest.mark.xdist_group("live-scenarios")
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str, str], tuple[Job, ScenarioResult]]]:
-    """Yield the results of all scenarios. A few play at a time, because they mostly wait."""
+    """Yield a function that returns a scenario's results. A few scenarios run at a time, because they mostly wait."""
     folder = tmp_path_factory.mktemp("journals")
     jobs = {(name, named): Job("live", scenario(name), protocols("live", named)[0], SIZES, folder) for name, named in RUNS}
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -64,7 +63,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str,
 def test_nothing_is_broken_and_the_virtual_clock_tells_the_same(
     name: str, named: str, results: Callable[[str, str], tuple[Job, ScenarioResult]]
 ) -> None:
-    """Nothing is lost, invariants hold, twins deliver nothing twice after a hand-over; moves and rounds equal those of the virtual twin."""
+    """Records are not lost, invariants hold, twins deliver nothing twice after a hand-over, and moves and rebalances equal those on the
+    virtual clock."""
     job, first = results(name, named)
     result = compared(job, first)
     assert result.trouble is None
@@ -73,7 +73,7 @@ def test_nothing_is_broken_and_the_virtual_clock_tells_the_same(
 
 
 def test_every_scenario_and_every_protocol_is_played_here() -> None:
-    """The only exception is Kafka Connect, which needs Java."""
+    """Kafka Connect is the only exception, because it needs Java."""
     assert PLAYED.keys() == {each.name for each in SCENARIOS}
     assert {named for _, named in RUNS} == {str(each) for each in LIVE if each.name != "connect"}
 
@@ -97,7 +97,7 @@ def test_what_does_not_settle_is_told_with_the_groups_story(monkeypatch: pytest.
 
 
 def test_a_member_whose_start_was_interrupted_may_talk_after_the_close(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C interrupts the start: the stage does not know the member and cannot end it, and no broker is left to record its messages."""
+    """Ctrl-C interrupts the start, so the stage does not know the member, and no broker is left to record its messages."""
     born: list[MemberProcess] = []
     spoke, closed = threading.Event(), threading.Event()
 

@@ -1,4 +1,4 @@
-"""A round that outlasts a poll: the responses of a joining member come after its poll has ended, and the round is not forgotten."""
+"""A rebalance may take longer than a poll: a joining member still processes the answers that arrive after its poll."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def a_follower_that_reads_more(library: str, house: Any) -> Any:
 @pytest.mark.parametrize(("who", "api"), [(a_leader_whose_topic_grows, "SyncGroup"), (a_follower_that_reads_more, "JoinGroup")])
 @pytest.mark.parametrize("library", EVERY)
 def test_an_assignment_that_comes_after_the_poll_is_taken(library: str, who: Callable[[str, Any], Any], api: str, house: Any) -> None:
-    """kafka-python 3.0.12 by itself never takes the assignment, sends no further heartbeat, and goes on reading its old partitions."""
+    """kafka-python 3.0.12 itself would never use the assignment, stop sending heartbeats, and continue to read its old partitions."""
     member, change = who(library, house)
     with house.broker.fault({"api": api, "client_id": "A"}, "hold", stage="reply") as held:
         change()
         held.wait(timeout=20)
         for _ in range(2):
-            member.call(lambda consumer: None)  # this returns when a poll has returned
+            member.call(lambda consumer: None)  # The call returns only after a poll has returned.
         held.release()
     until("what is new", lambda: NEW[api] <= member.owned(), lambda: (member.told, house.broker.story("g")))
     with house.broker.fault({"api": "Heartbeat", "client_id": "A"}, {"kind": "delay", "seconds": 0.01}) as heartbeat:

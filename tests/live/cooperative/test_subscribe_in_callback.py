@@ -1,4 +1,4 @@
-"""A subscription that changes within a callback of the previous round: aiokafka joins for it and survives."""
+"""aiokafka rejoins and survives if a rebalance callback changes the subscription."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OPTIONS: dict[str, Any] = {"group_id": "g", "client_id": "A", "heartbeat_interva
 
 
 class Widens(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka ships no types
-    """Subscribes to one more topic when it gets a partition."""
+    """A listener that subscribes to one more topic when it receives a partition."""
 
     def __init__(self, consumer: Any, assignor: CooperativeAssignor) -> None:
         self.consumer, self.assignor = consumer, assignor
@@ -48,7 +48,7 @@ def made(twin: bool, bootstrap: str) -> tuple[Any, CooperativeAssignor]:
 
 @pytest.mark.parametrize("twin", [False, True], ids=["stock", "twin"])
 async def test_it_gets_what_it_asked_for(twin: bool, house: Any) -> None:
-    """aiokafka 0.14 by itself silently ends its coordination there."""
+    """Without the adapter aiokafka 0.14 silently ends its coordination here."""
     house.broker.create_topic("U", 4)
     consumer, assignor = made(twin, house.broker.bootstrap)
     await consumer.start()

@@ -1,4 +1,4 @@
-"""The twin consumers: delivery goes on during a delayed round, and no record is lost or repeated when partitions move."""
+"""Twin consumers go on delivering records during a delayed rebalance, and lose or repeat none when partitions move."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def fill(house: Any, count: int) -> None:
 
 
 def held_up(house: Any, a: Any) -> tuple[RawMember, RawMember]:
-    """Delay a round: A has two partitions, script B two. C joins, A joins again, and B does not learn of it, so the round waits for B."""
+    """Delay a rebalance: A and the scripted member B own two partitions each, C joins, and B does not learn of it."""
     b = house.script("B", 1)
     until("two each", lambda: len(a.owned()) == len(b.owned) == 2, lambda: (a.owned(), b.owned, house.broker.story("g")))
     house.broker.wait_for("g", state="Stable", members=2)
@@ -68,13 +68,13 @@ def test_delivery_goes_on_while_the_round_waits_for_somebody(twin: str, house: A
 
 @TWINS
 def test_a_single_consumer_delivers_nothing_in_that_round(twin: str, house: Any) -> None:
-    """This is the reason for the twin: a single consumer in the same round."""
+    """The test shows why the twin exists: a single consumer delivers nothing in the same rebalance."""
     fill(house, 5)
     a = house.stock(SINGLE[twin], "A", SETTINGS)
     until("all of it", lambda: len(a.delivered) == 20, lambda: a.delivered)
     b, _ = held_up(house, a)
     fill(house, 5)
-    threading.Event().wait(0.5)  # many times as long as a delivery takes; nothing may arrive meanwhile
+    threading.Event().wait(0.5)  # The pause is many times longer than a delivery, and nothing may arrive meanwhile.
     assert len(a.delivered) == 20
     b.may_beat.set()
     house.broker.wait_for("g", state="Stable", members=3)
@@ -83,7 +83,7 @@ def test_a_single_consumer_delivers_nothing_in_that_round(twin: str, house: Any)
 @pytest.mark.parametrize("design", [1, 2, 3])
 @TWINS
 def test_nothing_is_lost_or_comes_twice_when_partitions_move(twin: str, design: int, house: Any) -> None:
-    """Records arrive all the time while B joins, B leaves, C joins. Commits happen only at a hand-over."""
+    """Records are written all the time while B joins and leaves and C joins, and are committed only at a hand-over."""
     settings = {"design": design, "delay_ms": 300, "max_moves": 1, "move_interval_ms": 100}
     members: list[Any] = []
     sent = 0
@@ -122,7 +122,7 @@ def test_nothing_is_lost_or_comes_twice_when_partitions_move(twin: str, design: 
 
 
 class Slow:
-    """A slow callback, with an action at its end."""
+    """A slow rebalance callback that runs an action at its end."""
 
     def __init__(self, then: Any) -> None:
         self.then = then
@@ -130,13 +130,14 @@ class Slow:
     def on_partitions_revoked(self, revoked: Any) -> None: ...
 
     def on_partitions_assigned(self, assigned: Any) -> None:
-        threading.Event().wait(0.3)  # this blocks its thread, as a user's callback may
+        threading.Event().wait(0.3)  # The wait blocks the calling thread, as a user's callback may.
         self.then(assigned)
 
 
 @TWINS
 def test_a_slow_callback_neither_loses_the_place_nor_lets_records_past(twin: str, house: Any) -> None:
-    """Meanwhile the caller goes on polling. New partitions begin at their committed offset, and only when the callback has returned."""
+    """The application polls during the callback. New partitions begin at their committed offset, and only after the callback has
+    returned."""
     fill(house, 5)
     a = house.stock(twin, "A", SETTINGS)
     until("all of it", lambda: len(a.delivered) == 20, lambda: a.delivered)
@@ -188,7 +189,7 @@ def test_what_was_delivered_is_committed_at_the_end(twin: str, house: Any) -> No
 
 
 def test_an_auto_commit_of_an_aiokafka_twin_that_failed_is_tried_again(house: Any) -> None:
-    """This holds for any error, because the library may have more of them than its own."""
+    """The commit is retried after any error, because the library may raise other exceptions than its own."""
     a = house.stock("aiokafka twin", "A", SETTINGS, auto_commit_interval_ms=50)
     until("all partitions", lambda: a.owned() == ALL, lambda: house.broker.story("g"))
     failed: list[Any] = []
@@ -237,7 +238,7 @@ def test_a_commit_in_a_round_waits_for_its_end(twin: str, house: Any) -> None:
 
 @TWINS
 def test_an_expelled_twin_starts_where_its_successor_left_off(twin: str, house: Any) -> None:
-    """It can no longer commit, so the records since its last commit come again; nothing is lost."""
+    """The expelled twin cannot commit, so records since its last commit are delivered again, and none is lost."""
     fill(house, 5)
     a = house.stock(twin, "A", SETTINGS)
     until("all of it", lambda: len(a.delivered) == 20, lambda: a.delivered)
@@ -255,8 +256,8 @@ def test_an_expelled_twin_starts_where_its_successor_left_off(twin: str, house: 
 
 @pytest.mark.parametrize("broken", ["assign", "on_assignment"])
 def test_an_aiokafka_twins_errors_in_a_round_are_raised_and_its_loop_lives(broken: str, house: Any) -> None:
-    """After the first error aiokafka joins again when it is asked. The second error ends its coordination, and no waiting getone is
-    told."""
+    """After the first error aiokafka rejoins, and the second error ends its coordination without waking getone. The second error ends
+    its coordination, and no waiting getone is told."""
     from aiokafka.errors import KafkaError
 
     from groupmock_clients.cooperative.aiokafka import CooperativeAssignor, CooperativeConsumer
@@ -273,10 +274,10 @@ def test_an_aiokafka_twins_errors_in_a_round_are_raised_and_its_loop_lives(broke
         twin = CooperativeConsumer(group_id="g", bootstrap_servers=house.broker.bootstrap, assignor=assignor)
         async with twin:
             twin.subscribe(["T"])
-            for _ in range(2):  # twice, for a twin that goes on
+            for _ in range(2):  # The second round shows that the twin still works after the error.
                 with pytest.raises(KafkaError, match="planted"):
                     await asyncio.wait_for(twin.getone(), 20)
-            await asyncio.sleep(0.5)  # nothing is awaited: hundreds of attempts would fit, few may come
+            await asyncio.sleep(0.5)  # Hundreds of attempts would fit into this pause, and only a few may come.
             assert len(attempts) < 50
 
     asyncio.run(story())
@@ -325,7 +326,7 @@ def test_what_a_kafka_python_twin_cannot_be_is_refused(house: Any) -> None:
 
 
 def test_a_kafka_python_twin_is_read_record_by_record(house: Any) -> None:
-    """The test covers iteration, and consumer_timeout_ms, which ends it."""
+    """The test iterates over the twin, which ends by consumer_timeout_ms."""
     from groupmock_clients.cooperative.kafka_python import CooperativeConsumer
 
     fill(house, 2)

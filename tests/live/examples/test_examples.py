@@ -1,4 +1,4 @@
-"""Installs the examples in other languages and tests them against groupmock in under ten seconds, as their users would.
+"""The examples in other languages pass against groupmock in less than ten seconds after their installation.
 
 The installation is not timed, because a package manager's download and the first build of a client library happen once.
 """
@@ -24,8 +24,7 @@ PROMISED_S = 10.0
 
 @dataclass(frozen=True)
 class Example:
-    """A folder of examples/: the tools on the PATH that it needs, its commands to install and test it, and its runner's output after so
-    many passed tests."""
+    """An example's folder with the tools that it needs, its install and test commands, and the expected output of its test runner."""
 
     language: str
     tools: Sequence[str]
@@ -35,13 +34,13 @@ class Example:
     tests: int = 4
     promised_s: float = PROMISED_S
     beside: Sequence[str] = ()
-    """Files of other examples that its README says to copy."""
+    """Files of other examples that the README tells users to copy."""
 
 
 MAVEN_INSTALL = [["mvn", "-B", "-q", "test-compile"], ["mvn", "-B", "-q", "test", "-Dtest=none", "-Dsurefire.failIfNoSpecifiedTests=false"]]
 SUREFIRE = r"Tests run: (\d+), Failures: 0, Errors: 0, Skipped: 0\n"
 EXAMPLES = [
-    # From here on Maven is offline: test-compile fetches compiler and libraries, and a run of no test fetches the runner.
+    # Maven is offline from here on, because test-compile and a run without tests have fetched everything.
     Example("java", ["java", "mvn"], MAVEN_INSTALL, ["mvn", "-B", "-o", "test"], SUREFIRE),
     Example(
         "spring", ["java", "mvn"], MAVEN_INSTALL, ["mvn", "-B", "-o", "test"], SUREFIRE, tests=1, promised_s=30.0,
@@ -60,8 +59,8 @@ SWAPPED = {
     "node": ("src/cook.js", r"( +await recipe\(.*?\n)", r"( +await consumer\.commitOffsets.*?\n)"),
     "go": ("cook.go", r"(\t+recipe\(.*?\n)", r"(\t+if err := client\.CommitRecords.*?\n.*?\n\t+\}\n)"),
 }
-"""The file, the cooking lines and the committing lines of each language. (A listener of Spring's commits after it was called: it has
-nothing to swap.)"""
+"""The file and the lines to swap in each language, so that the consumer commits before it cooks. A Spring listener commits after the
+call, so it has nothing to swap."""
 
 
 @pytest.fixture(params=EXAMPLES, ids=lambda each: each.language)
@@ -74,7 +73,7 @@ def example(request: pytest.FixtureRequest) -> Example:
 
 @pytest.fixture
 def folder(example: Example, tmp_path: Path) -> Path:
-    """Install the example in a copy, so that the tree stays clean."""
+    """Return a copy of the example in which it is installed, so that the source tree stays clean."""
     copy = tmp_path / example.language
     shutil.copytree(TREE / "examples" / example.language, copy, ignore=shutil.ignore_patterns("node_modules", "target"))
     for name in example.beside:
@@ -85,7 +84,7 @@ def folder(example: Example, tmp_path: Path) -> Path:
 
 
 def told(words: Sequence[str], folder: Path, limit_s: float) -> str:
-    """Run a command, which must succeed, and return its output without colours. The groupmock that it starts is the one under test."""
+    """Run a command that must succeed and return its output without colours. It starts the groupmock under test."""
     roots = os.pathsep.join(str(TREE / root) for root in ("codec", "broker", "clients", "pipeline"))
     variables = os.environ | {"GROUPMOCK": f"{sys.executable} -m groupmock", "PYTHONPATH": roots, "NO_COLOR": "1", "FORCE_COLOR": "0"}
     done = subprocess.run(words, cwd=folder, env=variables, capture_output=True, text=True, timeout=limit_s, check=False)
@@ -105,8 +104,8 @@ def test_an_example_passes_in_under_ten_seconds_after_its_install(example: Examp
 
 @pytest.mark.parametrize("example", [each for each in EXAMPLES if each.language in SWAPPED], ids=lambda each: each.language, indirect=True)
 def test_an_example_finds_the_cook_that_commits_before_it_cooks(example: Example, folder: Path) -> None:
-    """A record that is committed before its work is done is lost with the process. If the tests of the example missed that, they would
-    prove little."""
+    """A record that is committed before it is processed is lost if the process crashes. If the tests of the example missed that, they
+    would prove little."""
     file, cooks, commits = SWAPPED[example.language]
     swapped, count = re.subn(cooks + commits, r"\2\1", (folder / file).read_text())
     assert count == 1

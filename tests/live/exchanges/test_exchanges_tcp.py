@@ -1,4 +1,4 @@
-"""Exchanges over TCP against our server in real time, for what the core alone cannot show (bytes, queues, mute connections, timers).
+"""Short exchanges run over TCP against groupmock in real time, for bytes, queues, silent connections and timers.
 
 They are every short exchange in one of its versions; tests/live/kafka plays all of them on real Kafka. tests/exchanges has the decisive
 tests of what only a wire can show.
@@ -22,16 +22,16 @@ from groupmock_clients.probe.stages.tcp_stage import TcpStage
 from groupmock_clients.probe.verdicts.outcome import BROKEN, DialogueOutcome, again
 from groupmock_clients.probe.verdicts.runner import play
 
-pytestmark = pytest.mark.xdist_group("exchanges over TCP")  # one worker has the servers and all dialogues
+pytestmark = pytest.mark.xdist_group("exchanges over TCP")  # A single worker runs all servers and dialogues.
 
 LONGEST_MS = 2_000
 PARALLEL = 16
-ATTEMPTS = 3  # a busy machine delays us more than any server, so only a difference in every attempt counts
+ATTEMPTS = 3  # A busy machine causes more delay than a server, so only a difference in every attempt counts.
 EXCHANGES = load_suite().exchanges
 
 
 def chosen(release: str) -> list[Variant]:
-    """Return the newest version of every short exchange, and for older releases their own behaviour."""
+    """Return the newest version of every short exchange, and the special behaviour of older releases."""
     return [
         list(exchange.variants())[-1]
         for exchange in EXCHANGES
@@ -41,7 +41,7 @@ def chosen(release: str) -> list[Variant]:
 
 
 def speaks_of(exchange: Exchange, release: str) -> bool:
-    """Return whether the exchange holds for older releases only, or expects something else of this one."""
+    """Return whether the exchange applies only to older releases or has another expectation for this one."""
     if RELEASES[0] not in exchange.releases:
         return True
     return any(release in getattr(getattr(step, "expects", None), "by_release", ()) for step in exchange.steps)

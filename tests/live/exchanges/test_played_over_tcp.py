@@ -1,4 +1,4 @@
-"""Runs the whole check over TCP with our own server as the broker: equal with the core's settings, and different with others."""
+"""The differential compares groupmock over TCP with the core: the same settings agree, and other settings differ."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def address() -> Iterator[str]:
 
 
 def judged(address: str) -> ExchangeRun:
-    """Return a run of the one script."""
+    """Return a comparison run of the single script."""
     with Peer(*parse_address(address), "4.3") as peer:
         run = ExchangeRun(peer, ComparisonRequest("groups", "4.3", (1, 2)), io.StringIO())
         run.one(SCRIPT)

@@ -1,4 +1,4 @@
-"""A stock consumer with a lease meets a fault rule and a hold: the fast path never gives a response that they would change."""
+"""The heartbeat fast path never gives a stock consumer an answer that a fault rule or a hold would change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from groupmock import Broker
 
 @pytest.fixture
 def swift() -> dict[str, int]:
-    """Return options of a consumer that heartbeats every 20 ms."""
+    """Return settings of a consumer that sends a heartbeat every 20 ms."""
     return {"heartbeat_interval_ms": 20, "session_timeout_ms": 10_000, "retry_backoff_ms": 20}
 
 
@@ -30,7 +30,7 @@ async def test_a_rule_about_heartbeats_strikes_the_next_one_of_a_stock_client_un
 
 
 async def test_a_held_group_answers_nobody_by_an_old_lease(swift: dict[str, int]) -> None:
-    """The held rebalance reaches the member: its heartbeat returns error 27 and it joins."""
+    """The member's heartbeat gets REBALANCE_IN_PROGRESS (27), and the member rejoins."""
     async with Broker(topics={"orders": 1}, group_initial_rebalance_delay_ms=0) as broker:
         async with aiokafka.AIOKafkaConsumer("orders", bootstrap_servers=broker.bootstrap, group_id="g", **swift):
             before = await broker.wait_for("g", state="Stable")
@@ -39,6 +39,6 @@ async def test_a_held_group_answers_nobody_by_an_old_lease(swift: dict[str, int]
             async with await broker.hold("g", "PreparingRebalance"):
                 await broker.rebalance("g")
                 seen = counters.requests.get(11, 0)
-                await until(lambda: counters.requests.get(11, 0) > seen)  # the member has joined again
+                await until(lambda: counters.requests.get(11, 0) > seen)  # Wait until the member has rejoined.
                 assert (await broker.groups)["g"].state == "PreparingRebalance"
             await broker.wait_for("g", state="Stable", generation=before.generation + 1)

@@ -1,5 +1,4 @@
-"""Java's transactional requests in the journal: from 4.0 on they are those of a new client (KIP-890), if the cluster has
-transaction.version 2.
+"""Java's producers use the transactional requests of KIP-890 from client 4.0 on, if the cluster has transaction.version 2.
 
 The matrix (tests/interop) compares their effects on Apache Kafka and on groupmock.
 """

@@ -1,1 +1,1 @@
-"""Kafka's own message classes judge the codec. This part of `make live` needs Java and the shared folder."""
+"""Kafka's own message classes check the codec. This part of `make live` needs Java and the shared folder."""

@@ -1,5 +1,4 @@
-"""The fixture `release` of this folder. A missing oracle is an error with a reason, never a silent skip, because this folder runs only
-on request."""
+"""Provides the fixture `release` for this folder. A missing oracle is an error with a reason, because this folder runs only on request."""
 
 from __future__ import annotations
 

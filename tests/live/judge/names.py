@@ -1,4 +1,4 @@
-"""Fields with other names in some releases: our name (that of Kafka 4.3) -> the name in that release, by message type."""
+"""Maps the codec's field names, which are those of Kafka 4.3, to the names in other releases, by message type."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ OF_2_8: Final[dict[str, dict[str, str]]] = {
 OTHERS: Final[dict[str, dict[str, dict[str, str]]]] = {
     "2.8.2": OF_2_8,
     "4.3.0": {"StreamsGroupHeartbeatResponse": {"acceptableRecoveryLagLegacy": "acceptableRecoveryLag"}},
-    "4.4.0": {"TxnOffsetCommitRequest": {"generationId": "generationIdOrMemberEpoch"}},  # renamed by KIP-1319
+    "4.4.0": {"TxnOffsetCommitRequest": {"generationId": "generationIdOrMemberEpoch"}},  # KIP-1319 renamed the field.
 }
 
 
 def theirs(release: str, kind: str, shown: Any) -> Any:
-    """Rename the fields of JSON to those of the release."""
+    """Rename the fields of JSON to the names of the release."""
     names = OTHERS.get(release, {}).get(kind)
     return _renamed(shown, names) if names else shown
 
@@ -42,7 +42,7 @@ def _renamed(shown: Any, names: dict[str, str]) -> Any:
 
 
 def ours(release: str, kind: str, shown: Any) -> Any:
-    """Rename the fields of a release's JSON to ours. Where 2.8 uses one name on two levels, `above` says which is meant."""
+    """Rename the fields of a release's JSON to the codec's names. Where 2.8 uses one name on two levels, `above` says which is meant."""
     names = OTHERS.get(release, {}).get(kind)
     return _modern(shown, names, "") if names else shown
 

@@ -24,5 +24,5 @@ def ask(release: str, questions: list[dict[str, Any]], program: Path = SHARED / 
 
 @functools.cache
 def offered(release: str) -> dict[str, Any]:
-    """Return `types` -> [lowest, highest], `flexible` and `keys` of a release."""
+    """Return message types with [lowest, highest], the flexible versions and the API keys of a release."""
     return ask(release, [{"list": True}])[0]

@@ -1,4 +1,4 @@
-"""Records tests/data/codec/*.jsonl.gz: bytes that Kafka's own classes wrote, with the JSON they were made from.
+"""Records tests/data/codec/*.jsonl.gz: bytes that Kafka's own classes wrote, with the JSON of each message.
 
     python -m tests.live.judge.record_vectors       (in the checkout; needs java and the shared folder; about two minutes)
 
@@ -62,7 +62,7 @@ def record(path: Path, asked: list[tuple[str, Question]], answers: dict[str, lis
 
 
 def main() -> None:
-    """Record the vectors of all APIs. One Java process per release answers everything."""
+    """Record the vectors of all APIs into tests/data/codec. One Java process per release answers everything."""
     plan: dict[str, list[tuple[str, Question]]] = {}
     for key in APIS:
         api = APIS[key]

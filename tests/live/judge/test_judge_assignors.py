@@ -1,4 +1,4 @@
-"""Kafka's own group, target builder and assignors compute targets of random groups; ours must be equal, in the same order."""
+"""Kafka's own classes compute target assignments of random groups, and groupmock must compute the same in the same order."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def oracle() -> None:
 
 
 class Drawn:
-    """A random story with the same question for Kafka."""
+    """A random group history with the same steps as input for Kafka."""
 
     def __init__(self, dice: random.Random) -> None:
         self.dice = dice
@@ -52,7 +52,7 @@ class Drawn:
         self.computed = 0
 
     def grow(self, name: str) -> None:
-        """Add a topic or partitions. The topic ids of `like` stories fall into one bucket of a table of any size that occurs."""
+        """Add a topic or partitions. The topic ids of `like` histories fall into one bucket of any hash table that occurs."""
         new_id = self.like + bytes(a ^ b for a, b in zip(self.like, bytes(6) + b"\1\0", strict=True)) if self.like else b""
         topic_id = self.ids.get(name) or (
             new_id[:8] + (int.from_bytes(new_id[:8]) ^ len(self.ids) * 256 << 32).to_bytes(8) if self.like else self.dice.randbytes(16)
@@ -68,7 +68,7 @@ class Drawn:
         return self.dice.sample(self.names, self.dice.randint(min(1, len(self.names)), len(self.names)))
 
     def subscription(self) -> tuple[list[str], str | None]:
-        """Draw names and a regex: in a `like` story mostly those of everybody, sometimes doubled."""
+        """Draw topic names and a regex; in a `like` history mostly those of all members, sometimes repeated."""
         if self.regexes and self.dice.random() < 0.8:
             return ([] if self.same or self.dice.random() < 0.5 else self.some_names()), self.dice.choice(
                 list(self.regexes)[: 1 if self.same else 3]
@@ -78,7 +78,7 @@ class Drawn:
         return names + names[: self.dice.choice((0, 0, 0, 20))], None
 
     def new_member(self) -> str:
-        """Draw the id of a member. Some have the same hash code, because "Aa" and "BB" are alike to Java."""
+        """Draw the id of a member. Some ids have the same hash code, because "Aa" and "BB" are equal for Java."""
         kind = self.dice.randrange(4)
         if kind == 0:
             return "".join(self.dice.choice(("Aa", "BB")) for _ in range(6))
@@ -87,7 +87,7 @@ class Drawn:
         ]
 
     def step(self, step: Step) -> None:
-        """Take a step in the story and in the question."""
+        """Apply a step to the history and to Kafka's input."""
         story, does = self.story, step["do"]
         if does == "leave":
             story.leave(step["member"])
@@ -103,8 +103,7 @@ class Drawn:
         self.answers.append(story.told())
 
     def begin(self) -> None:
-        """Add members with arbitrary targets, neither even nor subscribed. They are sorted, because their set must not be too large for
-        that."""
+        """Add members with arbitrary target assignments, sorted because their set must not be too large for Kafka."""
         members = [
             self.new_member() for _ in range(self.dice.choice((0, 0, 2, 5, 12, 13)) if not self.crowd else self.dice.choice((64, 128)))
         ]
@@ -119,14 +118,14 @@ class Drawn:
             shares[members[0]][self.dice.randbytes(16).hex()] = [0, 1]
         for member, held in shares.items():
             names, regex = self.subscription()
-            kept = Story(self.story.assignor, {})  # the story as the log would return it
+            kept = Story(self.story.assignor, {})  # The history must have the state that a replay of the group's log would give.
             instance = f"i{self.dice.randrange(10**6)}" if self.dice.random() < 0.3 else None
             kept.put(member, instance, names, {})
             target = [[topic, sorted(found)] for topic, found in held.items()]
             self.step({"do": "put", "member": member, "instance": instance, "names": names, "regex": regex, "target": target})
 
     def go_on(self) -> None:
-        """Add one more step to the story."""
+        """Add one more step to the history."""
         dice, members = self.dice, self.story.members
         what = dice.random()
         if what < 0.15 and len(members) > 1:

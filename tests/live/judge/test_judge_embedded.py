@@ -1,5 +1,5 @@
-"""The embedded consumer protocol in both directions. Kafka's classes have no version field, because its serialisers write it before
-them."""
+"""The embedded consumer protocol is encoded and decoded like Kafka's classes, in both directions. Kafka's classes have no version field,
+because its serialisers write it before them."""
 
 from __future__ import annotations
 

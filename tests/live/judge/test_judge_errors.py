@@ -1,4 +1,4 @@
-"""Compares our error table with Kafka's: complete and equal for 4.4, a prefix for the older releases."""
+"""The codec's error table equals Kafka's 4.4, and those of older releases are prefixes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from groupmock_codec import error_codes
 
 from .oracle import RELEASES, run
 
-SINCE_3 = {error_codes.CONCURRENT_TRANSACTIONS}  # this error became retriable after 2.8
+SINCE_3 = {error_codes.CONCURRENT_TRANSACTIONS}  # CONCURRENT_TRANSACTIONS became retriable after Kafka 2.8.
 
 
 def test_error_codes_are_kafkas(release: str) -> None:

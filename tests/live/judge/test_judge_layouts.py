@@ -1,4 +1,4 @@
-"""Compares our declarations with Kafka's: versions, keys, flexible versions, and every layout of the releases."""
+"""The codec's message declarations equal Kafka's: versions, keys, flexible versions, and every layout of the releases."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAMES = {"bool": "BOOLEAN", "bytes": "BYTES", "records": "RECORDS", "string": "S
 
 
 def layout(message: type[Message], version: int, flexible: bool) -> list[dict[str, Any]]:
-    """Return our layout in the form of KafkaCodec.java: tagged fields last, in order of their tags."""
+    """Return the codec's layout in the form of KafkaCodec.java: tagged fields last, in order of their tags."""
     present = [field for field in fields_of(message) if field.present(version)]
     tagged = [field for field in present if flexible and field.tagged(version)]
     plain = [field for field in present if field not in tagged]
@@ -40,7 +40,7 @@ def entry(field: Field, version: int, flexible: bool) -> dict[str, Any]:
 
 
 def type_name(wire: Wire, flexible: bool, nullable: bool) -> str:
-    """Return COMPACT_NULLABLE_STRING and so on."""
+    """Return the name of a type, for example COMPACT_NULLABLE_STRING."""
     name = NAMES.get(wire.kind, wire.kind.upper())
     if wire.kind not in ("string", "bytes", "records"):
         return name
@@ -48,7 +48,7 @@ def type_name(wire: Wire, flexible: bool, nullable: bool) -> str:
 
 
 def without_later_tags(ours: list[dict[str, Any]], theirs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Drop tagged fields that a later release added to a version that an older one already has."""
+    """Drop tagged fields that a later release added to an existing version."""
     known = {field["name"] for field in theirs}
     kept = [field for field in ours if field["name"] in known or "tag" not in field]
     inner: dict[str, list[dict[str, Any]]] = {field["name"]: field.get("fields", []) for field in theirs}
@@ -68,7 +68,7 @@ def comparable(release: str, fields: list[dict[str, Any]]) -> list[dict[str, Any
 
 
 def named_as(release: str, kind: str, fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return our layout in the names of a release."""
+    """Return the codec's layout with the field names of a release."""
     return [
         field
         | {"name": next(iter(names.theirs(release, kind, {field["name"]: 0})))}
@@ -97,7 +97,7 @@ def test_embedded_layouts_are_kafkas(release: str) -> None:
         lowest, highest = offered(release)["types"][kind]
         answers = ask(release, [{"type": kind, "version": version, "schema": True} for version in range(lowest, highest + 1)])
         for version, answer in enumerate(answers, lowest):
-            assert layout(codec.message, version, False)[1:] == answer["schema"], (kind, version)  # [0] is the version itself
+            assert layout(codec.message, version, False)[1:] == answer["schema"], (kind, version)  # The first field is the version.
 
 
 def test_keys_and_flexible_versions_are_kafkas(release: str) -> None:

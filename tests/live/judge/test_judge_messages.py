@@ -1,4 +1,4 @@
-"""Kafka's classes and our codec write for each other, and must agree on broken bytes.
+"""Kafka's classes and the codec decode each other's bytes and agree on malformed bytes.
 
 GROUPMOCK_JUDGE_SEED and GROUPMOCK_JUDGE_COUNT (per type and version) change the cases; every failure shows both.
 """
@@ -40,11 +40,11 @@ HOSTILE: Final = [
         "fffe",
     )
 ]
-ONLY_WHEN_REWRITING: Final = ("raw tag field list", "as an undefined tag")  # Kafka reads these, but then refuses to write them
+ONLY_WHEN_REWRITING: Final = ("raw tag field list", "as an undefined tag")  # Kafka decodes these bytes but refuses to encode them.
 
 
 class Case(NamedTuple):
-    """One message of one type and version."""
+    """One message with its type and version."""
 
     kind: str
     version: int
@@ -53,7 +53,7 @@ class Case(NamedTuple):
 
     @property
     def question(self) -> dict[str, Any]:
-        """Return the question that makes Kafka read the message."""
+        """Return the request that makes Kafka decode the message."""
         return {"type": self.kind, "version": self.version, "hex": self.data.hex()}
 
     def __str__(self) -> str:
@@ -71,12 +71,12 @@ def every(release: str) -> Iterator[tuple[str, int, Codec[Message]]]:
 
 
 def shown(release: str, case: Case, message: Message, known: Any) -> Any:
-    """Return our message as JSON in the release's names, without tagged fields that only later releases know."""
+    """Return the message as JSON in the release's names, without tagged fields that only later releases know."""
     return trimmed(masked(names.theirs(release, case.kind, to_kafka_json(message, case.version, case.codec.flexible(case.version)))), known)
 
 
 def only_we_know_a_tag(release: str, case: Case, message: Message, known: Any) -> bool:
-    """Return whether the message carries a tag that the release does not know. It then skips as many bytes as announced, where we read
+    """Return whether the message has a tag that the release does not know. The release skips the announced bytes, while the codec decodes
     the field."""
     ours = str(to_kafka_json(message, case.version, case.codec.flexible(case.version)))
     return release != RELEASES[-1] and any(name in ours and name not in str(known) for name in LATER_TAGS)
@@ -90,7 +90,7 @@ def masked(value: Any) -> Any:
 
 
 def trimmed(ours: Any, theirs: Any) -> Any:
-    """Drop fields that Kafka's JSON does not have and that our JSON for older releases omits too."""
+    """Drop fields that are missing in Kafka's JSON and that the codec's JSON for older releases omits too."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         return {name: trimmed(value, theirs[name]) for name, value in ours.items() if name in theirs or name not in LATER_TAGS}
     if isinstance(ours, list) and isinstance(theirs, list):
@@ -147,7 +147,7 @@ def test_broken_bytes_are_judged_alike(release: str) -> None:
         try:
             message, end = case.codec.decoder(case.version)(case.data, 0)
         except DecodeError as error:
-            # A release that does not know a tag yet accepts it in versions for which a later release does not declare it.
+            # A release accepts an unknown tag in versions for which only a later release declares the tag.
             later_tag = release != RELEASES[-1] and "declared for other versions" in error.reason
             assert not theirs or later_tag, (str(case), error.place)
             continue

@@ -1,4 +1,4 @@
-"""Kafka's record classes read our records and ours read theirs, magic 0 to 2; both convert down to the same bytes."""
+"""Kafka's record classes and the codec read each other's records of magic 0 to 2, and convert them down to the same bytes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from groupmock_codec.records import NewRecord, Record, check_produced, decode_re
 
 from .oracle import NoOracle, ask, classpath
 
-RELEASE: Final = "3.9.1"  # the last release that writes magic 0 and 1
+RELEASE: Final = "3.9.1"  # Kafka 3.9.1 is the last release that writes magic 0 and 1.
 PROGRAM: Final = Path(__file__).with_name("KafkaRecords.java")
 SEED: Final = int(os.environ.get("GROUPMOCK_JUDGE_SEED", "1"))
 COMPRESSIONS: Final = ("none", "gzip")

@@ -1,4 +1,4 @@
-"""Compares regular expressions with RE2/J itself, with which Kafka 4.3 reads subscriptions: same verdict, same message, same matches."""
+"""Regular expressions give the same verdicts, messages and matches as RE2/J, with which Kafka 4.3 reads subscriptions."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def test_drawn_expressions() -> None:
 
 
 def _visible(ranges: Iterable[tuple[int, int]]) -> str:
-    """Format ranges as the program does: only the planes that it looks at, without characters that no text can contain."""
-    hidden = complement(complement(tuple(ranges)))  # `complement` twice gives a sorted copy
+    """Format character ranges like the Java program, which leaves out some planes and invalid characters."""
+    hidden = complement(complement(tuple(ranges)))  # The double complement returns a sorted copy.
     cuts = [(first, min(last, LAST)) for first, last in hidden if first <= LAST]
     kept = [part for first, last in cuts for part in ((first, min(last, 0xD7FF)), (max(first, 0xE000), last)) if part[0] <= part[1]]
     return " ".join(f"{first}-{last}" for first, last in kept)

@@ -1,5 +1,5 @@
-"""Records what a run of the judge compared, as JSON lines in the file that GROUPMOCK_JUDGE_LOG names. docs/proof/fidelity.md is made
-from it."""
+"""Writes a JSON line about each comparison with Kafka's classes into the file that GROUPMOCK_JUDGE_LOG names. docs/proof/fidelity.md is
+made from it."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ from typing import Protocol
 
 
 class Compared(Protocol):
-    """A message that was compared."""
+    """A message that was compared with Kafka."""
 
     @property
     def kind(self) -> str:
-        """Kafka's name of its type."""
+        """Kafka's name of the message's type."""
 
     @property
-    def version(self) -> int:
-        """The version of the type."""
+    def version(self) -> int: ...
 
 
 def tell(what: str, release: str, seed: int, cases: Sequence[Compared]) -> None:
-    """Write one line if a log is requested. Only a comparison without a difference gets here."""
+    """Write a line about a comparison if a log is requested. Only a comparison without a difference gets here."""
     log = os.environ.get("GROUPMOCK_JUDGE_LOG")
     if not log:
         return

@@ -1,4 +1,5 @@
-"""Compares ApiVersions of real Apache Kafka with ours as that release, every version, field by field. A checked-in list has our omissions.
+"""ApiVersions of groupmock equals that of real Apache Kafka for each release and version, field by field. A checked-in list has our
+omissions.
 
 It needs java and the shared folder.
 """
@@ -26,20 +27,20 @@ LEFT_OUT = Path(__file__).resolve().parents[2] / "data" / "api_versions_left_out
 
 
 def asked(version: int) -> list[bytes]:
-    """Return the request, and a last one behind it."""
+    """Return the ApiVersions request and a second request after it."""
     message = ApiVersionsRequest(client_software_name="twin", client_software_version="1")
     return [request(API_VERSIONS, version, message, 7, "twin"), probe()]
 
 
 def told(frame: bytes, version: int) -> ApiVersionsResponse:
-    """Decode the response from a frame."""
     answer = APIS[API_VERSIONS].response.decode(version, frame[4:])
     assert isinstance(answer, ApiVersionsResponse)
     return answer
 
 
 def shown(answer: ApiVersionsResponse, keys: set[int], features: set[str]) -> dict[str, Any]:
-    """Return the response without our omissions. The epoch counts a controller's records, so only its presence is comparable."""
+    """Return the response without the known omissions. Only the presence of the epoch is comparable, because it counts a controller's
+    records."""
     return {
         "error_code": answer.error_code,
         "throttle_time_ms": answer.throttle_time_ms,
@@ -59,7 +60,7 @@ NEWEST = 4
 
 
 def differences(release: str, host: str, port: int) -> list[str]:
-    """Return the differences, and the errors in the list of omissions."""
+    """Return the differences, and the entries in the list of omissions that are wrong."""
     listed = tomllib.loads(LEFT_OUT.read_text())
     keys = {int(key): why for key, why in listed["apis"].items()}
     features = listed["features"]

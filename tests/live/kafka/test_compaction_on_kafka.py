@@ -1,4 +1,4 @@
-"""Compares a round of the log cleaner on real Apache Kafka with ours, batch by batch, over random logs. It needs java and the shared
+"""A run of the log cleaner leaves the same batches on real Apache Kafka and on groupmock, for random logs. It needs java and the shared
 folder.
 
 A topic has a log per partition. Each is written in two parts. After each part the broker's log cleaner runs, and between the two the time
@@ -43,7 +43,7 @@ Log = list[bytes]
 
 
 def drawn(dice: Random, producer_ids: list[int], sequences: dict[int, int], stamp: int, batches: int) -> Log:
-    """Draw batches of a few keys and tombstones, some compressed, some of idempotent producers. The last one lies in a segment of its
+    """Draw batches of a few keys with tombstones, compressed batches and idempotent producers. The last one lies in a segment of its
     own."""
     log, keys = [], [b"a", b"b", b"c", b"d"]
     for _ in range(batches):
@@ -62,7 +62,7 @@ def drawn(dice: Random, producer_ids: list[int], sequences: dict[int, int], stam
 
 
 def shown(batches: list[Batch]) -> list[dict[str, Any]]:
-    """Return the contents of batches without clocks: a delete horizon is there or not."""
+    """Return the contents of batches without times; of a delete horizon only the presence counts."""
     return [
         {
             "offsets": (batch.base_offset, batch.last_offset),
@@ -78,7 +78,7 @@ def shown(batches: list[Batch]) -> list[dict[str, Any]]:
 
 
 class Kafka:
-    """The broker's side of the comparison."""
+    """The part of the comparison that runs on Apache Kafka."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
@@ -89,7 +89,7 @@ class Kafka:
         until("the logs are there", lambda: all(self.batches(index) == [] for index in range(LOGS)), str)
 
     def producer_id(self) -> int:
-        """Return a fresh producer id. A new broker answers with error 14 until its controller gave it some."""
+        """Return a fresh producer id. A new broker answers COORDINATOR_LOAD_IN_PROGRESS (14) until its controller has assigned some."""
         found: list[int] = []
 
         def ask() -> bool:
@@ -154,7 +154,7 @@ def compare(kafka: Kafka, release: str, seed: int) -> None:
         stamp += 3_600_000
         world.command("compact_topic", topic=TOPIC)
         kafka.clean(differing)
-        time.sleep(TOMBSTONES_MS / 1000 + 0.2)  # Kafka's clock is the machine's
+        time.sleep(TOMBSTONES_MS / 1000 + 0.2)  # Kafka uses the machine's clock, so the test must really wait.
         world.sleep(TOMBSTONES_MS + 200)
 
 

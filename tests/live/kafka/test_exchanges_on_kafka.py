@@ -1,4 +1,4 @@
-"""Plays every exchange on real Apache Kafka: the broker judges our expectations. It needs java and the shared folder.
+"""Every exchange is played on real Apache Kafka, which must answer as the exchange expects. It needs java and the shared folder.
 
 Brokers are grouped by their settings, one start for each group. `probe --longest` plays those that take longer than LONGEST_S.
 """
@@ -34,7 +34,7 @@ CONSUMER_CLASSES = {
     "disabled": {"group.consumer.migration.policy": "disabled"},
     "switched off": {"group.coordinator.rebalance.protocols": "classic"},
 }
-"""Settings with which brokers show everything that is stated about consumer groups."""
+"""Settings of brokers that together can play every exchange about consumer groups."""
 STOCK = {
     "group.consumer.session.timeout.ms": "45000",
     "group.consumer.heartbeat.interval.ms": "5000",
@@ -48,9 +48,9 @@ CONSUMER_EXCHANGES = [
     if any(row.startswith("CG-") for row in each.rows) and "4.3" in each.releases and not each.lacking
 ]
 KEPT = (0, 4)
-"""Good exit codes of the probe; 4: something stays unknown under these settings."""
+"""Exit codes of the probe that count as success; 4 means that some rules are unknown with these settings."""
 FEWEST = 450
-"""If fewer exchanges are kept, some did not run. The others cannot be provoked or belong to other releases."""
+"""Minimum number of exchanges that must be confirmed. The others cannot be provoked or belong to other releases."""
 
 
 @pytest.mark.parametrize("settings", CLASSES.values(), ids=CLASSES)
@@ -77,7 +77,7 @@ def test_every_exchange_of_consumer_groups_is_meant_for_some_settings() -> None:
 
 
 def meant_for(settings: dict[str, str]) -> set[str]:
-    """Return the dialogues whose own settings are these or a part of them."""
+    """Return the dialogues whose own settings are contained in these settings."""
     fitting = [each for each in CONSUMER_EXCHANGES if each.settings.items() <= {**STOCK, **settings}.items()]
     # Dialogues with features off, small or short-lived groups and other policies need settings of their own.
     own = [each for each in fitting if each.settings.keys() & settings.keys() or not settings]

@@ -1,4 +1,5 @@
-"""Sends hostile bytes of a known range of seeds to real Apache Kafka and to us. `make search` uses fresh seeds of every family.
+"""Real Apache Kafka and groupmock react alike to malformed bytes from a fixed range of seeds. `make search` uses fresh seeds of every
+family.
 
 It needs java and the shared folder, and takes GROUPMOCK_FIDELITY_SECONDS (default 20) for each release.
 """
@@ -18,7 +19,7 @@ from tools.runs import ROOT
 SETTINGS = {**BASE, "auto.create.topics.enable": "false", "max.incremental.fetch.session.cache.slots": "100000"}
 INPUTS_A_SECOND = 50
 HOSTILE_SEED = 40_000
-"""The begin of a range that was fully tested on both releases. With other seeds, one broken request in some thousand still shows
+"""First seed of a range that was fully tested on both releases. With other seeds, one broken request in some thousand still shows
 something new about an old release; `make search` looks for those."""
 
 

@@ -1,4 +1,4 @@
-"""`groupmock like` of real Apache Kafka: it copies a cluster, and both get the same requests. It needs java and the shared folder.
+"""`groupmock like` copies a cluster of real Apache Kafka, and both clusters answer requests alike. It needs java and the shared folder.
 
 confluent-kafka writes the topics: records plain and compressed, in an aborted and in a committed transaction, a log with a deleted begin,
 configs, and a group with commits. The test compares what an admin client and a consumer see.
@@ -23,7 +23,7 @@ CONFIGS = {"cleanup.policy": "compact", "retention.ms": "86400000", "min.insync.
 
 
 def fill(bootstrap: str, nodes: int) -> None:
-    """Write the contents of the cluster."""
+    """Write topics, records, configs and commits into the cluster."""
     admin = AdminClient({"bootstrap.servers": bootstrap})
     wanted = [NewTopic(name, count, nodes, config=CONFIGS if name == "prices" else {}) for name, count in TOPICS.items()]
     for done in admin.create_topics(wanted).values():
@@ -49,7 +49,7 @@ def fill(bootstrap: str, nodes: int) -> None:
 
 
 def seen(bootstrap: str) -> dict[str, Any]:
-    """Return what an admin client and a consumer see."""
+    """Return what an admin client and a consumer see of the cluster."""
     admin = AdminClient({"bootstrap.servers": bootstrap})
     places = [TopicPartition(name, index) for name, count in TOPICS.items() for index in range(count)]
     ends = {}

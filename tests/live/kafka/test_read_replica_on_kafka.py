@@ -1,4 +1,5 @@
-"""Fetch from follower (KIP-392), compared between three real nodes in three racks and ours. It needs java and the shared folder."""
+"""Fetch from follower (KIP-392) works alike on three real Kafka nodes in three racks and on groupmock. It needs java and the shared
+folder."""
 
 from __future__ import annotations
 
@@ -25,8 +26,8 @@ RECORDS = 3
 
 
 class Asked(NamedTuple):
-    """One Fetch of the comparison. `at` is the leader or a follower; `rack` is 0 for none, 1 for the leader's, 2 for the follower's, 3
-    for nobody's."""
+    """One Fetch of the comparison and its target node. `at` is the leader or a follower; `rack` is 0 for none, 1 for the leader's, 2 for
+    the follower's, 3 for nobody's."""
 
     at: str
     offset: int
@@ -54,7 +55,7 @@ def request(asked: Asked, racks: list[str]) -> FetchRequest:
 
 
 def shown(answer: Any) -> dict[str, Any]:
-    """Return a row of the response, with the roles of nodes instead of their ids."""
+    """Return a partition of the response, with the roles of nodes in place of their ids."""
     row = answer.responses[0].partitions[0]
     return {
         "error": row.error_code, "high_watermark": row.high_watermark, "stable": row.last_stable_offset, "start": row.log_start_offset,
@@ -82,11 +83,11 @@ def launch_in_a_rack(command, out):
 oracle.launch = launch_in_a_rack
 sys.exit(oracle.main())
 """
-"""Start node N of Kafka with the rack rN."""
+"""A program that starts node N of Kafka with the rack rN."""
 
 
 def of_kafka(version: str) -> dict[Asked, Any]:
-    """Return the answers of the release."""
+    """Return the answers of real Kafka of that version."""
     script = ("-c", RACKED, str(ORACLE))
     with ExitStack() as ends:
         bootstrap = ends.enter_context(kafka(version, {"replica.selector.class": RACK_AWARE}, NODES, script))
@@ -132,7 +133,7 @@ def _leader(client: Client) -> int:
 
 
 def of_ours(profile: str) -> dict[Asked, Any]:
-    """Return our answers as that release."""
+    """Return the answers of groupmock with that profile."""
     quirks = Quirks(**dict.fromkeys(load(profile).quirks, True))
     world = LogWorld(nodes=NODES, quirks=quirks, replica_selector_class=RACK_AWARE)
     identity = world.environment.identity

@@ -1,4 +1,4 @@
-"""Levels of transaction.version (TX-03, TX-23, TX-24), set by UpdateFeatures, on Apache Kafka 4.3.0 and on ours.
+"""The levels of transaction.version (TX-03, TX-23, TX-24) have the same effect on Apache Kafka 4.3.0 and on groupmock.
 
 It needs java and the shared folder.
 """
@@ -37,11 +37,11 @@ from tools.oracle import kafka
 
 PATIENCE_S = 20
 NOT_YET = {3, 5, 6, 14, 15, 16, 51}
-"""Errors of a cluster that has not created a topic yet, or is writing markers."""
+"""Error codes of a cluster that is still creating a topic or writing markers."""
 
 
 def told(ask: Callable[[], int], but: set[int] = NOT_YET) -> int:
-    """Repeat a request until its code is none of these, and return the code."""
+    """Repeat a request until its error code is not in `but`, and return the code."""
     end = time.monotonic() + PATIENCE_S
     while (code := ask()) in but and time.monotonic() < end:
         time.sleep(0.02)
@@ -49,7 +49,7 @@ def told(ask: Callable[[], int], but: set[int] = NOT_YET) -> int:
 
 
 class Producer:
-    """A producer with a transactional id of its own. Its partitions belong to one topic."""
+    """A producer with a transactional id and partitions of its own. Its partitions belong to one topic."""
 
     def __init__(self, link: Client, topic: str, timeout_ms: int = 60_000) -> None:
         self.link, self.topic, self.name, self.timeout_ms = link, topic, f"x-{uuid.uuid4().hex}", timeout_ms
@@ -58,7 +58,7 @@ class Producer:
         self.pid, self.epoch = self.answer.producer_id, self.answer.producer_epoch
 
     def init(self, own: bool = False) -> int:
-        """Send an InitProducerId and return its code. With `own` it contains the producer's id."""
+        """Send an InitProducerId, with the producer's id if `own` is set, and return its error code."""
         asked = InitProducerIdRequest(transactional_id=self.name, transaction_timeout_ms=self.timeout_ms)
         if own:
             asked.producer_id, asked.producer_epoch = self.pid, self.epoch
@@ -97,13 +97,13 @@ class Producer:
         return told(lambda: int(self.link.ask(28, version, asked).topics[0].partitions[0].error_code), {14, 15, 16})
 
     def end(self, committed: bool, version: int = 5) -> tuple[int, int]:
-        """Send an EndTxn and return its code and epoch."""
+        """Send an EndTxn and return its error code and epoch."""
         asked = EndTxnRequest(transactional_id=self.name, producer_id=self.pid, producer_epoch=self.epoch, committed=committed)
         answer = self.link.ask(26, version, asked)
         return answer.error_code, answer.producer_epoch
 
     def state(self) -> str:
-        """Return the state once no markers are in flight."""
+        """Return the transaction's state once all markers are written."""
         found: list[str] = []
 
         def look() -> int:
@@ -121,7 +121,7 @@ def finalized(link: Client) -> int:
 
 
 def reach(link: Client, level: int) -> None:
-    """Set the cluster's level of transaction.version."""
+    """Set the cluster's transaction.version to the level."""
     update = FeatureUpdateKey(feature=FEATURE, max_version_level=level, upgrade_type=1 if level > finalized(link) else 2)
     answer = link.ask(57, 2, UpdateFeaturesRequest(timeout_ms=5000, feature_updates=[update]))
     assert answer.error_code == 0, answer
@@ -129,7 +129,7 @@ def reach(link: Client, level: int) -> None:
 
 
 def steps(new: Callable[..., Producer]) -> Iterator[object]:
-    """Yield the results of the requests at one level. Ids with an open transaction are asked as well."""
+    """Yield the results of the requests at one level, also for ids with an open transaction."""
     for version in (11, 12):
         one = new()
         yield f"Produce v{version}", one.write(0, version), one.state(), one.add(1), one.init(), one.end(False, 4)
@@ -154,12 +154,12 @@ def steps(new: Callable[..., Producer]) -> Iterator[object]:
 
 
 def seen(bootstrap: str) -> list[object]:
-    """Return the results at each level."""
+    """Return the results at each level of transaction.version."""
     host, port = bootstrap.split(",")[0].rsplit(":", 1)
     found: list[object] = []
     with Client(host, int(port)) as link:
         topic = f"t-{uuid.uuid4().hex}"
-        for kind in (0, 1):  # the first look-up creates the topic of a coordinator
+        for kind in (0, 1):  # The first FindCoordinator creates the coordinator's topic.
             told(lambda kind=kind: int(link.ask(10, 1, FindCoordinatorRequest(key="twin", key_type=kind)).error_code))  # type: ignore[misc]
         link.ask(19, 5, CreateTopicsRequest(topics=[CreatableTopic(name=topic, num_partitions=2, replication_factor=1)], timeout_ms=5000))
 

@@ -1,4 +1,4 @@
-"""The checks of the client matrix can fail: they detect members that lie, by the broker's view or by the members' own reports."""
+"""The checks of the client matrix detect lying members, by the broker's view or by the members' own reports."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Judge = Callable[[str], dict[str, Any]]
 
 @pytest.fixture(name="judge")
 def short_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Judge:
-    """Return a function that runs the short checks of a confluent-kafka member with `lie` in it and returns a verdict per check."""
+    """Return a function that runs the short checks with a confluent-kafka member that lies, and returns a verdict per check."""
     monkeypatch.syspath_prepend(str(INTEROP))
     groups, desk = (importlib.import_module(f"judges.{name}") for name in ("groups", "desk"))
 

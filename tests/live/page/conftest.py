@@ -1,5 +1,5 @@
-"""Opens the live page of a cluster in this process in Chromium. Screenshots go to `build/page`, for readers of the report of `make
-live`."""
+"""Opens the live page of a cluster in Chromium, with the cluster in this process. Screenshots go to `build/page`, for readers of the
+report of `make live`."""
 
 from __future__ import annotations
 

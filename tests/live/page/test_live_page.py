@@ -1,4 +1,4 @@
-"""The live page in Chromium: its contents, its keys and mouse, its recovery, and the rules of axe."""
+"""The live page works in Chromium: contents, keys and mouse, reconnection, and the accessibility rules of axe."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_crash_is_seen_as_it_happens(broker: Broker, crowd, visit, keep: Keep)
 
 
 def test_a_shift_in_the_kitchen(broker: Broker, crowd, visit, keep: Keep) -> None:
-    """Its screenshot is docs/images/live-page.png in the docs."""
+    """The screenshot of this run is docs/images/live-page.png."""
     shift: Crowd = crowd()
     page = visit(height=1180).steady(3)
     page.select_option("#window", "30")
@@ -237,7 +237,7 @@ def test_hostile_names_do_nothing_but_show(broker: Broker, crowd, visit, keep: K
 def test_a_reset_is_survived(broker: Broker, crowd, visit) -> None:
     three: Crowd = crowd()
     here = visit()
-    here.may_say = "404 (Not Found)"  # the page asked for a group that was just deleted
+    here.may_say = "404 (Not Found)"  # The page may request a group that was just deleted.
     page = here.steady(3)
     three.end()
     page.click("#reset")
@@ -290,7 +290,7 @@ def test_transactions_are_seen_and_steered(broker: Broker, crowd, visit, keep: K
         until(page, state, arg="CompleteAbort")
         page.click("#transaction-fence")
         until(page, state, arg="Empty")
-        here.may_say = "404 (Not Found)"  # the page asked for an id that was just deleted
+        here.may_say = "404 (Not Found)"  # The page may request a transactional id that was just deleted.
         page.click("#transaction-expire")
         until(page, "() => document.querySelectorAll('#transaction-rows tr').length === 1")
         assert "/v1/transactions/till/expire" in (page.text_content("#curl") or "")

@@ -1,4 +1,4 @@
-"""A page that is open for eight hours of a busy run: neither the browser nor the server keeps more at the end than after a while."""
+"""Neither the browser nor the server uses more memory after eight hours of a busy run than after a while."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from page_visit import Visit, until
 HOURS = 8
 MEMBERS = 12
 STEP_S = 20
-"""The clock advances by this much at a time, as soon as the members have gone on: eight hours pass in some minutes."""
+"""Seconds of each clock step, taken as soon as the members have continued; eight hours take some minutes."""
 MOST_HEAP = 2_000_000
 MOST_RESIDENT = 10_000_000
-"""The bytes that may be added between two hours and the end."""
+"""Number of bytes by which memory may grow from the second hour to the end."""
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def post(url: str, **body: Any) -> Any:
 
 
 def step(control: str) -> None:
-    """Advance the clock and wait until the members go on."""
+    """Advance the clock and wait until the members have continued."""
     seq = post(f"{control}/v1/clock/step", ms=STEP_S * 1000)["seq"]
     wanted = f"{control}/v1/journal/wait?kind=request&api=OffsetCommit&since={seq}&count={4 * MEMBERS}&timeout=60"
     with urllib.request.urlopen(wanted, timeout=90):
@@ -52,7 +52,7 @@ def resident(pid: int) -> int:
 
 
 def kept(visit: Visit, pid: int) -> dict[str, int]:
-    """Return bytes and elements after a garbage collection."""
+    """Return memory in bytes and number of elements after a garbage collection."""
     session = visit.context.new_cdp_session(visit.page)
     session.send("HeapProfiler.enable")
     session.send("HeapProfiler.collectGarbage")

@@ -10,11 +10,11 @@ from urllib.request import Request, urlopen
 
 PATIENCE_S: Final = 60
 HEADERS: Final = {"Content-Type": "application/octet-stream", "Authorization": "AWS any:any"}
-"""urllib would declare a body as a form, and moto would wait for one. moto checks that a request is signed, not how."""
+"""Headers for urllib: it would declare a body as a form, which moto would parse. moto checks that a request is signed, not how."""
 
 
 class Bucket(NamedTuple):
-    """A bucket with keys relative to it."""
+    """An S3 bucket that is addressed by relative keys."""
 
     endpoint: str
     name: str
@@ -31,13 +31,13 @@ class Bucket(NamedTuple):
     def download(self, prefix: str, folder: Path) -> None:
         """Download everything below a prefix as files."""
         for key in self.keys(prefix):
-            if not key.endswith("/"):  # a marker of S3A's for a folder
+            if not key.endswith("/"):  # S3A stores an object for a folder, which is not a file.
                 file = folder / key.removeprefix(f"{prefix}/")
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(self._asked("GET", key))
 
     def keys(self, prefix: str) -> list[str]:
-        """Return all keys; a page of the response has a thousand."""
+        """Return all keys of the bucket, of which each page of the response has a thousand."""
         told = xml.fromstring(self._asked("GET", f"?list-type=2&prefix={quote(prefix)}/"))
         space = told.tag.removesuffix("ListBucketResult")
         assert told.findtext(f"{space}IsTruncated") == "false"

@@ -1,4 +1,4 @@
-"""Spark in processes of its own on loopback, as PySpark's package starts them: a cluster, a Spark Connect server; and an S3 server."""
+"""Starts Spark in separate processes on loopback: a cluster, a Spark Connect server, and an S3 server for the data."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ S3: Final = r"Running on (http://\S+)"
 
 @contextmanager
 def standalone(spark: Environment, folder: Path) -> Iterator[str]:
-    """Yield the master's URL of a cluster with `WORKERS` workers of a core each."""
+    """Yield the master URL of a cluster with `WORKERS` workers of one core each."""
     with ExitStack() as stack:
         master = _class(spark, "master.Master", "--host", HERE, "--port", "0", "--webui-port", "0")
         daemon = _here(spark) | {"SPARK_DAEMON_MEMORY": "256m"}
@@ -76,7 +76,7 @@ def _here(spark: Environment) -> dict[str, str]:
 
 @contextmanager
 def _saying(words: Sequence[str], ready: str, variables: Mapping[str, str]) -> Iterator[str]:
-    """Start a process and yield the group of `ready` in its output. The process ends with the block."""
+    """Start a process and yield the regex group of `ready` in its output. The process ends with the block."""
     with subprocess.Popen(
         words, env={**os.environ, **variables}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
@@ -99,7 +99,7 @@ def _said(process: subprocess.Popen[str], ready: str) -> str:
         for line in process.stdout:
             text += line
             if found := re.search(ready, text, re.DOTALL):
-                # Read on, because a full pipe would stop it.
+                # Keep reading the output, because a full pipe would block the process.
                 threading.Thread(target=deque, args=(process.stdout, 0), daemon=True).start()
                 return found[1]
     finally:

@@ -1,4 +1,4 @@
-"""One Spark session for the folder, in one worker, and the journals of all its tests."""
+"""All tests of the folder share one Spark session in one worker and the same journals."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PATIENCE_S: Final = 300
 
 @pytest.fixture(scope="session")
 def journals(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make the journals: a group of each library in two builds, of which the second is sometimes broken; one journal is packed."""
+    """Record the journals: a group of each library in two builds, the second of which sometimes fails; one journal is compressed."""
     folder = tmp_path_factory.mktemp("journals")
     plan = tmp_path_factory.mktemp("plan") / "plan.toml"
     plan.write_text(PLAN)

@@ -1,4 +1,4 @@
-"""Virtual environments with a PySpark of their own: the oldest and the newest that the extra allows, with Spark Connect and S3.
+"""Creates virtual environments with the oldest and the newest PySpark that the extra allows, with Spark Connect and S3.
 
 They lie under GROUPMOCK_INTEROP_CACHE (default ~/.cache/groupmock-interop). pip checks them once a day, because the newest version may
 change.
@@ -20,13 +20,13 @@ from tools.runs import ROOT
 
 CACHE: Final = Path(os.environ.get("GROUPMOCK_INTEROP_CACHE", "~/.cache/groupmock-interop")).expanduser()
 NEWEST: Final = ("pyspark", "moto[s3]", "flask", "flask-cors")
-"""The newest PySpark, and moto, an S3 server."""
+"""Requirements for the newest PySpark and for moto, an S3 server."""
 PROJECT: Final = ROOT / "pyproject.toml"
 PATIENCE_S: Final = 900
 
 
 class Environment(NamedTuple):
-    """An environment with its interpreter, and PySpark's folder and version."""
+    """A virtual environment with its interpreter, PySpark's folder and its version."""
 
     python: Path
     spark: Path
@@ -34,7 +34,7 @@ class Environment(NamedTuple):
 
 
 def oldest() -> tuple[str, ...]:
-    """Return the floor of the extra `pipeline`, as a requirement."""
+    """Return the oldest PySpark that the extra `pipeline` allows, as a requirement."""
     extras = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     (pyspark,) = [each for each in map(Requirement, extras["pipeline"]) if each.name == "pyspark"]
     (floor,) = [each.version for each in pyspark.specifier if each.operator == ">="]
@@ -42,7 +42,7 @@ def oldest() -> tuple[str, ...]:
 
 
 def environment(name: str, *requirements: str) -> Environment:
-    """Make an environment with groupmock, editable, with its extras of the pipeline and these requirements."""
+    """Create a virtual environment with an editable groupmock, its pipeline extras and these requirements."""
     home = CACHE / f"pipeline-{name}-{sys.version_info.major}.{sys.version_info.minor}"
     python, made = home / "bin" / "python", home / "made-of"
     wanted = "\n".join((str(ROOT), str(datetime.now(UTC).date()), *requirements, PROJECT.read_text(encoding="utf-8")))

@@ -1,4 +1,4 @@
-"""Makes lakes with `groupmock pipeline all` in a process of its own, and compares two lakes."""
+"""Creates lakes with `groupmock pipeline all` in a separate process and compares two lakes."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 TABLES: Final = ("rows", "runs", "quarantine", "rebalances", "heartbeats", "faults")
 PLACED: Final = {"file": "^.*/", "duplicate_of": "^.*/", "run": "-[0-9a-f]{12}$"}
-"""Columns with a pattern for the part that depends on the journal's folder and file system. `run` ends with a digest of the file's whole
-name."""
+"""Columns that depend on the journal's folder and file system, with a pattern for the part that differs. `run` ends with a digest of the
+file's whole name."""
 CHANGED: Final = "modified"
-"""The column that differs because an object of S3 is changed by its upload."""
+"""Name of the column that always differs, because an upload to S3 changes the time of modification."""
 PATIENCE_S: Final = 900
 SMALL: Final = {
     "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.driver.memory": "1g",
@@ -32,7 +32,7 @@ SMALL: Final = {
 
 
 def played(python: Environment, journals: str, lake: str, *where: str, settings: Mapping[str, str] = SMALL) -> str:
-    """Make every table of the journals' lake on the Spark that `where` names, and return the output."""
+    """Compute every table of the journals on the Spark that `where` names, and return the output."""
     words = [str(python.python), "-m", "groupmock", "pipeline", "all", journals, lake, *where, *spark_events.flags(dict(settings))]
     here = {key: value for key, value in os.environ.items() if key not in ("SPARK_HOME", "PYTHONPATH")}
     done = subprocess.run(words, env=here, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
@@ -41,7 +41,8 @@ def played(python: Environment, journals: str, lake: str, *where: str, settings:
 
 
 def differing(spark: SparkSession, lake: Path, other: Path, moved: bool = False) -> dict[str, list[str]]:
-    """Return lines by table that one lake has more often than the other, as JSON. With `moved` the journals lay in different places."""
+    """Return by table the lines, as JSON, that one lake has more often than the other. With `moved` the journals lay in different
+    places."""
     found = {}
     for name in TABLES:
         one, two = (_lines(tables.read(spark, str(each), name), moved) for each in (lake, other))

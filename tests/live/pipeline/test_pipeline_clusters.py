@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 AWS_SDK: Final = "2.35.4"
-"""The version that hadoop-aws 3.5.0 demands."""
+"""Version of the AWS SDK that hadoop-aws 3.5.0 requires."""
 AWS_PARTS: Final = ("s3-transfer-manager", "sts", "apache-client", "netty-nio-client")
 LARGEST_RESULT: Final = 64 * 1024
-"""The bytes that a task may send to the driver: counts, statistics and names of files, no rows."""
+"""Number of bytes that a task may send to the driver, enough for counts, statistics and file names but not for rows."""
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def newest() -> Environment:
 
 @pytest.fixture(scope="module")
 def made_here(newest: Environment, journals: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, spark_events.TaskSums]:
-    """Make the lake that others are compared with, and return it with Spark's task figures."""
+    """Compute the lake with which the others are compared, and return it with Spark's task figures."""
     folder, events = tmp_path_factory.mktemp("here") / "lake", tmp_path_factory.mktemp("events")
     played(newest, str(journals), str(folder), "--master", "local[2]", settings=SMALL | spark_events.settings(events))
     return folder, spark_events.read(events)
@@ -45,7 +45,7 @@ def here(made_here: tuple[Path, spark_events.TaskSums]) -> Path:
 
 
 def check_events(told: spark_events.TaskSums) -> None:
-    """Check that no Python worker ran and that nothing as large as a table went to the driver."""
+    """Check that no Python worker ran and that no result as large as a table went to the driver."""
     assert told.plans
     assert told.python == []
     assert told.failed == 0

@@ -1,4 +1,4 @@
-"""From stock clients to the page: journals of `groupmock run`, every job that reads them, the report, and Spark's figures."""
+"""Stock clients, journals of `groupmock run`, every pipeline job and the report work together from end to end."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def groupmock(*words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def lake(journals: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, spark_events.TaskSums]:
-    """Make a lake by the command line, with Spark's event log."""
+    """Compute a lake with the command line and Spark's event log."""
     folder, events = tmp_path_factory.mktemp("lake") / "lake", tmp_path_factory.mktemp("events")
     words = spark_events.flags(QUICK | spark_events.settings(events))
     done = groupmock("pipeline", "ingest", str(journals), str(folder), "--master", "local[2]", *words)
@@ -42,7 +42,7 @@ def lake(journals: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
 
 
 def rebalances_of(journal: Path) -> int:
-    """Count by hand how often a group left Stable or Empty to prepare a rebalance."""
+    """Count without Spark how often a group left Stable or Empty to prepare a rebalance."""
     text = gzip.decompress(journal.read_bytes()).decode() if journal.suffix == ".gz" else journal.read_text()
     rows: list[dict[str, Any]] = [json.loads(line) for line in text.splitlines()[1:]]
     moved = [row for row in rows if row["kind"] == "moved"]

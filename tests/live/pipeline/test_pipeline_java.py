@@ -1,4 +1,4 @@
-"""The Java on which Spark runs: the machine's if it is new enough, else the one of the extra."""
+"""Spark runs on the machine's Java if it is new enough, and otherwise on the Java of the extra."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NEEDED = (
 
 
 def a_java(folder: Path, version: str) -> Path:
-    """Make a folder that could be JAVA_HOME."""
+    """Create a folder that looks like a JAVA_HOME."""
     script = folder / "bin" / "java"
     script.parent.mkdir(parents=True)
     script.write_text(TOLD.format(version=version))

@@ -1,4 +1,4 @@
-"""A lake stays whole while its writers are killed at random moments, stopped between file events, and started two at a time.
+"""A lake stays consistent while its writers are killed at random moments, stopped between file events, or started two at a time.
 
 It is a part of its own: beside other tests that start Spark it does not end within a part's half hour.
 """

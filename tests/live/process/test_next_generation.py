@@ -1,5 +1,4 @@
-"""Stock clients that use a disabled feature end within a second and say why: group.protocol=consumer (KIP-848), SASL, a transactional
-id."""
+"""Stock clients that need a disabled feature end within a second with a clear reason: group.protocol=consumer, SASL, a transactional id."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ def consumer_of(broker: Broker, **settings: str) -> tuple[confluent_kafka.Consum
 
 
 def test_librdkafka_is_fatal_where_the_consumer_protocol_is_off() -> None:
-    """Kafka 4.3.0 with group.coordinator.rebalance.protocols=classic and 3.9.1 do the same."""
+    """Kafka 4.3.0 with group.coordinator.rebalance.protocols=classic and Kafka 3.9.1 answer in the same way."""
     with Broker(topics={"orders": 1}, settings={"group.coordinator.rebalance.protocols": "classic"}) as broker:
         consumer, _ = consumer_of(broker, group_protocol="consumer")
         try:

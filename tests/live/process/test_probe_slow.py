@@ -1,4 +1,4 @@
-"""`groupmock probe` of a broker with Kafka's defaults, whose timers cannot be shortened: dialogues are stretched and take long."""
+"""`groupmock probe` stretches its dialogues for a broker with Kafka's defaults, whose timers cannot be shortened."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SECONDS = 120
 
 
 def test_a_default_broker_is_judged_in_slow_motion(tmp_path: Path) -> None:
-    """The broker has 3 s initial delay and sessions from 6 s."""
+    """The broker has an initial rebalance delay of 3 s and session timeouts from 6 s."""
     file = tmp_path / "report.json"
     serve = [*GROUPMOCK, "serve", "--port", "0", "--log", "off", "--profile", "kafka-4.3"]
     with subprocess.Popen(serve, stdout=subprocess.PIPE) as server:

@@ -1,4 +1,4 @@
-"""`groupmock scenario` as a process of its own: a signal that ends it leaves no member behind."""
+"""A signal that ends `groupmock scenario` leaves no member process behind."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ STORY = ("run", "scale-up", "--live", "--protocol", "range/aiokafka", "--members
 
 
 DEAF = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
-"""Starts a process as a shell does in the background, with SIGINT ignored."""
+"""Command prefix that starts a process with SIGINT ignored, as a shell does for background processes."""
 
 
 @pytest.mark.parametrize("start", [(), DEAF], ids=["foreground", "background"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_signal_ends_the_members_too(number: signal.Signals, start: tuple[str, ...], tmp_path: Path) -> None:
-    """No process can handle SIGKILL: members end because nobody gives them orders any more."""
+    """No process can handle SIGKILL, so the members must end when their orders stop."""
     command = [*start, sys.executable, "-m", "groupmock", "scenario", *STORY, "--journal", str(tmp_path)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     journal = tmp_path / "scale-up-range-aiokafka-live.jsonl"

@@ -1,4 +1,4 @@
-"""A real Kafka behind the recording proxy gives the same picture as the same scenario here (tests/support/timeline_twin.py), played anew.
+"""A new recording of real Kafka behind the proxy gives the same timeline as the same scenario on groupmock.
 
 It needs java and the shared folder.
 """

@@ -79,7 +79,8 @@ def run(command: list[str], bootstrap: str) -> None:
 
 
 def judge(journal: Path) -> Counter[str | None]:
-    """Check that the journal is whole and that every rebalance that ended Stable has its plan. Count the endings."""
+    """Check that the journal is complete and that every rebalance that ended Stable has assignments. Return the number of each kind of
+    end."""
     rows: list[JsonRow] = [json.loads(line) for line in journal.read_text().splitlines()[1:]]
     assert [row["seq"] for row in rows] == list(range(1, len(rows) + 1))
     notes = Counter(row["what"] for row in rows if row["kind"] == "note")
@@ -92,7 +93,7 @@ def judge(journal: Path) -> Counter[str | None]:
 
 @pytest.mark.parametrize("nodes", [1, 3])
 def test_python_clients_and_librdkafka(nodes: int, tmp_path: Path) -> None:
-    """This runs the tests of tests/live/clients with the proxy as their cluster."""
+    """The tests of tests/live/clients run with the proxy as their cluster."""
     tests = [str(ROOT / "tests" / "live" / "clients" / each) for each in CLIENTS]
     with warm_kafka(nodes) as upstream, proxy(upstream, tmp_path / "journal.jsonl") as bootstrap:
         run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests], bootstrap)
@@ -103,7 +104,7 @@ def test_python_clients_and_librdkafka(nodes: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("driver", DRIVERS)
 @pytest.mark.parametrize("nodes", [1, 3])
 def test_clients_in_other_languages(nodes: int, driver: str, tmp_path: Path) -> None:
-    """This runs the drivers of tests/interop/run."""
+    """The client programs of tests/interop/run use the proxy as their cluster."""
     missing = [tool for tool in DRIVERS[driver] if shutil.which(tool) is None]
     if missing:
         pytest.skip(f"not on the PATH: {', '.join(missing)}")

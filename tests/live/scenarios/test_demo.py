@@ -1,4 +1,4 @@
-"""`groupmock demo`: its whole run, and its messages when something does not happen."""
+"""`groupmock demo` runs to its end, and explains what happened if a step fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A page of every situation. Screenshots go to `build/timeline`, for readers of the report of `make live`."""
+"""Provides timeline pages of every situation and takes screenshots. Screenshots go to `build/timeline`, for readers of the report of
+`make live`."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ Open = Callable[..., Page]
 
 @pytest.fixture(scope="session")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Return a function that makes the page of a situation on first use."""
+    """Return a function that creates the page of a situation on first use."""
     folder = tmp_path_factory.mktemp("pages")
 
     def page_of(name: str) -> Path:

@@ -1,4 +1,4 @@
-"""Eight hours of a group: the page that shows them may stay open, and the drawing code keeps no more of eight hours than of two."""
+"""The timeline page may stay open for eight hours, and the drawing code needs no more memory for eight hours than for two."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ from groupmock.timeline.interned import Tables
 
 HOURS, MEMBERS = 8, 10
 ROUNDS: Final = (4, 20)
-"""The rounds of looking at everything: after the first rounds the heap has what the page always keeps; after the others it must be as
-large."""
+"""Numbers of rounds through all features of the page, before the first and before the last measurement of the heap."""
 ALLOWED: Final = 1.1
-"""The allowed size of the final heap, as a multiple of that."""
+"""Allowed size of the final heap, as a multiple of the first measurement."""
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +32,7 @@ def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def look_at_everything(page: Page) -> None:
-    """Zoom, move, scroll, filter, table, dark: use the page as somebody would who has it open all day."""
+    """Use all features of the page as a user would who keeps it open all day."""
     for button in ("in", "in", "right", "left", "out", "out", "home", "compact", "theme", "as-table", "later", "earlier"):
         page.click(f"#{button}")
     for words in ("m0003", "heartbeat", ""):
@@ -53,7 +52,7 @@ def look_at_everything(page: Page) -> None:
 
 
 def heap(browser: CDPSession) -> dict[str, float]:
-    """Return what is left after a garbage collection: bytes of JavaScript, nodes of the document, listeners."""
+    """Return the remaining bytes of JavaScript, nodes of the document and listeners after a garbage collection."""
     browser.send("HeapProfiler.collectGarbage")
     found = {each["name"]: each["value"] for each in browser.send("Performance.getMetrics")["metrics"]}
     return {name: found[name] for name in ("JSHeapUsedSize", "Nodes", "JSEventListeners")}
@@ -85,7 +84,7 @@ def told(kept: dict[str, float]) -> str:
 
 
 def test_what_draws_eight_hours_keeps_no_more_than_of_two(journal: Path) -> None:
-    """The test covers the builder of `groupmock run --timeline` and the rows in a server's memory of `Broker.draw`."""
+    """The test covers the builder behind `groupmock run --timeline` and the rows that `Broker.draw` reads from memory."""
     builder, ring = TimelineBuilder("hours", None, Tables()), Ring()
     builder_mb = kept_by(journal, builder.feed)
     ring_mb = kept_by(journal, lambda row: ring.take(row) if isinstance(row, Row) else None)
@@ -95,7 +94,7 @@ def test_what_draws_eight_hours_keeps_no_more_than_of_two(journal: Path) -> None
 
 
 def kept_by(journal: Path, feed: Callable[[Any], None]) -> list[float]:
-    """Return the MB after each quarter of the run."""
+    """Return the memory in MB after each quarter of the run."""
     found: list[float] = []
     quarter = HOURS * 3600 * 1_000_000_000 // 4
     tracemalloc.start()

@@ -1,4 +1,4 @@
-"""The page of a timeline in Chromium: its contents, its keys and mouse, its table and filter, and the rules of axe."""
+"""The timeline page works in Chromium: contents, keys and mouse, table, filter, and the accessibility rules of axe."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ LOOKS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "narrow": ("three-consumers", {"width": 400, "height": 800}),
     "hostile": ("hostile", {}),
 }
-"""The situation and the view of each screenshot."""
+"""Name of a screenshot -> the situation and the view."""
 
 
 def span(page: Page) -> tuple[float, float]:
-    """Return the visible span in seconds."""
+    """Return the visible time span in seconds."""
     first, last = (page.text_content("#span") or "").replace(" s", "").split(" to ")
     return float(first), float(last)
 

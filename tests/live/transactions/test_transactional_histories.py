@@ -1,4 +1,4 @@
-"""Stock clients that consume, transform and produce exactly once, through random histories of faults, kills, pauses, twins and zombies.
+"""Stock clients consume, transform and produce exactly once through random histories of faults, kills, pauses, duplicates and zombies.
 
 The histories run on groupmock and on Apache Kafka; each ready plan for producers is played too. docs/proof/transactions.md has the recorded
 results. GROUPMOCK_HISTORIES is the number per client (50; on Apache Kafka 15), GROUPMOCK_FIRST_SEED the first seed (1). Members' logs, and
@@ -23,11 +23,10 @@ ON_KAFKA: Final = int(os.environ.get("GROUPMOCK_HISTORIES", "15"))
 FIRST: Final = int(os.environ.get("GROUPMOCK_FIRST_SEED", "1"))
 ZOMBIES: Final = 8
 EXCUSES: Final = {"CLIENT-69", "CLIENT-70"}
-"""A client that breaks one of these rules causes its own failure. CLIENT-45 is not among them, because a program may be fenced in
-another way, as the one with aiokafka is."""
+"""Rules that protect against duplicates, so a client that breaks one of them causes its own failure. CLIENT-45 is not among them,
+because a program may be fenced in another way, as the one with aiokafka is."""
 STALLS: Final = ("aiokafka", "aiokafka-one-id", "confluent-kafka")
-"""Findings about these clients (docs/proof/transactions.md): they sometimes get stuck although nothing is broken any more, and must be
-restarted."""
+"""Clients that sometimes get stuck after all faults have ended and must be restarted (docs/proof/transactions.md)."""
 AT_ONCE: Final = 3
 FOLDER: Final = ROOT / "build" / "transactions"
 SETTINGS: Final = {
@@ -37,7 +36,7 @@ SETTINGS: Final = {
 
 
 def not_exact(histories: Iterable[History], bootstrap: str | None = None) -> list[Played]:
-    """Return the histories that were not exact although the members kept the rules, or in which a client stalled that never should."""
+    """Return the histories that were not exact although the members kept the rules, or in which a reliable client got stuck."""
     return [
         each
         for each in play_all(histories, FOLDER, AT_ONCE, bootstrap)
@@ -79,7 +78,7 @@ def test_no_zombie_commits_beside_who_has_its_partitions(client: str) -> None:
 
 
 def test_who_keeps_no_rule_of_fencing_is_found() -> None:
-    """With one transactional id per member and offsets without the group's metadata, neither id nor group fences a zombie (KIP-447)."""
+    """With one transactional id per member and commits without group metadata, neither the id nor the group fences a zombie (KIP-447)."""
     found = not_exact(of_seeds(ONE_ID, ZOMBIES, of_zombies))
     assert found != []
     assert all("CLIENT-45" in each.broke for each in found), [each.broke for each in found]

@@ -1,5 +1,4 @@
-"""Makes the mistakes of docs/how-to/read-the-story.md with a stock consumer on real sockets: the story names the cause in the same
-words."""
+"""A stock consumer makes the mistakes of docs/how-to/read-the-story.md, and the story names each cause in the page's words."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ def consumer(broker: Broker, name: str, *topics: str, **how: object) -> Any:
 
 
 async def commit_after_revoke(broker: Broker) -> None:
-    """Commit in its own generation, which is not the group's any more: the test lets the member expire while its worker works."""
+    """Let the member expire while its worker is busy, and commit with the generation that the group has left behind."""
     anna = consumer(broker, "anna", heartbeat_interval_ms=3000)
     await anna.start()
     record = await anna.getone()

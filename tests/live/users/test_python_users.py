@@ -1,4 +1,4 @@
-"""Two users in Python, played again: each folder beside this file is a project of its own, a service and its suite, made from the docs.
+"""Runs two user projects in Python, a service and its tests in each folder next to this file, which were written from the docs alone.
 
 The suites cover a rebalance, a crash, a stale commit, a slow poll, a restart and a poison record.
 """
@@ -19,11 +19,11 @@ ROLES = {
     "aiokafka_with_pytest": PYTEST,
     "run_beside_a_cluster": [sys.executable, "-m", "groupmock", "run", "--log", "off", *TOPICS, "--control", "0", "--", *PYTEST],
 }
-"""The command that the user of each folder types."""
+"""Folder of a user -> the command that the user types."""
 
 
 def played(role: str, folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    """Run a user's suite in a copy of the project. Existing files of the copy stay."""
+    """Run a user's tests in a copy of the project, in which existing files stay."""
     for file in (Path(__file__).parent / role).glob("*.py"):
         if not (folder / file.name).exists():
             shutil.copy(file, folder)
@@ -38,7 +38,7 @@ def test_a_users_suite_passes(role: str, tests: int, tmp_path: Path) -> None:
 
 
 def test_a_service_that_never_commits_is_seen_in_the_failed_tests_text(tmp_path: Path) -> None:
-    """The suite can fail, and its output then shows the cause."""
+    """The user's tests can fail, and their output then shows the cause."""
     service = (Path(__file__).parent / "aiokafka_with_pytest" / "kitchen.py").read_text()
     careless = service.replace("                await self._commit(consumer, record)\n", "")
     assert careless != service

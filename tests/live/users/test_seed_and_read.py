@@ -1,4 +1,4 @@
-"""aiokafka reads what was seeded, and `records read` shows what aiokafka wrote, in each of its compressions."""
+"""aiokafka reads seeded records, and `records read` shows what aiokafka wrote, with each compression."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def broker() -> Iterator[Broker]:
 
 
 def verb(broker: Broker, *words: str, stdin: str | None = None) -> tuple[int, str, str]:
-    """Run a verb of the command line on that broker."""
+    """Run a CLI verb against the broker."""
     done = subprocess.run(
         [sys.executable, "-m", "groupmock", *words, "--control", str(broker.control)],
         input=stdin, capture_output=True, text=True, timeout=PATIENCE, check=False,
@@ -43,7 +43,7 @@ def verb(broker: Broker, *words: str, stdin: str | None = None) -> tuple[int, st
 
 
 async def read_all(broker: Broker, topic: str, **how: Any) -> list[Any]:
-    """Read the topic as a consumer without a group, until it has as many records as there are."""
+    """Read the topic as a consumer without a group until all its records have arrived."""
     wanted = len(broker.records(topic))
     found: list[Any] = []
     async with aiokafka.AIOKafkaConsumer(topic, bootstrap_servers=broker.bootstrap, auto_offset_reset="earliest", **how) as consumer:

@@ -1,4 +1,4 @@
-"""The JavaScript of docs/how-to/seed-and-read.md does what the page says, with nothing but Node."""
+"""The JavaScript code of docs/how-to/seed-and-read.md does what the page says, with nothing but Node."""
 
 from __future__ import annotations
 

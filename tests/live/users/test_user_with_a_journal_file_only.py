@@ -1,4 +1,4 @@
-"""A user with nothing but a journal file: the run failed in the night, on another machine, and its server is gone.
+"""A user finds the cause of a failed run with nothing but its journal file.
 
 The file comes from a real aiokafka service under `groupmock run`, in which a slow consumer's order is served twice. The test reads the
 file, packed and in another folder, with the verbs alone, as a reader of docs/how-to/journal-files.md would.
@@ -63,7 +63,7 @@ def groupmock(*words: object) -> tuple[int, str, str]:
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make the packed file of the failed run."""
+    """Return the compressed journal of the failed run."""
     there, here = tmp_path_factory.mktemp("ci"), tmp_path_factory.mktemp("desk")
     (there / "service.py").write_text(SERVICE)
     code, _, err = groupmock(
@@ -104,7 +104,7 @@ def test_counting_errors_leads_to_the_refused_commit(file: Path) -> None:
 
 
 def test_the_story_tells_the_cause_in_order(file: Path) -> None:
-    """The story says that she left, her partition went to ben, he committed it, and her commit was refused."""
+    """The story tells that she left, her partition went to ben, he committed, and her commit was refused."""
     code, out, err = groupmock("story", file, "--group", "billing")
     assert (code, err) == (0, "")
     places = [

@@ -1,4 +1,4 @@
-"""Events of a cluster under running services: compaction, fetches from a rack's own replica, moved leaders and coordinators, a new node."""
+"""Services survive events of a cluster: compaction, fetches from a replica in the rack, moved leaders and coordinators, and a new node."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from groupmock.journal.rows import RequestRow
 from groupmock_codec.api_keys import FETCH
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas by a call that Python 3.11 deprecates
+    warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas with a function that Python 3.11 deprecates.
     import kafka
 
 PATIENCE = 60
@@ -28,7 +28,7 @@ Seen = list[tuple[int, bytes | None, bytes | None]]
 
 @pytest.fixture(params=["none", "gzip"])
 def prices(request: pytest.FixtureRequest) -> Iterator[Broker]:
-    """Yield a broker with a compacted topic of 400 records, half of which are gone, some of them at either end."""
+    """Yield a broker with a compacted topic of 400 records, half of which are gone, including some at both ends."""
     with Broker(seed=1) as broker:
         broker.create_topic("prices", 1)
         broker.configure_topic("prices", {"cleanup.policy": "compact"})

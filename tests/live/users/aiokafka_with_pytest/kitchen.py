@@ -22,7 +22,7 @@ Cook = Callable[[str], Awaitable[None]]
 
 @dataclass
 class Receipts:
-    """The contents of a database: the ids of served orders, and how often each was tried."""
+    """The contents of a database: the ids of served orders and the number of attempts for each."""
 
     written: set[str] = field(default_factory=set)
     tried: Counter[str] = field(default_factory=Counter)
@@ -33,7 +33,7 @@ class Receipts:
 
 
 async def at_once(order: str) -> None:
-    """Cook an order in no time."""
+    """Cook an order without waiting."""
 
 
 class Kitchen:
@@ -42,7 +42,7 @@ class Kitchen:
     def __init__(self, bootstrap: str, receipts: Receipts, name: str, cook: Cook = at_once, **settings: Any) -> None:
         self.receipts = receipts
         self.refused = 0
-        """The number of commits that the group refused."""
+        """Number of commits that the group refused."""
         self._cook = cook
         self._bootstrap = bootstrap
         self._settings = {"client_id": name, "group_id": "kitchen", "auto_offset_reset": "earliest", "enable_auto_commit": False} | settings
@@ -74,5 +74,5 @@ class Kitchen:
 
 
 def started(kitchen: Kitchen) -> asyncio.Task[None]:
-    """Start the kitchen as a task beside the test."""
+    """Start the kitchen as a task next to the test."""
     return asyncio.create_task(kitchen.run())

@@ -1,4 +1,5 @@
-"""The suite of that service, by a reader of docs/start/first-steps.md, docs/how-to/faults.md and docs/reference/python.md."""
+"""The tests of the kitchen service, written by a reader of docs/start/first-steps.md, docs/how-to/faults.md and
+docs/reference/python.md."""
 
 from __future__ import annotations
 
@@ -84,7 +85,7 @@ async def test_what_a_crashed_instance_had_not_committed_is_served_again(
     await order(broker, "a")
     tasks.append(started(Kitchen(broker.bootstrap, receipts, "anna", cook=never_done, **QUICK)))
     await asyncio.wait_for(cooking.wait(), 10)
-    async with await broker.freeze("kitchen", "anna"):  # the process is dead: it sends nothing, not even a LeaveGroup
+    async with await broker.freeze("kitchen", "anna"):  # The process counts as dead: it sends nothing, not even a LeaveGroup.
         await broker.expire("kitchen", "anna")
         tasks.append(started(Kitchen(broker.bootstrap, receipts, "ben", **QUICK)))
         await broker.wait_for("kitchen", state="Stable", members=1, member="ben", lag=0)
@@ -107,7 +108,8 @@ async def test_a_commit_for_a_generation_that_is_over_is_refused_and_survived(
     await broker.set_generation("kitchen")
     done.set()
     (old,) = (await broker.wait_for("kitchen", state="PreparingRebalance", members=2)).members[:1]
-    await broker.expire("kitchen", old.member_id)  # aiokafka comes back under a new id; nobody need wait for the old one
+    # aiokafka returns under a new member id, so the test need not wait until the old one expires.
+    await broker.expire("kitchen", old.member_id)
     await broker.wait_for("kitchen", state="Stable", members=1, lag=0)
     assert (kitchen.refused, receipts.tried["a"], receipts.written) == (1, 2, {"a"})
 
@@ -125,7 +127,7 @@ async def test_who_polls_too_slowly_loses_its_partitions_to_another(
     slow = Kitchen(broker.bootstrap, receipts, "anna", cook=slowly, max_poll_interval_ms=300, **QUICK)
     tasks.append(started(slow))
     await asyncio.wait_for(cooking.wait(), 10)
-    await broker.wait_for("kitchen", state="Empty")  # aiokafka leaves the group by itself
+    await broker.wait_for("kitchen", state="Empty")  # aiokafka leaves the group itself after max_poll_interval_ms.
     tasks.append(started(Kitchen(broker.bootstrap, receipts, "ben", **QUICK)))
     await broker.wait_for("kitchen", state="Stable", member="ben", lag=0)
     done.set()

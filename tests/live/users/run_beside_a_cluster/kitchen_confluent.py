@@ -1,4 +1,4 @@
-"""The service with confluent-kafka: it commits a served order, puts aside a record that is no order, and survives a refused commit."""
+"""A service with confluent-kafka that commits served orders, puts aside invalid records, and survives a refused commit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ SETTINGS = {
 
 
 def main() -> None:
-    """Serve orders until SIGTERM comes."""
     stop_on_sigterm()
     consumer, aside = Consumer(SETTINGS), Producer({"bootstrap.servers": BOOTSTRAP})
     consumer.subscribe(["orders"])
@@ -35,7 +34,7 @@ def main() -> None:
 
 
 def serve(aside: Producer, value: bytes | None) -> None:
-    """Serve or put aside one record."""
+    """Serve one record, or put it aside if it is not an order."""
     order = order_of(value)
     if order is None:
         aside.produce("orders.dead", value or b"")

@@ -1,4 +1,4 @@
-"""The service with kafka-python: it commits a served order, puts aside a record that is no order, and survives a refused commit."""
+"""A service with kafka-python that commits served orders, puts aside invalid records, and survives a refused commit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from receipts import (  # type: ignore[import-not-found]  # a folder by itself, 
 
 
 def main() -> None:
-    """Serve orders until SIGTERM comes."""
     stop_on_sigterm()
     consumer = KafkaConsumer(
         "orders", bootstrap_servers=BOOTSTRAP, group_id="kitchen", client_id=NAME, auto_offset_reset="earliest", enable_auto_commit=False,
@@ -35,10 +34,10 @@ def main() -> None:
 
 
 def serve(aside: KafkaProducer, value: bytes | None) -> None:
-    """Serve or put aside one record."""
+    """Serve one record, or put it aside if it is not an order."""
     order = order_of(value)
     if order is None:
-        aside.send("orders.dead", value or b"").get(10)  # it sends no record without key and value
+        aside.send("orders.dead", value or b"").get(10)  # kafka-python refuses to send a record without key and value.
     else:
         cook(order)
 

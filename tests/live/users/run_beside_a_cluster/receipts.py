@@ -27,13 +27,13 @@ def stop_on_sigterm() -> None:
 
 
 def note(what: str, order: str) -> None:
-    """Append a line to the file of receipts: who, what, which order."""
+    """Append a line with the instance, the event and the order to the file of receipts."""
     with open(os.environ["KITCHEN_RECEIPTS"], "a", encoding="utf-8") as file:
         file.write(f"{NAME} {what} {order}\n")
 
 
 def order_of(value: bytes | None) -> str | None:
-    """Return the id of an order, or None if it is no order."""
+    """Return the id of an order, or None for an invalid record."""
     try:
         return str(json.loads(value or b"")["id"])
     except (ValueError, KeyError, TypeError):
@@ -41,7 +41,7 @@ def order_of(value: bytes | None) -> str | None:
 
 
 def cook(order: str) -> None:
-    """Wait until the oven is free, if there is one."""
+    """Wait until the oven is free, if the file of an oven exists."""
     note("cooks", order)
     oven = os.environ.get("KITCHEN_OVEN")
     while oven and not Path(oven).exists():

@@ -1,4 +1,4 @@
-"""The suite of both services, for `groupmock run --control 0 --topic orders:4 --topic orders.dead:1 -- python -m pytest suite.py`.
+"""The tests of both services, for `groupmock run --control 0 --topic orders:4 --topic orders.dead:1 -- python -m pytest suite.py`.
 
 The services are processes; the suite steers and observes their group over HTTP (docs/reference/control.md).
 """
@@ -36,7 +36,7 @@ def ask(method: str, path: str, body: Any = None, **query: Any) -> Any:
 
 
 def reached(**wanted: Any) -> Any:
-    """Wait until the group is in this state."""
+    """Wait until the group has this state and return it."""
     return ask("GET", "/groups/kitchen/wait", timeout=20, **wanted)
 
 
@@ -46,12 +46,12 @@ def write(*values: str | None, partition: int = 0) -> None:
 
 
 def order(name: str) -> str:
-    """Return the value of its record."""
+    """Return the JSON value of a record with this order."""
     return json.dumps({"id": name})
 
 
 class House:
-    """The processes of one service, and its file of receipts."""
+    """Starts the processes of one service and reads their file of receipts."""
 
     def __init__(self, script: str, folder: Path) -> None:
         self._script = script
@@ -67,18 +67,17 @@ class House:
         return self._running[-1]
 
     def lines(self) -> list[str]:
-        """Return the lines that the instances wrote."""
+        """Return the lines that the instances have written."""
         return self._receipts.read_text().splitlines()
 
     def noted(self, line: str) -> None:
-        """Wait until an instance wrote the line."""
+        """Wait until an instance has written the line."""
         end = time.monotonic() + 20
         while line not in self.lines():
             assert time.monotonic() < end, f"{line!r} is not among {self.lines()}"
             time.sleep(0.02)
 
     def close(self) -> None:
-        """End all processes of the service."""
         self.oven.touch()
         for process in self._running:
             process.send_signal(signal.SIGTERM)
