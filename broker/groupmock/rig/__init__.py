@@ -1,4 +1,4 @@
-"""The test rig: a cluster without sockets, loop or real time, for unit tests of whoever speaks Kafka's group protocol.
+"""The test rig is a cluster without sockets, event loop or real time, for unit tests of code that speaks Kafka's group protocol.
 
     CoreRig   the pure core on a virtual clock: messages in, messages out; scripted members
     WireRig   the whole driver on a virtual clock: a client's bytes in, the server's bytes out
@@ -43,7 +43,7 @@ __all__ = ["Ask", "ClassicMember", "ConsumerMember", "CoreRig", "FedDice", "Kept
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name when it is first used: framing a request needs no cluster."""
+    """Import a name on first use, because framing a request needs no cluster."""
     if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f".{HOMES[name]}", __name__), name)

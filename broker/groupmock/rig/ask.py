@@ -1,4 +1,4 @@
-"""A request of a rig with its outcome, and the connection that it came by."""
+"""A request that was sent to a rig, with its outcome and its connection."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ if TYPE_CHECKING:
     from ..core.effects import Lease
     from ..core.events import Request
 
-WAITING: Final = "waiting"  # queued behind another request of its connection
-PARKED: Final = "parked"  # the core has not answered yet
+WAITING: Final = "waiting"  # The request is queued behind another request of its connection.
+PARKED: Final = "parked"  # The core has not answered yet.
 ANSWERED: Final = "answered"
-SILENT: Final = "silent"  # done without an answer: Produce with acks=0
-ABANDONED: Final = "abandoned"  # never to be answered: its connection is mute
-CLOSED: Final = "closed"  # the core closed its connection
-LOST: Final = "lost"  # its client closed the connection first
+SILENT: Final = "silent"  # The request is done without an answer, as a Produce with acks=0.
+ABANDONED: Final = "abandoned"  # The request will never be answered, so its connection is mute.
+CLOSED: Final = "closed"  # The core closed the request's connection.
+LOST: Final = "lost"  # The client closed the request's connection first.
 
 
 class Ask:
-    """One request and its outcome. Times are ns on the rig's clock. `draws` are the ids that the fed dice give, `drew` those that it took.
-    """
+    """A request and its outcome. Times are ns on the rig's clock. `draws` are the ids that the fed dice give, `drew` those that it took."""
 
     __slots__ = ("_then", "answer", "connection", "done", "draws", "drew", "lease", "reason", "request", "sent", "status")
 
@@ -38,34 +37,34 @@ class Ask:
         self.lease: Lease | None = None
         self.done: int | None = None
         self.reason: str | None = None
-        """The reason why it was abandoned or closed."""
+        """The reason why the request was abandoned or its connection closed."""
         self._then: Callable[[Any], object] | None = None
 
     def take(self, answer: Any) -> None:
-        """Record the answer and call back."""
+        """Record the answer and call the callbacks."""
         self.status, self.answer = ANSWERED, answer
         if self._then is not None:
             self._then(answer)
 
     def then(self, callback: Callable[[Any], object]) -> None:
-        """Call back with the answer, at once if it is there."""
+        """Call back with the answer, at once if the answer is there already."""
         self._then = callback
         if self.answer is not None:
             callback(self.answer)
 
     @property
     def ticket(self) -> int:
-        """The number of the request in the run."""
+        """The number of the request in the rig's run."""
         return self.request.ticket
 
     @property
     def parked(self) -> bool:
-        """True if an answer may still come."""
+        """True if the request may still be answered."""
         return self.status in (PARKED, WAITING)
 
     @property
     def error(self) -> int:
-        """The answer's top-level error code. AssertionError while there is no answer."""
+        """The answer's top-level error code. Raises AssertionError while there is no answer."""
         assert self.answer is not None, f"not answered: {self!r}"
         return int(self.answer.error_code)
 
@@ -76,7 +75,8 @@ class Ask:
 
 
 class Connection:
-    """A connection, which handles one request at a time (`flying`) while the others wait. An abandoned request stays in flight for ever."""
+    """A connection to a rig, which handles one request at a time (`flying`) while later requests wait. An abandoned request stays in
+    flight for ever."""
 
     __slots__ = ("ended", "flying", "number", "waiting")
 

@@ -1,4 +1,4 @@
-"""The state of a member of a classic group, and the requests that it makes from that state, without IO, time or a plan.
+"""The state of a member of a classic group, and the requests that follow from that state, without IO, time or a plan.
 
 A scripted client passes answers in and sends the next request when it wants to, over a connection and in a version of its choice. It also
 decides itself how to handle errors, because client libraries differ there; docs/kafka/group-protocol.md says what is right.
@@ -31,13 +31,13 @@ from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberId
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 
 Partition = tuple[str, int]
-"""A topic and a partition number."""
+"""A partition as its topic and number."""
 
 
 class ClassicMember:
-    """The state of one member. The last JoinGroup response set `member_id`, `generation` (-1: none), `leads`, `protocol` and `members` (of
-    a leader). `topics` is its subscription, `instance_id` that of a static member, `protocols` the names of its assignors, the best first.
-    Durations are ms, as in the requests."""
+    """The state of one member of a classic group. The last JoinGroup response set `member_id`, `generation` (-1: none), `leads`,
+    `protocol` and `members` (of a leader). `topics` is its subscription, `instance_id` that of a static member, `protocols` the names of
+    its assignors, the best first. Durations are ms, as in the requests."""
 
     def __init__(
         self,
@@ -57,16 +57,15 @@ class ClassicMember:
         self.forget()
 
     def forget(self) -> None:
-        """Become a new member with the next JoinGroup, as after UNKNOWN_MEMBER_ID."""
+        """Join as a new member with the next JoinGroup, as after UNKNOWN_MEMBER_ID."""
         self.member_id, self.generation = "", -1
 
     def offers(self) -> Iterable[tuple[str, bytes]]:
-        """Return name and metadata of each protocol. The default metadata has only the topics, as the range assignor of aiokafka and
+        """Return the name and metadata of each protocol. The default metadata has only the topics, as the range assignor of aiokafka and
         kafka-python writes them."""
-        # Version 0: docs/kafka/cooperative-designs.md#byte-layouts.
+        # Metadata version 0 is that of docs/kafka/cooperative-designs.md#byte-layouts.
         metadata = encode_subscription(Subscription(version=0, topics=self.topics))
         return [(name, metadata) for name in self.protocols]
-
 
     def joined(self, answer: JoinGroupResponse) -> int:
         """Apply a JoinGroup response and return its error code. After MEMBER_ID_REQUIRED the member knows its id and has to send the same
@@ -77,7 +76,6 @@ class ClassicMember:
             self.member_id, self.generation, self.protocol = answer.member_id, answer.generation_id, answer.protocol_name
             self.leads, self.members = answer.leader == answer.member_id, answer.members
         return answer.error_code
-
 
     def join_request(self) -> JoinGroupRequest:
         """Make a JoinGroup request with all protocols."""
@@ -97,7 +95,7 @@ class ClassicMember:
         return HeartbeatRequest(**self._identity())
 
     def commit_request(self, offsets: Mapping[Partition, int], generation: int | None = None) -> OffsetCommitRequest:
-        """Make an OffsetCommit request of these offsets. `generation` replaces the current one, as in a thread that has not noticed a
+        """Make an OffsetCommit request for these offsets. `generation` replaces the current one, as in a thread that has not noticed a
         rebalance."""
         return OffsetCommitRequest(
             group_id=self.group, generation_id_or_member_epoch=self.generation if generation is None else generation,
@@ -123,7 +121,7 @@ class ClassicMember:
 
 
 def commit_topics(offsets: Mapping[Partition, int]) -> list[OffsetCommitRequestTopic]:
-    """Return these offsets as OffsetCommit has them, by the names of their topics."""
+    """Return these offsets in the form of an OffsetCommit with topic names."""
     return [
         OffsetCommitRequestTopic(
             name=topic,
@@ -134,7 +132,7 @@ def commit_topics(offsets: Mapping[Partition, int]) -> list[OffsetCommitRequestT
 
 
 def by_topic(partitions: Iterable[Partition]) -> dict[str, list[int]]:
-    """Return the partition numbers of each topic in their given order."""
+    """Return the partition numbers of each topic in the given order."""
     numbers_of: dict[str, list[int]] = {}
     for topic, number in partitions:
         numbers_of.setdefault(topic, []).append(number)
@@ -142,8 +140,8 @@ def by_topic(partitions: Iterable[Partition]) -> dict[str, list[int]]:
 
 
 def dealt_in_turn(members: Iterable[JoinGroupResponseMember], count: Callable[[str], int | None]) -> dict[str, bytes]:
-    """Assign the partitions to the subscribed members in turn: member id -> assignment. `count` returns the number of a topic's
-    partitions."""
+    """Assign the partitions to the subscribed members in turn. Returns the assignment of each member id. `count` returns the number of a
+    topic's partitions."""
     subscriptions = {member.member_id: decode_subscription(member.metadata).topics for member in members}
     shares: dict[str, list[TopicPartitions]] = {name: [] for name in subscriptions}
     turn = 0
@@ -152,6 +150,6 @@ def dealt_in_turn(members: Iterable[JoinGroupResponseMember], count: Callable[[s
         for index in range(count(topic) or 0):
             shares[takers[turn % len(takers)]].append(TopicPartitions(topic=topic, partitions=[index]))
             turn += 1
-    # Members without a share get an assignment too, because stock clients raise on one of no bytes
+    # Members without a partition get an assignment too, because stock clients raise on an assignment of no bytes
     # (docs/kafka/cooperative-designs.md#byte-layouts).
     return {name: encode_assignment(Assignment(version=0, assigned_partitions=share)) for name, share in shares.items()}

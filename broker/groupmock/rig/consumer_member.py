@@ -1,4 +1,4 @@
-"""The state of a member of a consumer group (KIP-848), and the heartbeats that it makes from that state, without IO, time or a plan."""
+"""The state of a member of a consumer group (KIP-848), and the heartbeats that follow from that state, without IO, time or a plan."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from groupmock_codec.messages.k68_consumer_group_heartbeat import (
 from .classic_member import Partition, by_topic, commit_topics
 
 JOINING, LEAVING, AWAY = 0, -1, -2
-"""The member epochs by which a member joins, leaves, and leaves for a while."""
+"""The member epochs with which a member joins, leaves, and leaves for a while."""
 
 
 class ConsumerMember:
-    """The state of one member. `epoch` is the coordinator's last one; `assigned` has the assigned partitions, None before the first
-    assignment.
+    """The state of one member of a consumer group. `epoch` is the coordinator's last one; `assigned` has the assigned partitions, None
+    before the first assignment.
 
     `regex` is a regular expression that it subscribes to beside `topics`, `instance_id` that of a static member.
     """
@@ -48,7 +48,7 @@ class ConsumerMember:
         self._said_regex = ""
 
     def say_all(self) -> None:
-        """Say everything with the next heartbeat, as after an answer that did not come."""
+        """Send all fields in the next heartbeat, as after an answer that did not come."""
         self._said = None
 
     def told(self, answer: ConsumerGroupHeartbeatResponse) -> int:
@@ -60,7 +60,7 @@ class ConsumerMember:
         return answer.error_code
 
     def heartbeat_request(self, owned: Sequence[TopicPartitions] | None = None, **fields: Any) -> ConsumerGroupHeartbeatRequest:
-        """Make a ConsumerGroupHeartbeat with what has changed: the subscription, and the owned partitions if the caller passes them. A
+        """Make a ConsumerGroupHeartbeat with the changed fields: the subscription, and the owned partitions if the caller passes them. A
         joining member sends everything. `fields` replace the request's fields."""
         joining = self.epoch == JOINING
         whole = joining or self._said is None
@@ -78,21 +78,22 @@ class ConsumerMember:
         return ConsumerGroupHeartbeatRequest(group_id=self.group, member_id=self.member_id, **{**said, **fields})
 
     def leave_request(self, away: bool = False) -> ConsumerGroupHeartbeatRequest:
-        """Make the heartbeat that leaves the group; with `away` for a while, as a static member does."""
+        """Make the heartbeat with which the member leaves the group, or with `away` leaves for a while, as a static member does."""
         epoch = AWAY if away else LEAVING
         return ConsumerGroupHeartbeatRequest(
             group_id=self.group, member_id=self.member_id, member_epoch=epoch, instance_id=self.instance_id
         )
 
     def commit_request(self, offsets: Mapping[Partition, int]) -> OffsetCommitRequest:
-        """Make an OffsetCommit in the member's epoch, for versions before 10."""
+        """Make an OffsetCommit in the member's epoch, for versions below 10."""
         return OffsetCommitRequest(
             group_id=self.group, generation_id_or_member_epoch=self.epoch, member_id=self.member_id, group_instance_id=self.instance_id,
             topics=commit_topics(offsets),
         )  # fmt: skip
 
     def offsets_request(self, partitions: Iterable[Partition], stable: bool = False) -> OffsetFetchRequest:
-        """Make an OffsetFetch of these partitions, for version 9. `stable`: no answer while a transaction has pending offsets (KIP-447)."""
+        """Make an OffsetFetch for these partitions, for version 9. With `stable` the answer waits for the end of transactions with
+        pending offsets (KIP-447)."""
         topics = [OffsetFetchRequestTopics(name=topic, partition_indexes=numbers) for topic, numbers in by_topic(partitions).items()]
         asked = OffsetFetchRequestGroup(group_id=self.group, member_id=self.member_id, member_epoch=self.epoch, topics=topics)
         return OffsetFetchRequest(groups=[asked], require_stable=stable)

@@ -1,4 +1,4 @@
-"""The pure core driven by hand: requests in, answers out, and a clock that moves only when the caller moves it.
+"""The pure core is driven by hand here: requests go in, answers come out, and the clock moves only when the caller moves it.
 
 It follows the rules that the driver follows for a served cluster (net/driver.py):
 
@@ -40,7 +40,7 @@ HOST: Final = "/127.0.0.1"
 
 
 class _AtOnce(Turn):
-    """A turn whose effects nobody performs, so that long work is done at once."""
+    """A turn whose effects are not performed, so that long work is done at once."""
 
     def _begin(self, steps: Callable[[Turn], Steps], groups: Container[str] = (), asks: Asks = OF_GROUPS, *, commits: bool = False) -> None:
         for _ in steps(self):
@@ -48,7 +48,7 @@ class _AtOnce(Turn):
 
 
 class CoreRig:
-    """A core and its connections on a virtual clock that starts at 0. `CoreRig.make` makes one from a profile and settings.
+    """A core and its connections, on a virtual clock that starts at 0. `CoreRig.make` makes one from a profile and settings.
 
     `watch` is called when something happens. `coded`: requests and answers are encoded and decoded in their version, so that an answer has
     only what its version carries. `checked`: every group's invariants are checked after every event. `dice` replace the core's."""
@@ -63,7 +63,7 @@ class CoreRig:
         self.now = 0
         """The run time in ns."""
         self.effects: list[Effect] = []
-        """The effects of the core so far, without answers that came in one effect: those are in their requests."""
+        """The effects of the core so far. Answers that came as one effect are in their requests instead."""
         self.watch = Watch() if watch is None else watch
         self._coded, self._checked = coded, checked
         self._times: list[int] = []
@@ -85,14 +85,13 @@ class CoreRig:
         watch: Watch | None = None,
         dice: FedDice | None = None,
     ) -> CoreRig:
-        """Make a rig with a fresh cluster. `settings`: Kafka's names and values; `topics`: name -> partitions; `epoch_ms`: the wall clock
+        """Make a rig with a new cluster. `settings`: Kafka's names and values; `topics`: name -> partitions; `epoch_ms`: the wall clock
         at 0. Raises groupmock.ConfigError for an unknown setting or profile."""
         core = make_core(profile, settings, seed=seed, nodes=nodes, epoch_ms=epoch_ms)
         rig = cls(core, watch=watch, dice=dice)
         for name, partitions in counted(topics, rig.core.environment.settings).items():
             rig.topic(name, partitions)
         return rig
-
 
     def send(
         self,
@@ -129,7 +128,7 @@ class CoreRig:
         return ask
 
     def ask(self, key: int, version: int, message: Message, **how: Any) -> Any:
-        """Send a request that is answered within this moment, and return the answer. AssertionError if it is not."""
+        """Send a request that is answered within this moment, and return the answer. Raises AssertionError if it is not answered."""
         ask = self.send(key, version, message, **how)
         self.sleep(0)
         assert ask.answer is not None, f"no answer: {ask!r}"
@@ -148,13 +147,13 @@ class CoreRig:
     def topic(
         self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None, replicas: Sequence[list[int]] | None = None
     ) -> Topic:
-        """Create a topic and return it. `replicas`: the nodes of each partition, the leader first; None: placed as Kafka does."""
+        """Create a topic and return it. `replicas` has the nodes of each partition, the leader first; None places them as Kafka does."""
         topics = self.core.cluster.topics
         placed = at_once(topics.place(name, partitions, 1)) if replicas is None else replicas
         return topics.add(self.turn(), name, placed, configs or {})
 
     def connection(self, name: str | None = None) -> Connection:
-        """Return the connection of that name, opened if there is none; None: a new one without a name."""
+        """Return the connection with that name, which is opened on first use. None opens a new connection without a name."""
         link = None if name is None else self._connections.get(name)
         if link is None:
             self._numbers += 1
@@ -176,10 +175,9 @@ class CoreRig:
             self.watch.ended(ask)
         self._perform(self.core.handle(Disconnected(link.number), self.now))
 
-
     @property
     def now_ms(self) -> float:
-        """The run time in ms."""
+        """The run time in ms, as a float."""
         return self.now / NS_PER_MS
 
     def sleep(self, ms: float) -> list[Effect]:
@@ -189,12 +187,12 @@ class CoreRig:
         return self.effects[mark:]
 
     def until(self, done: Callable[[], object], limit_ms: float = 3_600_000) -> None:
-        """Let time pass, timer by timer, until `done` is true. AssertionError after `limit_ms`."""
+        """Let time pass, timer by timer, until `done` is true. Raises AssertionError after `limit_ms`."""
         self.advance(self.now + round(limit_ms * NS_PER_MS), done)
         assert done(), f"not so after {limit_ms:g} virtual ms"
 
     def advance(self, to: int, done: Callable[[], object] | None = None) -> None:
-        """Move the clock to run time `to` (ns), or until `done` is true, which is called before every timer."""
+        """Move the clock to run time `to` (ns), or until `done` is true, which is checked before every timer."""
         while done is None or not done():
             deadline = self.core.deadline()
             if deadline is None or deadline > to:
@@ -204,29 +202,28 @@ class CoreRig:
             self.now = max(self.now, deadline)
             self._perform(self.core.expire(self.now) or [])
 
-
     def group(self, group_id: str) -> GroupType:
-        """Return the group as the core has it: `state`, `generation`, `members`, `leader_id`. LookupError if there is none."""
+        """Return the core's group object with `state`, `generation`, `members` and `leader_id`. Raises LookupError if the group does not
+        exist."""
         group = self.core.cluster.groups.find(group_id)
         if group is None:
             raise LookupError(f"no group {group_id!r}")
         return group
 
     def of(self, kind: type[Any]) -> list[Any]:
-        """Return the effects of that class so far: Moved, MemberChanged, TimerFired, Note, ... of groupmock.core.effects."""
+        """Return the effects of a class of groupmock.core.effects so far: Moved, MemberChanged, TimerFired, Note, ..."""
         return [effect for effect in self.effects if isinstance(effect, kind)]
 
     def rows(self) -> list[Row]:
-        """Return state changes, members, timers and notes so far as journal rows (docs/reference/journal.md)."""
+        """Return the state changes, member changes, timers and notes so far as journal rows (docs/reference/journal.md)."""
         from ..net.record import ROW_OF
 
         happened = zip(self.effects, self._times, strict=True)
         return [ROW_OF[type(effect)](effect, now) for effect, now in happened if type(effect) in ROW_OF]
 
     def turn(self) -> Turn:
-        """Return a turn for a direct call to a part of the core. Nobody performs its effects."""
+        """Return a turn for a direct call to a part of the core. The rig does not perform its effects."""
         return _AtOnce(self.core.environment, self.now, [])
-
 
     def _dispatch(self, ask: Ask) -> None:
         ask.status = PARKED
@@ -264,7 +261,7 @@ class CoreRig:
         if self._checked:
             busy = self.core.environment.busy
             for group in self.core.cluster.groups.all():
-                if not busy or not on(busy, group.group_id):  # invariants need not hold while work on the group is unfinished
+                if not busy or not on(busy, group.group_id):  # Invariants need not hold while work on the group is unfinished.
                     group.invariants()
 
     def _taken(self, ticket: int) -> Ask:
@@ -285,7 +282,8 @@ class CoreRig:
     @staticmethod
     def _as_read(request: Request, message: Message) -> Message:
         api = APIS[request.key].response
-        version = request.version if request.version in api.versions else 0  # so an ApiVersions of an unknown version is answered
+        # An ApiVersions of an unknown version is answered in version 0.
+        version = request.version if request.version in api.versions else 0
         return api.decode(version, api.encode(version, message))
 
     def _next(self, link: Connection) -> None:
@@ -304,7 +302,7 @@ class CoreRig:
             self.watch.ended(ask)
             self._next(link)
         elif isinstance(effect, Abandoned):
-            # The request stays in flight for ever, so its connection is mute: later requests never reach the core (P1-d6).
+            # The request stays in flight for ever, so its connection is mute and later requests never reach the core (P1-d6).
             ask.status, ask.reason, link.flying = ABANDONED, effect.reason, ask
             self.watch.ended(ask)
         else:

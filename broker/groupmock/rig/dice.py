@@ -1,4 +1,4 @@
-"""Dice with given values, to replay a run of another broker or to know ids beforehand."""
+"""A random source that gives chosen values, to replay a run of another broker or to know ids beforehand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..core.dice import Dice
 
 
 class FedDice(Dice):
-    """Dice that give the values of `fed`, oldest first, and random ones when that is empty.
+    """A random source that gives the values of `fed`, oldest first, and random values when `fed` is empty.
 
     `fed` holds texts: a member id's UUID as Java prints it or as 32 hex digits, 16 bytes in base64, a number in decimal. `drew` has the
     UUID texts that were given, fed or drawn. Its own ids are 128 random bits without the marks of a version-4 UUID."""
@@ -22,7 +22,7 @@ class FedDice(Dice):
         self.drew: list[str] = []
 
     def uuid_text(self) -> str:
-        """Return a UUID as Java prints it."""
+        """Return a UUID in the form that Java prints."""
         text = self.fed.popleft() if self.fed else f"{self.random.getrandbits(128):032x}"
         text = text if len(text) >= 32 else b64decode(text).hex()
         text = text if len(text) == 36 else f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
@@ -30,12 +30,12 @@ class FedDice(Dice):
         return text
 
     def uuid_bytes(self) -> bytes:
-        """Return sixteen bytes, fed or random."""
+        """Return sixteen bytes, taken from `fed` or random."""
         if not self.fed:
             return self.random.getrandbits(128).to_bytes(16, "big")
         text = self.fed.popleft()
         return bytes.fromhex(text.replace("-", "")) if len(text) >= 32 else b64decode(text)
 
     def below(self, limit: int) -> int:
-        """Return a number in [0, limit)."""
+        """Return a number that is at least 0 and below `limit`."""
         return int(self.fed.popleft()) % limit if self.fed else self.random.getrandbits(64) % limit

@@ -1,4 +1,4 @@
-"""A sink that keeps a rig's journal rows in memory, to look at them afterwards."""
+"""This sink keeps a rig's journal rows in memory, so that a test can look at them afterwards."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 
 class KeptRows(Sink):
-    """A sink that keeps rows of these `kinds`. `heartbeats`: also repeated ones; `details`: with embedded structures and frames."""
+    """A sink that keeps the rows of these `kinds`. With `heartbeats` repeated heartbeats are kept, too; with `details` rows have decoded
+    structures and frames."""
 
     routine = True
 

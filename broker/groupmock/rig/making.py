@@ -20,11 +20,12 @@ PORT: Final = 9092
 
 
 Topics = Mapping[str, int] | Iterable[str] | str
-"""Topics as name -> partitions, or one or several of NAME and NAME:PARTITIONS. A topic without a number gets `num.partitions`."""
+"""Topics with their numbers of partitions, as a mapping, or as one or several texts NAME or NAME:PARTITIONS. A topic without a number
+gets `num.partitions`."""
 
 
 def counted(topics: Topics | None, settings: Settings) -> dict[str, int]:
-    """Return the partitions of each topic by name. Raises ConfigError for a wrong topic."""
+    """Return the number of partitions of each topic. Raises ConfigError for a wrong topic."""
     return {topic.name: topic.partitions or settings.num_partitions for topic in topics_of(topics or (), "topics")}
 
 
@@ -42,7 +43,7 @@ def make_core(
     nodes: int = 1,
     epoch_ms: int = EPOCH_MS,
 ) -> Core:
-    """Make a new core from what `make_config` takes. `nodes` are at 127.0.0.1:9092 and the next ports."""
+    """Make a new core from the arguments of `make_config`. `nodes` are at 127.0.0.1:9092 and the next ports."""
     config = make_config(profile, settings)
     return core_of_profile(config.profile, config.settings, seed=seed, nodes=nodes, epoch_ms=epoch_ms)
 
@@ -56,8 +57,8 @@ def core_of_profile(
     cluster_id: str = "groupmock-rig",
     epoch_ms: int = EPOCH_MS,
 ) -> Core:
-    """Make a new core from a profile and settings. `seed` is that of its dice, or a generator for them; `nodes` is their number, or the
-    nodes."""
+    """Make a new core from a profile and settings. `seed` is the seed of its random source, or a generator for that; `nodes` is the
+    number of nodes, or the nodes."""
     if isinstance(nodes, int):
         nodes = [Node(1 + index, "127.0.0.1", PORT + index) for index in range(nodes)]
     bits = Random(seed) if isinstance(seed, int) else seed

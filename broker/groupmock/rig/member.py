@@ -1,4 +1,4 @@
-"""A scripted member of a classic group: each method sends one request at the moment of the call.
+"""A scripted member of a classic group sends one request for each method call, at the moment of the call.
 
 It never acts by itself: no heartbeat and no second JoinGroup, unless the script sends it. docs/kafka/group-protocol.md says what a real
 client does.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Member(ClassicMember):
-    """A member with a connection of its own to a rig. `assignment` is that of its last SyncGroup response."""
+    """A scripted member of a classic group with its own connection to a rig. `assignment` is that of its last SyncGroup response."""
 
     def __init__(self, rig: CoreRig, client_id: str, *, group: str = "g", **how: Any) -> None:
         """Pass `how` to `ClassicMember`, and look for the group's coordinator if there are several nodes."""
@@ -39,8 +39,9 @@ class Member(ClassicMember):
             self.node = rig.ask(FIND_COORDINATOR, self._newest(FIND_COORDINATOR, find), find).node_id
 
     def join(self) -> Ask:
-        """Send JoinGroup, and a second one with the id after MEMBER_ID_REQUIRED. It is parked until the join phase ends."""
-        self.generation = -1  # a script that goes on meanwhile is in no generation
+        """Send a JoinGroup, and after MEMBER_ID_REQUIRED a second one with the member id. The request is parked until the join phase
+        ends."""
+        self.generation = -1  # A script that continues meanwhile is in no generation.
         ask = self._send(JOIN_GROUP, self.join_request())
         if ask.answer is not None and self.joined(ask.answer) == MEMBER_ID_REQUIRED:
             ask = self._send(JOIN_GROUP, self.join_request())
@@ -49,7 +50,8 @@ class Member(ClassicMember):
         return ask
 
     def sync(self, assignments: Mapping[str, bytes] | None = None) -> Ask:
-        """Send SyncGroup, parked until the leader's has come. A leader without `assignments` assigns the subscribed partitions in turn."""
+        """Send a SyncGroup, which is parked until the leader's SyncGroup has come. A leader without `assignments` assigns the subscribed
+        partitions in turn."""
         assert self._join is not None and self._join.answer is not None, f"{self.client_id} has not joined: {self._join!r}"
         if assignments is None and self.leads:
             assignments = dealt_in_turn(self.members, self.rig.core.cluster.topics.partitions)
@@ -57,12 +59,12 @@ class Member(ClassicMember):
         return self._sync
 
     def beat(self) -> int:
-        """Send Heartbeat and return its error code."""
+        """Send a Heartbeat and return the error code of its answer."""
         return self._send(HEARTBEAT, self.heartbeat_request()).error
 
     def commit(self, offsets: Mapping[Partition, int], generation: int | None = None) -> Ask:
-        """Send OffsetCommit of (topic, partition) -> offset. It is answered when the clock moves, with `rig.sleep(0)` at the earliest.
-        `generation` replaces the current one, as in a thread that has not noticed a rebalance."""
+        """Send an OffsetCommit that maps (topic, partition) to an offset. It is answered when the clock moves, with `rig.sleep(0)` at
+        the earliest. `generation` replaces the current one, as in a thread that has not noticed a rebalance."""
         return self._send(OFFSET_COMMIT, self.commit_request(offsets, generation))
 
     def leave(self, reason: str | None = None) -> Ask:
@@ -75,7 +77,7 @@ class Member(ClassicMember):
 
     @property
     def assignment(self) -> list[Partition]:
-        """The partitions of its last SyncGroup response. AssertionError while it is not answered."""
+        """The partitions of the member's last SyncGroup response. Raises AssertionError while that is not answered."""
         assert self._sync is not None and self._sync.answer is not None, f"{self.client_id} has no assignment: {self._sync!r}"
         decoded = decode_assignment(self._sync.answer.assignment)
         return [(each.topic, index) for each in decoded.assigned_partitions for index in each.partitions]
@@ -85,6 +87,6 @@ class Member(ClassicMember):
         return self.rig.send(key, version, message, connection=self.client_id, client_id=self.client_id, node=self.node)
 
     def _newest(self, key: int, message: Message) -> int:
-        """Return the newest version that the cluster serves and that carries the message."""
+        """Return the newest version that the cluster serves and that has every field of the message."""
         (served,) = (row.highest for row in self.rig.core.environment.identity.advertised if row.key == key)
         return APIS[key].request.newest(message, served)

@@ -1,4 +1,4 @@
-"""A consumer's view of a Fetch with isolation level 1 (KIP-98)."""
+"""Filters the records of a Fetch as a consumer with isolation level read_committed (1) does (KIP-98)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def committed_batches(records: bytes, aborted_transactions: Iterable[AbortedTransaction]) -> Iterator[Batch]:
-    """Return the batches of a partition that a consumer hands on: what was aborted is left out by the list beside the records."""
+    """Yield the batches of a partition that a consumer passes on: batches of aborted transactions are left out."""
     waiting = sorted((each.first_offset, each.producer_id) for each in aborted_transactions)
     aborted: set[int] = set()
     for each in read_batches(records):
@@ -28,5 +28,5 @@ def committed_batches(records: bytes, aborted_transactions: Iterable[AbortedTran
 
 
 def committed_records(records: bytes, aborted_transactions: Iterable[AbortedTransaction]) -> Iterator[Record]:
-    """Return the records of these batches."""
+    """Yield the records of the batches that a read_committed consumer passes on."""
     return (record for each in committed_batches(records, aborted_transactions) for record in decode_records(each))

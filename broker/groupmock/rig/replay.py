@@ -1,4 +1,4 @@
-"""The replay of a complete journal through the same core, which must give the same journal.
+"""A replay feeds the input of a complete journal to the same core, which must produce the same journal.
 
 Input from outside is taken from the rows: connections, whole frames with their times, commands, the moments at which timers were looked at
 and answers were sent. All other rows must come out again, field by field. The journal is compared while it is read; both rows are dropped
@@ -42,26 +42,26 @@ from ..net.turns import Turns
 Fields = dict[str, Any]
 
 NOT_REPLAYED: Final = frozenset(("cut_bytes", "unread_bytes"))
-"""Fields that count bytes which never became a request and so are not in a journal."""
+"""Fields that count bytes which never became a request, so that a journal does not have them."""
 SHOWN: Final = 8
-"""The number of differing fields that the text of a difference has."""
+"""The text of a difference shows at most this many fields."""
 SHOWN_LENGTH: Final = 200
-"""The number of characters of one value in that text."""
+"""The text of a difference shows at most this many characters of a value."""
 UNLIMITED: Final = Limits(request_max_elements=INT_MAX)
-"""The limits of a replay: the rows were within the limits of the broker that wrote them."""
+"""A replay has no limits, because its rows were within the limits of the broker that wrote them."""
 LATER: Final = frozenset(("cause",))
-"""Fields added after the first journals. They are ignored when an older journal is replayed."""
+"""Fields that were added after the first journals, so that they are ignored when an older journal is replayed."""
 OF_ERRORS: Final = frozenset(("error", "errors", "errors_left_out"))
-"""Fields of a reply's row about errors in its message. Older rows have no `errors`, and only the top-level one in `error`. The message has
-all errors and is always compared."""
+"""Fields of a reply's row about errors in its message. Older rows have no `errors`, and only the top-level error in `error`. The message
+has all errors and is always compared."""
 
 
 class CannotReplay(ValueError):
-    """The journal lacks what a replay needs. The text says what is missing."""
+    """Raised if the journal lacks what a replay needs. The text says what is missing."""
 
 
 class RowDifference(msgspec.Struct):
-    """The first row that came out differently. `got` is None if no row came."""
+    """The first row that differs in the replay. `got` is None if the row did not come."""
 
     seq: int
     expected: Fields
@@ -76,7 +76,7 @@ class RowDifference(msgspec.Struct):
 
 
 def _leaves(expected: Any, actual: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Yield path, old value and new value of each difference, as deep as both sides have the same shape."""
+    """Yield path, old value and new value of each difference, as deep as both values have the same shape."""
     if expected == actual:
         return
     if isinstance(expected, dict) and isinstance(actual, dict):
@@ -95,9 +95,9 @@ def _shown(value: Any) -> str:
 
 
 class ReplayResult(msgspec.Struct):
-    """The result of a replay. `rows` were replayed; `difference` is None if all were equal; `cut`: the journal's last line was incomplete;
-    `left_out`: the rows that a size limit kept out of the journal, in words with `str(left_out)`; `unfinished`: why rows may be missing
-    after the last one (`JournalReader.unfinished`), None after a difference."""
+    """The result of a replay. `rows` were replayed; `difference` is None if all were equal; `cut`: the journal's last line was
+    incomplete; `left_out`: the rows that a size limit kept out of the journal, in words with `str(left_out)`; `unfinished`: why rows may
+    be missing after the last one (`JournalReader.unfinished`), None after a difference."""
 
     rows: int
     difference: RowDifference | None
@@ -113,12 +113,12 @@ def replay(path: str | Path) -> ReplayResult:
 
 
 def replay_of(file: IO[bytes]) -> ReplayResult:
-    """Replay a journal that is open, or in memory."""
+    """Replay a journal from an open file or from memory."""
     return replay_journal(Source(file))
 
 
 def replay_journal(source: Source) -> ReplayResult:
-    """Replay a journal whose header was read."""
+    """Replay a journal whose header was already read."""
     if not source.header.complete:
         raise CannotReplay(f"this journal is not complete: {source.header.incomplete_because or 'it does not say why'}")
     player = _Player(source.header, _all_fields(source))
@@ -128,7 +128,7 @@ def replay_journal(source: Source) -> ReplayResult:
 
 
 class _Window:
-    """Rows by their index in the run, from the next one to compare on."""
+    """Rows by their index in the run, beginning with the next row to compare."""
 
     def __init__(self, source: Iterable[Fields] = ()) -> None:
         self.rows: deque[Fields] = deque()
@@ -137,11 +137,11 @@ class _Window:
 
     @property
     def end(self) -> int:
-        """The index after the last row that is here."""
+        """The index after the last row in this window."""
         return self.first + len(self.rows)
 
     def at(self, place: int) -> Fields | None:
-        """Return the row of that index, or None if there are fewer rows."""
+        """Return the row with that index, or None if there are fewer rows."""
         while self.end <= place:
             row = next(self._source, None)
             if row is None:
@@ -150,7 +150,7 @@ class _Window:
         return self.rows[place - self.first]
 
     def forget(self) -> None:
-        """Drop the first row, because it was compared."""
+        """Drop the first row, because it has been compared."""
         self.rows.popleft()
         self.first += 1
 
@@ -175,7 +175,7 @@ class _Produced(Sink):
 
 
 class _Recorded(Backlog):
-    """A backlog that sends answers of one effect when the journal says so: as many as it has at this place."""
+    """A backlog that sends the answers of one effect when the journal has them at this place."""
 
     def __init__(self, expects: Callable[[Reply, int], bool]) -> None:
         super().__init__(None)
@@ -195,7 +195,7 @@ class _Recorded(Backlog):
 
 
 class _Paused(Slices):
-    """Slices of work that end where the journal says so."""
+    """Slices of work that end where they ended in the journal."""
 
     def __init__(self, next_row: Callable[[], Fields | None]) -> None:
         super().__init__(None)
@@ -207,7 +207,7 @@ class _Paused(Slices):
         return row is not None and row["kind"] == "note" and row["what"] == PAUSES and row["fields"] == here
 
     def order(self) -> None:
-        """Do nothing, because the journal says when the next slice comes."""
+        """Do nothing, because the journal says when the next slice begins."""
 
 
 class _Player:
@@ -233,7 +233,7 @@ class _Player:
 
     @property
     def place(self) -> int:
-        """The number of rows that were equal."""
+        """The number of rows that were equal so far."""
         return self.expected.first
 
     def play(self) -> RowDifference | None:
@@ -252,8 +252,8 @@ class _Player:
         return None
 
     def next_row(self) -> Fields | None:
-        """Return the row that has to come out next."""
-        # A peer may stop reading between two answers of one effect, and the rows of other effects then follow the second.
+        """Return the next row that the replay has to produce."""
+        # A peer may stop reading between two answers of one effect. The rows of other effects then follow the second answer.
         while (row := self.expected.at(self.produced.end)) is not None and _of_surroundings(row):
             self._copy(row)
         return row
@@ -265,13 +265,14 @@ class _Player:
         return bool(row["kind"] in ("reply", "fault") and row.get("ticket") == reply.ticket and row["t"] == now)
 
     def _feed(self, row: Fields) -> None:
-        """Feed the input that this row stands for, if it is input. A row that should have come by itself feeds nothing."""
+        """Feed the input that a row records, if it records input. A row that the core should have produced itself feeds nothing."""
         feeding = getattr(self, f"_feed_{row['kind']}", None)
         if feeding is None:
             return
         try:
             feeding(row)
-        except (LookupError, TypeError, ValueError) as wrong:  # a connection that was never opened, or a command that is not possible
+        # The row names a connection that was never opened, or a command that is impossible now.
+        except (LookupError, TypeError, ValueError) as wrong:
             raise CannotReplay(f"row {row['seq']} ({row['kind']}) cannot be played: {_reason(wrong)}") from wrong
 
     def _connection(self, number: int) -> Connection:
@@ -291,14 +292,14 @@ class _Player:
         self.driver.drain(row["t"])
 
     def _feed_fault(self, row: Fields) -> None:
-        """End a wait of a fault rule, or send the answer that a rule changes."""
+        """End the wait of a fault rule, or send the answer that a rule changes."""
         if row["action"] == OVER:
             self.driver.rules.over(row["ticket"], row["t"])
         elif row["stage"] == "reply":
             self.driver.drain(row["t"])
 
     def _feed_close(self, row: Fields) -> None:
-        """Close a connection as the row says: by the client, or by us because of bytes that are no request, of time or of the end."""
+        """Close a connection as the row says: by the client, or by the server because of invalid bytes, of time or of the end."""
         connection = self._connection(row["connection"])
         self._copy(row)
         connection.shut()
@@ -322,20 +323,20 @@ class _Player:
             self.driver.lost(self._connection(row["fields"]["connection"]), None)
         elif row["what"] == GOES_ON:
             self.driver.work_on()
-        elif row["what"] == PAUSES:  # a pause of timers that have not told anything yet
+        elif row["what"] == PAUSES:  # The pause belongs to timers that have not written a row yet.
             self.driver.expire(row["t"])
 
     def _feed_client(self, row: Fields) -> None:
-        """Copy a client's own row, which the core never saw."""
+        """Copy a row that a client wrote itself, because the core never saw the row."""
         self._copy(row)
 
     def _feed_finding(self, row: Fields) -> None:
-        """Copy an audit's row, which was made from other rows."""
+        """Copy a row of the audit, because the audit made it from other rows."""
         self._copy(row)
 
     def _between(self, row: Fields) -> None:
-        """Insert a row between rows that one entry made. A peer may stop reading within an entry, when the first of two answers fills its
-        buffer. The other rows are already numbered as if nothing came between."""
+        """Insert a row between rows of one entry. A peer may stop reading within an entry, when the first of two answers fills its
+        buffer. The other rows already have numbers as if nothing came between."""
         self.driver.journal.sequence += 1
         number = self.produced.rows[0]["seq"]
         later = [{**each, "seq": each["seq"] + 1} for each in self.produced.rows]
@@ -347,7 +348,7 @@ class _Player:
 
 
 def _reason(wrong: Exception) -> str:
-    # str() of a KeyError is only a name: a field that the row lacks.
+    # The str() of a KeyError is only the name of a field that the row lacks.
     return f"it has no field {wrong}" if isinstance(wrong, KeyError) else str(wrong)
 
 
@@ -364,7 +365,7 @@ def _check_lines(source: Source) -> None:
 
 
 def _fields(row: Row | UnknownRow) -> Fields:
-    """Return a row's fields as they are in a file."""
+    """Return a row's fields in the form of a file."""
     if isinstance(row, UnknownRow):
         raise CannotReplay(f"row {row.seq} is of a kind that this version does not know: {row.kind}")
     fields: Fields = msgspec.json.decode(without_empty_tags(msgspec.json.encode(row)))
@@ -376,8 +377,8 @@ def _of_surroundings(row: Fields) -> bool:
 
 
 def _compared(row: Fields, recorded: Fields) -> Fields:
-    """Return the fields to compare: without those that a replay cannot know, such as tracebacks, and those that the journal is too old to
-    have."""
+    """Return the fields to compare. Left out are fields that a replay cannot know, such as tracebacks, and fields that the journal is
+    too old to have."""
     unknown = NOT_REPLAYED | (LATER - recorded.keys()) | (OF_ERRORS if "errors" not in recorded else frozenset())
     kept = {name: value for name, value in row.items() if name not in unknown}
     if isinstance(fields := kept.get("fields"), dict) and "traceback" in fields:

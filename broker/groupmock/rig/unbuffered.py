@@ -1,4 +1,4 @@
-"""A transport without a socket or a buffer, for our own connection code."""
+"""A transport without socket and buffer connects groupmock's own connection code to a test."""
 
 from __future__ import annotations
 

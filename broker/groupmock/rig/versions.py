@@ -1,4 +1,5 @@
-"""The versions that scripted members use. Members have no tables of their own, so that they use a new version of an API at once."""
+"""Scripted members choose the versions of their requests here, and not from tables of their own, so that they use a new version of an
+API at once. Members have no tables of their own, so that they use a new version of an API at once."""
 
 from __future__ import annotations
 
@@ -20,6 +21,6 @@ def highest(key: int, profile: str = DEFAULT) -> int:
 
 
 def newest(key: int, message: Message, profile: str = DEFAULT) -> int:
-    """Return the newest version that brokers of the profile serve and that carries every field of the request. A commit that names its
-    topic is not sent in a version that has topic ids, and an OffsetFetch of one group in none that has a list."""
+    """Return the newest version that brokers of the profile serve and that has every field of the request. A commit that names its topic
+    is not sent in a version that has topic ids, and an OffsetFetch of one group in none that has a list."""
     return APIS[key].request.newest(message, highest(key, profile))

@@ -1,4 +1,4 @@
-"""Callbacks for the events of a rig, at the moment of each event."""
+"""A rig calls back at the moment of each of its events."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 
 
 class Watch:
-    """Callbacks that a subclass overrides. `rig.now` is the time. A callback may only read the rig."""
+    """Callbacks for the events of a rig, which a subclass overrides. `rig.now` is the time. A callback may only read the rig."""
 
     def next(self, ask: Ask) -> None:
-        """A request that waited behind another one of its connection is about to be handed to the core."""
+        """The core is about to get a request that waited behind another request of its connection."""
 
     def handed(self, ask: Ask) -> None:
         """The core has handled the request; its effects are performed next."""
@@ -22,7 +22,7 @@ class Watch:
         """The answer of a request has come. The next request of the connection has not reached the core yet."""
 
     def ended(self, ask: Ask) -> None:
-        """There will be no answer: `ask.status` says why."""
+        """The request will not be answered; `ask.status` says why."""
 
     def effect(self, effect: Effect) -> None:
-        """The core gave another effect: a state changed, a timer fired, ..."""
+        """The core gave an effect, for example that a state changed or a timer fired."""

@@ -1,4 +1,4 @@
-"""The client's side of Kafka's protocol: requests and responses as frames, `ClientSide` without IO, and two clients over sockets.
+"""The client's side of Kafka's protocol turns requests and responses into frames: `ClientSide` without IO, and two clients over sockets.
 
 `Client` is blocking, `AsyncClient` runs on an event loop; `groupmock.rig.Wire` connects a `ClientSide` to a `WireRig`. None of them is a
 Kafka client: they keep no metadata and never retry. They send exactly what they are told to a broker, mock or real, and show exactly what
@@ -21,16 +21,16 @@ from groupmock_codec.headers import RequestHeader, encode_request_header
 
 UNSUPPORTED: Final = (35).to_bytes(2, "big")
 LARGEST_ANSWER: Final = 100_000_000
-"""The largest length of an answer that is believed."""
+"""An answer that claims to be longer than this is not believed."""
 PATIENCE_S: Final = 30.0
 
 
 class Unreadable(Exception):
-    """The broker's bytes are no answer to the request."""
+    """Raised if the broker's bytes are no answer to the request."""
 
 
 class NoFrame(Unreadable):
-    """The broker sent a length that no answer has. `head` has the four bytes of that length."""
+    """Raised if the broker sent a length that no answer has. `head` has the four bytes of that length."""
 
     def __init__(self, head: bytes) -> None:
         super().__init__(f"a frame of {int.from_bytes(head, 'big', signed=True)} bytes: this is no Kafka broker")
@@ -38,27 +38,27 @@ class NoFrame(Unreadable):
 
 
 class HungUp(ConnectionError):
-    """The peer closed the connection instead of answering."""
+    """Raised if the peer closed the connection instead of answering."""
 
 
 def is_answered(key: int, message: Message | None) -> bool:
-    """False for a Produce with acks=0, which has no answer."""
+    """Return False for a Produce with acks=0, which has no answer."""
     return key != PRODUCE or bool(getattr(message, "acks", None))
 
 
 def framed(payload: bytes) -> bytes:
-    """Return the payload with its length in front."""
+    """Return the payload preceded by its length."""
     return len(payload).to_bytes(4, "big") + payload
 
 
 def request_frame(key: int, version: int, correlation: int, client_id: str | None, body: bytes) -> bytes:
-    """Return a whole request frame: length, header, body."""
+    """Return a whole request frame of length, header and body."""
     return framed(encode_request_header(RequestHeader(key, version, correlation, client_id)) + body)
 
 
 def request(key: int, version: int, message: Message | None = None, correlation: int = 1, client_id: str | None = "rig") -> bytes:
-    """Return a message as a whole request frame; None stands for a message of defaults. Raises CodecError for what the version cannot
-    carry."""
+    """Return a message as a whole request frame. None means a message of defaults. Raises CodecError if the version cannot carry the
+    message."""
     api = APIS[key].request
     return request_frame(key, version, correlation, client_id, api.encode(version, api.message() if message is None else message))
 
@@ -74,9 +74,9 @@ def read_response(key: int, version: int, frame: bytes, correlation: int | None 
     if correlation is not None and carried != correlation:
         raise Unreadable(f"an answer with correlation id {carried} where {correlation} was due ({name} v{version})")
     if key == API_VERSIONS and (version not in response.versions or frame[4:6] == UNSUPPORTED):
-        # Clients rely on it: kafka-python decodes any error answer as v0 and tries again (docs/kafka/clients.md#version-quirks).
-        version = 0  # a broker answers an unknown version of ApiVersions with v0
-    # The header of an ApiVersions answer is never flexible, only its body is (KIP-511, docs/kafka/clients.md#version-quirks).
+        # Clients rely on this: kafka-python decodes any error answer as version 0 and tries again (docs/kafka/clients.md#version-quirks).
+        version = 0  # A broker answers an ApiVersions of an unknown version in version 0.
+    # Only the body of an ApiVersions answer can be flexible, never its header (KIP-511, docs/kafka/clients.md#version-quirks).
     head = 5 if response.flexible(version) and key != API_VERSIONS else 4
     try:
         return version, response.decode(version, frame[head:], trailing=trailing)
@@ -85,7 +85,7 @@ def read_response(key: int, version: int, frame: bytes, correlation: int | None 
 
 
 def frames_of(data: bytes) -> tuple[list[bytes], bytes]:
-    """Split bytes into whole frames, without their lengths, and the rest."""
+    """Split bytes into whole frames, without their lengths, and the remaining bytes."""
     frames, start = [], 0
     while start + 4 <= len(data) and start + 4 + (size := int.from_bytes(data[start : start + 4], "big")) <= len(data):
         frames.append(data[start + 4 : start + 4 + size])
@@ -107,8 +107,9 @@ class Asked(NamedTuple):
 
 
 class ClientSide:
-    """The client's side of one connection without IO: `ask` turns requests into bytes, `receive` cuts bytes into frames and pairs them.
-    `pending` has the unanswered requests, oldest first, because Kafka answers in order; `correlation` is the id of the last request."""
+    """The client's side of one connection without IO: `ask` turns requests into bytes, `receive` cuts bytes into frames and finds their
+    requests. `pending` has the unanswered requests, oldest first, because Kafka answers in order; `correlation` is the id of the last
+    request."""
 
     def __init__(self, client_id: str | None = "rig", *, first: int = 1) -> None:
         """Begin with `first` as the first correlation id."""
@@ -119,11 +120,11 @@ class ClientSide:
 
     @property
     def rest(self) -> bytes:
-        """The bytes of an incomplete frame."""
+        """The bytes of an incomplete frame that have arrived."""
         return bytes(self._received)
 
     def ask(self, key: int, version: int, message: Message | None = None, tag: Any = None) -> bytes:
-        """Return the bytes of the next request. Raises CodecError for what the version cannot carry."""
+        """Return the bytes of the next request. Raises CodecError if the version cannot carry the message."""
         frame = request(key, version, message, self.correlation + 1, self.client_id)
         self.correlation += 1
         if is_answered(key, message):
@@ -131,8 +132,8 @@ class ClientSide:
         return frame
 
     def receive(self, data: bytes | bytearray | memoryview) -> Iterator[tuple[Asked | None, bytes]]:
-        """Yield each frame that these bytes complete, without its length, and the request that it answers (None if there is none). Raises
-        NoFrame."""
+        """Yield each frame that these bytes complete, without its length, and the request that it answers (None if no request waits).
+        Raises NoFrame."""
         received = self._received
         received += data
         while len(received) >= 4:
@@ -147,7 +148,7 @@ class ClientSide:
 
 
 class Client:
-    """One blocking connection to a broker. Every call raises OSError when the connection fails, TimeoutError (one of them) after
+    """A blocking connection to one broker. Every call raises OSError when the connection fails, TimeoutError (one of them) after
     `seconds`."""
 
     def __init__(self, host: str, port: int, client_id: str | None = "rig", seconds: float = PATIENCE_S, *, first: int = 1) -> None:
@@ -175,7 +176,7 @@ class Client:
         return self._frames.popleft()
 
     def ask(self, key: int, version: int, message: Message | None = None, *, trailing: bool = False) -> Any:
-        """Send a request and return the decoded answer. Raises Unreadable for what is no answer to it."""
+        """Send a request and return the decoded answer. Raises Unreadable if the bytes are no answer to the request."""
         correlation = self.send(key, version, message)
         return read_response(key, version, self.receive(), correlation, trailing=trailing)[1]
 
@@ -190,7 +191,7 @@ class Client:
 
 
 class AsyncClient:
-    """One connection on an event loop. Its errors are those of `Client`."""
+    """A connection to one broker on an event loop. Its errors are those of `Client`."""
 
     def __init__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client_id: str | None = "rig", seconds: float = PATIENCE_S
@@ -224,17 +225,16 @@ class AsyncClient:
         return self._frames.popleft()
 
     async def exchange(self, data: bytes) -> bytes:
-        """Send bytes as they are and return the next frame."""
         self.write(data)
         return await self.receive()
 
     async def ask(self, key: int, version: int, message: Message | None = None, *, trailing: bool = False) -> Any:
-        """Send a request and return the decoded answer. Raises Unreadable for what is no answer to it."""
+        """Send a request and return the decoded answer. Raises Unreadable if the bytes are no answer to the request."""
         correlation = self.send(key, version, message)
         return read_response(key, version, await self.receive(), correlation, trailing=trailing)[1]
 
     async def ended(self) -> bytes:
-        """Return the bytes that the peer sends until it closes and that `receive` has not returned. A reset raises an OSError."""
+        """Return the bytes that the peer sends until it closes, without those that `receive` returned. A reset raises an OSError."""
         async with asyncio.timeout(self.seconds):
             rest = await self.reader.read()
         return b"".join(map(framed, self._frames)) + self.side.rest + rest

@@ -1,4 +1,5 @@
-"""The whole driver without sockets, loop or real time: bytes in, bytes out, and a clock that moves only when the caller moves it.
+"""The whole driver runs here without sockets, event loop or real time: bytes go in, bytes come out, and the clock moves only when the
+caller moves it.
 
 Decoding, one request at a time per connection, the core, fault rules, journal rows and encoding are real. Transport and time are not: the
 transport is a list. Nothing happens in the background, so that two runs of a test write the same bytes.
@@ -37,7 +38,7 @@ FIRST_PORT: Final = 40_000
 
 
 class Wire(Unbuffered):
-    """The client's side of one connection to a WireRig. `data` has the bytes that the server wrote and nobody has taken; `closed`: the
+    """The client's side of a connection to a WireRig. `data` has the bytes that the server wrote and nobody has taken; `closed`: the
     server closed it; `reading`: the server reads, because few enough bytes wait."""
 
     def __init__(self) -> None:
@@ -49,10 +50,9 @@ class Wire(Unbuffered):
         self.connection: Connection
 
     def open(self, driver: Driver, number: int, node: int, host: str, port: int) -> None:
-        """Attach this wire to the driver as a connection."""
+        """Attach this wire to the driver as a new connection."""
         self.connection = Connection(driver, number, node, host, port)
         self.connection.connection_made(self)
-
 
     def send(self, data: bytes) -> None:
         """Pass bytes to the server in one piece. After the server has closed the connection they are lost, as on a socket."""
@@ -60,7 +60,7 @@ class Wire(Unbuffered):
             self.connection.data_received(data)
 
     def ask(self, key: int, version: int, message: Message | None = None, client_id: str | None = "rig") -> Any:
-        """Send one request and return its answer. AssertionError if there is none at this moment."""
+        """Send one request and return its answer. Raises AssertionError if the answer does not come at this moment."""
         self.side.client_id = client_id
         self.send(self.side.ask(key, version, message))
         frames = self.take()
@@ -68,7 +68,7 @@ class Wire(Unbuffered):
         return self.side.pending.pop().read(frames[0])[1]
 
     def take(self) -> list[bytes]:
-        """Return the frames that came since the last call, without their lengths."""
+        """Return the frames that have arrived since the last call, without their lengths."""
         frames, self.data = frames_of(self.data)
         return frames
 
@@ -76,7 +76,6 @@ class Wire(Unbuffered):
         """Close the client's side of the connection."""
         self.closed = True
         self.connection.connection_lost(None)
-
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         if not self.closed:
@@ -110,11 +109,11 @@ W = TypeVar("W", bound=Wire)
 
 
 class WireRig:
-    """A driver on a virtual clock. `WireRig.make` makes one from a profile and settings. `sinks` get the rows of the journal, whose first
-    line is `header`. `parts` go to the driver: `tickets`, `alarm`, `backlog`, `slices`, `turns`."""
+    """A driver on a virtual clock. `WireRig.make` makes one from a profile and settings. `sinks` get the rows of the journal, whose
+    first line is `header`. `parts` go to the driver: `tickets`, `alarm`, `backlog`, `slices`, `turns`."""
 
     drives: type[Driver] = Driver
-    """The class of the driver; a subclass of the rig may have a subclass of it."""
+    """The class of the driver, which a subclass of the rig may replace by a subclass."""
 
     def __init__(
         self,
@@ -148,7 +147,7 @@ class WireRig:
         sinks: Iterable[Sink] = (),
         **parts: Any,
     ) -> WireRig:
-        """Make a rig with a fresh cluster. `settings`: Kafka's names and values; `topics`: name -> partitions; `parts`: of the driver.
+        """Make a rig with a new cluster. `settings`: Kafka's names and values; `topics`: name -> partitions; `parts`: of the driver.
         Raises groupmock.ConfigError."""
         config = make_config(profile, settings)
         core, clock = core_of_profile(config.profile, config.settings, seed=seed, nodes=nodes), VirtualClock()
@@ -158,22 +157,21 @@ class WireRig:
         return rig
 
     def connect(self, node: int = 1) -> Wire:
-        """Open a connection to a node."""
         return self.plug(Wire(), node)
 
     def plug(self, wire: W, node: int = 1, host: str = HOST) -> W:
-        """Open a connection to a node with a given wire."""
+        """Open a connection to a node with this wire."""
         self._numbers += 1
         wire.open(self.driver, self._numbers, node, host, FIRST_PORT + self._numbers)
         return wire
 
     def command(self, name: str, /, **arguments: Any) -> None:
-        """Steer the cluster, add or remove fault rules. Raises ValueError or LookupError, which say what is wrong."""
+        """Run a command, which steers the cluster or changes fault rules. Raises ValueError or LookupError, which say what is wrong."""
         self.driver.submit(Command(name, arguments))
 
     @property
     def now_ms(self) -> float:
-        """The run time in ms."""
+        """The run time in ms, as a float."""
         return self.clock.now() / NS_PER_MS
 
     def sleep(self, ms: float) -> None:

@@ -1,4 +1,5 @@
-"""Pictures of journals: who was a member when, who owned which partitions, what was asked, refused and broken.
+"""A timeline is a picture of a journal: who was a member when, who owned which partitions, and which requests were sent, refused and broke
+rules.
 
     drawing = Drawing()
     drawing.add("run.jsonl", journal, journal.header)

@@ -1,5 +1,5 @@
-"""Rows of one journal in, the groups of a picture out. Ownership, rebalances and generations are those of `groupmock.rounds`; here it is
-put down when they were, and whose each request was.
+"""Turns the rows of one journal into the groups of a picture. Ownership, rebalances and generations are those of `groupmock.rounds`; here
+it is put down when they were, and whose each request was.
 
 Memory does not grow with the journal: what is kept of it is bounded (`thinning`), and `notices` says what was put together or left out.
 """
@@ -42,27 +42,27 @@ from .said import unsaid
 from .thinning import Dots, S, Spans
 
 MOST_ROUTINE: Final = 20_000
-"""The most marks of accepted heartbeats and commits."""
+"""At most this many marks of accepted heartbeats and commits are kept."""
 MOST_SPECIAL: Final = 12_000
-"""The most marks of everything else."""
+"""At most this many marks of all other requests are kept."""
 MOST_EVENTS: Final = 6_000
-"""The most faults, commands, findings and the like."""
+"""At most this many faults, commands, findings and similar events are kept."""
 MOST_SPANS: Final = 60_000
-"""The most bands, partitions without an owner, and partitions with several, of one journal, each."""
+"""At most this many spans of each kind are kept for one journal: bands, partitions without an owner, and partitions with several owners."""
 GROUPS: Final = 200
 OPEN_REQUESTS: Final = 10_000
 CONNECTIONS: Final = 10_000
 LEAVING: Final = 20
-"""The most members that one LeaveGroup names."""
+"""At most this many members of one LeaveGroup are drawn."""
 ROUTINE: Final = frozenset(("Heartbeat", "ConsumerGroupHeartbeat", "OffsetCommit", "TxnOffsetCommit"))
 SILENT: Final = frozenset(("create_topic", "append", "reseed", "seed_faults"))
-"""Commands without a mark, because their effects are drawn."""
+"""Commands that get no mark, because their effects are drawn."""
 Where = tuple[str, int | None]
-"""A group and the place of a lane in it; None stands for the whole group."""
+"""A group and the index of a lane in it; the index is None for the whole group."""
 
 
 class Limits(NamedTuple):
-    """The most marks of accepted heartbeats and commits, marks of all else, events, and spans of a kind."""
+    """How many items of each kind are kept: marks of accepted heartbeats and commits, marks of all other requests, events, and spans."""
 
     routine: int
     special: int
@@ -71,7 +71,7 @@ class Limits(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A request without an answer yet."""
+    """A request that is not answered yet."""
 
     row: RequestRow
     group: str
@@ -79,7 +79,7 @@ class Asked(NamedTuple):
 
 
 class TimelineBuilder(RowReader):
-    """`feed` it the rows of a journal in its order, then `finish`.
+    """Collects the rows of a journal, passed to `feed` in order, until `finish`.
 
     `name`: what the journal is called; `group`: this one alone; `begin`, `end`: ns of the run, what is drawn; `tables`: shared by the
     journals of one picture; `findings`: False where somebody judges anew and calls `finding` himself.
@@ -98,19 +98,19 @@ class TimelineBuilder(RowReader):
         self._room = Room(Spans[Band](most.spans), Spans[Gap](4 * most.spans), Spans[Shared](most.spans))
         self._tracks: dict[str, GroupTrack] = {}
         self.others: set[str] = set()
-        """Groups that are not drawn, as they are printed: the first `most_others` of them."""
+        """The printable names of groups that are not drawn, at most `most_others` of them."""
         self._rebalances = Rebalances(group, self._watched)
         self._routine = Dots[Asking](most.routine, more_asking)
         self._special = Dots[Asking](most.special, more_asking)
         self._events = Dots[Event](most.events, more_events)
         self._asked: OrderedDict[int, Asked] = OrderedDict()
-        self._libraries: OrderedDict[int, str] = OrderedDict()  # By connection
-        self._spoke: OrderedDict[int, dict[Where, None]] = OrderedDict()  # Connection -> the members that spoke by it
+        self._libraries: OrderedDict[int, str] = OrderedDict()  # Maps connections to client libraries.
+        self._spoke: OrderedDict[int, dict[Where, None]] = OrderedDict()  # Maps a connection to the lanes of the members that used it.
         self._stalled: dict[Any, Event] = {}
         self._untold = 0
 
     def limits(self) -> Limits:
-        """Return how much is kept."""
+        """Return how many items of each kind are kept."""
         return Limits(MOST_ROUTINE, MOST_SPECIAL, MOST_EVENTS, MOST_SPANS)
 
     def feed(self, row: Row | UnknownRow) -> None:
@@ -126,11 +126,11 @@ class TimelineBuilder(RowReader):
             if over is not None and (track := self._track(over.group)) is not None:
                 track.over(over)
             take(self, row)
-        except (AttributeError, KeyError, TypeError, ValueError, IndexError):  # A journal of another program: messages may be anything
+        except (AttributeError, KeyError, TypeError, ValueError, IndexError):  # In a journal of another program a message may be anything.
             self._untold += 1
 
     def finding(self, row: FindingRow) -> None:
-        """Note that a client broke a rule."""
+        """Note that a client broke a rule of the audit."""
         if row.group is not None and self._only not in (None, row.group):
             return
         where: Where | None = None
@@ -143,7 +143,7 @@ class TimelineBuilder(RowReader):
         )  # fmt: skip
 
     def finish(self, source: int, notices: list[str]) -> tuple[Source, list[Group]]:
-        """Return the source and its groups, because there are no more rows. `source` is the place of the journal in the picture;
+        """Return the source and its groups, because there are no more rows. `source` is the index of the journal in the picture;
         `notices` say what the journal lacks."""
         for asked in self._asked.values():
             self._mark(asked, OPEN, self._now, "")
@@ -176,7 +176,7 @@ class TimelineBuilder(RowReader):
         return track
 
     def _shown(self, group: Group) -> Group:
-        """Return the group without what ended before the part that is drawn begins."""
+        """Remove from the group what ended before the drawn part begins."""
         begin = self._begin
         if begin:
             group.states = _lasting(group.states, begin)
@@ -288,7 +288,8 @@ class TimelineBuilder(RowReader):
     def _closed(self, row: CloseRow) -> None:
         self._libraries.pop(row.connection, None)
         whose = self._spoke.pop(row.connection, {})
-        if row.by == "server" and row.reason.startswith("the server"):  # The run is over
+        # The server closes its connections with this reason when the run is over.
+        if row.by == "server" and row.reason.startswith("the server"):
             return
         for where in whose:
             told = Event(row.t, row.t, "closed", f"connection closed by the {text(row.by)}", shortened(row.reason))
@@ -322,7 +323,7 @@ class TimelineBuilder(RowReader):
         meant = ((name, track.lanes.meant(row.client)) for name, track in self._tracks.items())
         where = next(((name, place) for name, place in meant if place is not None), None)
 
-        # Called late: of a long run most events are only counted.
+        # The event is made late, because most events of a long run are only counted.
         def told() -> Event:
             return Event(row.t, row.t, "says", f"{text(row.client)} says: {text(row.what)}", facts(row.fields))
 
@@ -348,33 +349,33 @@ class TimelineBuilder(RowReader):
         self._pin(where, (event.kind, event.title, event.text), event.at, event.until, lambda: event)
 
     def _pin(self, where: Where | None, alike: tuple[object, ...], at: int, until: int, told: Callable[[], Event]) -> None:
-        """Add an event of a lane. Of several with the same `alike` at once one is kept, which counts."""
+        """Add an event to a lane. Of several events with an equal `alike` at the same time one is kept, with a count."""
         if until >= self._begin and (self._end is None or at <= self._end):
             group, place = where if where is not None else (None, None)
             self._events.add((group, place, *alike), at, told, lambda: Event(at, until, "", ""))
 
 
 class BothDots(Dots[Asking]):
-    """The marks of both kinds, one after the other."""
+    """The marks of accepted heartbeats and commits, and those of all other requests, as one collection."""
 
     def __init__(self, *dots: Dots[Asking]) -> None:
         super().__init__(1, more_asking)
         self._parts = dots
 
     def items(self) -> Iterator[tuple[Any, list[Asking]]]:
-        """Yield what `Dots.items` yields, for both kinds."""
+        """Yield the items of `Dots.items` for both kinds."""
         for part in self._parts:
             yield from part.items()
 
 
 def _lasting(spans: list[S], begin: int) -> list[S]:
-    """Return the spans that are not over by then."""
+    """Return the spans that last beyond `begin`."""
     return [each for each in spans if each.until is None or each.until >= begin]
 
 
 def _members_of(row: RequestRow) -> list[str]:
-    """Return ids of the members that a request is about; "" for a member without one yet. LeaveGroup names several from version 3 on
-    (KIP-345)."""
+    """Return the ids of the members that a request is about, "" for a member without an id. LeaveGroup names several members from
+    version 3 on (KIP-345)."""
     leaving = field(row.message, "members") if row.api_name == "LeaveGroup" else None
     if isinstance(leaving, list) and leaving:
         return [str(field(each, "member_id") or "") for each in leaving[:LEAVING]]
@@ -389,4 +390,4 @@ def _remember(kept: OrderedDict[int, Any], connection: int, value: Any) -> None:
 
 
 def _unseen(*_: Any) -> None:
-    """Ignore the change, because its group is not drawn."""
+    """Ignore a change of ownership, because its group is not drawn."""

@@ -1,4 +1,4 @@
-"""Draws journals: the one way for the command line, for `groupmock run --timeline` and for the fixture."""
+"""Draws journals, for the command line, for `groupmock run --timeline` and for the test fixture."""
 
 from __future__ import annotations
 
@@ -21,23 +21,24 @@ from .model import APIS as DRAWN
 from .model import Group, Source, Timeline
 
 ENDINGS: Final = {".html": "html", ".htm": "html", ".svg": "svg", ".perfetto.json": "perfetto", ".json": "perfetto"}
-"""Maps endings of file names to forms."""
+"""Maps the endings of file names to forms of pictures."""
 
 
 READ: Final = frozenset(APIS[name].key for name in (*DRAWN, "ApiVersions"))
-"""APIs whose requests and answers are read: in most journals Fetch is the most frequent. ApiVersions names the client library (KIP-511)."""
+"""APIs whose requests and answers are decoded, without Fetch, which is the most frequent one in most journals. ApiVersions names the
+client library (KIP-511)."""
 
 
 class Nothing(LookupError):
-    """There is no such group; the text says which there are."""
+    """Raised if the named group is in none of the journals; the text says which groups exist."""
 
 
 class UnknownForm(ValueError):
-    """The name of the file has no known ending; the text says which there are."""
+    """Raised if a file name has no known ending; the text lists the known ones."""
 
 
 def form_of(file: str) -> str:
-    """Return the form for a file's name. Raises UnknownForm."""
+    """Return the form that a file name's ending means. Raises UnknownForm."""
     for ending, form in ENDINGS.items():
         if file.lower().endswith(ending):
             return form
@@ -45,7 +46,8 @@ def form_of(file: str) -> str:
 
 
 class Drawing:
-    """Several journals, one after the other, as one picture. `group`: this one alone; `audit`: judge the clients on the way."""
+    """Several journals, one after another, in one picture. `group` restricts the picture to one group; with `audit` the clients are
+    judged meanwhile."""
 
     def __init__(self, group: str | None = None, audit: bool = False) -> None:
         self._group, self._audit = group, audit
@@ -64,7 +66,7 @@ class Drawing:
     ) -> Source:
         """Add a journal and read it to its end. `begin`, `end` bound the part that is drawn, in ns of its run. `notices` may be added to
         the result."""
-        # Its folder on this machine does not belong into a picture.
+        # The folder on this machine does not belong in a picture.
         builder = TimelineBuilder(os.path.basename(name), header, self._tables, self._group, begin, end, findings=not self._audit)
         if self._audit:
             _judged(builder, rows)
@@ -81,7 +83,7 @@ class Drawing:
 
     @property
     def empty(self) -> bool:
-        """Return whether nothing was added."""
+        """Return whether no journal was added."""
         return not self._sources
 
     def timeline(self) -> Timeline:
@@ -103,7 +105,7 @@ def of_journal(journal: str, group: str | None = None) -> Timeline:
 
 
 def save(timeline: Timeline, file: str, form: str) -> None:
-    """Write it, the folder too if it is not there. Raises OSError."""
+    """Write the picture to a file, whose folder is made if necessary. Raises OSError."""
     text = written(form, timeline)
     make_folder(os.path.dirname(file))
     with open(file, "w", encoding="utf-8") as out:
@@ -111,7 +113,7 @@ def save(timeline: Timeline, file: str, form: str) -> None:
 
 
 def written(form: str, timeline: Timeline) -> str:
-    """Return the picture as html, svg or perfetto. Texts of peers are escaped."""
+    """Return the picture in the form html, svg or perfetto, with escaped texts of peers."""
     return FORMS[form](timeline)
 
 

@@ -1,4 +1,5 @@
-"""One group while rows come in: its states, rebalances and generations, its lanes, the requests of its members and the events."""
+"""One group of a picture that grows with each row: its states, rebalances and generations, its lanes, the requests of its members, and
+its events."""
 
 from __future__ import annotations
 
@@ -23,12 +24,12 @@ from .said import Unsaid
 from .thinning import Dots
 
 MOST_STATES: Final = 20_000
-"""The most states of a group; its rebalances and generations are fewer."""
+"""At most this many states of a group are kept; its rebalances and generations are fewer."""
 
 
 @dataclass(slots=True)
 class Asking:
-    """Requests of one member with equal results: a `Mark` whose texts are not in the table yet."""
+    """Requests of one member with equal results. It becomes a `Mark` when its texts are entered in the table of texts."""
 
     at: int
     until: int
@@ -40,17 +41,17 @@ class Asking:
 
 
 def more_asking(old: Asking, new: Asking) -> None:
-    """Add one request or several to a mark."""
+    """Add further requests with an equal result to a mark."""
     old.until, old.count, old.latency = max(old.until, new.until), old.count + new.count, max(old.latency, new.latency)
 
 
 def more_events(old: Event, new: Event) -> None:
-    """Add an equal event to one."""
+    """Count a further equal event in an event."""
     old.until, old.count = max(old.until, new.until), old.count + new.count
 
 
 class GroupTrack:
-    """The history of a group. `lanes` and `holdings` are fed directly; the rest comes by `moved`, `over` and `generation`."""
+    """The history of one group. `lanes` and `holdings` are fed directly; the rest comes by `moved`, `over` and `generation`."""
 
     def __init__(self, name: str, tables: Tables, room: Room) -> None:
         self.name = name
@@ -64,7 +65,7 @@ class GroupTrack:
         self._newest: Generation | None = None
 
     def moved(self, row: MovedRow) -> None:
-        """Note that the group changed its state."""
+        """Note a change of the group's state."""
         if self._states:
             last = self._states[-1]
             last.until = max(row.t, last.since)
@@ -78,18 +79,18 @@ class GroupTrack:
             self.lanes.all_gone(row.t, row.reason)
 
     def over(self, found: Rebalance) -> None:
-        """Note a rebalance, at its end or the journal's."""
+        """Note a rebalance at its end or at the end of the journal."""
         if len(self._rounds) < MOST_STATES:
             self._rounds.append(self._round(found))
 
     def generation(self, fold: GroupFold) -> None:
-        """Note the generation if it is a new one: all is known then that was heard of the last."""
+        """Note the newest generation, once. Everything about the generation before is known by then."""
         if fold.generation is not self._newest and fold.generation is not None:
             self._generations += self._newest_facts()
             self._newest = fold.generation
 
     def group(self, source: int, asked: Dots[Asking], done: Dots[Event], under_way: Rebalance | None = None) -> Group:
-        """Return the group up to now, in lists of its own, because more may come. `asked`, `done` are those of all groups of the
+        """Return the group up to now, with lists of its own, because more rows may come. `asked`, `done` are those of all groups of the
         journal; `under_way` is a rebalance that has not ended."""
         rounds = [*self._rounds, *([self._round(under_way)] if under_way is not None else [])]
         found = Group(self.name, source, [*self._states], rounds, [*self._generations, *self._newest_facts()])
@@ -113,7 +114,7 @@ class GroupTrack:
         return found
 
     def forget(self, before: int) -> None:
-        """Forget what ended before that moment."""
+        """Forget everything that ended before that time (ns)."""
         self._states = [each for each in self._states if each.until is None or each.until >= before]
         self._rounds = [each for each in self._rounds if each.ended is None or each.ended >= before]
         self._generations = [each for each in self._generations if each.began >= before]
@@ -134,8 +135,8 @@ class GroupTrack:
 
     @staticmethod
     def _began_before(lives: list[Life], seen: list[int]) -> None:
-        """Add the life of a member without a row of its joining: who owned something, or was answered as a member is, was one. That is
-        so in a journal that begins in the middle."""
+        """Add the stay of a member whose joining has no row, because it owned something or was answered as a member. That is so in a
+        journal that begins in the middle."""
         if not lives and seen:
             lives.append(Life(min(seen), BEFORE))
 

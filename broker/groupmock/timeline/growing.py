@@ -1,4 +1,4 @@
-"""The picture of one group while it runs: rows come in, and at any time it can be had as it is up to now.
+"""The picture of one group during a run grows with each row, and can be taken at any time.
 
 It is that of a journal's part (`builder`): what is under way is drawn as far as it has come. Memory does not grow with the run: less is
 kept than of a journal, what ended long ago is forgotten, and who came and went in masses makes it `worn`: then it is begun anew.
@@ -19,20 +19,20 @@ from .said import said
 
 MOST_SETS: Final = 5_000
 MORE_LANES: Final = 500
-"""The picture is worn after this many members came and went."""
+"""The picture should be made anew after this many members have come and gone."""
 
 
 class Forgetful(Protocol):
-    """Keeps things that have an end."""
+    """A collection of things that have an end."""
 
     def forget(self, before: int) -> None:
-        """Forget what ended before that moment."""
+        """Forget everything that ended before that time (ns)."""
 
 
 class Growing(TimelineBuilder):
-    """`feed` it rows of one run in their order."""
+    """Makes the picture of one group from the rows of a run, passed to `feed` in order."""
 
-    most_others = 0  # Its others are never printed
+    most_others = 0  # The names of other groups are never printed here.
 
     def __init__(self, group: str, header: Header | None) -> None:
         super().__init__("", header, Tables(), group)
@@ -40,24 +40,24 @@ class Growing(TimelineBuilder):
         self._lanes_at_first: int | None = None
 
     def limits(self) -> Limits:
-        """Return how much is kept: less than of a journal, because the picture is sent again and again."""
+        """Return how many items are kept, which is less than for a journal, because the picture is sent again and again."""
         return Limits(6_000, 6_000, 1_000, 10_000)
 
     @property
     def worn(self) -> bool:
-        """Return whether most of it is about the past."""
+        """Return whether most of the picture is about the past, so that it should be made anew."""
         lanes = len(self._tracks[self._group].lanes.all) if self._group in self._tracks else 0
         return len(self._tables.sets) > MOST_SETS or lanes > (self._lanes_at_first or 0) + MORE_LANES
 
     def forget(self, before: int) -> None:
-        """Forget what ended before that moment (ns of the run)."""
+        """Forget everything that ended before that time (ns of the run)."""
         room = self._room
         kept: list[Forgetful] = [self._routine, self._special, self._events, *self._tracks.values(), room.bands, room.gaps, room.doubles]
         for each in kept:
             each.forget(before)
 
     def picture(self, begin: int, end: int) -> Timeline:
-        """Return the picture from `begin` to `end` (ns of the run), the last row or later."""
+        """Return the picture from `begin` to `end` (ns of the run). `end` is the time of the last row or later."""
         begin, end = max(0, begin), max(end, self._now)
         self._tables.begin_texts()
         groups = [self._so_far(begin, end)] if self._group in self._tracks else []
@@ -90,7 +90,7 @@ class Growing(TimelineBuilder):
         return found
 
     def _without_answer(self, found: Group, end: int) -> None:
-        """Add marks for requests that wait, as long as they have waited."""
+        """Add marks for the requests that still wait, with the time that they have waited."""
         text = self._tables.text
         for row, _, members in self._asked.values():
             api, since = APIS.index(row.api_name), max(0, end - row.received)
@@ -100,7 +100,7 @@ class Growing(TimelineBuilder):
                 found.lanes[self._tracks[self._group].lanes.place(member)].marks.append(mark)
 
     def _seen_lanes(self, found: Group, begin: int) -> None:
-        """Remove lanes without anything to see. Bands are copies, because their numbers are those of this picture."""
+        """Remove lanes that show nothing. The bands are copied, because their numbers belong to this picture only."""
         places: dict[int, int] = {}
         kept: list[Lane] = []
         for place, lane in enumerate(found.lanes):

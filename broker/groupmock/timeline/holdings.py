@@ -1,5 +1,5 @@
-"""Ownership over time, from the changes that `groupmock.rounds` reports: bands of one member, partitions without an owner any more,
-partitions with several owners at once."""
+"""Follows ownership over time, from the changes that `groupmock.rounds` reports: bands of one member, partitions that have no owner any
+more, and partitions with several owners at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .thinning import Spans
 
 @dataclass(slots=True)
 class Shared:
-    """One partition that these members own."""
+    """A partition that several members own at once."""
 
     partition: Partition
     members: frozenset[str]
@@ -25,7 +25,7 @@ class Shared:
 
 @dataclass(slots=True)
 class Room:
-    """The kept spans of all groups of a journal."""
+    """The kept spans of all groups in a journal."""
 
     bands: Spans[Band]
     gaps: Spans[Gap]
@@ -33,7 +33,7 @@ class Room:
 
 
 class Holdings:
-    """The spans of one group. `name` is the key in `room`; `lane` maps member ids to places of lanes."""
+    """The spans of one group. `name` is the group's key in `room`; `lane` maps member ids to indexes of lanes."""
 
     def __init__(self, name: str, tables: Tables, room: Room, lane: Callable[[str], int]) -> None:
         self._name, self._tables, self._room, self._lane = name, tables, room, lane
@@ -42,7 +42,7 @@ class Holdings:
         self._shared: dict[Partition, Shared] = {}
 
     def changed(self, member: str, before: Partitions, after: Partitions, at: int, gaps: Sequence[Gap]) -> None:
-        """Note a change, as `groupmock.rounds.Changed` reports it."""
+        """Note a change of ownership that `groupmock.rounds.Changed` reports."""
         self._band(member, after, at)
         for partition in before - after:
             self._owners[partition].discard(member)
@@ -54,11 +54,11 @@ class Holdings:
             self._room.gaps.add(self._name, gap)
 
     def bands(self, member: str) -> list[Band]:
-        """Return the bands of one member, in the order of time, without those that lasted no time."""
+        """Return the bands of one member in the order of time, without bands that lasted no time."""
         return [each for each in self._room.bands.of((self._name, member)) if each.until is None or each.until > each.since]
 
     def gaps(self) -> list[Hole]:
-        """Return gaps; those that began and ended together are one."""
+        """Return the partitions without an owner; those that began and ended together are one entry."""
         found: defaultdict[tuple[int, int | None], set[Partition]] = defaultdict(set)
         for gap in self._room.gaps.of(self._name):
             if gap.until is None or gap.until > gap.since:
@@ -66,7 +66,7 @@ class Holdings:
         return [Hole(since, until, self._tables.held(frozenset(each))) for (since, until), each in sorted(found.items(), key=_when)]
 
     def doubles(self) -> list[Double]:
-        """Return partitions with several owners; those of the same members that began and ended together are one."""
+        """Return the partitions with several owners; those of the same members that began and ended together are one entry."""
         found: defaultdict[tuple[int, int | None, frozenset[str]], set[Partition]] = defaultdict(set)
         for each in self._room.doubles.of(self._name):
             if each.until is None or each.until > each.since:
@@ -79,7 +79,7 @@ class Holdings:
     def _band(self, member: str, after: Partitions, at: int) -> None:
         old = self._now.pop(member, None)
         if old is not None:
-            old.until = max(at, old.since)  # The journal's order is not always that of times
+            old.until = max(at, old.since)  # Rows come in the journal's order, which is not always the order of their times.
         if after:
             new = self._now[member] = Band(at, None, self._tables.held(after))
             self._room.bands.add((self._name, member), new)

@@ -1,4 +1,4 @@
-"""The data that groups of a picture share: sets of partitions and texts, each once, named by their place."""
+"""Groups of a picture share sets of partitions and texts, each of which is kept once and named by its index."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .said import Unsaid
 
 
 class Tables:
-    """`sets`, `texts`: each once, in the order in which they came."""
+    """The tables of partition sets and texts, each of which occurs once, in the order of first use."""
 
     def __init__(self) -> None:
         self.sets: dict[Partitions, int] = {}
@@ -20,15 +20,14 @@ class Tables:
         self._said: dict[Unsaid, int] = {}
 
     def held(self, partitions: Partitions) -> int:
-        """Return the place of a set."""
+        """Return the index of a set of partitions."""
         return self.sets.setdefault(partitions, len(self.sets))
 
     def text(self, text: str) -> int:
-        """Return the place of a text."""
         return self.texts.setdefault(text, len(self.texts))
 
     def said(self, message: Unsaid | str) -> int:
-        """Return the place of a message's text. Equal messages have one text."""
+        """Return the index of a message's text. Equal messages have one text."""
         if isinstance(message, str):
             return self.text(message)
         place = self._said.get(message)
@@ -37,12 +36,13 @@ class Tables:
         return place
 
     def begin_texts(self) -> None:
-        """Begin the texts of another picture, so that this one's are not left over."""
+        """Begin a new table of texts, so that another picture has no texts of this one."""
         self.texts.clear()
         self._said.clear()
 
     def settled(self, groups: Iterable[Group]) -> tuple[list[str], list[list[Topics]]]:
-        """Return names of topics, and the sets that these groups use, numbered anew, so that thinned-out spans leave none behind."""
+        """Return topic names, and the partition sets that these groups use, with new numbers, so that no set of a dropped span is left
+        over."""
         wanted = list(self.sets)
         used: dict[int, int] = {}
         for span in _holding(groups):

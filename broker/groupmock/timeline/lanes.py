@@ -1,4 +1,4 @@
-"""The lanes of one group: the stays of its members, and the requests of each."""
+"""The lanes of one group show the stays of its members, and the requests of each member."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from ..story.words import member_text, shortened, text
 from .model import Lane, Life
 
 LANES: Final = 2000
-"""The most members with lanes of their own."""
+"""At most this many members have lanes of their own."""
 OTHERS: Final = "more members"
 NOBODY: Final = "clients without a member id"
 BEFORE: Final = "it had joined before this journal begins"
 
 
 class Lanes:
-    """Lanes by member id, in the order in which they were first seen. `left_out` are member ids that share one lane, which exists only
-    then."""
+    """Lanes by member id, in the order in which the members were first seen. `left_out` are member ids that share one lane, which exists
+    only then."""
 
     def __init__(self) -> None:
         self.all: list[Lane] = []
         self.left_out = 0
         self._places: dict[str, int] = {}
-        self._called: dict[str, int] = {}  # Client id or instance id -> the last lane that ever had it
-        self._spelled: dict[int, str] = {}  # Place -> its client id as it is
+        self._called: dict[str, int] = {}  # Maps a client id or instance id to the last lane that had it.
+        self._spelled: dict[int, str] = {}  # Maps the index of a lane to its exact client id.
         self._shared: dict[str, int] = {}
 
     def place(self, member_id: str) -> int:
-        """Return the place of the member's lane, which is made when it is new; "" stands for requests without a member."""
+        """Return the index of the member's lane, which is made on first use. "" means requests without a member."""
         place = self._places.get(member_id)
         if place is not None:
             return place
@@ -45,16 +45,16 @@ class Lanes:
         return self._places[member_id]
 
     def known(self, member_id: str) -> int | None:
-        """Return the place of its lane, or None."""
+        """Return the index of the member's lane, or None."""
         return self._places.get(member_id)
 
     def meant(self, wanted: str) -> int | None:
-        """Return the last lane that a person means: by member id, instance id or client id."""
+        """Return the last lane that a user's text means: a member id, instance id or client id."""
         place = max(self._places.get(wanted, -1), self._called.get(wanted, -1))
         return None if place < 0 else place
 
     def took_part(self, member_id: str, client_id: str | None, library: str | None) -> int:
-        """Note that a client speaks as this member."""
+        """Note that a client sends requests as this member."""
         place = self.place(member_id)
         if member_id:
             lane = self.all[place]
@@ -65,7 +65,7 @@ class Lanes:
         return place
 
     def member(self, row: MemberRow) -> None:
-        """Note what the coordinator says about a member."""
+        """Note a `member` row of the coordinator."""
         if row.what in ("added", "replaced"):
             old = replaced_by(row.member_id, row.reason)
             if row.what == "replaced":
@@ -78,13 +78,13 @@ class Lanes:
             self._ends(row.member_id, row.t, how_gone(row), row.cause or "")
 
     def all_gone(self, at: int, reason: str) -> None:
-        """End all stays, because the group is gone."""
+        """End all stays of members, because the group is gone."""
         for lane in self.all:
             if lane.lives and lane.lives[-1].until is None:
                 self._ends(lane.member_id, at, shortened(reason), "group gone")
 
     def finished(self) -> Iterator[tuple[int, Lane]]:
-        """Yield each lane with its place, after setting its label."""
+        """Yield each lane with its index, after its label was set."""
         for place, lane in enumerate(self.all):
             if not lane.label:
                 lane.label = member_text(lane.member_id, lane.instance or lane.client_id or None)

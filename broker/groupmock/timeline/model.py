@@ -1,4 +1,4 @@
-"""The picture of a journal as pure data: the forms (HTML, SVG, Perfetto) draw it and add nothing.
+"""The picture of a journal as pure data, which the forms (HTML, SVG, Perfetto) draw without adding anything.
 
 Times are ns since the `epoch_ns` of their source; a span whose `until` is None lasts to the end of its journal. Texts of peers are
 printable already (`text.printable`). What there may be many of is an array in JSON, in the order of its fields, and says partitions
@@ -12,17 +12,17 @@ from typing import Final
 import msgspec
 
 APIS: Final = ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "LeaveGroup", "TxnOffsetCommit", "ConsumerGroupHeartbeat")
-"""The requests that are marks; `Mark.api` is an index."""
+"""The requests that are drawn as marks; `Mark.api` is an index into this tuple."""
 OK: Final = "ok"
-"""The result of a mark whose answer had no error and arrived."""
+"""The result of a mark whose answer arrived without an error."""
 LOST: Final = "the answer did not arrive"
 NEVER: Final = "never answered"
 OPEN: Final = "no answer in this journal"
-"""Results of marks that are no errors of Kafka's."""
+"""The result of a mark without an answer in the journal, which is no error of Kafka."""
 WAITS: Final = "waits for its answer"
-"""The result of a request that is under way, in a picture that grows."""
+"""The result of a request that is still open, in a picture that grows."""
 EXPECTED: Final = ("MEMBER_ID_REQUIRED", "REBALANCE_IN_PROGRESS")
-"""Errors by which a coordinator leads a member on: come back with this id (KIP-394), join again. Nothing went wrong."""
+"""Errors with which a coordinator only guides a member: to come back with an id (KIP-394), or to join again."""
 
 
 class Life(msgspec.Struct, omit_defaults=True):
@@ -36,7 +36,7 @@ class Life(msgspec.Struct, omit_defaults=True):
 
 
 class Band(msgspec.Struct, array_like=True):
-    """The partitions of a member for some time: `held` is a place in `Timeline.sets`."""
+    """The partitions of a member for some time; `held` is an index into `Timeline.sets`."""
 
     since: int
     until: int | None
@@ -44,7 +44,7 @@ class Band(msgspec.Struct, array_like=True):
 
 
 class Mark(msgspec.Struct, array_like=True):
-    """A request of a member and its answer, or `count` of them that came out alike and would stand side by side.
+    """A request of a member and its answer, or `count` requests with equal results that would be drawn side by side.
 
     `at` and `until`: the first and the last one; `api`: place in APIS; `result`, `asked`, `answered`: places in `Timeline.texts`, the last
     two of the first one; `latency`: ns from the last byte of the request to the answer, the longest; `seq`: row of the first one.
@@ -62,8 +62,8 @@ class Mark(msgspec.Struct, array_like=True):
 
 
 class Event(msgspec.Struct, omit_defaults=True):
-    """An event of one or more members. `kind`: fault, command, finding, closed, refused, says or note; `text`: more about it; `severity`
-    and `rows`: of a finding. `count` equal ones happened from `at` to `until`."""
+    """An event that concerns one or more members. `kind`: fault, command, finding, closed, refused, says or note; `text`: more about it;
+    `severity` and `rows`: of a finding. `count` equal ones happened from `at` to `until`."""
 
     at: int
     until: int
@@ -76,7 +76,7 @@ class Event(msgspec.Struct, omit_defaults=True):
 
 
 class Lane(msgspec.Struct, omit_defaults=True):
-    """The lane of a member. `label`: client or instance id and four characters of the member id. Without `lives` it was no member: its
+    """The lane of one member. `label`: client or instance id and four characters of the member id. Without `lives` it was no member: its
     requests were refused."""
 
     label: str
@@ -92,7 +92,7 @@ class Lane(msgspec.Struct, omit_defaults=True):
 
 
 class State(msgspec.Struct, omit_defaults=True):
-    """A state of the group for some time, and why it came into it."""
+    """A state of the group for some time, with the reason of the change to it."""
 
     since: int
     until: int | None
@@ -104,7 +104,8 @@ class State(msgspec.Struct, omit_defaults=True):
 
 
 class GenerationFacts(msgspec.Struct, omit_defaults=True):
-    """The members that joined together. `planned`: when the leader's assignment was accepted (None: never); `heard`: how many were told."""
+    """Facts about a generation and the members that joined it. `planned` is when the leader's assignment was accepted (None: never);
+    `heard` counts the members that received theirs."""
 
     number: int
     began: int
@@ -117,7 +118,7 @@ class GenerationFacts(msgspec.Struct, omit_defaults=True):
 
 
 class Round(msgspec.Struct, omit_defaults=True):
-    """A rebalance in figures, as `groupmock.rounds.Rebalance` has it."""
+    """A rebalance as numbers and texts, taken from `groupmock.rounds.Rebalance`."""
 
     number: int
     began: int
@@ -136,7 +137,7 @@ class Round(msgspec.Struct, omit_defaults=True):
 
 
 class Hole(msgspec.Struct, array_like=True):
-    """Partitions without an owner for some time, though they had one."""
+    """Partitions that had an owner and have none for some time."""
 
     since: int
     until: int | None
@@ -144,7 +145,7 @@ class Hole(msgspec.Struct, array_like=True):
 
 
 class Double(msgspec.Struct, array_like=True):
-    """Partitions with several owners at once. `lanes` holds places in `Group.lanes`."""
+    """Partitions with several owners at once. `lanes` has indexes into `Group.lanes`."""
 
     since: int
     until: int | None
@@ -153,7 +154,7 @@ class Double(msgspec.Struct, array_like=True):
 
 
 class Group(msgspec.Struct, omit_defaults=True):
-    """One group of one journal; `source` is a place in `Timeline.sources`. Lanes are in the order in which their members were first
+    """One group of one journal; `source` is an index into `Timeline.sources`. Lanes are in the order in which their members were first
     seen."""
 
     name: str
@@ -183,14 +184,14 @@ class Source(msgspec.Struct, omit_defaults=True):
 
 
 class Topics(msgspec.Struct, array_like=True):
-    """Partitions of one topic: place in `Timeline.topics`, and their numbers."""
+    """Partitions of one topic: the index of the topic in `Timeline.topics`, and the partition numbers."""
 
     topic: int
     numbers: list[int]
 
 
 class Timeline(msgspec.Struct):
-    """A whole picture with all of its journals."""
+    """The data of a whole picture with all of its journals."""
 
     groupmock: str
     sources: list[Source]
@@ -203,10 +204,10 @@ class Timeline(msgspec.Struct):
 
     @property
     def begin(self) -> int:
-        """Return where the axis begins, in ns: every journal has its own 0."""
+        """Return the time at which the axis begins (ns). Every journal counts from its own 0."""
         return min((each.begin for each in self.sources), default=0)
 
     @property
     def end(self) -> int:
-        """Return where the axis ends, in ns; it is after `begin`."""
+        """Return the time at which the axis ends (ns), which is after `begin`."""
         return max(self.begin + 1, *(each.end for each in self.sources)) if self.sources else 1

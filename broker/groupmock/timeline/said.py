@@ -1,4 +1,5 @@
-"""Decoded requests and answers in few words: fields with Kafka's names, long values made short, subscriptions and assignments decoded."""
+"""Describes decoded requests and answers in few words: fields with Kafka's names, shortened values, and decoded subscriptions and
+assignments."""
 
 from __future__ import annotations
 
@@ -15,27 +16,28 @@ from ..journal.rows import ReplyRow, RequestRow
 from ..text.printable import printable
 
 LONGEST: Final = 900
-"""The most characters of a whole message."""
+"""The text of a message is cut to this many characters."""
 WORD: Final = 80
-"""The most characters of one text in it."""
+"""A text within a message is cut to this many characters."""
 ITEMS: Final = 4
-"""The most elements of a list that are shown."""
+"""At most this many elements of a list are shown."""
 LARGE: Final = 4096
-"""The bytes of a large frame."""
+"""A frame with at least this many bytes is large."""
 DULL: Final = frozenset(("throttle_time_ms", "unknown_tags"))
 OPENED: Final = {"metadata": consumer.read_subscription, "assignment": consumer.read_assignment}
-"""Fields of JoinGroup and SyncGroup that a consumer wrote (KIP-429), and their readers where the row has no copy of its own."""
+"""Fields of JoinGroup and SyncGroup with bytes of a consumer (KIP-429), and the functions that decode them if the row has no decoded
+copy."""
 EMBEDDING: Final = frozenset(("JoinGroup", "SyncGroup"))
 _json: Final = msgspec.json.Decoder(tuple[Any, Any])
 
 
 def said(row: RequestRow | ReplyRow) -> str:
-    """Return the message of a row, in one printable line."""
+    """Return the message of a row in one printable line."""
     return _told(row.message, row.embedded, row.api_name in EMBEDDING)
 
 
 class Unsaid(NamedTuple):
-    """A message whose text nothing needs yet. In a long journal most are merged with others and never told; those of one member are
+    """A message whose text is not needed yet. In a long journal most are merged with others and never told; those of one member are
     mostly equal. As JSON it takes a tenth of the memory of its objects."""
 
     before: str
@@ -43,13 +45,13 @@ class Unsaid(NamedTuple):
     json: bytes
 
     def said(self) -> str:
-        """Return `before`, and the message as `said` tells it."""
+        """Return `before` and the text of the message."""
         message, embedded = _json.decode(self.json)
         return self.before + _told(message, embedded, self.embedding)
 
 
 def unsaid(row: RequestRow | ReplyRow, before: str = "") -> Unsaid | str:
-    """Keep the message for later. A large one is told at once, because its text is small."""
+    """Keep a message for later, but return the text of a large message at once, because the text is smaller."""
     if row.size > LARGE or row.message is None:
         return before + said(row)
     return Unsaid(before, row.api_name in EMBEDDING, msgspec.json.encode((row.message, row.embedded)))
@@ -64,12 +66,12 @@ def _told(message: Any, embedded: Any, embedding: bool) -> str:
 
 
 def _fields(message: dict[str, Any]) -> str:
-    """Return "name: value, name: value"."""
+    """Return the fields in the form "name: value, name: value"."""
     return ", ".join([f"{_name(name)}: {_value(value)}" for name, value in message.items() if name not in DULL])
 
 
 def _value(value: Any) -> str:
-    """Return one value with nothing embedded in it."""
+    """Return the text of a value that has nothing embedded."""
     if isinstance(value, dict):
         return f"{{{_fields(value)}}}"
     if isinstance(value, list | tuple):
@@ -82,13 +84,14 @@ def _items(shown: list[str], all_of_them: int) -> str:
 
 
 class _Words:
-    """Does what `_fields` and `_value` do, with a consumer's bytes decoded: `opened`, by path, if the row has them."""
+    """Describes messages as `_fields` and `_value` do, but with decoded bytes of consumers. `opened` has decoded copies by path, if the
+    row has them."""
 
     def __init__(self, opened: dict[str, Any]) -> None:
         self._opened = opened
 
     def fields(self, message: dict[str, Any], path: str) -> str:
-        """Return "name: value, name: value"."""
+        """Return the fields in the form "name: value, name: value"."""
         shown = [
             f"{_name(name)}: {self.value(value, f'{path}.{name}' if path else str(name), str(name))}"
             for name, value in message.items()
@@ -97,7 +100,7 @@ class _Words:
         return ", ".join(shown)
 
     def value(self, value: Any, path: str, name: str) -> str:
-        """Return one value, decoded if it is embedded."""
+        """Return the text of a value, decoded if it is embedded."""
         if path in self._opened:
             return _value(msgspec.to_builtins(self._opened[path]))
         if isinstance(value, dict):

@@ -1,5 +1,6 @@
-"""Bounds of a picture: so many marks and spans are kept, then those that would stand side by side become one, or the shortest go. No
-screen shows each heartbeat of a day. How much was merged is said beside the picture, never silently."""
+"""The size of a picture is bounded: at most a fixed number of marks and spans is kept. Beyond it marks that would be drawn side by side
+are merged, and the shortest spans are dropped. No screen shows each heartbeat of a day. How much was merged is said beside the picture,
+never silently."""
 
 from __future__ import annotations
 
@@ -9,13 +10,13 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 from groupmock_codec.units import NS_PER_MS
 
 WIDEST: Final = 1 << 50
-"""The widest bucket in ns (13 days); dots that are new then are counted and not kept."""
+"""The widest time bucket in ns (13 days). Further dots are counted and not kept."""
 ROOM: Final = 0.75
-"""The share of the room that is used after a thinning, because one thinning per row would take its time."""
+"""A thinning leaves this share of the room used, because a thinning for each row would cost too much time."""
 
 
 class Dot(Protocol):
-    """A thing with a time, a last time, and a number of those that it stands for."""
+    """A thing with a first time, a last time, and the number of things that were merged into it."""
 
     at: int
     until: int
@@ -26,7 +27,7 @@ D = TypeVar("D", bound=Dot)
 
 
 class Dots(Generic[D]):
-    """A bounded collection of dots: at most `most`. Dots with the same key in one bucket of time are merged; buckets grow when there are
+    """A bounded collection of at most `most` dots. Dots with the same key in one bucket of time are merged; buckets grow when there are
     too many. `together` counts dots that others were merged into; `dropped` those without any room."""
 
     def __init__(self, most: int, add: Callable[[D, D], None]) -> None:
@@ -36,7 +37,7 @@ class Dots(Generic[D]):
         self._kept: dict[Hashable, dict[int, D]] = {}
 
     def add(self, key: Hashable, at: int, make: Callable[[], D], brief: Callable[[], D]) -> None:
-        """Add a dot under a key. `make` makes it whole; `brief`, which may be cheaper, makes one that is only counted."""
+        """Add a dot under a key. `make` makes the whole dot; `brief`, which may be cheaper, makes one that is only counted."""
         kept = self._kept.get(key)
         old = kept.get(at // self.width) if kept is not None else None
         if old is not None:
@@ -44,7 +45,7 @@ class Dots(Generic[D]):
         elif self.width >= WIDEST and self._count >= self._most:
             self.dropped += 1
         else:
-            if kept is None:  # Checked late, so that dropped dots leave nothing behind
+            if kept is None:  # Made only now, so that dropped dots leave nothing behind.
                 kept = self._kept[key] = {}
             kept[at // self.width] = make()
             self._count += 1
@@ -52,19 +53,19 @@ class Dots(Generic[D]):
                 self._widen()
 
     def items(self) -> Iterator[tuple[Any, list[D]]]:
-        """Yield keys, each with its dots in the order of time."""
+        """Yield each key with its dots in the order of time."""
         for key, kept in self._kept.items():
             yield key, sorted(kept.values(), key=lambda each: each.at)
 
     def forget(self, before: int) -> None:
-        """Forget dots that are over by then. With fewer of them buckets are as narrow as at first."""
+        """Forget dots that ended before that time. The fewer dots that are left begin again with the narrowest buckets."""
         kept = {key: {dot.at: dot for dot in dots.values() if dot.until >= before} for key, dots in self._kept.items()}
         self._kept = {key: dots for key, dots in kept.items() if dots}
         self._count, self.width = sum(map(len, self._kept.values())), 1
 
     @property
     def together(self) -> tuple[int, int]:
-        """Return how many dots stand for several, and for how many."""
+        """Return how many dots stand for several things, and for how many."""
         several = [dot.count for kept in self._kept.values() for dot in kept.values() if dot.count > 1]
         return len(several), sum(several)
 
@@ -77,7 +78,7 @@ class Dots(Generic[D]):
 
     def _merged(self, kept: dict[int, D]) -> dict[int, D]:
         merged: dict[int, D] = {}
-        if len(kept) == 1:  # Most keys have one dot
+        if len(kept) == 1:  # A shortcut, because most keys have one dot.
             (dot,) = kept.values()
             return {dot.at // self.width: dot}
         for dot in sorted(kept.values(), key=lambda each: each.at):
@@ -88,7 +89,7 @@ class Dots(Generic[D]):
 
 
 class Spanned(Protocol):
-    """A thing that lasts; `until` is None if it lasts to the end."""
+    """A thing with a duration; `until` is None if it lasts to the end."""
 
     since: int
     until: int | None
@@ -98,8 +99,8 @@ S = TypeVar("S", bound=Spanned)
 
 
 class Spans(Generic[S]):
-    """At most `most` spans: then those that are over and were the shortest are dropped. `dropped` counts them, none as long as
-    `shortest` (ns)."""
+    """A collection of at most `most` spans. Beyond that, the shortest of the spans that are over are dropped; `dropped` counts them, and each was
+    shorter than `shortest` (ns)."""
 
     def __init__(self, most: int) -> None:
         self.dropped = 0
@@ -119,11 +120,11 @@ class Spans(Generic[S]):
             self._thin()
 
     def of(self, key: Hashable) -> list[S]:
-        """Return the spans of a key, in the order in which they came."""
+        """Return the spans of a key in the order in which they were added."""
         return self._kept.get(key, [])
 
     def forget(self, before: int) -> None:
-        """Forget spans that are over by then."""
+        """Forget spans that ended before that time."""
         self._kept = {
             key: kept
             for key, spans in self._kept.items()
@@ -135,7 +136,7 @@ class Spans(Generic[S]):
         lasting = sorted(each.until - each.since for kept in self._kept.values() for each in kept if each.until is not None)
         spare = self._count - int(ROOM * self._most)
         if not lasting:
-            self._most *= 2  # None of them is over: present owners are always drawn
+            self._most *= 2  # No span is over, and present owners are always drawn.
             return
         self.shortest = max(self.shortest, lasting[min(spare, len(lasting)) - 1] + 1)
         for key, kept in self._kept.items():

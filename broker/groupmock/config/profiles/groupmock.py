@@ -8,21 +8,21 @@ PROFILE = Profile(
     name="groupmock",
     about="Kafka 4.4 semantics on the widest versions of 2.8 to 4.4, quick to start.",
     versions={
-        0: (0, 13),  # Produce; without v3 librdkafka reads no records either (docs/kafka/clients.md#version-quirks, 4)
+        0: (0, 13),  # Produce; without version 3 librdkafka cannot fetch records either (docs/kafka/clients.md#version-quirks, 4)
         1: (0, 18),  # Fetch
         2: (0, 11),  # ListOffsets
         3: (0, 13),  # Metadata
         8: (0, 10),  # OffsetCommit
         9: (0, 10),  # OffsetFetch
         10: (0, 6),  # FindCoordinator
-        11: (0, 9),  # JoinGroup; the Java client 4.0.0 needs 2 (docs/kafka/clients.md#version-tables-that-work)
+        11: (0, 9),  # JoinGroup; the Java client 4.0.0 needs version 2 (docs/kafka/clients.md#version-tables-that-work)
         12: (0, 4),  # Heartbeat
         13: (0, 5),  # LeaveGroup
         14: (0, 5),  # SyncGroup
         15: (0, 6),  # DescribeGroups
         16: (0, 5),  # ListGroups
-        17: (0, 1),  # SaslHandshake; refused, as every listener is PLAINTEXT
-        18: (0, 5),  # ApiVersions; aiokafka sends v0 and nothing else (docs/kafka/clients.md#version-quirks, 1)
+        17: (0, 1),  # SaslHandshake; refused, because every listener is PLAINTEXT
+        18: (0, 5),  # ApiVersions; aiokafka sends version 0 only (docs/kafka/clients.md#version-quirks, 1)
         19: (0, 7),  # CreateTopics
         20: (0, 6),  # DeleteTopics
         21: (0, 2),  # DeleteRecords
@@ -40,7 +40,7 @@ PROFILE = Profile(
         33: (0, 2),  # AlterConfigs
         34: (0, 2),  # AlterReplicaLogDirs
         35: (0, 5),  # DescribeLogDirs
-        36: (0, 2),  # SaslAuthenticate; refused
+        36: (0, 2),  # SaslAuthenticate; refused, because every listener is PLAINTEXT
         37: (0, 3),  # CreatePartitions
         42: (0, 3),  # DeleteGroups
         43: (0, 2),  # ElectLeaders

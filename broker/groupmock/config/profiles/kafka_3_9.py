@@ -15,7 +15,7 @@ PROFILE = Profile(
         1: (0, 17),  # Fetch
         2: (0, 9),  # ListOffsets
         3: (0, 12),  # Metadata
-        8: (0, 9),  # OffsetCommit; v0 is offered and refused: 35 per partition (P2-c15)
+        8: (0, 9),  # OffsetCommit; version 0 is offered, and refused by UNSUPPORTED_VERSION (35) for each partition (P2-c15)
         9: (0, 9),  # OffsetFetch
         10: (0, 6),  # FindCoordinator
         11: (0, 9),  # JoinGroup
@@ -24,7 +24,7 @@ PROFILE = Profile(
         14: (0, 5),  # SyncGroup
         15: (0, 5),  # DescribeGroups
         16: (0, 5),  # ListGroups
-        17: (0, 1),  # SaslHandshake; refused, as every listener is PLAINTEXT
+        17: (0, 1),  # SaslHandshake; refused, because every listener is PLAINTEXT
         18: (0, 4),  # ApiVersions
         19: (0, 7),  # CreateTopics
         20: (0, 6),  # DeleteTopics
@@ -43,7 +43,7 @@ PROFILE = Profile(
         33: (0, 2),  # AlterConfigs
         34: (0, 2),  # AlterReplicaLogDirs
         35: (0, 4),  # DescribeLogDirs
-        36: (0, 2),  # SaslAuthenticate; refused
+        36: (0, 2),  # SaslAuthenticate; refused, because every listener is PLAINTEXT
         37: (0, 3),  # CreatePartitions
         42: (0, 2),  # DeleteGroups
         43: (0, 2),  # ElectLeaders
@@ -60,55 +60,56 @@ PROFILE = Profile(
         61: (0, 0),  # DescribeProducers
         65: (0, 0),  # DescribeTransactions
         66: (0, 1),  # ListTransactions
-        68: (0, 0),  # ConsumerGroupHeartbeat; advertised, and answered 35 with default settings (P1-c10)
+        68: (0, 0),  # ConsumerGroupHeartbeat; answered UNSUPPORTED_VERSION (35) with default settings (P1-c10)
         69: (0, 0),  # ConsumerGroupDescribe
-        74: (0, 0),  # ListConfigResources, then ListClientMetricsResources
+        74: (0, 0),  # ListConfigResources, which was called ListClientMetricsResources
         75: (0, 0),  # DescribeTopicPartitions
     },
     settings={
         **KAFKA_DEFAULTS,
         "log.message.timestamp.after.max.ms": 2**63 - 1,
         "group.consumer.migration.policy": "disabled",
-        "group.coordinator.rebalance.protocols": "classic",  # consumer groups were early access, and off
+        "group.coordinator.rebalance.protocols": "classic",  # Consumer groups were early access and switched off.
         "group.consumer.assignors": ",".join(
             f"org.apache.kafka.coordinator.group.assignor.{name}Assignor" for name in ("Uniform", "Range")
         ),
     },
+    # `core.settings.Quirks` describes each quirk, and docs/kafka/releases.md says what was seen on brokers.
     quirks=frozenset(
         {
-            "malformed_subscription_hangs",  # P1-b5, P1-b6
-            "group_record_limit",  # docs/kafka/differences.md#groups, S-leader-failure
-            "failing_join_unanswered",  # P1-b5
-            "new_member_at_generation_zero",  # P1-c1
-            "expiry_keeps_initial_delay",  # P1-c2
-            "sync_renews_session",  # P1-c3
-            "sync_before_first_generation_inconsistent",  # P1-c5
-            "refused_member_ends_phase",  # P1-c6
-            "refused_reservation_ends_phase",  # P1-c7
+            "malformed_subscription_hangs",
+            "group_record_limit",
+            "failing_join_unanswered",
+            "new_member_at_generation_zero",
+            "expiry_keeps_initial_delay",
+            "sync_renews_session",
+            "sync_before_first_generation_inconsistent",
+            "refused_member_ends_phase",
+            "refused_reservation_ends_phase",
             "failing_phase_replaces_refusal",
-            "scala_vote_order",  # P1-c9
-            "scala_member_order",  # P1-c8
-            "leaves_one_by_one",  # docs/kafka/releases.md#the-old-coordinator-against-the-new-one
-            "leaving_reservation_starts_nothing",  # P2-b5, P2-c10
-            "empty_group_not_recorded",  # P1-c4
-            "refused_join_echoes_id",  # P2-c3
-            "sync_while_loading_rebalances",  # P2-c1
-            "list_while_loading_shows_groups",  # P2-c2
-            "commit_to_unknown_group_is_illegal_generation",  # P2-c6
-            "duplicates_answered_once",  # P2-c13
-            "replacement_stays_new",  # docs/kafka/differences.md#groups
-            "replacement_answered_at_once",  # P1-d9
-            "large_commit_invalid_size",  # docs/kafka/differences.md#groups, C-too-large
-            "fetch_v1_hides_group_errors",  # P2-c4
-            "fetch_without_groups_hangs",  # P2-c5
-            "last_offset_deletes_group",  # P2-c11
-            "deleted_topic_ends_idle_groups",  # TX-77
-            "assignment_described_in_stable_only",  # P2-c8
-            "state_filter_keeps_blanks",  # P2-c9
+            "scala_vote_order",
+            "scala_member_order",
+            "leaves_one_by_one",
+            "leaving_reservation_starts_nothing",
+            "empty_group_not_recorded",
+            "refused_join_echoes_id",
+            "sync_while_loading_rebalances",
+            "list_while_loading_shows_groups",
+            "commit_to_unknown_group_is_illegal_generation",
+            "duplicates_answered_once",
+            "replacement_stays_new",
+            "replacement_answered_at_once",
+            "large_commit_invalid_size",
+            "fetch_v1_hides_group_errors",
+            "fetch_without_groups_hangs",
+            "last_offset_deletes_group",
+            "deleted_topic_ends_idle_groups",
+            "assignment_described_in_stable_only",
+            "state_filter_keeps_blanks",
             "groups_listed_from_one_map",
-            "groups_answered_as_asked",  # docs/kafka/differences.md#groups
-            "no_group_configs",  # P2-c14
-            "share_coordinator_unchecked",  # P2-c14
+            "groups_answered_as_asked",
+            "no_group_configs",
+            "share_coordinator_unchecked",
             "list_offsets_in_order",
             "produce_by_name_only",
             "failed_fetch_without_records",
@@ -122,9 +123,9 @@ PROFILE = Profile(
             "start_of_transaction_stays",
             "fenced_epoch_forgotten",
             "coordinator_asked_first",
-            "any_epoch_is_amid_its_transaction",  # TX-69
-            "refused_commit_drops_pending",  # TX-71
-            "described_partitions_in_a_scala_set",  # TX-96
+            "any_epoch_is_amid_its_transaction",
+            "refused_commit_drops_pending",
+            "described_partitions_in_a_scala_set",
             "refused_transactional_commit_makes_group",
             "producer_checked_before_busy",
             "old_offset_values",

@@ -13,19 +13,19 @@ PROFILE = Profile(
     about="Apache Kafka 4.4.0, its advertised versions and defaults, KRaft coordinator.",
     versions={
         0: (0, 13),  # Produce
-        1: (4, 18),  # Fetch; KIP-896 removed what clients before 2.1 sent, here and in the rows that do not begin at 0
+        1: (4, 18),  # Fetch; KIP-896 removed the versions of clients before 2.1, here and wherever a range does not begin at 0
         2: (1, 11),  # ListOffsets
         3: (0, 13),  # Metadata
         8: (2, 10),  # OffsetCommit
         9: (1, 10),  # OffsetFetch
         10: (0, 6),  # FindCoordinator
-        11: (0, 9),  # JoinGroup; 2 at 4.0.0; lowered again for librdkafka (KAFKA-19444, docs/kafka/apis.md#versions)
+        11: (0, 9),  # JoinGroup; 4.0.0 began at 2, later releases at 0 for librdkafka (KAFKA-19444, docs/kafka/apis.md#versions)
         12: (0, 4),  # Heartbeat
         13: (0, 5),  # LeaveGroup
         14: (0, 5),  # SyncGroup
         15: (0, 6),  # DescribeGroups
         16: (0, 5),  # ListGroups
-        17: (0, 1),  # SaslHandshake; refused, as every listener is PLAINTEXT
+        17: (0, 1),  # SaslHandshake; refused, because every listener is PLAINTEXT
         18: (0, 5),  # ApiVersions
         19: (2, 7),  # CreateTopics
         20: (1, 6),  # DeleteTopics
@@ -44,7 +44,7 @@ PROFILE = Profile(
         33: (0, 2),  # AlterConfigs
         34: (1, 2),  # AlterReplicaLogDirs
         35: (1, 5),  # DescribeLogDirs
-        36: (0, 2),  # SaslAuthenticate; refused
+        36: (0, 2),  # SaslAuthenticate; refused, because every listener is PLAINTEXT
         37: (0, 3),  # CreatePartitions
         42: (0, 3),  # DeleteGroups
         43: (0, 2),  # ElectLeaders
@@ -67,9 +67,10 @@ PROFILE = Profile(
         75: (0, 0),  # DescribeTopicPartitions
     },
     settings=KAFKA_DEFAULTS,
+    # `core.settings.Quirks` describes each quirk, and docs/kafka/releases.md says what was seen on brokers.
     quirks=frozenset(
         {
-            "group_record_limit",  # docs/kafka/differences.md#groups, S-leader-failure
+            "group_record_limit",
             "old_produce_closes",
             "repeated_alteration_unanswered",
             "min_insync_replicas_pinned",

@@ -1,4 +1,4 @@
-"""The forms in which a picture can be written."""
+"""A picture can be written in several forms, each in a file of this folder."""
 
 from __future__ import annotations
 

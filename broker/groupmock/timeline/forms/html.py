@@ -1,5 +1,5 @@
-"""The HTML form, for people: one page that fetches nothing. Its own script (`assets`) draws the picture, which comes along as JSON;
-whatever a peer named is text to it."""
+"""The HTML form of a picture is one page that loads nothing else. Its own script (`assets`) draws the picture, which is embedded as
+JSON; names of peers are only text."""
 
 from __future__ import annotations
 
@@ -69,17 +69,16 @@ BODY: Final = f"""
 </header>
 <main>{SECTIONS}</main>
 """
-"""The elements of the picture: the live page has the same ones, and its script finds them by their ids."""
+"""The elements of the picture. The live page has the same elements, and its script finds them by their ids."""
 
 
 def write(timeline: Timeline) -> str:
-    """Return the whole page as text."""
     style, script = _assets()
     return document("groupmock timeline", style, BODY, script=script, data=as_data(timeline))
 
 
 def as_data(timeline: Timeline) -> str:
-    """Return the picture as JSON that may stand in a page: printable ASCII without `<`, so that nothing in it can end its element."""
+    """Return the picture as JSON for a page: printable ASCII without `<`, so that nothing in it can end its HTML element."""
     return ascii_json(msgspec.json.encode(timeline)).decode().replace("<", "\\u003c")
 
 

@@ -1,4 +1,4 @@
-"""For ui.perfetto.dev and chrome://tracing: the JSON of Chrome's Trace Event Format
+"""The Perfetto form of a picture is for ui.perfetto.dev and chrome://tracing: the JSON of Chrome's Trace Event Format
 (https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU).
 
 A process per group, a thread per member. Ownership is slices ("X"), what a request waited for is asynchronous slices ("b", "e"), the rest
@@ -17,7 +17,7 @@ from ..model import APIS, OK, Double, Event, Group, Hole, Lane, Mark, Timeline
 from ..words import held_text
 
 STATES, ROUNDS, HOLES, DOUBLES, EVENTS, FIRST_LANE = 1, 2, 3, 4, 5, 10
-"""The threads of a group."""
+"""The numbers of a group's threads in the trace."""
 THREADS: Final = {
     STATES: "group state",
     ROUNDS: "rebalances",
@@ -26,12 +26,12 @@ THREADS: Final = {
     EVENTS: "events of the group",
 }
 PARKED_NS: Final = 1_000_000
-"""A request that waited longer is drawn as a slice."""
+"""A request that waited longer than this is drawn as a slice."""
 Trace = dict[str, Any]
 
 
 def write(timeline: Timeline) -> str:
-    """Return one JSON object as text."""
+    """Return the picture as the text of one JSON object."""
     told = {
         "displayTimeUnit": "ms",
         "otherData": {"by": f"groupmock {timeline.groupmock}", "notices": [text for each in timeline.sources for text in each.notices]},
@@ -69,7 +69,7 @@ def _group(timeline: Timeline, process: int, group: Group) -> Iterator[Trace]:
 
 
 def _overlapping(timeline: Timeline, process: int, thread: int, name: str, spans: Sequence[Hole | Double], end: int) -> Iterator[Trace]:
-    """Yield asynchronous slices, because slices of a thread may lie in each other and not overlap."""
+    """Yield asynchronous slices, because slices of one thread may be nested but must not overlap."""
     for number, span in enumerate(spans, 1):
         until = end if span.until is None else span.until
         told = f"{name} {held_text(timeline, span.held)}"

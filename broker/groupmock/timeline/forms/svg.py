@@ -1,4 +1,4 @@
-"""The SVG form, for paper, issues and pull requests: the same picture standing still. It says what it had no room for."""
+"""The SVG form is a static picture for paper, issues and pull requests. A text in it says what had no room."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ..words import clock_text, held_text, step_of
 WIDTH, LEFT, RIGHT = 1400, 190, 14
 AXIS, STATE, LANE, PINS = 26, 22, 34, 14
 LANES: Final = 300
-"""The most lanes that are drawn; a user who wants more names a group, or takes the page."""
+"""At most this many lanes are drawn. A user who wants more names a group, or uses the HTML form."""
 MOST: Final = 40_000
-"""The most elements of a picture."""
+"""At most this many elements are drawn in a picture."""
 CHARACTER: Final = 6.1
-"""The width of a character, about."""
+"""The approximate width of a character."""
 HUES: Final = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a8f2a", "#7a6fb0")
-"""Okabe and Ito's colours, which stay apart for every kind of colour blindness; words and shapes say the same."""
+"""The colours of Okabe and Ito, which can be told apart with every kind of colour blindness. Words and shapes show the same."""
 STATES: Final = {STABLE: "#009e73", PREPARING_REBALANCE: "#e69f00", COMPLETING_REBALANCE: "#56b4e9", EMPTY: "#8d8d8d"} | {
     ASSIGNING: "#e69f00",
     RECONCILING: "#56b4e9",
@@ -45,7 +45,7 @@ LEGEND: Final = (
 
 
 def write(timeline: Timeline) -> str:
-    """Return one SVG 1.1 document."""
+    """Return the picture as one SVG 1.1 document."""
     return "\n".join(_Picture(timeline).lines()) + "\n"
 
 
@@ -84,7 +84,7 @@ class _Picture:
         return LEFT + (min(max(at, self._begin), self._end) - self._begin) * self._scale
 
     def _span(self, since: int, until: int | None) -> tuple[float, float]:
-        """Return the left edge and the width."""
+        """Return the left edge and the width of a span of time."""
         left = self._x(since)
         return left, max(0.8, self._x(self._end if until is None else until) - left)
 
@@ -147,7 +147,7 @@ class _Picture:
     # -- a member
 
     def _lane(self, lane: Lane, y: int, height: int) -> list[str]:
-        """Draw a lane: marks above, events below them if there are any, then its bands."""
+        """Draw a lane: marks above, events below them if there are any, then the lane's bands."""
         lines = [f'<g class="lane">{self._text(8, y + 20, lane.label, most=27)}']
         for life in lane.lives:
             left, wide = self._span(life.since, life.until)
@@ -222,7 +222,7 @@ def _shape(api: str, x: float, y: float) -> str:
 
 
 def _fitting(text: str, wide: float) -> str:
-    """Return as much of a text as there is room for; "" if too little is left."""
+    """Return the beginning of a text that fits into the width, or "" if too little fits."""
     room = int((wide - 6) / CHARACTER)
     if len(text) <= room:
         return text
