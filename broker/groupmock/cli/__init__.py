@@ -38,7 +38,7 @@ UNKNOWN: Final = 4
 INTERRUPTED: Final = 128 + signal.SIGINT
 
 ENDLESS: Final = {"serve": (), "record": ("--",), "watch": ("--once",)}
-"""Verbs that run until a signal comes, each with the arguments that make it end by itself."""
+"""Verbs that run until a signal comes, each with the arguments with which it ends by itself."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -49,7 +49,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def own_verbs() -> dict[str, str]:
-    """Return the broker's own verbs with their modules: the files of this folder whose names have no underscore in front."""
+    """Return the broker's own verbs with their modules, which are the files of this folder without a leading underscore."""
     return {module.name: f"{__package__}.{module.name}" for module in iter_modules(__path__) if not module.name.startswith("_")}
 
 
@@ -84,9 +84,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         return _interrupted(words, "")
     finally:
-        if argv is None:  # a second Ctrl-C while the process exits must not print a traceback
+        if argv is None:  # A second Ctrl-C while the process exits must not print a traceback.
             signal.signal(signal.SIGINT, signal.SIG_DFL)
-            gc.freeze()  # the system frees the memory at once; Python would take seconds to free a cluster of many groups
+            gc.freeze()  # The system frees the memory at once, while Python would take seconds to free a cluster of many groups.
 
 
 def _run(words: list[str]) -> int:
@@ -98,7 +98,7 @@ def _run(words: list[str]) -> int:
 
 
 def _followed_an_interrupt(error: BaseException | None) -> bool:
-    """True if a KeyboardInterrupt came first: a `finally` of argparse or of a library may fail because of it."""
+    """True if the error followed a KeyboardInterrupt, because a `finally` of argparse or of a library may fail after it."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
     return error is not None
@@ -122,12 +122,13 @@ def _run_verb(verb: str, module: ModuleType, words: list[str]) -> int:
     )
     module.add_arguments(parser)
     own, command = _cut(words) if getattr(module, "TAKES_COMMAND", False) else (words, [])
-    intermixed = getattr(module, "INTERMIXED", False)  # flags between positional arguments, which parse_args does not accept
+    # Such verbs allow flags between positional arguments, which parse_args does not accept.
+    intermixed = getattr(module, "INTERMIXED", False)
     arguments = parser.parse_intermixed_args(own) if intermixed else parser.parse_args(own)
     arguments.command = command
     try:
         code: int = module.run(arguments)
-    except BrokenPipeError:  # `groupmock apis | head`
+    except BrokenPipeError:  # The reader of a pipe has ended, as in `groupmock apis | head`.
         sys.stderr.close()
         return OK
     return code

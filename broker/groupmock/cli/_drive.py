@@ -1,4 +1,5 @@
-"""The verb `groupmock audit --drive -- COMMAND`: start copies of the client's own program, put them through situations and judge each."""
+"""Implements `groupmock audit --drive -- COMMAND`, which starts copies of the client's own program, puts them through situations and
+judges each."""
 
 from __future__ import annotations
 
@@ -115,7 +116,7 @@ def _driven(
     except (CannotRun, CannotStart, JournalFailed) as cannot:
         complain("audit", cannot)
         return CANNOT_START
-    except (KeyboardInterrupt, asyncio.CancelledError):  # SIGTERM cancels the task
+    except (KeyboardInterrupt, asyncio.CancelledError):  # SIGTERM cancels the task, so both end the run in the same way.
         raise KeyboardInterrupt("the copies are ended, nothing is judged") from None
 
 

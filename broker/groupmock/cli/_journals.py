@@ -1,4 +1,4 @@
-"""Helpers of the verbs that read journal files: the help of the argument, opening a journal, and one line for each error."""
+"""The verbs that read journal files share the help of that argument, the opening of a journal, and one line for each error."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 ABOUT: Final = "journal file, plain, .gz or .zst; a folder: all in it; a pattern in quotes; -: standard input"
 WORST: Final = (BROKEN, BAD_USE, UNKNOWN, OK)
-"""Exit codes in order of rank. For several journals, the first of these that occurred is returned."""
+"""Exit codes in order of rank, worst first: for several journals, the first of these that occurred is returned."""
 
 
 class CannotRead(ValueError):
-    """A file cannot be read, or is no journal. The message names it and says why."""
+    """Raised if a file cannot be read, or is not a journal. The message names the file and says why."""
 
 
 @contextmanager
 def reading(name: str) -> Iterator[JournalReader]:
-    """Open a journal and read its header. Raises CannotRead, here and while it is read."""
+    """Open a journal and read its header. Raises CannotRead at once or while rows are read."""
     from ..journal.read import JournalReader, NotAJournal
     from ..journal.source import called, opened
 
@@ -34,14 +34,14 @@ def reading(name: str) -> Iterator[JournalReader]:
             yield JournalReader(file)
     except NotAJournal as bad:
         raise CannotRead(f"{called(name)}: {bad}") from None
-    except BrokenPipeError:  # raised by writing the output, not by reading the journal
+    except BrokenPipeError:  # Raised by writing the output and not by reading the journal.
         raise
     except OSError as trouble:
         raise CannotRead(f"{called(name)}: {trouble.strerror or trouble}") from None
 
 
 def end_of(name: str, flag: str) -> int:
-    """Return the time of the last row (ns of the run). `flag` names the option in an error. Raises CannotRead."""
+    """Return the time of a journal's last row (ns of the run). `flag` names the option in an error. Raises CannotRead."""
     from ..journal.source import STANDARD
 
     if name == STANDARD:
@@ -51,7 +51,7 @@ def end_of(name: str, flag: str) -> int:
 
 
 def for_every_journal(verb: str, words: Iterable[str], do: Callable[[str, int], int]) -> int:
-    """Call `do` with the name of each journal and the number of journals. One that cannot be read is reported on stderr and skipped.
+    """Call `do` with the name of each journal and the number of journals. An unreadable journal is reported on stderr and skipped.
     Returns the exit code that ranks first in `WORST`."""
     from ..journal.source import NoSuchJournal, journals
 

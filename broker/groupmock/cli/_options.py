@@ -12,7 +12,7 @@ from ..text.printable import one_line
 
 
 def add_options(parser: argparse.ArgumentParser, without: tuple[str, ...] = ()) -> None:
-    """Add groupmock's own options, --set and --config to a parser."""
+    """Add groupmock's own options, --set and --config to a parser, except those in `without`."""
     for option in OPTIONS:
         if option.name in without:
             continue
@@ -43,7 +43,7 @@ def resolve_arguments(arguments: argparse.Namespace, **defaults: object) -> Conf
 
 
 def bad_use(config: Config) -> tuple[type[Exception], ...]:
-    """Return the exceptions of a start that mean bad use with this configuration: of its plan, waivers, seed data and event loop."""
+    """Return the exceptions at a start that mean bad use: of the plan, waivers, seed data or event loop in this configuration."""
     from ..net.loops import UnknownLoop
 
     exceptions: tuple[type[Exception], ...] = (UnknownLoop,)

@@ -8,7 +8,7 @@ FORMS: Final = ("html", "svg", "perfetto")
 
 
 def form_for(output: str, form: str | None = None) -> str:
-    """Return the given form, or else the one that the file's name ends with. Raises ValueError."""
+    """Return the given form, or the form that the ending of the file name means. Raises ValueError."""
     from ..journal.source import STANDARD
     from ..timeline.drawing import form_of
 

@@ -71,7 +71,7 @@ def _add_fields(parser: argparse.ArgumentParser, struct: type, positional: bool)
 
 
 def _how_many(declared: Any) -> dict[str, Any]:
-    """Return argparse's arguments for a field: several words for a list or a table, an optional word for a boolean."""
+    """Return argparse's arguments for the number of words of a field: several for a list or a table, an optional word for a boolean."""
     import msgspec
 
     kinds = _kinds(msgspec.inspect.type_info(declared))
@@ -100,7 +100,7 @@ def _print_answer(arguments: argparse.Namespace) -> int:
 
 
 def reporting(arguments: argparse.Namespace, do: Callable[[argparse.Namespace], int], command: str = "") -> int:
-    """Call `do` and turn its errors into a line on stderr and an exit code. `said`: the command's words if no route has them."""
+    """Call `do` and turn its errors into a line on stderr and an exit code. `command` has the words of a command that has no route."""
     from ..config.resolve import token_of
 
     command = command or " ".join(arguments.route.verb)
@@ -110,7 +110,7 @@ def reporting(arguments: argparse.Namespace, do: Callable[[argparse.Namespace], 
     try:
         arguments.token = token_of(arguments.token or None, f"--token, or the variable {TOKEN}")
         return do(arguments)
-    except BrokenPipeError:  # raised by the end of a pipe, as in `groupmock records read orders | head`
+    except BrokenPipeError:  # The reader of a pipe has ended, as in `groupmock records read orders | head`.
         raise
     except (ValueError, OSError) as bad:
         complain(command, bad)
@@ -124,8 +124,8 @@ def reporting(arguments: argparse.Namespace, do: Callable[[argparse.Namespace], 
 
 
 def ask(arguments: argparse.Namespace, text: bytes | None = None, load: Callable[[bytes], Any] = json.loads) -> Any:
-    """Ask the control API and return the answer as `load` reads it. `text` is the body; None: the arguments give it. Raises ValueError,
-    OSError, NobodyAnswers, Refused."""
+    """Ask the control API and return the answer as `load` decodes it. `text` is the body; with None the arguments give the body. Raises
+    ValueError, OSError, NobodyAnswers, Refused."""
     from ..control.route import read_strings
 
     route = arguments.route
@@ -149,7 +149,7 @@ def given(arguments: argparse.Namespace, struct: type) -> dict[str, Any]:
 
 
 def _read(declared: Any, value: Any) -> Any:
-    """Convert the words of an argument: KEY=VALUE words become a table, and some structs parse a word of their own."""
+    """Convert the words of an argument: words KEY=VALUE become a table, and some structs parse a word on their own."""
     import msgspec
 
     for kind in _kinds(msgspec.inspect.type_info(declared)) if isinstance(value, list) else ():

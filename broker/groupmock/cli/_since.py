@@ -1,4 +1,4 @@
-"""A moment of a run as --since takes it: seconds of the run, seconds before its end, or a clock time."""
+"""Parses the moment of a run that --since takes: seconds of the run, seconds before its end, or a clock time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Since(NamedTuple):
     clock: datetime | time | None = None
 
     def at(self, epoch_ns: int, end_ns: int = 0) -> int:
-        """Return the moment in ns of a run that began at `epoch_ns` and whose last row is at `end_ns`; at least 0."""
+        """Return the moment in ns of a run that began at `epoch_ns` and has its last row at `end_ns`. The result is at least 0."""
         if self.clock is not None:
             begun = datetime.fromtimestamp(epoch_ns / NS_PER_S, UTC)
             return max(0, round((_moment(self.clock, begun) - begun).total_seconds() * NS_PER_S))
@@ -32,7 +32,7 @@ class Since(NamedTuple):
 
 
 def since(text: str) -> Since:
-    """Parse the text of a moment. Raises ValueError, which lists the forms."""
+    """Parse the text of a moment of a run. Raises ValueError, which lists the forms."""
     if match := SECONDS.fullmatch(text):
         return Since(float(match[2]) * UNITS[match[3]], bool(match[1]))
     for read in (time.fromisoformat, datetime.fromisoformat):
@@ -44,7 +44,7 @@ def since(text: str) -> Since:
 
 
 def moment(text: str) -> Since:
-    """Parse a moment as argparse's type of a flag."""
+    """Parse a moment of a run, for argparse."""
     try:
         return since(text)
     except ValueError as bad:
@@ -52,8 +52,7 @@ def moment(text: str) -> Since:
 
 
 def _moment(clock: datetime | time, begun: datetime) -> datetime:
-    """Return the moment with its zone: without one it is this machine's. A time without a day is the one nearest to the start of the run.
-    """
+    """Return the clock time with a zone, by default this machine's. A time without a day is the one nearest to the start of the run."""
     if isinstance(clock, datetime):
         return clock.astimezone(UTC)
     there = begun.astimezone(clock.tzinfo)

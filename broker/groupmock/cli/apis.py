@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def coverage() -> list[dict[str, object]]:
-    """Return a row for each API that some profile advertises: key, name, first flexible version, and its range per profile."""
+    """Return a row for each API that some profile advertises: key, name, first flexible version, and its range in each profile."""
     ranges = {name: {row.key: f"{row.lowest}-{row.highest}" for row in advertised(profiles.load(name))} for name in profiles.names()}
     keys = sorted({key for rows in ranges.values() for key in rows})
     return [

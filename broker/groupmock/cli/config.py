@@ -23,7 +23,7 @@ OF_LIKE: Final = {
     "like": "address", "like-records": "records", "like-tls": "tls", "like-tls-ca": "ca", "like-tls-cert": "certificate",
     "like-tls-key": "key",
 }  # fmt: skip
-"""The options that are fields of `Config.like`, with the fields."""
+"""Maps options to the fields of `Config.like` that they set."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..journal.read import JournalReader
 
 OF_FILES: Final = ("count", "find")
-"""Sub-commands that files can answer. A file gets no more rows, so there is none to wait for."""
+"""The subcommands that can read files. A file gets no more rows, so `wait` is not among them."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -91,7 +91,8 @@ def _find(said: str, name: str, of: int, wanted: Any, as_json: bool) -> int:
 
 
 def _about(name: str, journal: JournalReader) -> dict[str, Any]:
-    """Return the head of the JSON answer. `dropped` is what a server says: the number of missing rows, or null if it is unknown."""
+    """Return the head of the JSON answer about a journal. `dropped` is what a server says: the number of missing rows, or null if it is
+    unknown."""
     dropped = journal.left_out.rows if journal.left_out is not None else 0
     return {"file": name, "run": journal.header.run, "dropped": dropped, "notices": notices(journal)}
 

@@ -91,7 +91,7 @@ async def _serve(proxy: Proxy, stop: asyncio.Event) -> int:
 
 
 async def _run(proxy: Proxy, command: list[str]) -> int:
-    """Return the command's status as a shell gives it."""
+    """Run the command and return its status as a shell gives it."""
     import os
 
     from .run import VARIABLES, status_of

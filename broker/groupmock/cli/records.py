@@ -38,7 +38,7 @@ def _read(arguments: argparse.Namespace) -> int:
 
     from ..data.reading import Unread
 
-    # Raw records are printed as they came, because numbers could change when they are decoded and encoded again.
+    # Raw records are printed as they came, because decoding and encoding could change numbers.
     fields = [("topic", str), ("records", list[msgspec.Raw]), ("next", str), ("more", bool), ("unread", list[Unread])]
     load = msgspec.json.Decoder(msgspec.defstruct("Page", fields)).decode
     status, everything = OK, arguments.limit is None
@@ -97,7 +97,7 @@ def _parts(lines: list[Numbered]) -> Iterator[list[Numbered]]:
 
 
 def _body(part: list[Numbered]) -> bytes:
-    """Join the lines, with blank lines where some were left out, so that the server counts lines as the file does."""
+    """Join the lines to a body. Blank lines replace lines that were left out, so that the server's line numbers are those of the file."""
     rows, number = [], part[0].number
     for line in part:
         rows += [b""] * (line.number - number) + [line.text]

@@ -33,7 +33,7 @@ TAKES_COMMAND: Final = True
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 GROUP_S: Final = 1.0
 TERMINAL_S: Final = 5.0
-"""Seconds after which a SIGINT is passed on to a child that still runs. At a terminal, Ctrl-C has reached it already."""
+"""After this many seconds a SIGINT is passed on to a child that still runs. At a terminal, Ctrl-C has reached the child already."""
 VARIABLES: Final = ("GROUPMOCK_BOOTSTRAP", "KAFKA_BOOTSTRAP", "KAFKA_BOOTSTRAP_SERVERS")
 
 
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _drawn(config: Config, arguments: argparse.Namespace) -> int:
-    """Run the command and draw the journal, which is a temporary one if none was asked for."""
+    """Run the command and draw the journal, which is a temporary file if none was asked for."""
     import tempfile
 
     from msgspec.structs import replace
@@ -102,7 +102,7 @@ def _ran(config: Config, arguments: argparse.Namespace, journals: list[str] | No
 
 
 async def _run(config: Config, command: list[str], strict: bool, journals: list[str] | None) -> int:
-    """Start the cluster and run the command. `journals` receives the path of the file in which the run ended."""
+    """Start the cluster and run the command. `journals` receives the path of the journal at the end of the run."""
     from ..net.loops import shorten_collections
     from ..server.assembly import start
 
@@ -127,7 +127,7 @@ async def _run(config: Config, command: list[str], strict: bool, journals: list[
         return OWN_FAILURE
     if control is not None:
         await control.close()
-        running = control.running  # a reset made another one
+        running = control.running  # A reset has made another `Running`.
     idle = running.never_fired() if config.plan is not None else []
     trouble_at_end = await running.close()
     if trouble_at_end is not None:
@@ -173,9 +173,9 @@ async def status_of(command: list[str], environment: dict[str, str]) -> int:
 
 
 def _pass_on(child: asyncio.subprocess.Process, number: int) -> None:
-    """Pass a signal on to the child, which decides what it means; groupmock ends when the child has ended. Ctrl-C reaches the whole
-    process group, and a second SIGINT would interrupt what the child does about the first. A SIGINT that was sent to groupmock alone looks
-    the same, so the child gets it only if it still runs after a while."""
+    """Pass a signal on to the child, which decides how to react; groupmock ends when the child has ended. Ctrl-C reaches the whole
+    process group, and a second SIGINT would interrupt what the child does about the first. A SIGINT that was sent to groupmock alone
+    looks the same, so the child gets it only if it still runs after a while."""
     if number == signal.SIGINT:
         after = TERMINAL_S if _at_a_terminal() else GROUP_S
         asyncio.get_running_loop().call_later(after, _send, child, number)

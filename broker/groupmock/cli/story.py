@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _tell(name: str, of: int, arguments: argparse.Namespace) -> str | None:
-    """Print the story of one journal. Returns None, or the reason why there is nothing to tell."""
+    """Print the story of one journal. Returns None, or the reason why no story exists."""
     from ..journal.source import called
     from ..story.teller import NotTold, tell
     from ..text.printable import printable
@@ -64,7 +64,7 @@ def _tell(name: str, of: int, arguments: argparse.Namespace) -> str | None:
     shown, end = printable(called(name)), end_of(name, "--since") if wanted.before_end else 0
     with reading(name) as journal:
         header = journal.header
-        # A recording has no seed that drew anything.
+        # A recording has no seed with which anything was drawn.
         seed = header.seed if header.complete else None
         since = wanted.at(header.epoch_ns, end)
         try:

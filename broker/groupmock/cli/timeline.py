@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     except Nothing as nothing:
         complain("timeline", nothing)
         return BAD_USE
-    except BrokenPipeError:  # raised by writing to standard output
+    except BrokenPipeError:  # Raised by writing to standard output and not by reading a journal.
         raise
     except OSError as trouble:
         complain("timeline", RuntimeError(f"{arguments.output}: {trouble.strerror or trouble}"))
@@ -89,5 +89,5 @@ def _add(drawing: Drawing, name: str, arguments: argparse.Namespace) -> int:
 
 
 def _at(moment: Since | None, name: str, flag: str) -> tuple[Since, int] | None:
-    """Return the moment and the end of the journal, which is read only if the moment counts from the end."""
+    """Return the moment and the time of the journal's end, which is read only if the moment counts from the end."""
     return None if moment is None else (moment, end_of(name, flag) if moment.before_end else 0)

@@ -1,1 +1,1 @@
-"""The configuration of a cluster: profiles, groupmock's options and Kafka's settings, each value with its origin."""
+"""The configuration of a cluster consists of a profile, groupmock's options and Kafka's settings, each value with its origin."""

@@ -1,5 +1,5 @@
-"""The identity that a cluster advertises: the APIs that have a behaviour here, restricted by the profile
-(docs/reference/architecture.md#rule-4), and the profile's features.
+"""Builds the identity that a cluster advertises: the implemented APIs, restricted by the profile (docs/reference/architecture.md#rule-4),
+and the profile's features.
 
 Every Identity of a served, replayed or simulated cluster is made here. `core.identity` cannot make it, because that module is imported by
 the APIs, whose listing says what can be advertised, and because the core knows no profiles.
@@ -19,7 +19,7 @@ from .profiles import FeatureLevel, Profile
 def identity_of(
     profile: Profile, settings: Settings, cluster_id: str, nodes: Iterable[Node], limits: tuple[tuple[str, str], ...] = ()
 ) -> Identity:
-    """Build the identity of a cluster of these nodes. `limits` holds the limits of its sockets by Kafka's names."""
+    """Build the identity of a cluster with these nodes. `limits` holds the limits of the cluster's sockets by Kafka's names."""
     return Identity(
         cluster_id=cluster_id,
         nodes=tuple(nodes),

@@ -1,4 +1,4 @@
-"""Settings that a class declares with `core.settings.setting`, by name, and the parsing and checking of their values."""
+"""Finds the settings that a class declares with `core.settings.setting`, and parses and checks their values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..text.printable import brief
 
 
 class BadValue(ValueError):
-    """A value is outside of what its setting takes. The message names the setting and what it takes."""
+    """Raised if a setting does not take a value. The message names the setting and the values that it takes."""
 
 
 class Setting(NamedTuple):
@@ -36,7 +36,7 @@ class Setting(NamedTuple):
 
     @property
     def takes(self) -> str:
-        """The values that the setting takes, in words."""
+        """A description of the values that the setting takes."""
         if self.kind is bool:
             return "true or false"
         if self.kind is int:
@@ -51,7 +51,8 @@ class Setting(NamedTuple):
         return known[text]
 
     def _number(self, value: object) -> int:
-        number = whole_number(trimmed(str(value)), 63) if not isinstance(value, bool) else None  # Python counts TOML's true as an int.
+        # Python counts TOML's `true` as an int, so booleans are excluded.
+        number = whole_number(trimmed(str(value)), 63) if not isinstance(value, bool) else None
         if number is None:
             raise BadValue(f"{self.declared.name} takes a whole number, not {brief(value)}")
         low, high = self.declared.lowest, self.declared.highest
@@ -62,6 +63,6 @@ class Setting(NamedTuple):
 
 @cache
 def settings_of(declaring: type[msgspec.Struct]) -> dict[str, Setting]:
-    """Return the settings of one class by Kafka's name."""
+    """Return the settings that a class declares, by Kafka's name."""
     defaults = {info.name: info.default for info in msgspec.structs.fields(declaring)}
     return {declared.name: Setting(field, kind, declared, defaults[field]) for field, kind, declared in declarations(declaring)}

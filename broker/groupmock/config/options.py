@@ -1,4 +1,5 @@
-"""groupmock's own options, declared once. Flags, keys of the TOML file and environment variables are made from them (`config.resolve`)."""
+"""The declarations of groupmock's own options. Flags, keys of the TOML file and environment variables are made from them
+(`config.resolve`)."""
 
 from __future__ import annotations
 
@@ -8,8 +9,8 @@ from . import profiles
 
 
 class Option(NamedTuple):
-    """One option of groupmock: the flag `--name`, the key `name` of the TOML file, and the variable GROUPMOCK_NAME with underscores. An
-    option without a `metavar` is on or off."""
+    """One option of groupmock, which is the flag `--name`, the key `name` of the TOML file, and the variable GROUPMOCK_NAME with
+    underscores. An option without a `metavar` is on or off."""
 
     name: str
     metavar: str

@@ -1,4 +1,5 @@
-"""The resolved configuration of a run: profile < TOML file < environment < flags (docs/reference/architecture.md#settings).
+"""Resolves the configuration of a run from profile, TOML file, environment and flags, in rising order of precedence
+(docs/reference/architecture.md#settings).
 
 Kafka's settings keep Kafka's names and are declared once, in `core.settings` and `config.limits`; groupmock's own options are declared
 once, in `options`. `Config.origins` records where each value came from (`groupmock config` shows it).
@@ -31,9 +32,9 @@ YES: Final = ("true", "yes", "on", "1")
 NO: Final = ("false", "no", "off", "0", "")
 LOGS: Final = ("text", "json", "rows", "json-rows", "off")
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
-# clients connect to the host of Metadata and FindCoordinator responses, so it must be a reachable one
+# Clients connect to the host of Metadata and FindCoordinator responses, so the host must be reachable.
 UNROUTABLE: Final = ("0.0.0.0", "::", "")
-TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # as in org.apache.kafka.common.internals.Topic
+TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # The pattern is that of org.apache.kafka.common.internals.Topic.
 MAX_NODES: Final = 64
 MAX_NODE_ID: Final = 1_000_000
 """The largest id that the first node may have."""
@@ -42,29 +43,31 @@ MAX_RACK_NAME: Final = 200
 MAX_COPIED: Final = 100_000
 MAX_PARTITIONS: Final = 10_000
 LEAST_JOURNAL: Final = 64 * 1024
-"""The least size in bytes: it fits the header of any cluster, which names each node."""
+"""The smallest allowed size in bytes, which fits the header of any cluster, because the header names each node."""
 
 
 class ConfigError(ValueError):
-    """A value of the configuration is wrong. The message names the place (flag, file, variable) and the remedy. Exit code 2."""
+    """Raised if a value of the configuration is wrong. The message names the place (flag, file, variable) and the remedy. The exit code
+    is 2."""
 
 
 class TopicSpec(NamedTuple):
-    """A topic that exists from the start."""
+    """A topic that is created when the cluster starts."""
 
     name: str
     partitions: int
 
 
 class Address(NamedTuple):
-    """An address that clients are told to connect to. Port None stands for the port that the node listens on."""
+    """An address that clients are told to connect to. A port of None means the port on which the node listens."""
 
     host: str
     port: int | None
 
 
 class Like(NamedTuple):
-    """A real cluster to copy. `address`: HOST:PORT; `records`: how many of each partition; paths of PEM files if it speaks TLS."""
+    """A real cluster that is to be copied. `address` is HOST:PORT, `records` the number of records of each partition; the paths are PEM
+    files for a cluster with TLS."""
 
     address: str
     records: int
@@ -112,7 +115,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Layers:
-    """Values by name with the origin of each. A later layer replaces the values of earlier ones."""
+    """Values by name, each with its origin. A later layer replaces the values of earlier ones."""
 
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
@@ -131,8 +134,8 @@ def resolve(
     defaults: Mapping[str, Any] | None = None,
     place: Callable[[str], str] = "flag --{}".format,
 ) -> Config:
-    """Merge the layers and check every value. Raises ConfigError. `flags`: option -> value (None: not given); `sets`: "KEY=VALUE" texts or
-    pairs; `defaults` replace the default values of options; `place` gives an option's name in error messages."""
+    """Merge the layers of values and check every value. Raises ConfigError. `flags`: option -> value (None: not given); `sets`:
+    "KEY=VALUE" texts or pairs; `defaults` replace the default values of options; `place` gives an option's name in error messages."""
     table = _read_file(file) if file else {}
     options = _options(flags or {}, environment or {}, table, file, defaults or {}, place)
     profile = _profile(options)
@@ -155,7 +158,8 @@ def resolve(
         settings=msgspec.structs.replace(settings, quirks=Quirks(**dict.fromkeys(profile.quirks, True))) if profile.quirks else settings,
         limits=limits,
         host=str(values["host"]),
-        port=whole_number(values["port"], options.origins["port"], 0, 65536 - nodes),  # the last node listens on port + nodes - 1
+        # The last node listens on port + nodes - 1, which must not exceed 65535.
+        port=whole_number(values["port"], options.origins["port"], 0, 65536 - nodes),
         advertise=address_of(values["advertise"], options.origins["advertise"], nodes),
         nodes=nodes,
         first_node_id=whole_number(values["first-node-id"], options.origins["first-node-id"], 0, MAX_NODE_ID),
@@ -242,7 +246,7 @@ def _file_settings(table: Mapping[str, Any], file: str | None, layers: _Layers) 
 
 
 def _flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield dotted keys, quoted or not, because TOML reads an unquoted a.b.c as nested tables."""
+    """Yield keys with dots, whether they were quoted or not, because TOML reads an unquoted a.b.c as nested tables."""
     for key, value in table.items():
         if isinstance(value, dict):
             yield from _flatten(value, f"{prefix}{key}.")
@@ -392,7 +396,7 @@ def address_of(value: object, origin: str, nodes: int = 1) -> Address | None:
     if value is None:
         return None
     host, mark, port = str(value).rpartition(":")
-    if not mark or (host.count(":") and not host.startswith("[")):  # a bare host, or an IPv6 address without a port
+    if not mark or (host.count(":") and not host.startswith("[")):  # The value is a bare host, or an IPv6 address without a port.
         host, port = str(value), ""
     host = host.strip("[]")
     if not host or host in UNROUTABLE:
@@ -401,7 +405,7 @@ def address_of(value: object, origin: str, nodes: int = 1) -> Address | None:
 
 
 def _control(value: object, origin: str, token: object) -> Address | None:
-    """Parse PORT (on loopback) or HOST:PORT. Another host than loopback needs a token."""
+    """Parse PORT (on loopback) or HOST:PORT for the control API. A token is needed unless the host is loopback."""
     if value is None:
         return None
     host, mark, port = str(value).rpartition(":")
@@ -414,7 +418,7 @@ def _control(value: object, origin: str, token: object) -> Address | None:
 
 
 def token_of(value: object, origin: str) -> Token | None:
-    """Check a token; None stands for no token. Raises ConfigError, which does not show the value."""
+    """Check a token, where None means no token. Raises ConfigError, which does not show the value."""
     if value is None:
         return None
     if not (isinstance(value, str) and value and value.isascii() and value.isprintable() and " " not in value):
@@ -433,7 +437,7 @@ def parse_topic(text: str, origin: str) -> TopicSpec:
 
 
 def topics_of(values: object, origin: str) -> tuple[TopicSpec, ...]:
-    """Parse one topic as text, several of them, or a mapping name -> partitions. Raises ConfigError."""
+    """Parse one topic as text, several of them, or a mapping of names to partitions. Raises ConfigError."""
     if isinstance(values, Mapping):
         values = [f"{name}:{partitions}" for name, partitions in values.items()]
     texts = list(values) if isinstance(values, Iterable) and not isinstance(values, str) else [values]

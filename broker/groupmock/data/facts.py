@@ -1,4 +1,4 @@
-"""The facts of topics and of configs, as the core has them."""
+"""The facts about topics and configs, read from the core."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 SOURCES: Final = {
     1: "topic", 2: "node", 3: "all nodes", 4: "start", 5: "default", 6: "logger", 7: "client metrics", 8: "group",
 }  # fmt: skip
-"""Kafka's DescribeConfigsResponse.ConfigSource -> where a value was set: on the topic, at run time on a node or on all, at the start."""
+"""Maps Kafka's DescribeConfigsResponse.ConfigSource to the place where a value was set: on the topic, at run time on a node or on all
+nodes, or at the start."""
 
 
 class TopicRow(msgspec.Struct):
-    """A topic in one line. `records` is the sum of end offsets minus start offsets; `size` is the number of bytes kept."""
+    """A topic in one row. `records` is the sum of end offsets minus start offsets; `size` is the number of bytes kept."""
 
     name: str
     partitions: int
@@ -43,7 +44,7 @@ class SegmentFacts(msgspec.Struct):
 
 
 class PartitionFacts(msgspec.Struct):
-    """A partition as its leader has it. `leader` is -1 without one; `isr` are the replicas in sync; `offline` those on stopped nodes;
+    """A partition as its leader knows it. `leader` is -1 without one; `isr` are the replicas in sync; `offline` those on stopped nodes;
     `epochs` maps a leader epoch to the first offset that it wrote; `size` is the number of bytes kept."""
 
     partition: int
@@ -60,7 +61,7 @@ class PartitionFacts(msgspec.Struct):
 
 
 class TopicFacts(msgspec.Struct):
-    """A topic with its partitions. `topic_id` has the form of Kafka's tools; `configs` are those set on the topic."""
+    """A topic with its partitions and configs. `topic_id` has the form of Kafka's tools; `configs` are those set on the topic."""
 
     name: str
     topic_id: str
@@ -71,7 +72,8 @@ class TopicFacts(msgspec.Struct):
 
 
 class ConfigRow(msgspec.Struct):
-    """A config and its origin. `value` is null for a secret or a missing value; `source` is topic, node, all nodes, start or default."""
+    """The value of a config and its origin. `value` is null for a secret or a missing value; `source` is topic, node, all nodes, start
+    or default."""
 
     value: str | None
     source: str
@@ -79,14 +81,14 @@ class ConfigRow(msgspec.Struct):
 
 
 def topic_row(topic: Topic) -> TopicRow:
-    """Return the topic in one line."""
+    """Return the row of a topic."""
     records = sum(each.end - each.start for each in topic.partitions)
     size = sum(each.size for each in topic.partitions)
     return TopicRow(topic.name, len(topic.partitions), topic.replication_factor, topic.internal, records, size)
 
 
 def topic_facts(cluster: Cluster, topic: Topic) -> TopicFacts:
-    """Return the topic with its partitions, segments and configs."""
+    """Return a topic with its partitions, segments and configs."""
     return TopicFacts(
         name=topic.name,
         topic_id=id_text(topic.topic_id),
@@ -114,7 +116,7 @@ def _partition(cluster: Cluster, found: Partition) -> PartitionFacts:
 
 
 def topic_configs(cluster: Cluster, topic: Topic) -> dict[str, ConfigRow]:
-    """Return the configs of a topic as the node of its first partition's leader has them."""
+    """Return the configs of a topic, with the defaults of the node that leads its first partition."""
     leader = topic.partitions[0].leader
     node = cluster.topics.controller() if leader == NO_LEADER else leader
     found = TopicConfigs(cluster.topics.broker_overrides(node), cluster.environment.settings).of(topic.configs)
@@ -122,10 +124,10 @@ def topic_configs(cluster: Cluster, topic: Topic) -> dict[str, ConfigRow]:
 
 
 def configs_of_node(cluster: Cluster, node: int | None) -> dict[str, ConfigRow]:
-    """Return the configs of a node. For None, return what was set for all nodes at run time."""
+    """Return the configs of a node. None returns the configs that were set for all nodes at run time."""
     environment = cluster.environment
     if node is None:
-        overrides = cluster.topics.broker_overrides(NO_LEADER)  # no node has that id
+        overrides = cluster.topics.broker_overrides(NO_LEADER)  # No node has this id, so only the overrides for all nodes are returned.
         return _rows(cluster_configs(overrides, environment.settings.quirks))
     overrides = cluster.topics.broker_overrides(node)
     static = started(environment.settings, environment.identity, node)

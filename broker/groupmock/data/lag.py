@@ -1,4 +1,4 @@
-"""The lag of a group: committed offsets, end offsets and owners, as kafka-consumer-groups.sh --describe shows them."""
+"""Computes the lag of a group from committed offsets, end offsets and owners, as kafka-consumer-groups.sh --describe shows it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 MOST_MARKERS: Final = 1000
-"""The number of offsets at the end of a log that are searched for the last record."""
+"""At most this many offsets at the end of a log are searched for the last record."""
 
 
 class PartitionLag(msgspec.Struct):
-    """The lag of one partition. `committed` is null without a commit. `end_offset` is null for a partition that no longer exists. `lag` is
-    null if it is unknown: for a missing partition, or for one with records and without a commit, because the client's auto.offset.reset
-    decides what it reads (kafka-consumer-groups.sh shows "-"). `member_id`, `client_id` and `client_host` are the owner's, null without
-    one."""
+    """The lag of one partition. `committed` is null without a commit. `end_offset` is null for a partition that no longer exists. `lag`
+    is null if it is unknown: for a missing partition, or for one with records and without a commit, because the client's
+    auto.offset.reset decides what it reads (kafka-consumer-groups.sh shows "-"). `member_id`, `client_id` and `client_host` are the
+    owner's, null without one."""
 
     topic: str
     partition: int
@@ -43,7 +43,7 @@ class GroupLag(msgspec.Struct):
 
 
 def lag_of(cluster: Cluster, view: GroupView) -> GroupLag:
-    """Return the lag of each partition that the group has committed or owns, in order."""
+    """Return the lag of the partitions that the group has committed or owns, in order."""
     holders = {(topic, index): member for member in view.members for topic, all_of in member.assignment.items() for index in all_of}
     committed = {(topic, index): offset for topic, all_of in view.offsets.items() for index, offset in all_of.items()}
     rows = [_row(cluster, at, committed.get(at), holders.get(at)) for at in sorted({*holders, *committed})]
@@ -53,9 +53,9 @@ def lag_of(cluster: Cluster, view: GroupView) -> GroupLag:
 
 
 def readable_end(partition: Partition) -> int:
-    """Return the end of the records that a consumer is given: after it are only transaction markers."""
+    """Return the offset after the last record that a consumer can get; only transaction markers follow."""
     end = partition.end
-    if partition.producers.transactions is None:  # nobody ever wrote a transaction there
+    if partition.producers.transactions is None:  # No transaction was ever written in this partition.
         return end
     for batch in reversed(list(partition.batches(end - MOST_MARKERS))):
         if not batch.control:
@@ -82,7 +82,7 @@ def _row(cluster: Cluster, at: tuple[str, int], committed: int | None, holder: M
         if committed is not None:
             row.lag = max(0, partition.end - committed)
         elif partition.start == partition.end:
-            row.lag = 0  # a consumer has nothing to read, wherever auto.offset.reset begins
+            row.lag = 0  # A consumer has nothing to read, wherever auto.offset.reset makes it begin.
     if holder is not None:
         row.member_id, row.client_id, row.client_host = holder.member_id, holder.client_id, holder.client_host
     return row

@@ -1,4 +1,4 @@
-"""Conversion of one record to one line of JSON and back.
+"""Converts one record to one line of JSON and back.
 
 A key or a value is a text, any JSON, or base64, as `key_as` and `value_as` say; null is always Kafka's null. Without them a string is a
 text and everything else is JSON, so a typed line means what it looks like. A line that was read has `key_as` and `value_as` wherever the
@@ -25,15 +25,15 @@ NULL: Final = b"null"
 HEADER_LINE: Final = 'headers are [{"key": ..., "value": ...}] or {name: text}'
 NOT_BLANK: Final = re.compile(rb"\S")
 LONGEST_LINE: Final = 2 * 1024 * 1024
-"""The largest number of bytes of a line, more than the largest record that a topic takes by default."""
+"""The largest number of bytes of a line. It exceeds the largest record that a topic takes by default."""
 LONGEST_TEXT: Final = 600
-"""The number of characters of an error about a line. A field's name or value in it may be as long as the line."""
+"""An error about a line has at most this many characters, because a field's name or value in it may be as long as the line."""
 Count = Annotated[int, Meta(ge=0)]
 Milliseconds = Annotated[int, Meta(ge=-1, le=2**63 - 1)]
 
 
 class BadLine(ValueError):
-    """A line is no record. The text names the line, the field and the remedy."""
+    """Raised if a line is not a record. The text names the line, the field and the remedy."""
 
     def __init__(self, number: int, text: str) -> None:
         super().__init__(f"line {number}: {text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + ' ...'}")
@@ -41,7 +41,7 @@ class BadLine(ValueError):
 
 
 class NewHeader(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """A header of a record to be written. `value` and `value_as` are as in the record."""
+    """A header of a record to be written. `value` and `value_as` have the same meaning as in the record."""
 
     key: str
     value: Annotated[msgspec.Raw | msgspec.UnsetType, Meta(description="text, JSON, base64, or null")] = msgspec.UNSET
@@ -68,7 +68,7 @@ class RecordLine(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, gc=Fa
 
 
 class ShownHeader(msgspec.Struct, omit_defaults=True):
-    """A header of a shown record. `value_as` is the form of its value, by default text."""
+    """A header of a record that was read. `value_as` is the form of its value, by default text."""
 
     key: str
     value: Any
@@ -76,9 +76,9 @@ class ShownHeader(msgspec.Struct, omit_defaults=True):
 
 
 class ShownRecord(msgspec.Struct, omit_defaults=True):
-    """A record that was read. `timestamp` is ms since 1970, -1 for none; `key_as` and `value_as` are the forms of key and value, by
-    default text; `transaction` is the outcome of the record's transaction, left out without one; `marker`: the record ends a transaction.
-    """
+    """A record that was read from a log, in the form in which it is shown. `timestamp` is ms since 1970, -1 for none; `key_as` and
+    `value_as` are the forms of key and value, by default text; `transaction` is the outcome of the record's transaction, left out
+    without one; `marker`: the record ends a transaction."""
 
     partition: int
     offset: int
@@ -93,16 +93,16 @@ class ShownRecord(msgspec.Struct, omit_defaults=True):
 
 
 class Numbered(msgspec.Struct, gc=False):
-    """A line that is not blank, and its number in the file, from 1."""
+    """A line that is not blank, with its number in the file, counted from 1."""
 
     number: int
     text: bytes
 
 
 def numbered(data: bytes, first: int = 1) -> Iterator[Numbered]:
-    """Yield the lines that are not blank; `first` is the number of the first line. Raises BadLine for one that is too long."""
+    """Yield the lines that are not blank; `first` is the number of the first line. Raises BadLine for a line that is too long."""
     at, number = 0, first
-    # Blanks are skipped in one search: four megabytes of line ends would take four seconds one by one, without a yield.
+    # Blank lines are skipped in one search: four megabytes of line ends would take four seconds one by one, without a yield.
     while (found := NOT_BLANK.search(data, at)) is not None:
         number += data.count(b"\n", at, found.start())
         end = data.find(b"\n", found.start())
@@ -114,7 +114,7 @@ def numbered(data: bytes, first: int = 1) -> Iterator[Numbered]:
 
 
 def lines_of(given: str | bytes | Iterable[Mapping[str, Any]]) -> bytes:
-    """Convert Python data, which may have bytes, to JSON Lines. Raises BadLine for a value that JSON cannot have."""
+    """Convert Python data, which may contain bytes, to JSON Lines. Raises BadLine for a value that JSON cannot hold."""
     if isinstance(given, str | bytes):
         return given.encode() if isinstance(given, str) else given
     if isinstance(given, Mapping):
@@ -128,7 +128,7 @@ def _as_json(number: int, line: Mapping[str, Any]) -> bytes:
     fields = dict(line)
     for name in ("key", "value"):
         if isinstance(fields.get(name), bytes):
-            fields[f"{name}_as"] = "base64"  # msgspec encodes bytes as base64
+            fields[f"{name}_as"] = "base64"  # msgspec encodes bytes as base64.
     if isinstance(fields.get("headers"), list | tuple):
         fields["headers"] = [_as_header(each) for each in fields["headers"]]
     try:
@@ -146,7 +146,7 @@ def _as_header(given: Any) -> Any:
 
 
 def read_line(line: Numbered, into: type[msgspec.Struct]) -> Any:
-    """Parse a line as that struct. Raises BadLine with the field and what it takes."""
+    """Parse a line as that struct. Raises BadLine with the field and the values that it takes."""
     try:
         return msgspec.json.decode(line.text, type=into)
     except msgspec.ValidationError as wrong:
@@ -158,8 +158,8 @@ def read_line(line: Numbered, into: type[msgspec.Struct]) -> Any:
 
 
 def new_record(number: int, line: RecordLine, key_as: Form | None, value_as: Form | None, now_ms: int) -> NewRecord:
-    """Return the record of a line. `key_as` and `value_as` apply if the line has none. Raises BadLine, also for a record of a transaction
-    that is not committed, because it would count as committed when it is written outside of one."""
+    """Return the record of a line that is to be written. `key_as` and `value_as` apply if the line has none. Raises BadLine, also for a
+    record of a transaction that is not committed, because it would count as committed when it is written outside of one."""
     if line.transaction not in (None, "committed"):
         otherwise = 'read with isolation "read_committed", or leave the field out'
         raise BadLine(number, f"transaction: the record is {line.transaction}: {otherwise}")
@@ -199,7 +199,7 @@ def _bytes(number: int, field: str, raw: msgspec.Raw | msgspec.UnsetType, form: 
 
 
 def _compact(number: int, field: str, data: bytes) -> bytes:
-    """Return the JSON without its blanks. Numbers and the order of fields stay as they were written."""
+    """Return the JSON text without blanks. Numbers and the order of fields stay as they were written."""
     try:
         return msgspec.json.format(data, indent=-1)
     except msgspec.DecodeError as broken:
@@ -216,7 +216,7 @@ def shown(
     transaction: Outcome | None = None,
     marker: bool = False,
 ) -> ShownRecord:
-    """Return a record to be shown, in the wished form if its bytes have that form."""
+    """Return a record in the form in which it is shown: the wanted form if its bytes allow that."""
     key, key_form = _shown(record.key, key_as)
     value, value_form = _shown(record.value, value_as)
     headers = [ShownHeader(name, *_shown(each, None)) for name, each in record.headers]
@@ -229,8 +229,8 @@ def _shown(data: bytes | None, form: Form | None) -> tuple[Any, Form]:
     if form == "json":
         try:
             compact = msgspec.json.format(data, indent=-1)
-            if compact != NULL:  # null would be read as Kafka's null
-                msgspec.json.decode(compact)  # `format` does not check strings
+            if compact != NULL:  # A null would be read back as Kafka's null.
+                msgspec.json.decode(compact)  # Only decoding checks the strings, because `format` does not.
                 return msgspec.Raw(compact), "json"
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             pass

@@ -1,4 +1,4 @@
-"""The choice of a partition for a record that names none, as Kafka's producers choose it (BuiltInPartitioner, Utils.murmur2)."""
+"""Chooses the partition of a record that names none, as Kafka's producers do (BuiltInPartitioner, Utils.murmur2)."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def murmur2(data: bytes) -> int:
 
 
 class Placing:
-    """The chooser of partitions for one topic. Records without a key go to all partitions in turn from 0 on, so that the same file gives
-    the same log. A producer would stay with a random partition for a while (KIP-794)."""
+    """Chooses partitions for the records of one topic. Records without a key go to all partitions in turn from 0 on, so that the same
+    file gives the same log. A producer would stay with a random partition for a while (KIP-794)."""
 
     def __init__(self, partitions: int) -> None:
         self._partitions = partitions

@@ -1,4 +1,4 @@
-"""Reading of records from logs: a bounded number at a time, resumed where the last answer ended."""
+"""Reads records from logs, a bounded number at a time; the next reading resumes where the last one ended."""
 
 from __future__ import annotations
 
@@ -26,20 +26,19 @@ if TYPE_CHECKING:
 
 PLACE: Final = re.compile(r"(\d{1,9}):(\d{1,19})")
 MOST_PARTITIONS: Final = 200
-"""The number of partitions of a topic that is read as a whole. `next` names each of them and has to fit into a URL."""
+"""A topic that is read as a whole may have this many partitions, because `next` names each of them and has to fit into a URL."""
 SLICE: Final = 200
-"""The number of records read between two turns of the loop."""
+"""This many records are read between two turns of the loop."""
 MOST_OPENED: Final = 16 * 1024 * 1024
-"""The number of bytes to which one batch may be decompressed."""
+"""One batch may be decompressed to at most this many bytes."""
 MOST_WORK: Final = 4 * MOST_OPENED
-"""The number of bytes that one reading decompresses, including batches that fail."""
+"""One reading decompresses at most this many bytes, including batches that fail."""
 
 
 def starts(
     cluster: Cluster, topic: Topic, partition: int | None, offset: int | None, timestamp: int | None, place: str | None
 ) -> dict[int, int]:
-    """Return the first offset to read in each partition: from `place`, where an earlier reading ended, or in one partition (None: in all)
-    from that offset or time on, or from the start. Raises NoSuch, BadArguments, NotNow."""
+    """Return the offset at which reading begins in each partition. Raises NoSuch, BadArguments, NotNow."""
     if sum(each is not None for each in (offset, timestamp, place)) > 1 or (place is not None and partition is not None):
         raise BadArguments("name one of offset, timestamp and next, and no partition beside next")
     if place is not None:
@@ -66,7 +65,7 @@ def _at_place(cluster: Cluster, topic: Topic, place: str) -> dict[int, int]:
 
 
 class Unread(msgspec.Struct):
-    """Records that could not be read: from `offset` to `last_offset` of `partition`, and why."""
+    """Records that could not be read, from `offset` to `last_offset` of `partition`, and the reason."""
 
     partition: int
     offset: int
@@ -75,7 +74,7 @@ class Unread(msgspec.Struct):
 
 
 class Found(NamedTuple):
-    """A record that was read. `transaction` is its transaction's outcome, None without one; `marker`: it ends a transaction."""
+    """A record that was read. `transaction` is its transaction's outcome, None without one; `marker` is true if it ends a transaction."""
 
     partition: int
     record: Record
@@ -84,7 +83,7 @@ class Found(NamedTuple):
 
 
 class Reading:
-    """One reading of a topic, from the offsets of `starts` on. The fields have what was read so far.
+    """One reading of a topic, which begins at the offsets of `starts`. The fields have what was read so far.
 
     `next` is where the next reading begins; `more`: records were left out for lack of room. `isolation` is a consumer's: read_committed
     ends where the oldest open transaction begins. `markers`: control records are read too."""
@@ -113,17 +112,17 @@ class Reading:
         return any(offset < self._end(self._topic.partitions[partition]) for partition, offset in self.next.items())
 
     def place(self) -> str:
-        """Return `next` as a text that `starts` reads: PARTITION:OFFSET, separated by commas."""
+        """Return `next` as a text that `starts` understands: PARTITION:OFFSET, separated by commas."""
         return ",".join(f"{partition}:{offset}" for partition, offset in self.next.items())
 
     def all(self) -> Reading:
-        """Read at once until the end or the limits."""
+        """Read up to the end or the limits without a yield."""
         for _ in self.slices():
             pass
         return self
 
     def slices(self) -> Iterator[None]:
-        """Read until the end or the limits, with a yield after each SLICE records."""
+        """Read up to the end or the limits, with a yield after each SLICE records."""
         for partition in self.next:
             log = self._topic.partitions[partition]
             self.next[partition] = max(self.next[partition], log.start)
@@ -170,7 +169,7 @@ class Reading:
             self.unread.append(unread)
 
     def _take(self, found: Found) -> bool:
-        """Keep a record if there is room. The first one always has room, because a reader could not get past it otherwise."""
+        """Keep a record if there is room. The first record always has room, because a reader could not get past it otherwise."""
         record = found.record
         size = len(record.key or b"") + len(record.value or b"") + sum(len(name) + len(value or b"") for name, value in record.headers)
         if self.records and (len(self.records) >= self._most or size > self._bytes):
@@ -183,7 +182,7 @@ class Reading:
 
 
 def _outcome(log: Partition, batch: Batch) -> Outcome | None:
-    """Return the present outcome of a batch's transaction, None without one. A marker's own content says it."""
+    """Return the present outcome of a batch's transaction, or None without a transaction. A marker's own content has its outcome."""
     if batch.control:
         committed = marker_of(batch)
         return None if committed is None else "committed" if committed else "aborted"

@@ -1,4 +1,4 @@
-"""Seed data: the state of a cluster before its clients come. It is JSON Lines, one thing to a line, applied in the order of the file.
+"""Seed data is the state of a cluster before its clients come. It is JSON Lines, one thing to a line, applied in the order of the file.
 
     {"topic": "orders", "partitions": 3, "configs": {"cleanup.policy": "compact"}}      a topic
     {"topic": "orders", "key": "k1", "value": {"amount": 3}}                            a record (lines)
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
 MOST_BYTES: Final = 256 * 1024 * 1024
 RECORD_FIELDS: Final = ("key", "value", "headers")
 AT_ONCE: Final = 1_000
-"""The number of records of one command."""
+"""The number of records that are written by one command."""
 SLICE: Final = 200
 Parsed = tuple[Numbered, Any]
-"""A line and the struct that was made from it."""
+"""A line together with the struct that was made from it."""
 Count = Annotated[int, Meta(ge=1)]
 Plain = str | int | float | bool
 Source = str | Path | Iterable[Mapping[str, Any]]
-"""A file's name, or the lines as Python data, which may have bytes as key or value."""
+"""The name of a file, or the lines as Python data, which may have bytes as key or value."""
 
 
 class BadSeedData(ValueError):
-    """A part of the seed data is wrong. The text names the file, the line, the field and the remedy."""
+    """Raised if a part of the seed data is wrong. The text names the file, the line, the field and the remedy."""
 
 
 class TopicLine(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -89,7 +89,7 @@ class NodeLine(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 class Seeded(msgspec.Struct):
-    """The numbers of things that seed data has made."""
+    """The numbers of topics, records, offsets and configs that seed data has made."""
 
     topics: int = 0
     records: int = 0
@@ -113,7 +113,7 @@ SeedLine: Final = msgspec.defstruct(
 
 
 class _Kind(msgspec.Struct, gc=False):
-    """The fields that decide which kind a line is."""
+    """The fields of a line that show its kind."""
 
     topic: Any = msgspec.UNSET
     group: Any = msgspec.UNSET
@@ -134,7 +134,8 @@ class _Kind(msgspec.Struct, gc=False):
 
 
 class SeedData:
-    """Lines of seed data, first read and then applied. `origin` is their name in errors; `done` counts what was applied so far."""
+    """Lines of seed data, which are read first and then applied. `origin` is their name in errors; `done` counts what was applied so
+    far."""
 
     def __init__(self, origin: str) -> None:
         self.done = Seeded()
@@ -171,13 +172,13 @@ class SeedData:
 
 
 def _read(line: Numbered) -> Any:
-    """Parse a line by its kind. The error of a line of no kind lists all fields that a line can have."""
+    """Parse a line by the kind that its fields show. The error of a line of no kind lists all fields that a line can have."""
     kind = read_line(line, _Kind).struct()
     if kind is TopicLine and not msgspec.json.decode(line.text, type=dict[str, msgspec.Raw]).keys() <= TOPIC_FIELDS:
         read_line(line, SeedLine)
     found = read_line(line, kind)
     if isinstance(found, RecordLine):
-        # checked now, so that an error in its bytes does not come after half of the file was applied
+        # Checked now, so that an error in the record does not come after half of the file was applied.
         new_record(line.number, found, None, None, 0)
     return found
 
@@ -210,7 +211,7 @@ def seed_data_of(data: bytes, origin: str) -> SeedData:
 
 
 def _check(target: Target, lines: Iterable[Parsed]) -> Iterator[None]:
-    """Check that each line names what exists or will exist by then, with a yield after each SLICE lines. Raises BadLine."""
+    """Check that each line names things that exist or will exist by then, with a yield after each SLICE lines. Raises BadLine."""
     topics, settings = target.cluster.topics, target.config.settings
     made: dict[str, int] = {}
     for number, (line, given) in enumerate(lines, 1):
@@ -291,7 +292,7 @@ def _write(target: Target, topic: str, step: Step) -> int:
 
 
 def _commit(target: Target, group: str, step: Step) -> int:
-    """Commit the offsets of these lines. If a partition has several lines the last one counts, as with commits."""
+    """Commit the offsets in these lines. The last line for a partition counts, as with commits."""
     by_partition = {(each.topic, each.partition): each for _, each in step}
     offsets = [
         {"topic": each.topic, "partition": each.partition, "offset": each.offset} | ({"metadata": each.metadata} if each.metadata else {})

@@ -1,4 +1,4 @@
-"""The view of a group that the first line of its story shows."""
+"""Makes the view of a group that the first line of its story shows."""
 
 from __future__ import annotations
 

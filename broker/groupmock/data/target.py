@@ -1,4 +1,4 @@
-"""The part of a running cluster that records and seed data are written to."""
+"""Records and seed data are written to this part of a running cluster."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 class Target(Protocol):
-    """A cluster that takes commands. All calls are made on its thread."""
+    """A cluster that runs commands. All calls are made on its thread."""
 
     @property
     def cluster(self) -> Cluster:
-        """The parts of the cluster."""
+        ...
 
     @property
     def config(self) -> Config:
@@ -24,7 +24,7 @@ class Target(Protocol):
 
     @property
     def clock(self) -> Clock:
-        """The clock of the run."""
+        ...
 
     def submit(self, command: Command) -> object:
         """Run a command of the core. If it raises an error, nothing was changed."""

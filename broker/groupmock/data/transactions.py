@@ -1,4 +1,4 @@
-"""The facts of transactional ids, as their coordinator has them."""
+"""The facts about transactional ids, read from their coordinator."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 
 class TransactionRow(msgspec.Struct, frozen=True):
-    """A transactional id in one line. `state` is that of DescribeTransactions; `coordinator` is its node; `started_ms` is the start of its
-    last transaction (ms since 1970), null before the first; `partitions` counts those of the open transaction, or those still without a
-    marker while it ends; `open_ms` is how long the transaction has been open, null without one; `held`: its markers are held back."""
+    """A transactional id in one row. `state` is that of DescribeTransactions; `coordinator` is its node; `started_ms` is the start of
+    its last transaction (ms since 1970), null before the first; `partitions` counts those of the open transaction, or those still
+    without a marker while it ends; `open_ms` is how long the transaction has been open, null without one; `held`: its markers are held
+    back."""
 
     transactional_id: str
     state: str
@@ -42,7 +43,7 @@ class TransactionDetails(msgspec.Struct, frozen=True):
 
 
 def transaction_row(cluster: Cluster, known: TransactionalId, wall_ms: int) -> TransactionRow:
-    """Return the id in one line; `wall_ms` is the present time."""
+    """Return the row of a transactional id; `wall_ms` is the present time."""
     return TransactionRow(
         known.name,
         str(known.state),
@@ -58,7 +59,7 @@ def transaction_row(cluster: Cluster, known: TransactionalId, wall_ms: int) -> T
 
 
 def transaction_details(cluster: Cluster, known: TransactionalId, wall_ms: int, story: list[str]) -> TransactionDetails:
-    """Return the id with its transaction's partitions and groups."""
+    """Return a transactional id with the partitions and groups of its transaction."""
     partitions: dict[str, list[int]] = {}
     for topic, partition in sorted(known.partitions):
         partitions.setdefault(topic, []).append(partition)

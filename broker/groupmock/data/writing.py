@@ -1,4 +1,4 @@
-"""Writing of records from lines: they are prepared first and then written by one command, all or none."""
+"""Writes records from lines: all are prepared first and then written by one command, or none is written."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ LOOKED_AT_ONCE: Final = 10_000
 LARGEST_BATCH: Final = 512 * 1024
 MOST_IN_A_BATCH: Final = 500
 AROUND: Final = 40
-"""The most bytes of a record besides its key, value and headers, and of a header besides its own: lengths, times, offsets."""
+"""The most bytes of a record or header besides key, value and headers: lengths, times and offsets."""
 SLICE: Final = 200
 MOST_RECORDS: Final = 50_000
-"""The number of records of one HTTP request: they are checked and written in one turn of the loop, at a microsecond each."""
+"""One HTTP request has at most this many records, because they are checked and written in one turn of the loop, at a microsecond each."""
 
 
 class Written(msgspec.Struct):
-    """The records written to one partition: the offset of the first, and their number."""
+    """The records written to one partition, as the offset of the first and their number."""
 
     partition: int
     first_offset: int
@@ -37,7 +37,7 @@ class Written(msgspec.Struct):
 
 
 class Line(NamedTuple):
-    """A record, its partition, and the number of its line."""
+    """A record with its partition and the number of its line."""
 
     number: int
     record: NewRecord
@@ -45,7 +45,7 @@ class Line(NamedTuple):
 
 
 class Reader:
-    """The reader of one topic's lines; `lines` has what was read so far. BadLine is raised for the first line that is wrong or has no
+    """Reads the lines for one topic; `lines` has the lines read so far. BadLine is raised for the first line that is wrong or has no
     partition."""
 
     def __init__(self, target: Target, topic: str, partitions: int, key_as: Form | None = None, value_as: Form | None = None) -> None:
@@ -57,7 +57,7 @@ class Reader:
         self._now_ms = target.cluster.environment.wall_ms(target.clock.now())
 
     def read(self, data: bytes, partition: int | None = None, first_line: int = 1) -> Iterator[None]:
-        """Read the lines, with a yield after each SLICE lines. `partition` is for lines that name none."""
+        """Read the lines, with a yield after each SLICE lines. `partition` is used for lines that name none."""
         for count, line in enumerate(numbered(data, first_line)):
             if count == MOST_RECORDS:
                 raise BadLine(line.number, f"more than {MOST_RECORDS} records: write those from this line on in another request")
@@ -79,7 +79,7 @@ class Reader:
 
 
 class Writing:
-    """Lines on their way into a log: batches are made first, and then all of them are written at once."""
+    """Writes lines into a log: all batches are made first, and then they are written at once."""
 
     def __init__(self, target: Target, topic: Topic, lines: Sequence[Line]) -> None:
         self._target, self._topic = target, topic
@@ -88,7 +88,7 @@ class Writing:
         self._data: list[bytes] = []
 
     def slices(self) -> Iterator[None]:
-        """Make the batches, with a yield after each and also after some lines without a full batch."""
+        """Make the batches, with a yield after each, and also after some lines that fill no batch."""
         for batch in _batches(self._topic, self._target, self._lines):
             if batch:
                 self._batches.append(batch)
@@ -96,8 +96,8 @@ class Writing:
             yield
 
     def submit(self) -> list[Written]:
-        """Write the batches and return their offsets by partition. If a log refuses a record, BadLine or CannotSteer is raised and none is
-        written."""
+        """Write the batches and return their offsets by partition. If a log refuses a record, BadLine or CannotSteer is raised and no
+        record is written."""
         if not self._batches:
             return []
         logs, places = self._topic.partitions, [batch[0].partition for batch in self._batches]
@@ -111,7 +111,7 @@ class Writing:
 
 
 def write(target: Target, topic: Topic, lines: Sequence[Line]) -> list[Written]:
-    """Write the lines without a yield. It raises what `Writing.submit` raises."""
+    """Write the lines without a yield. Raises the errors of `Writing.submit`."""
     writing = Writing(target, topic, lines)
     for _ in writing.slices():
         pass
@@ -119,8 +119,8 @@ def write(target: Target, topic: Topic, lines: Sequence[Line]) -> list[Written]:
 
 
 def _batches(topic: Topic, target: Target, lines: Iterable[Line]) -> Iterator[list[Line]]:
-    """Yield batches of each partition's records in the order of the lines, each small enough for the topic, and sometimes an empty one to
-    let other work run."""
+    """Yield batches of each partition's records in the order of the lines, each small enough for the topic. An empty batch is yielded
+    now and then, to let other work run."""
     by_partition: dict[int, list[Line]] = {}
     for count, line in enumerate(lines):
         by_partition.setdefault(line.partition, []).append(line)

@@ -1,5 +1,5 @@
 """Scripted members choose the versions of their requests here, and not from tables of their own, so that they use a new version of an
-API at once. Members have no tables of their own, so that they use a new version of an API at once."""
+API at once."""
 
 from __future__ import annotations
 

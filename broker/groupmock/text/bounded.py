@@ -1,5 +1,5 @@
-"""Bounds for TOML and JSON from elsewhere, checked before a parser runs. `tomllib` and msgspec recurse as deep as the text nests and then
-raise RecursionError; `tomllib` walks a dotted key once per part, and the key of a table once per line below it (64 kB take 13 s).
+"""TOML and JSON from outside are checked against bounds before a parser runs. `tomllib` and msgspec recurse as deep as the text nests and
+then raise RecursionError; `tomllib` walks a dotted key once per part, and the key of a table once per line below it (64 kB take 13 s).
 
 One scan serves both formats: it skips strings, and a JSON parser refuses what only TOML has (comments, other quotes).
 """
@@ -21,11 +21,11 @@ _TOKEN: Final = re.compile(
 
 
 class BadText(ValueError):
-    """The text exceeds a bound or does not parse. The message is written to follow `FILE is` or `body:`."""
+    """Raised if a text exceeds a bound or does not parse. The message is written to follow `FILE is` or `body:`."""
 
 
 def bounded(data: str | bytes, most: int = MAX_BYTES) -> str:
-    """Return the text if it is UTF-8 and within the bounds. Raises BadText."""
+    """Return the text if it is UTF-8 and within the bounds, or raise BadText."""
     if len(data) > most:
         raise BadText(f"more than {most} bytes")
     try:
@@ -44,7 +44,7 @@ def toml(data: str | bytes, most: int = MAX_BYTES) -> dict[str, Any]:
         return tomllib.loads(bounded(data, most))
     except BadText:
         raise
-    except ValueError as broken:  # tomllib raises TOMLDecodeError, int() a ValueError for thousands of digits
+    except ValueError as broken:  # tomllib raises TOMLDecodeError, which is a ValueError, and int() a ValueError for thousands of digits.
         raise BadText(f"not TOML: {broken}") from None
 
 

@@ -1,4 +1,4 @@
-"""An HTML document that is one file.
+"""Builds an HTML document that is one file.
 
 Its policy (Content Security Policy level 3, W3C) allows only the styles and scripts of the file itself, so that a name that was not
 escaped could be seen but could do nothing.

@@ -1,5 +1,5 @@
-r"""Escapes for text that peers chose, such as ids, reasons and topics. Shown to people, it must neither steer a terminal nor look like a
-line of ours (CWE-117, CWE-150: https://cwe.mitre.org/data/definitions/117.html).
+r"""Escapes texts that peers chose, such as ids, reasons and topics. Shown to people, it must neither steer a terminal nor look like a line
+of ours (CWE-117, CWE-150: https://cwe.mitre.org/data/definitions/117.html).
 
 Characters that scripts are written with stay. Invisible characters, and those that move what is seen, are written as Python writes them,
 `\\x1b`, `\\u202e`: C0, DEL and C1 controls, line and paragraph separators, lone surrogates and format characters, those that turn the
@@ -16,9 +16,10 @@ from json.encoder import encode_basestring_ascii
 from typing import Final
 
 UNSEEN: Final = (
-    "\\x00-\\x1f\\x7f-\\x9f\\xad"  # C0, DEL, C1; the soft hyphen
-    "\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb"  # format, direction, separators
-    "\\ud800-\\udfff\\U000e0000-\\U000e007f"  # lone surrogates; tags
+    "\\x00-\\x1f\\x7f-\\x9f\\xad"  # Control characters (C0, DEL, C1) and the soft hyphen.
+    # Characters that format, change direction or separate.
+    "\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb"
+    "\\ud800-\\udfff\\U000e0000-\\U000e007f"  # Lone surrogates and tag characters.
 )
 """The characters that are always escaped, as the inside of a character class."""
 JSON: Final = "groupmock.json"
@@ -27,14 +28,14 @@ SHORT: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
 
 
 def printable(text: str) -> str:
-    """Escape a peer's text for use inside a line of ours. The backslash is doubled, so that two texts never look the same."""
+    """Escape a peer's text for use inside a line of groupmock. The backslash is doubled, so that two texts never look the same."""
     if text.isascii() and text.isprintable() and "\\" not in text:
         return text
     return _pattern(f"[{UNSEEN}\\\\]").sub(_escaped, text)
 
 
 def brief(value: object) -> str:
-    """Return the repr of a value, without its middle where it is long, so that an error stays one line."""
+    """Return the repr of a value, without its middle if it is long, so that an error stays one line."""
     shown = repr(value)
     return shown if len(shown) <= LONGEST_VALUE else f"{shown[:40]}...{shown[-10:]} ({len(shown)} characters)"
 
@@ -45,13 +46,13 @@ def quoted(text: str) -> str:
 
 
 def one_line(text: object) -> str:
-    """Escape what a complete line must not contain. Values in the line are quoted already, so nothing else changes."""
+    """Escape the characters that a complete line must not contain. Values in the line are quoted already, so nothing else changes."""
     line = str(text)
     return line if line.isascii() and line.isprintable() else _pattern(f"[{UNSEEN}]").sub(_escaped, line)
 
 
 def lines(text: object) -> str:
-    """Apply `one_line` to each line of a text whose line ends are ours, such as a story or a report."""
+    """Apply `one_line` to each line of a text whose line ends are groupmock's own, such as a story or a report."""
     return "\n".join(map(one_line, str(text).split("\n")))
 
 
@@ -67,7 +68,7 @@ def _json_escapes(problem: UnicodeError) -> tuple[str, int]:
     return encode_basestring_ascii(problem.object[problem.start : problem.end])[1:-1], problem.end
 
 
-# By the codec, which copies ASCII text at once: a pattern that looks at each character takes ten times as long.
+# A codec is used because it copies ASCII text at once; a pattern that checks each character takes ten times as long.
 codecs.register_error(JSON, _json_escapes)
 
 

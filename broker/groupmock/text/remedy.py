@@ -1,4 +1,4 @@
-"""The hint for a field that msgspec refuses: the field's description, or the fields that the struct has."""
+"""Adds a hint to the error about a field that msgspec refuses: the field's description, or the fields that the struct has."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .suggest import did_you_mean
 
 
 def remedy(wrong: str, into: type[msgspec.Struct]) -> str:
-    """Return the hint for the message of a ValidationError of that struct."""
+    """Return the hint for the message of a ValidationError about that struct."""
     path = re.search(r"`\$\.(\w+)`$", wrong)
     properties = msgspec.json.schema(into)["$defs"][into.__name__]["properties"]
     if path and (about := properties.get(path[1], {}).get("description")):

@@ -1,3 +1,3 @@
-"""Views of a running cluster: log lines made from journal rows, and the terminal view."""
+"""A running cluster can be watched by log lines, made from journal rows, and by a view in the terminal."""
 
 from __future__ import annotations

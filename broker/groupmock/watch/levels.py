@@ -1,5 +1,5 @@
-"""The rows that have a line in the log, and the level of each: events of groups and members, refused connections, faults, commands, notes.
-Other requests and replies are in the journal only."""
+"""Decides which rows have a line in the log, and at which level: events of groups and members, refused connections, faults, commands and
+notes. Other requests and replies are in the journal only."""
 
 from __future__ import annotations
 
@@ -27,20 +27,22 @@ from ..journal.rows import (
 from ..journal.whose import asks_again
 
 KINDS: Final = frozenset(("abandoned", "close", "command", "fault", "finding", "member", "moved", "note", "request", "reply"))
-# The first JoinGroup of each dynamic member is answered with the first error (KIP-394); a rebalance tells the other members by the second.
+# The first JoinGroup of each dynamic member is answered MEMBER_ID_REQUIRED (KIP-394), and a rebalance announces itself to the other members
+# by REBALANCE_IN_PROGRESS.
 EXPECTED: Final = frozenset(("MEMBER_ID_REQUIRED", "REBALANCE_IN_PROGRESS"))
-"""Errors that every healthy group has."""
+"""Errors that also occur in every healthy group."""
 UNSAID: Final = frozenset((END, DISCONNECTED))
 NOTES: Final = {"internal error": "error", LEFT_OUT: "warning"}
 ORDERLY: Final = ("the server",)
 ROUNDS: Final = frozenset((11, 14))
-"""JoinGroup and SyncGroup by API key. Rebalances consist of them, whether they are answered well or not."""
+"""The API keys of JoinGroup and SyncGroup, which rebalances consist of, whether they are answered well or not."""
 STRANGERS: Final = frozenset((TLS_HELLO, HTTP_REQUEST, *UNSERVED.values(), *REMEDIES.values()))
-"""Reasons and remedies of which only the 1st, 10th, 100th, ... has a line, because such a client tries again and again with nothing new."""
+"""Reasons and remedies that get a line only for the 1st, 10th, 100th occurrence and so on, because such a client tries again and again
+with nothing new."""
 
 
 def level_of(row: Row) -> str | None:
-    """Return debug, info, warning or error; None for a row without a line."""
+    """Return the level of a row (debug, info, warning or error), or None for a row without a line."""
     judge = JUDGES.get(row.__class__)
     if judge is not None:
         return judge(row)
@@ -78,23 +80,24 @@ JUDGES: Final[dict[type[Row], Callable[[Any], str | None]]] = {
 
 
 def of_log(row: Row) -> bool:
-    """True for rows that have a line in the shortened log, and for those of which it makes the lines of rebalances."""
+    """True for rows that have a line in the short log, and for rows from which the lines about rebalances are made."""
     return level_of(row) is not None or getattr(row, "api_key", None) in ROUNDS
 
 
 def read_by_log(row: Row) -> bool:
-    """True for rows that the shortened log reads: those of `of_log`, and the end of a connection, which ends its client."""
+    """True for rows that the short log reads: those of `of_log`, and the end of a connection."""
     return isinstance(row, CloseRow) or of_log(row)
 
 
 class Strangers:
-    """Counters of clients that ask for what is not served: another protocol, SASL, ACLs, another type of group."""
+    """Counts clients that ask for what is not served: another protocol, SASL, ACLs, another type of group."""
 
     def __init__(self) -> None:
         self._times: Counter[str] = Counter()
 
     def told(self, row: Row) -> str | None:
-        """Return the text after a row's line: the remedy and how often such a client came; usually "". None: this row has no line."""
+        """Return the text after a row's line, usually "": the remedy, and how often such a client came. None means that this row has no
+        line."""
         remedy = REMEDIES.get(row.api_key) if isinstance(row, ReplyRow) and row.error else None
         what = row.reason if isinstance(row, CloseRow) else remedy
         if what not in STRANGERS:

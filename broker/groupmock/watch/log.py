@@ -1,6 +1,6 @@
-"""Log lines on stderr, made from journal rows by structlog. `text`: one sentence to a line, one line to a rebalance (`shortened`); `json`:
-the same as objects, in printable ASCII; `rows`, `json-rows`: one line to a row. Texts of peers are escaped, so that none makes a line of
-its own or reaches the terminal as a command (`groupmock.text.printable`)."""
+"""Writes log lines to stderr, which structlog makes from journal rows. `text`: one sentence to a line, one line to a rebalance
+(`shortened`); `json`: the same as objects, in printable ASCII; `rows`, `json-rows`: one line to a row. Texts of peers are escaped, so
+that none makes a line of its own or reaches the terminal as a command (`groupmock.text.printable`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .log_lines import EveryRow, LineMaker, LogLine
 FORMS: Final = ("text", "json", "rows", "json-rows")
 EventDict = MutableMapping[str, Any]
 MOST_KEPT: Final = 10_000
-"""If more rows come before `loaded`, their lines are written at once, because nothing else bounds the memory of these rows."""
+"""If more rows than this come before `loaded`, their lines are written at once, because nothing else bounds their memory."""
 
 
 class LogSink(Sink):
@@ -47,16 +47,15 @@ class LogSink(Sink):
             alarm.ring = self._look
 
     def load(self) -> None:
-        """Import now what the first line and the first row of a group need. It takes longer than a client should wait."""
+        """Import now what the first line and the first row of a group need, because that takes longer than a client should wait."""
         self._logger = self._logger or _logger(self._json)
         import_module(".shortened" if self._lines is None else "..story.sentences", __package__)
 
     def put_off(self) -> None:
-        """Keep the rows until `loaded` is called."""
         self._kept = deque()
 
     def loaded(self) -> Iterator[None]:
-        """Write the lines of the rows that were kept, and from then on those of each row at once."""
+        """Write the lines of the kept rows. From then on the lines of each row are written at once."""
         while self._kept:
             self._tell(self._kept.popleft())
             yield
@@ -79,7 +78,7 @@ class LogSink(Sink):
         if self._lines is None:
             if not of_log(row):
                 return
-            # Rows of the start come before any group, so the code about groups is not imported for them.
+            # Rows of the start precede any group, so the code about groups is not imported for them.
             if isinstance(row, CommandRow | NoteRow):
                 from ..story.sentences import plain
 
@@ -92,11 +91,11 @@ class LogSink(Sink):
         self._set()
 
     def end(self, now: int) -> None:
-        """Write the rebalances that are under way, because the run ends."""
+        """Write the rebalances that have not ended, because the run ends."""
         self._finish(now)
 
     def close(self) -> None:
-        """Write the rebalances that are under way, if `end` was not called before."""
+        """Write the rebalances that have not ended, if `end` was not called before."""
         self._finish()
 
     def _finish(self, now: int | None = None) -> None:
@@ -123,7 +122,7 @@ class LogSink(Sink):
 
 
 def _logger(as_json: bool) -> Any:
-    """Return a logger of structlog. It is made late, because structlog imports rich if it is installed, which takes more than 100 ms."""
+    """Return a logger of structlog. It is made late, because structlog imports rich if that is installed, which takes more than 100 ms."""
     import structlog
 
     return structlog.wrap_logger(
@@ -135,14 +134,14 @@ def _logger(as_json: bool) -> Any:
 
 
 class _Stderr:
-    """A writer to file descriptor 2 itself: a replaced sys.stderr could lose lines in its buffer, and a missing one could end the server.
-    """
+    """Writes to file descriptor 2 itself, because a replaced sys.stderr could lose lines in its buffer, and a missing one could end the
+    server."""
 
     def msg(self, text: str) -> None:
         """Write one line to stderr."""
         try:
             os.write(2, text.encode("utf-8", "replace") + b"\n")
-        except OSError:  # nobody reads the log, which is no reason to stop serving
+        except OSError:  # Nobody reads the log, but that is no reason to stop serving.
             pass
 
     debug = info = warning = error = msg

@@ -1,4 +1,4 @@
-"""The type of a log line, and the simplest maker of lines: one line for each row that is worth it (`--log rows`)."""
+"""The type of a log line, and the simplest maker of log lines, which makes one for each row that deserves a line (`--log rows`)."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ class LogLine(NamedTuple):
 
 
 class LineMaker(Protocol):
-    """A maker of log lines from rows. `due` is the run time (ns) at which there is a line even if no row comes."""
+    """Makes log lines from rows. `due` is the run time (ns) at which a line is due even if no row comes."""
 
     due: int
 
     def tell(self, row: Row) -> Iterator[LogLine]:
-        """Yield the lines of the next row, in the journal's order."""
+        """Yield the log lines of the next row, in the journal's order."""
 
     def overdue(self, now: int) -> Iterator[LogLine]:
-        """Yield the lines that are due at `now`."""
+        """Yield the log lines that are due at `now`."""
 
     def rest(self, now: int | None = None) -> Iterator[LogLine]:
-        """Yield the remaining lines when there are no more rows. `now` is ns of the run; None stands for the last row's time."""
+        """Yield the remaining log lines, because no more rows come. `now` is in ns of the run; None means the time of the last row."""
 
 
 class EveryRow:
@@ -58,7 +58,7 @@ class EveryRow:
         level = level_of(row)
         if level is None or (times := self._strangers.told(row)) is None:
             return
-        from ..story.sentences import sentence  # imported for the first line, because a server should start without it
+        from ..story.sentences import sentence  # Imported for the first line, because a server should start without it.
 
         yield LogLine(row.t, level, sentence(row) + times, row)
 

@@ -1,4 +1,4 @@
-"""The maker of the shortened log: one line for each rebalance, and lines for members, faults, commands, refusals, findings and expiries.
+"""Makes the short log: one line for each rebalance, and lines for members, faults, commands, refusals, findings and expiries.
 
 The facts of a rebalance come from `groupmock.rounds`, its sentence from the story (`story.rebalancing`). The line of a new member has its
 whole id, and later lines its short name (`anna#d7e8`). Members that join or leave while a group rebalances are in the line of the
@@ -38,15 +38,16 @@ from .levels import Strangers, level_of
 from .log_lines import LogLine
 
 PATIENCE: Final = 10 * NS_PER_S
-"""The time after which a rebalance that has not ended is reported."""
+"""A rebalance that has not ended after this time is reported."""
 TOLD_BY_WHO: Final = ("member_joined", "member_left", "instance_removed", "session_expired", "member_silent")
-"""Causes that need no sentence of their own, because the line names the members that joined or left."""
+"""Causes that need no sentence, because the line names the members that joined or left."""
 ASSIGNED: Final = 100
-"""The number of members whose partitions are in the JSON of a rebalance."""
+"""The JSON about a rebalance has the partitions of at most this many members."""
 
 
 class Here:
-    """The state of a group: the members that joined and left since its last rebalance, and when a running rebalance is reported."""
+    """The state of a group: the members that joined and left since its last rebalance, and the time at which a running rebalance is
+    reported."""
 
     __slots__ = ("came", "due", "fold", "gone", "patience", "people")
 
@@ -60,14 +61,14 @@ class Here:
 
 
 class Shortened:
-    """The maker of the shortened log's lines. It keeps the present state of a group and no history."""
+    """Makes the lines of the short log from rows. It keeps the present state of a group and no history."""
 
     def __init__(self) -> None:
         self._rebalances = Rebalances()
         self._groups: dict[str, Here] = {}
         self._strangers = Strangers()
-        self._speaks: dict[int, tuple[str | None, str | None]] = {}  # connection -> group and member of the last SyncGroup that came by it
-        self._loose: str | None = None  # a group that a member left at this moment; perhaps a rebalance follows
+        self._speaks: dict[int, tuple[str | None, str | None]] = {}  # Maps a connection to the group and member of its last SyncGroup.
+        self._loose: str | None = None  # A group that a member has left at this moment, which may be followed by a rebalance.
         self._now = 0
         self.due = NEVER
 
@@ -100,7 +101,7 @@ class Shortened:
     def _folded(self, row: Row) -> Rebalance | None:
         try:
             return self._rebalances.feed(row)
-        except (AttributeError, KeyError, TypeError, ValueError, IndexError):  # a recorded journal's messages may have any form
+        except (AttributeError, KeyError, TypeError, ValueError, IndexError):  # In a recorded journal a message may have any form.
             return None
 
     def _here(self, group: str) -> Here:
@@ -110,12 +111,12 @@ class Shortened:
         return here
 
     def open(self, now: int) -> dict[str, str]:
-        """Return the running rebalance of each group in words; `now` is ns of the run."""
+        """Return a description of the running rebalance of each group. `now` is in ns of the run."""
         under = {name: here for name, here in self._groups.items() if here.fold.rebalance is not None}
         return {name: waiting_for(here.fold, here.people, (), now) or "" for name, here in under.items()}
 
     def _sentence(self, row: Row) -> str:
-        """Return a row's sentence in the log's form: without bytes and long ids, and with the member that an answer is for."""
+        """Return a row's sentence in the form of the log: without bytes and long ids, and with the member that gets an answer."""
         if isinstance(row, CommandRow | NoteRow):
             return plain(row)
         if isinstance(row, ReplyRow):
@@ -130,7 +131,6 @@ class Shortened:
         if here is None or not member:
             return told
         return told.replace(f"connection {connection}: ", f"connection {connection} ({here.people.name(member)}): ", 1)
-
 
     def _member(self, row: MemberRow) -> Iterator[LogLine]:
         here, member = self._here(row.group), row.member_id
@@ -149,7 +149,7 @@ class Shortened:
             yield from self._removed(row, here)
         elif row.what == "refused":
             yield self._said(row, f"{here.people.name(member, row.client_id)} {member_did(row)}")
-            if member in here.people.here:  # it had joined, and the group has no room for it any more
+            if member in here.people.here:  # The member had joined, and the group has no more room for it.
                 here.people.goes(member, row.t, "")
                 here.came[:] = [each for each in here.came if each != member]
 
@@ -177,15 +177,14 @@ class Shortened:
     def _said(self, row: MemberRow | MovedRow, told: str) -> LogLine:
         return LogLine(row.t, "info", f"group {text(row.group)}: {told}", row)
 
-
     def _moved(self, row: MovedRow, over: Rebalance | None) -> Iterator[LogLine]:
         here = self._here(row.group)
         if over is not None:
-            here.due, here.patience = NEVER, PATIENCE  # `self.due` may be too early now, which only means that nothing is overdue then
+            here.due, here.patience = NEVER, PATIENCE  # `self.due` may be too early now, which only means that nothing is overdue then.
             yield LogLine(row.t, "info", f"group {text(row.group)}: {self._round(row, here, over)}", as_fields(row, over, here))
             here.came.clear()
             here.gone.clear()
-            here.fold.last = None  # dropped, because later answers have no line and groups may stay stable for ever
+            here.fold.last = None  # The last rebalance is dropped, because later answers have no line and groups may stay stable for ever.
         elif row.after in UNDER_WAY:
             if here.due == NEVER:
                 here.due = row.t + here.patience
@@ -250,7 +249,7 @@ class Shortened:
 
 
 def _whole(row: MemberRow) -> str:
-    """Return the whole member id, which only the first line of a member has."""
+    """Return the whole member id, which appears only in the first line about a member."""
     host = f", from {text(row.client_host.lstrip('/'))}" if row.client_host else ""
     return f"{text(row.member_id, 300)}{host}"
 
@@ -272,7 +271,8 @@ def as_fields(row: MovedRow, over: Rebalance, here: Here) -> dict[str, Any]:
 
 
 def _arrivals(over: Rebalance) -> dict[str, dict[str, int | None]]:
-    """Return for members of a consumer group when each was told to revoke partitions, when it had, and when it reached its target."""
+    """Return for each member of a consumer group when it was told to revoke partitions, when it had done so, and when it reached its
+    target."""
     some = list(over.arrivals.items())[:ASSIGNED]
     return {member: {"told": each.told, "gave_up": each.gave_up, "arrived": each.arrived} for member, each in some}
 

@@ -1,4 +1,4 @@
-"""Profiles of Kafka releases: the versions that a release advertises, its defaults and its quirks, as data. Each file of this folder is a
+"""A profile describes a Kafka release as data: the versions that it advertises, its defaults and its quirks. Each file of this folder is a
 profile.
 
 `groupmock` (the default) has Kafka's newest semantics on the widest versions of Kafka 2.8 to 4.4, and starts quickly. The others are one
@@ -15,17 +15,17 @@ from typing import Any, NamedTuple
 DEFAULT = "groupmock"
 
 KAFKA_DEFAULTS: Mapping[str, Any] = {
-    # three members wait 6 s, because a join extends the delay (docs/kafka/limits.md#other-servers)
+    # With this delay three members wait 6 s, because a join extends the delay (docs/kafka/limits.md#other-servers).
     "group.initial.rebalance.delay.ms": 3000,
     "group.min.session.timeout.ms": 6000,
-    "log.retention.bytes": -1,  # records are kept in memory here, so only groupmock's own profile has a bound
+    "log.retention.bytes": -1,  # Only groupmock's own profile has a bound, because records are kept in memory here.
     "queued.max.request.bytes": -1,
 }
-"""Settings that every release has and groupmock's own profile has not, because that one is bounded and starts quickly."""
+"""Settings of every release, but not of groupmock's own profile, which has other bounds and starts quickly."""
 
 
 class FeatureLevel(NamedTuple):
-    """A row of the feature tags of an ApiVersions response (v3+)."""
+    """A feature with its versions, as a row in the tagged fields of an ApiVersions response (v3+)."""
 
     name: str
     lowest: int
@@ -34,8 +34,8 @@ class FeatureLevel(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """The profile of a release. `versions`: API key -> (lowest, highest); `settings`: Kafka's names; `quirks`: names of
-    `core.settings.Quirks`."""
+    """The profile of a release. `versions` maps API keys to (lowest, highest); `settings` has Kafka's names and values; `quirks` has
+    names of `core.settings.Quirks`."""
 
     name: str
     about: str
@@ -54,7 +54,7 @@ def names() -> list[str]:
 
 
 def load(name: str) -> Profile:
-    """Return the profile of that name. Raises KeyError with the names that exist."""
+    """Return the profile with that name. Raises KeyError with the existing names."""
     if name not in names():
         raise KeyError(f"no profile {name!r}: there are {', '.join(names())}")
     profile = import_module("." + name.replace("-", "_").replace(".", "_"), __package__).PROFILE

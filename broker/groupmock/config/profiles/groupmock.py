@@ -1,4 +1,5 @@
-"""groupmock's own, widest profile: every version that any of Kafka 2.8 to 4.4 advertises, settings as `core.settings` declares them."""
+"""groupmock's own profile is the widest: it has every version that any of Kafka 2.8 to 4.4 advertises, and the defaults of
+`core.settings`."""
 
 from __future__ import annotations
 
@@ -63,7 +64,7 @@ PROFILE = Profile(
         75: (0, 0),  # DescribeTopicPartitions
     },
     settings={},
-    # The quirks of 4.4 are left out as well: the limit of a group's record makes large test groups hang.
+    # The quirks of 4.4 are left out as well, because the limit of a group's record makes large test groups hang.
     quirks=frozenset(),
     features=(
         FeatureLevel("metadata.version", 7, 33, 33),

@@ -1,4 +1,4 @@
-"""The live view, made with textual. A thread asks the control API again and again (`poll`), and the app shows the answers.
+"""The live view of a cluster, made with textual. A thread asks the control API again and again (`poll`), and the app shows the answers.
 
 Texts of peers are shown as plain text, never as textual's markup. textual itself obeys NO_COLOR.
 """
@@ -35,9 +35,9 @@ from .shown_tables import (
 )
 
 NARROW: Final = 100
-"""The number of columns below which tables leave out what is shown elsewhere."""
+"""Below this number of columns, tables omit columns that are shown elsewhere."""
 SHOWN: Final = 500
-"""The number of lines in the tail."""
+"""The tail shows at most this many lines."""
 STYLES: Final = {"warning": "yellow", "error": "bold red", "debug": "dim"}
 HELP: Final = """\
 up, down    choose a group; its members are shown below it
@@ -67,7 +67,8 @@ def _indented(line: LogLine, style: str) -> Grid:
 
 
 class Looked(NamedTuple):
-    """The result of one poll: the answers, the tail (at most `SHOWN` lines), the total number of lines, and which tail it is."""
+    """The result of one poll: the answers, the tail (at most `SHOWN` lines), the total number of lines, and a number that tells apart
+    tails."""
 
     snapshot: Snapshot
     lines: Sequence[LogLine]
@@ -124,7 +125,7 @@ class WatchApp(App[None]):
         self.looked: Looked | None = None
         self._asking = False
         self._timer: Timer | None = None
-        self._written: tuple[tuple[int, bool], int] | None = None  # the tail on the screen, and how many of its lines
+        self._written: tuple[tuple[int, bool], int] | None = None  # Which tail is on the screen, and how many of its lines.
 
     def compose(self) -> ComposeResult:
         yield Static(id="head")
@@ -144,9 +145,8 @@ class WatchApp(App[None]):
         self._tell_state()
         self.look()
 
-
     def look(self) -> None:
-        """Poll the cluster, unless a poll runs already or the view is paused."""
+        """Poll the cluster, unless a poll is running already or the view is paused."""
         if not (self._asking or self.paused):
             self._asking = True
             self.run_worker(self._ask, thread=True)
@@ -170,11 +170,10 @@ class WatchApp(App[None]):
             self._show(looked)
         self._tell_state()
 
-
     def _show(self, looked: Looked) -> None:
         snapshot, narrow = looked.snapshot, self.size.width < NARROW
         tail = self.query_one("#tail", RichLog)
-        if tail.is_vertical_scroll_end:  # tables may grow and take room from the tail: a tail at its end has to stay at its end
+        if tail.is_vertical_scroll_end:  # Tables may grow and take room from the tail; a tail at its end has to stay at its end.
             self.call_after_refresh(tail.scroll_end, animate=False)
         names = [each.row["group_id"] for each in snapshot.groups]
         if self.group is None and names:
@@ -201,7 +200,7 @@ class WatchApp(App[None]):
         return f"group {text(self.group)}{f': {chosen.under_way}' if chosen.under_way else ''}"
 
     def _fill(self, name: str, table: Table, columns: tuple[str, ...], keys: Sequence[str] | None = None) -> None:
-        """Fill a table; without rows it is hidden. The cursor stays on its key."""
+        """Fill a table, or hide it without rows. The cursor stays on its key."""
         widget = self.query_one(f"#{name}", DataTable)
         table = narrowed(table, columns) if columns else table
         widget.set_class(not table.rows and keys is None, "gone")
@@ -214,7 +213,7 @@ class WatchApp(App[None]):
                 widget.move_cursor(row=keys.index(self.group))
 
     def _write(self, looked: Looked, anew: bool = False) -> None:
-        """Append the new lines to the tail."""
+        """Append the new lines to the tail on the screen."""
         tail, lines = self.query_one("#tail", RichLog), looked.lines
         if self._written is None or self._written[0] != looked.which or anew:
             tail.clear()
@@ -241,7 +240,6 @@ class WatchApp(App[None]):
         else:
             said = f"live from {text(self._where, 200)}, every {self._interval:g} s"
         self.query_one("#state", Static).update(Text(text(said, 400), style="bold red" if self.trouble is not None else ""))
-
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
         """Select the group of the highlighted row."""
@@ -274,7 +272,7 @@ class WatchApp(App[None]):
             self.query_one("#groups", DataTable).move_cursor(row=(at + by) % len(names))
 
     def action_pause(self) -> None:
-        """Pause the view, or go on."""
+        """Pause the view, or resume it."""
         self.paused = not self.paused
         self._tell_state()
         self.look()

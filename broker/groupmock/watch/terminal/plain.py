@@ -1,4 +1,4 @@
-"""A snapshot as plain text, for `--once`, for pipes, and for a terminal without textual."""
+"""Formats a snapshot as plain text, for `--once`, for pipes, and for a terminal without textual."""
 
 from __future__ import annotations
 
@@ -50,5 +50,5 @@ def aligned(table: Table) -> list[str]:
 
 
 def width(shown: str) -> int:
-    """Return the width of a text in terminal cells: letters of East Asia take two, combining accents none."""
+    """Return the width of a text in terminal cells: East Asian letters take two, combining accents none."""
     return len(shown) if shown.isascii() else sum(0 if combining(each) else 2 if east_asian_width(each) in "WF" else 1 for each in shown)

@@ -1,4 +1,4 @@
-"""Polling of the control API: the present state, and the journal's tail as it grows.
+"""Polls the control API for the present state and for the journal's tail as it grows.
 
 A cluster that was reset, or another one at the same address, numbers its rows anew. Then the tail begins again.
 """
@@ -21,23 +21,23 @@ from ..log_lines import LogLine
 from ..shortened import Shortened
 
 KEPT: Final = 2000
-"""The number of lines kept for the tail."""
+"""At most this many lines are kept for the tail."""
 AT_FIRST: Final = 10_000
-"""The number of rows of the first poll: those that were in memory before."""
+"""The first poll reads at most this many rows, which were in memory before."""
 AT_ONCE: Final = 500
-"""The number of rows of any kind in one poll. A busy cluster has more than anybody reads."""
+"""One poll reads at most this many rows of any kind, because a busy cluster has more than anybody reads."""
 GROUPS: Final = 50
-"""The number of groups whose members are asked for when all are wanted."""
+"""The members of at most this many groups are asked for when all groups are wanted."""
 TRANSACTIONS: Final = 50
-"""The number of transactional ids that are shown. Ids with an open transaction come first."""
+"""At most this many transactional ids are shown, those with an open transaction first."""
 LAGS: Final = 8
-"""The number of groups whose lag is asked for even if they are not selected."""
+"""The lag of at most this many groups is asked for even if they are not selected."""
 NOT_AUDITED: Final = 409
 GONE: Final = 404
 
 
 class Asks(Protocol):
-    """The control API's client, as `control.client.ControlClient` implements it."""
+    """The interface of the control API's client, `control.client.ControlClient`."""
 
     def ask(self, method: str, address: str, data: bytes | None = None, load: Callable[[bytes], Any] = ...) -> Any:
         """Return the answer of a route. Raises NobodyAnswers, Refused."""
@@ -53,8 +53,8 @@ _found: Final = msgspec.json.Decoder(_Found)
 
 @dataclass
 class Group:
-    """The answers about one group. `row` is its row of GET /groups; `details` and `lag` are answers of GET /groups/{group} and /lag, None
-    if they were not asked for or the group was gone; `under_way` describes its running rebalance, or is ""."""
+    """The answers about one group. `row` is its row of GET /groups; `details` and `lag` are answers of GET /groups/{group} and /lag,
+    None if they were not asked for or the group was gone; `under_way` describes its running rebalance, or is ""."""
 
     row: dict[str, Any]
     details: dict[str, Any] | None = None
@@ -74,8 +74,8 @@ class Snapshot:
 
 
 class Poll:
-    """The poller of a cluster. `lines` is the log's tail; `every` has a line for each row, while `every_row` is set; `begins` counts how
-    often the tail began anew."""
+    """Polls a cluster and keeps the tail of its log. `lines` is the log's tail; `every` has a line for each row, while `every_row` is
+    set; `begins` counts how often the tail began anew."""
 
     def __init__(self, api: Asks) -> None:
         self._api = api
@@ -85,7 +85,7 @@ class Poll:
         self._begin(0)
 
     def look(self, group: str | None = None, everything: bool = False) -> Snapshot:
-        """Poll once, as `_look` does. Raises NobodyAnswers also for an answer that no control API gives."""
+        """Poll once, as `_look` does. Raises NobodyAnswers also for an answer that a control API would not give."""
         try:
             return self._look(group, everything)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as odd:
@@ -113,7 +113,7 @@ class Poll:
         self.begins = begins
         self.lines: deque[LogLine] = deque(maxlen=KEPT)
         self.every: deque[LogLine] = deque(maxlen=KEPT)
-        self.told = self.told_every = 0  # the number of lines so far, including those that are no longer kept
+        self.told = self.told_every = 0  # The number of lines so far, including lines that are no longer kept.
         self._lines_of = Shortened()
         self._last = self._last_every = self._at = 0
 
@@ -125,7 +125,7 @@ class Poll:
         group.lag = self._asked("/groups/{group}/lag", group)
 
     def _asked(self, path: str, group: Group, **query: Any) -> Any:
-        """Ask a route of a group. Returns None if the group is gone."""
+        """Ask a route about a group. Returns None if the group no longer exists."""
         try:
             return self._get(path, {"group": group.row["group_id"]}, **query)
         except Refused as refused:

@@ -1,4 +1,4 @@
-"""Tables of printable text from answers of the control API, for the live view and for plain text."""
+"""Makes tables of printable text from answers of the control API, for the live view and for plain text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Rows = list[tuple[str, ...]]
 
 
 class Table(NamedTuple):
-    """A table with the heads of its columns, and rows with as many texts."""
+    """A table with the headings of its columns, and rows with one text for each column."""
 
     columns: tuple[str, ...]
     rows: Rows
@@ -43,7 +43,7 @@ def groups_table(snapshot: Snapshot) -> Table:
 
 
 def members_table(group: Group) -> Table:
-    """Return one row for each member. The leader has a `*`."""
+    """Return one row for each member, with a `*` for the leader."""
     lags: dict[str, int | None] = {}
     for each in (group.lag or {}).get("partitions", ()):
         before = lags.get(each["member_id"], 0)
@@ -71,7 +71,7 @@ def _lag(lag: int | None) -> str:
 
 
 def _heard(silent_ms: int | None, session_ms: int) -> str:
-    """Say how long ago the member was heard of, with its session timeout after half of that."""
+    """Say how long ago the member sent a sign of life, with its session timeout after half of that time."""
     if silent_ms is None:
         return "waits"
     since = f"{silent_ms / 1000:.1f} s ago"
@@ -88,7 +88,7 @@ def transactions_table(snapshot: Snapshot) -> Table:
 
 
 def _open(transaction: dict[str, Any]) -> str:
-    """Say how long the transaction has been open, with its timeout after half of that."""
+    """Say how long the transaction has been open, with its timeout after half of that time."""
     if transaction["open_ms"] is None:
         return "-"
     open_for = f"{transaction['open_ms'] / 1000:.1f} s"
@@ -96,7 +96,7 @@ def _open(transaction: dict[str, Any]) -> str:
 
 
 def faults_table(snapshot: Snapshot) -> Table:
-    """Return one row for each fault rule. A rule that never fired has the call that came nearest."""
+    """Return one row for each fault rule. A rule that never fired shows the call that came nearest."""
     rows: Rows = []
     for each in snapshot.faults:
         miss = each["near_miss"]
@@ -117,7 +117,7 @@ def findings_table(snapshot: Snapshot) -> Table:
 
 
 def line_parts(line: LogLine) -> tuple[str, str]:
-    """Return a line's time and level, and its text, as the log has them."""
+    """Return the time and level of a line, and its text, as in the log."""
     return f"{seconds(line.at):>9} s {line.level if line.level != 'debug' else '':<7}", line.text
 
 
@@ -126,7 +126,7 @@ def line_text(line: LogLine) -> str:
 
 
 def matching(lines: Iterable[LogLine], wanted: str) -> list[LogLine]:
-    """Return the lines whose text has every word of `wanted`, in any case."""
+    """Return the lines whose text has every word of `wanted`, ignoring case."""
     words = wanted.casefold().split()
     return [line for line in lines if all(word in line_text(line).casefold() for word in words)]
 
