@@ -30,7 +30,7 @@ def test_the_page_names_what_was_not_as_it_should_be(tmp_path: Path) -> None:
     ]
     (tmp_path / page.LIVE).write_bytes(to_json(results(*wrong)))
     text = page.page(tmp_path)
-    assert "2 of 3 live runs were compared with a virtual twin of the same sizes; 1 of them count the same moves" in text
+    assert "2 of 3 live runs were compared with a virtual run of the same sizes; 1 of them count the same moved partitions" in text
     assert "- scale-up, Design II, kafka-python: moves and rounds were 3 and 4, of its virtual twin 3 and 2\n" in text
     assert "- death-in-time, Design II, aiokafka: missed: nobody came\n" in text
 

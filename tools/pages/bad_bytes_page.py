@@ -17,9 +17,10 @@ SAME: Final = "the same"
 Json = Any
 
 ABOUT = """\
-Valid requests of every API and version that groupmock advertises, spoiled in one place or sent in an odd way, each on a connection of its
-own: once to Apache Kafka and once to groupmock as that release. The answers are compared field by field, except for drawn ids, ports and
-what other inputs left on the shared broker. A valid request at the end shows what became of the connection.
+Valid requests of every API and version that groupmock advertises are changed in one place or sent in an unusual way. Each is sent on its
+own connection, once to Apache Kafka and once to groupmock with the profile of that release. The answers are compared field by field, except
+for random ids, ports and what other inputs left on the shared broker. A valid request after each input shows whether the connection is
+still open.
 
 | word | means |
 |---|---|
@@ -29,13 +30,15 @@ what other inputs left on the shared broker. A valid request at the end shows wh
 | no answer, goes on | Produce with acks=0 has no answer; the valid request after it was answered |
 | mute | neither the input nor the valid request after it is answered; the connection stays open |
 
-One class may have several reactions: a length that is cut in one place closes the connection, in another it makes a shorter name.
+One class of inputs may have several reactions: a changed length closes the connection in one place, and in another it gives a shorter name.
 
-    python -m tools.fidelity bytes --release 4.3 --broker HOST:PORT --seeds 0 6000 --record
+```text
+python -m tools.fidelity bytes --release 4.3 --broker HOST:PORT --seeds 0 6000 --record
+```
 
-makes the data again (the broker needs `auto.create.topics.enable=false`, `group.initial.rebalance.delay.ms=400` and
-`group.min.session.timeout.ms=100`). Some inputs of every class are kept with Kafka's reaction in tests/golden/hostile-RELEASE.jsonl.gz;
-`make test` plays them again through our connection code."""
+This command of `tools.fidelity` records the data of the page again (the broker needs `auto.create.topics.enable=false`,
+`group.initial.rebalance.delay.ms=400` and `group.min.session.timeout.ms=100`). Some inputs of every class are kept with Kafka's reaction in
+tests/golden/hostile-RELEASE.jsonl.gz; `make test` plays them again through our connection code."""
 
 
 def text() -> str:

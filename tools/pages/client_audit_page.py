@@ -48,17 +48,17 @@ def page(data: dict[str, Entry], known: dict[tuple[str, str], str]) -> str:
 
 def _introduction(data: dict[str, Entry]) -> Iterator[str]:
     most = max((entry["situations"] for entry in data.values()), default=0)
-    yield "Stock clients, three copies each of a program as their users write it (`tests/interop/members/`), are put through the"
+    yield "Stock clients, each with three copies of a program as their users write it (`tests/interop/members/`), are put through the"
     yield "situations of [`groupmock audit --drive`](../how-to/audit.md#drive-a-client) and judged by [every"
-    yield "rule](../reference/audit-rules.md):"
-    yield f"{len(data)} clients, {most} situations, {len(registered())} rules. `tests/interop/audit` records it again (in `make live` it is"
-    yield "the part `audit-table`). The findings link minimal scripts that break a rule, and `make live` runs them."
+    yield f"rule](../reference/audit-rules.md): {len(data)} clients, {most} situations, {len(registered())} rules."
+    yield "`tests/interop/audit` records the results again (in `make live` it is the part `audit-table`). The findings link minimal"
+    yield "scripts that break a rule, and `make live` runs these scripts."
     yield "`groupmock audit --drive --situations list` says what happens in each situation."
 
 
 def _matrix(data: dict[str, Entry]) -> Iterator[str]:
-    yield "A number is that of the situations in which the rule was broken (**error**, *warning*); `+`: always kept; an empty cell: not"
-    yield "exercised."
+    yield "In the table a number counts the situations in which the rule was broken (**error**, *warning*), `+` means that the rule was"
+    yield "always kept, and an empty cell means that the rule was not exercised."
     yield ""
     codes = [code for code in registered() if any(_exercised(entry, code) for entry in data.values())]
     rows = ([f"[{code}](../reference/audit-rules.md#{code.lower()})", *(_sign(entry, code) for entry in data.values())] for code in codes)
@@ -83,29 +83,33 @@ def _sign(entry: Entry, code: str) -> str:
 
 
 def _broken(client: str, entry: Entry, known: dict[tuple[str, str], str]) -> Iterator[str]:
-    said = ", ".join(map(one_line, entry["clients"])) or "none (KIP-511)"
+    names = ", ".join(map(one_line, entry["clients"]))
+    told = f"The client names itself {names} in ApiVersions." if names else "The client sends no software name in ApiVersions (KIP-511)."
     yield f"### {client}"
     yield ""
-    yield f"Its software name: {said}. {entry['reached']} of {entry['situations']} situations reached. {entry['note']}".rstrip()
+    note = f"{entry['note'][0].upper()}{entry['note'][1:]}." if entry["note"] else ""
+    yield f"{told} The client reached {entry['reached']} of the {entry['situations']} situations. {note}".rstrip()
     yield ""
     if not entry["broken"]:
-        yield "Nothing."
+        yield "The client broke no rule."
     for code, places in sorted(entry["broken"].items()):
         rule = entry["rules"][code]
         times = sum(place["times"] for place in places)
         more = f" and {len(places) - 4} more" if len(places) > 4 else ""
-        names = ", ".join(f"`{place['situation']}`" for place in places[:4]) + more
+        situations = ", ".join(f"`{place['situation']}`" for place in places[:4]) + more
         script = next((file for (of, broken), file in known.items() if broken == code and client.startswith(of)), None)
         shown = f" ([script]({PROGRAMS}{script}))" if script else ""
-        yield f"- {code} ({rule['severity']}), {times} times in {names}: {cell(one_line(places[0]['sentence']))}{shown}"
+        often = f"{times} time{'s' if times > 1 else ''}"
+        example = cell(one_line(places[0]["sentence"])).replace(". It ", "; the member ")
+        yield f"- Rule {code} ({rule['severity']}) was broken {often}, in {situations}. Example: member {example}{shown}"
 
 
 def _not_reached(data: dict[str, Entry]) -> Iterator[str]:
     rows = [[client, f"`{name}`", cell(one_line(why))] for client, entry in data.items() for name, why in entry["not reached"].items()]
     if rows:
-        yield "The event that makes the situation did not come, or the group did not come to rest after it, within 30 s. That may be the"
-        yield "client's right, or a finding of its own."
+        yield "A situation was not reached if its event did not occur, or if the group was not stable again after the event, within 30 s."
+        yield "This may be correct behaviour of the client, or a finding of its own."
         yield ""
         yield from table(["client", "situation", "why"], rows)
     else:
-        yield "All were reached by all."
+        yield "All clients reached all situations."

@@ -44,22 +44,23 @@ def page(data: dict[str, Any]) -> str:
     lines = [NOTICE, "# Clients as judges", "", *_introduction(data), ""]
     brokers = data["brokers"]
     asked = ", then ".join(brokers.values())
-    lines += ["## The matrix", "", f"Each cell: {asked}, where that was judged; `–`: the client has no such thing.", ""]
+    lines += ["## The matrix", "", f"Each cell has the results on {asked}, if recorded; `–` means that the client lacks the feature.", ""]
     lines += table(["client", *CHECKS, "seconds"], (_row(name, entry, list(brokers)) for name, entry in data["judges"].items()))
     lines += ["", "## The checks", "", *table(["check", "what must be seen"], ([f"`{name}`", about] for name, about in CHECKS.items()))]
     lines += ["", "## Remarks", "", *table(["client", "calls itself", "remark"], _remarks(data)), ""]
     red = list(_red(data))
-    lines += ["## What is red", "", *(red or ["Nothing, on any broker."])]
+    lines += ["## What is red", "", *(red or ["No check failed on any broker."])]
     return "\n".join(lines) + "\n"
 
 
 def _introduction(data: dict[str, Any]) -> Iterator[str]:
     rows = sum(len(entry["brokers"]) for entry in data["judges"].values())
     checks = sum(verdict["ok"] is not None for _, _, _, verdict in _verdicts(data))
-    yield "Stock clients, in processes of their own, do the same things to Apache Kafka and to groupmock, and must see the same. The"
-    yield "members print what happens to them and take orders; the harness kills, restarts, produces, asks the broker itself, and compares"
-    yield "what was seen on both: states, assignors, who held what, which records came how often, offsets, generations."
-    yield f"`make matrix` makes this page again; it shows {rows} runs with {checks} checks."
+    yield "Stock clients in separate processes do the same things with Apache Kafka and with groupmock, and must see the same results."
+    yield "The members of the matrix print what happens to them and accept commands. The harness"
+    yield "kills, restarts, produces, queries the broker, and"
+    yield "compares the results of both: states, assignors, which member owned which partitions, how often each record came, offsets,"
+    yield f"generations. `make matrix` writes this page again, which shows {rows} runs with {checks} checks."
 
 
 def _verdicts(data: dict[str, Any]) -> Iterator[tuple[str, str, str, dict[str, Any]]]:

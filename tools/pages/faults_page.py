@@ -18,9 +18,9 @@ from .markdown import notice, table
 NOTICE = notice("faults", "plans.json")
 LIBRARIES = ("aiokafka", "kafka-python", "confluent-kafka")
 USE = """\
-A *rule* says **when** it acts (on which calls), at which **stage**, and what to **do**; a *plan* is a file of rules.
-Each action of a rule is a `fault` [row](../reference/glossary.md#row) of the journal with the rule's name, and `replay`
-plays it again. Without rules the feature costs no time.
+A fault *rule* says **when** it acts (on which calls), at which **stage**, and what to **do**; a *plan* is a file of rules. Each action of a
+fault rule is a `fault` [row](../reference/glossary.md#row) of the journal with the rule's name, and `replay` repeats the action. Without
+fault rules this feature costs no time.
 
 ```toml
 # lost-sync.toml
@@ -33,9 +33,9 @@ do = { kind = "drop" }
 times = 1
 ```
 
-The same file, or the name of a ready plan, works everywhere: `groupmock serve --plan lost-sync.toml`, `groupmock run --plan lost-sync --
-COMMAND`, `Broker(plan=...)`, `@pytest.mark.groupmock(plan=..., seed=...)`, and over HTTP ([control API](../reference/control.md)). JSON
-has the same keys. This is a test with a rule and one with a plan:
+The same plan file, or the name of a ready plan, works everywhere: `groupmock serve --plan lost-sync.toml`, `groupmock run --plan lost-sync
+-- COMMAND`, `Broker(plan=...)`, `@pytest.mark.groupmock(plan=..., seed=...)`, and over HTTP ([control API](../reference/control.md)). A
+plan in JSON has the same keys. The following file has a test with a rule and a test with a plan:
 
 ```python
 # test_lost_sync.py
@@ -62,25 +62,26 @@ def test_under_a_ready_plan(groupmock):
     cook.close()
 ```
 
-A rule that never fired fails the test at the end of its block, or at the end of the marked test. The message names the
-call that came nearest and the condition that it did not meet; `must_fire=False` allows such a rule. `fault.wait(hits=1)`
-blocks until it fired, `fault.release()` releases the calls that it holds. `groupmock_async.fault(...)` does the same as
-`async with`, with `await fault.fired`. Rules that outlive a block need `add_fault`, `load_plan`, `remove_fault`,
-`release_fault` and `clear_faults`; `faults` lists all current rules, `never_fired()` those that did nothing.
+A rule that never fired fails the test at the end of its block, or at the end of the marked test. The message of this failure names the call
+that came nearest to the rule and the condition that the call did not meet; `must_fire=False` allows a rule that never fires.
+`fault.wait(hits=1)` blocks until the rule has fired, and `fault.release()` releases the calls that the rule holds. In asyncio tests
+`groupmock_async.fault(...)` is used with `async with`, and `await fault.fired` returns the number of hits. Rules that outlive a block need
+`add_fault`, `load_plan`, `remove_fault`, `release_fault` and `clear_faults`; `faults` lists all current rules, and `never_fired()` lists
+the rules that did nothing.
 
-An impossible rule is refused when it is registered, with the reason, and nothing of its plan is applied: an unknown key, a condition
-that no request of that API can meet, an error or a throttle time that the answer of that version has no field for.
+An impossible rule is refused with the reason when it is registered, and no rule of its plan is applied. Impossible are an unknown key, a
+condition that no request of that API can meet, and an error or a throttle time for which the answer of that version has no field.
 
-Rules are tried in the order of their registration, and the first rule that matches a call ends the search. Some kinds leave the call
-to the next rule as well: a changed answer (`error` and `leave_out` at stage reply, `throttle_time`), kinds that only change the
-cluster (marked *steers* below), and `observe`. A rule that strikes a part of a request leaves the rest of it to the next rule.
-Random choices (`probability`, the bytes of `garble`) depend on the plan's seed, else the run's: the same seed and the same calls
-give the same faults."""
+Rules are tried in the order of their registration, and the first rule that matches a call ends the search. After some kinds the next
+matching rule is tried as well: a changed answer (`error` and `leave_out` at stage reply, `throttle_time`), kinds that only change the
+cluster (marked *steers* below), and `observe`. A rule that affects a part of a request leaves the rest of the request to the next rule.
+Random choices (`probability`, the bytes of `garble`) depend on the seed of the plan, or else on the seed of the run: the same seed and the
+same calls give the same faults."""
 PARTS = """\
-A request often names several things: a commit of twelve partitions, a fetch of three topics, DeleteGroups of two groups. `error`
-and `leave_out` strike only those that `when` names, by `group`, `topic`, `topic_id`, `partition`, `resource` or
-(LeaveGroup) `member_id`; the others get their real answer. This works in every version of each API whose answer has an
-error per entity.
+A request often names several entities: a commit of twelve partitions, a fetch of three topics, or DeleteGroups of two groups. The kinds
+`error` and `leave_out` affect only the entities that `when` names, by `group`, `topic`, `topic_id`, `partition`, `resource` or (LeaveGroup)
+`member_id`; other entities get their real answer. Faults for single entities work in every version of each API whose answer has an error
+per entity.
 
 ```python
 # test_one_of_several.py
@@ -104,20 +105,22 @@ def test_a_commit_of_which_one_partition_is_refused(groupmock):
     cook.close()
 ```
 
-- One entity must meet all conditions: `topic = "orders", partition = 1` is partition 1 of `orders`.
-- At stage request the struck entity is removed from the request: it is not committed, not written, not created, and its
-  error is added to the answer. At stage reply the request was executed, and the answer is false.
-- The first rule that names an entity decides about it; later rules apply to the rest of the request. Thus two rules can
+- One entity must meet all conditions of `when`: `topic = "orders", partition = 1` means partition 1 of `orders`.
+- At stage request an affected entity is removed from the request: it is not committed, not written and not created, and its error is added
+  to the answer. At stage reply the request was executed, and the answer says that it failed.
+- The first rule that names an entity decides about this entity, and later rules apply to the rest of the request. Therefore two rules can
   give two partitions of one request different errors.
-- `level` moves the error to another place than the innermost entity that `when` names: `level = "group"` refuses the group of that
-  partition (OffsetFetch 8+), `level = "partition"` without a condition refuses each of them, `level = "request"` the request as a whole.
-- A fetch in an incremental session is struck for the partitions of its session, even if it names none. At stage request it is answered
-  at once, as Kafka answers a fetch with an error in it.
-- `topic_id = "stale"` matches an id that no topic has: the client still uses the id of a topic that was deleted and created anew.
-- The row of the fault lists the struck entities in `struck`. `groupmock record` strikes them in front of a real cluster too, and asks
-  the node only for the others.
+- The key `level` moves the error to another level of the answer than the innermost entity that `when` names: `level = "group"` refuses the
+  group of that partition (OffsetFetch 8+), `level = "partition"` without a condition refuses each partition, and `level = "request"`
+  refuses the whole request.
+- In an incremental fetch session a rule affects the partitions of the session, even if the fetch names none. At stage request a fetch with
+  an affected partition is answered at once, as Kafka answers a fetch with an error in it.
+- The condition `topic_id = "stale"` matches an id that no topic has, as when the client still uses the id of a topic that was deleted and
+  created again.
+- The journal row of the fault lists the affected entities in `struck`. `groupmock record` applies faults for single entities in front of a
+  real cluster too, and forwards only the other entities to the node.
 
-With every other kind, `partition`, `topic_id` and `resource` are conditions like the others: they match a call that names the entity.
+With every other kind, `partition`, `topic_id` and `resource` are ordinary conditions: they match a call that names the entity.
 
 The kind `observe` changes nothing and only reports a call: `groupmock.add_fault(when={"api": "OffsetCommit"},
 do="observe", name="commits")`, then `groupmock.wait_for_fault("commits", hits=3)` ([waiting](wait.md))."""
@@ -131,9 +134,9 @@ def page(data: list[dict[str, Any]]) -> str:
     """Return the text of the page. `data` has one dict per run, with the fields of tests/support/plan_runs.Outcome."""
     lines = [NOTICE, "# Breaking it on purpose: fault rules", "", USE, "", "## Faults for one entity of a request", "", PARTS, ""]
     lines += ["## Rule", "", *table(["key", "meaning"], iter(RULE.items())), ""]
-    lines += ["## `when`", "", "An omitted condition is met. A text may contain `*`, or be a list of texts, one of which must match.", ""]
+    lines += ["## `when`", "", WHEN, ""]
     lines += [*table(["condition", "meaning"], ((f"`{name}`", text) for name, text in ABOUT.items())), ""]
-    lines += ["## `do`", "", "The first stage of a kind is its default.", ""]
+    lines += ["## `do`", "", "The first stage in the list of a kind is the kind's default.", ""]
     lines += [*table(["kind", "stages", "takes", "what it does"], map(_kind, all_kinds())), ""]
     lines += ["## Ready plans", ""]
     for name in ready_plans():
@@ -142,6 +145,7 @@ def page(data: list[dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+WHEN = "A condition that `when` leaves out counts as met. A text condition may contain `*`, or be a list of texts, one of which must match."
 RULE = {
     "`name`": "names the rule in rows and reports; generated if left out",
     "`when`": "see below; if left out, every call of the stage matches",
@@ -196,35 +200,39 @@ def _cell(run: dict[str, Any] | None) -> str:
 
 
 CLIENTS = """\
-Two members of one library, session 6 s, request timeout 7 s, heartbeats every 100 ms, auto-commit every 200 ms (under
-`commit-outcome-unknown` by hand), two nodes (under `loading-coordinator` one), four partitions, 40 records before and 40 after the fault;
-`network-stall` lasts 8 s. *Settled*: seconds from the fault until every partition is held again and every record was delivered; *rounds*:
-the group's rounds since then (new epochs of a consumer group); *again*: records delivered more than once; *told*: errors that the library
-raised or reported to its user. Under the plans for consumer groups (`fenced-member`, `lost-heartbeat-answer`, `slow-revoker`,
-`stale-epoch`) members have group.protocol=consumer, which only confluent-kafka supports among these libraries. `python -m
-tools.run_plans` made the table, and a test repeats the runs. [Exactly once, through
-faults](../proof/transactions.md#ready-plans-for-producers) has the results of transactional producers under their plans."""
+Each run has two members of one library, session timeout 6 s, request timeout 7 s, heartbeats every 100 ms, auto-commit every 200 ms (under
+`commit-outcome-unknown` manual commits), two nodes (under `loading-coordinator` one), four partitions, and 40 records before and 40 after
+the fault; `network-stall` lasts 8 s. In the table *settled* gives the seconds from the fault until every partition is owned again and every
+record was delivered. In the table *rounds* gives the number of the group's rebalances since the fault (new epochs of a consumer group). In
+the table *again* gives the number of records delivered more than once, and *told* lists errors that the library raised or reported to its
+user. Under the plans for consumer groups (`fenced-member`, `lost-heartbeat-answer`, `slow-revoker`, `stale-epoch`) members use
+group.protocol=consumer, which only confluent-kafka supports among these libraries. `python -m tools.run_plans` wrote the table of results,
+and a test repeats the runs. The page [Exactly once, through faults](../proof/transactions.md#ready-plans-for-producers) has the results of
+transactional producers under their plans."""
 FINDINGS = """\
-- confluent-kafka 2.16.1 (librdkafka), `fenced-member`: after error 110 it gives up all partitions as lost, joins again
-  within a heartbeat and reads on from the committed offsets; `stale-epoch`: it commits the same again 40 ms later; `lost-heartbeat-answer`:
-  it connects again, reports all its partitions, and gives up the revoked ones within 120 ms; `slow-revoker`: the member that waits
-  stays at its new epoch with nothing until then.
-  A heartbeat that is not answered within a second (heartbeat interval 100 ms) is sent again on another connection.
-- confluent-kafka 2.16.1 (librdkafka), `offsets-elsewhere`: an OffsetFetch that returns 16 for the whole request is not repeated, the
-  member's partitions are never fetched, and
-  only an error event reveals it; known as librdkafka issue 5586, open.
-- aiokafka 0.14.0, `offsets-elsewhere`: in about one run of five a member stays without a coordinator for good after error 16: it is
-  expelled, still believes to hold its
-  partitions, and its `stop()` does not return. The table shows a run that went well.
-- aiokafka 0.14.0, `loading-coordinator`: a member whose SyncGroup meets the loading coordinator (14) ends with a KafkaError instead of
-  asking again; seen when the machine is busy. The table shows a run in which both had their assignments.
-- aiokafka 0.14.0, `fenced-twin`: its heartbeats are v1 and do not name the instance. It therefore gets error 25 instead of 82 and
-  joins again with the same instance id: two such processes replace each other for ever. kafka-python and confluent-kafka stop with an
-  error.
-- aiokafka 0.14.0, after a node is gone: `stop()` raises CancelledError, and leaves connections open, while a failed fetch waits for its
-  backoff; with auto-commit and no coordinator known it tries its last commit for ever.
-  `groupmock_clients.cooperative.aiokafka.stop_wholly(consumer)` ends it properly (tests/live/cooperative/test_aio_stop.py).
-- After `zombie-member`, `half-open` and `network-stall` each library delivers again the records that it could not commit meanwhile."""
+- confluent-kafka 2.16.1 (librdkafka) handles the plans for consumer groups correctly. Under `fenced-member` confluent-kafka gives up all
+  partitions as lost after FENCED_MEMBER_EPOCH (110), joins again within a heartbeat and continues from the committed offsets. Under
+  `stale-epoch` confluent-kafka repeats the commit 40 ms later. Under `lost-heartbeat-answer` confluent-kafka connects again, reports all
+  its partitions, and gives up the revoked ones within 120 ms. Under `slow-revoker` the waiting member of confluent-kafka stays at its new
+  epoch without partitions until the revocation. confluent-kafka sends a heartbeat that is not answered within a second (heartbeat interval
+  100 ms) again on another connection.
+- Under `offsets-elsewhere`, confluent-kafka 2.16.1 (librdkafka) does not repeat an OffsetFetch that returns NOT_COORDINATOR (16) for the
+  whole request: the member's partitions are never fetched, and only an error event reveals it (librdkafka issue 5586, open).
+- Under `offsets-elsewhere`, in about one run of five an aiokafka 0.14.0 member stays without a coordinator for good after NOT_COORDINATOR
+  (16): it is expelled, still assumes that it owns its partitions, and its `stop()` does not return. The table shows a run of aiokafka under
+  `offsets-elsewhere` without this failure.
+- Under `loading-coordinator`, an aiokafka 0.14.0 member whose SyncGroup is answered with COORDINATOR_LOAD_IN_PROGRESS (14) ends with a
+  KafkaError instead of repeating the request; this was seen when the machine was busy. The table shows a run of aiokafka under
+  `loading-coordinator` in which both members had their assignments.
+- Under `fenced-twin`, aiokafka 0.14.0 sends heartbeats in v1, which do not name the instance id. aiokafka therefore gets UNKNOWN_MEMBER_ID
+  (25) instead of FENCED_INSTANCE_ID (82) and joins again with the same instance id, so that two such processes replace each other for ever.
+  Under `fenced-twin` kafka-python and confluent-kafka stop with an error.
+- After a node is gone, `stop()` of aiokafka 0.14.0 raises CancelledError and leaves connections open while a failed fetch waits for its
+  backoff; with auto-commit and no known coordinator it retries its last commit for ever.
+  `groupmock_clients.cooperative.aiokafka.stop_wholly(consumer)` properly ends an aiokafka consumer whose node is gone
+  (tests/live/cooperative/test_aio_stop.py).
+- After `zombie-member`, `half-open` and `network-stall` each library delivers again the records whose offsets it could not commit
+  meanwhile."""
 
 
 def load() -> list[dict[str, Any]]:

@@ -17,11 +17,11 @@ from .markdown import cell, notice, table
 
 NOTICE: Final = notice("fidelity", "fidelity.jsonl")
 ABOUT: Final = """
-Generated exchanges, the same on Apache Kafka and on groupmock's core, compared answer by answer and field by field: every list order,
-the choice of leaders, echoed ids, and when an answer came. A difference counts when it repeats in three plays of three. How it is done
-and how to run it again, against Kafka or another broker: [differential.md](differential.md); what stock clients make of both:
-[clients.md](clients.md); whether the check would notice a mistake: [mutations.md](mutations.md); hostile bytes:
-[bad-bytes.md](bad-bytes.md).
+Generated exchanges were played on Apache Kafka and on groupmock's core and compared answer by answer and field by field: every list
+order, the choice of leaders, echoed ids, and when an answer came. A difference counts if it occurs in three plays of three. The page
+[differential.md](differential.md) says how the comparison is done and how to run it again, against Kafka or another broker. The page
+[clients.md](clients.md) compares stock clients on both, [mutations.md](mutations.md) says whether the check would notice a mistake, and
+[bad-bytes.md](bad-bytes.md) is about hostile bytes.
 """.strip()
 FAMILIES: Final = {
     "groups": "groups, offsets, group admin",
@@ -99,8 +99,8 @@ def _runs(runs: Sequence[FamilyResult]) -> list[str]:
     ]
     head = ["broker", "family", "settings", "seeds", "exchanges", "seconds", "a second", "played again", "unstable seeds", "unexplained"]
     about = (
-        "Each line is one run against one warm broker; the same seeds make the same exchanges again. A play during which the machine "
-        "was too slow for times to mean anything is played again."
+        "Each line of the table is one run against one warm broker; the same seeds generate the same exchanges again. An exchange during "
+        "which the machine was too slow for meaningful times is played again."
     )
     return ["## Runs", about, _as_table(head, rows)]
 
@@ -133,7 +133,7 @@ def _codec(codec: Sequence[CodecRun]) -> list[str]:
     ]
     total = {what: sum(run.messages for run in codec if run.what == what) for what in sorted({run.what for run in codec})}
     told = "; ".join(f"{what}: {count:,}" for what, count in total.items())
-    about = f"Kafka's own message classes as the judge, message by message, without a difference. {told}."
+    about = f"Kafka's own message classes and our codec agree on every message. Messages were compared in three ways: {told}."
     return ["## Codec", about, _as_table(["classes of", "what", "messages", "types and versions", "types", "seed", "date"], rows)]
 
 

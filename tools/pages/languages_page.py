@@ -20,20 +20,19 @@ groupmock is a server: a test in any language starts it as a process, points its
 groups over HTTP. Only the installation needs Python: `pip install '.[control]'` in a checkout, or the
 [container image](https://github.com/groupmock/groupmock/tree/main/docker).
 
-[examples/](https://github.com/groupmock/groupmock/tree/main/examples) has small services with their tests: a second
-member, a crash, a late commit, a lost answer. Each language needs some 60 lines to start the server and send requests
-to it, and its tests run in seconds.
+The folder [examples/](https://github.com/groupmock/groupmock/tree/main/examples) has small services with their tests: a second member, a
+crash, a late commit, a lost answer. In each language some 60 lines start the server and send requests to it, and the tests run in seconds.
 
 ## What every test does
 
-1. **Start once.** `groupmock serve --port 0 --control 0 --log off --topic orders:4` prints one line of JSON when it is
-   ready and nothing else on stdout: `bootstrap` is the address for clients, `control` the URL of the control API. End it with SIGTERM.
+1. **Start once.** `groupmock serve --port 0 --control 0 --log off --topic orders:4` prints one line of JSON when it is ready and nothing
+   else on stdout: `bootstrap` is the address for clients, `control` the URL of the control API. End the server with SIGTERM.
 2. **Reset before each test.** `POST /v1/reset` forgets topics, groups, records, rules and rows; the topics of the command line come back.
-   It closes every client's connection: stop the consumers of a test before the next begins.
-3. **Cause an event.** The table below has the requests.
+   The reset closes every client's connection: stop the consumers of a test before the next test begins.
+3. **Cause an event.** The table below has the requests that cause events.
 4. **Wait, never sleep.** A wait returns as soon as its condition holds, or with 408 after `timeout` seconds (10) and a sentence about the
-   missing condition. Give the test itself more time than that.
-5. **If the test fails, print the story**: the lines in `story` of `GET /v1/groups/NAME`.
+   missing condition. Give the test itself more time than the wait.
+5. **If the test fails, print the story**, which is in the lines `story` of `GET /v1/groups/NAME`.
 
 | you want | request |
 |---|---|
@@ -48,29 +47,29 @@ to it, and its tests run in seconds.
 | a coordinator that moves, a node that stops | `POST /v1/coordinators/move`, `POST /v1/nodes/1/stop` |
 | to know what a client sent and received | `GET /v1/journal/wait?api=OffsetCommit&error=UNKNOWN_MEMBER_ID` |
 
-A member's name is its client id (if no other member has it), its `group.instance.id` or its member id. Every route with its fields
-is in the [control API](../reference/control.md) and, for programs, at `/openapi.json`, which generators of typed clients accept
-(`npx openapi-typescript $CONTROL/openapi.json -o groupmock.d.ts`). For a dozen calls a `get` and a `post` are enough.
+In requests a member's name is its client id (if no other member has it), its `group.instance.id` or its member id. Every route with its
+fields is in the [control API](../reference/control.md) and, for programs, at `/openapi.json`, which generators of typed clients accept
+(`npx openapi-typescript $CONTROL/openapi.json -o groupmock.d.ts`). For a dozen calls a `get` and a `post` function are enough.
 
-A client has timers of its own: set its heartbeat interval to 100 ms, so that it learns of a rebalance soon, and its request
-timeout to 1 s, so that it gives up a lost answer soon. Leave the rest of its configuration as in production.
+A client has its own timers: set its heartbeat interval to 100 ms, so that it learns of a rebalance soon, and its request timeout to 1 s, so
+that it gives up a lost answer soon. Leave the rest of the client's configuration as in production.
 """
 FENCES: Final = {".java": "java", ".js": "js", ".go": "go", ".xml": "xml"}
 LANGUAGES: Final = {
-    "Java: JUnit 5": ("java", "the stock consumer; the same for Kotlin and Scala", "mvn test", [
+    "Java: JUnit 5": ("java", "the stock Java consumer, and applies to Kotlin and Scala as well", "mvn test", [
         "src/test/java/example/Groupmock.java", "src/test/java/example/CookTest.java", "src/main/java/example/Cook.java",
     ]),
-    "Java: Spring Boot": ("spring", "spring-kafka, and the helper above", "mvn test", [
+    "Java: Spring Boot": ("spring", "spring-kafka and the helper of the JUnit example", "mvn test", [
         "src/test/java/example/KitchenTest.java", "src/main/java/example/Kitchen.java",
     ]),
-    "Node: vitest": ("node", "KafkaJS; any client of Node", "npm install && npm test", [
+    "Node: vitest": ("node", "KafkaJS, and applies to any client of Node", "npm install && npm test", [
         "test/groupmock.js", "test/cook.test.js", "src/cook.js",
     ]),
-    "Go: testing": ("go", "franz-go; any client of Go", "go test ./...", ["groupmock_test.go", "cook_test.go", "cook.go"]),
+    "Go: testing": ("go", "franz-go, and applies to any client of Go", "go test ./...", ["groupmock_test.go", "cook_test.go", "cook.go"]),
 }  # fmt: skip
 """Maps a heading to the folder in examples/, its client, its command, and its files in the order of reading: the helper, the tests, the
 service."""
-SAID: Final = ("The helper, yours to keep:", "The tests:", "The service:")
+SAID: Final = ("The helper to copy is in", "The tests are in", "The service is in")
 
 
 def text() -> str:
@@ -80,11 +79,11 @@ def text() -> str:
 def _language(heading: str) -> Iterator[str]:
     folder, client, command, files = LANGUAGES[heading]
     where = f"https://github.com/groupmock/groupmock/tree/main/examples/{folder}"
-    yield f"## {heading}\n\nWith {client}. Run it in [examples/{folder}]({where}): `{command}`.\n"
+    yield f"## {heading}\n\nThis example uses {client}. Run its tests in [examples/{folder}]({where}) with `{command}`.\n"
     yield _habits(folder)
     for said, name in zip(SAID[-len(files) :], files, strict=True):
         source = EXAMPLES / folder / name
-        yield f"{said} `{name}`\n\n{NOT_RUN}\n```{FENCES[source.suffix]}\n{source.read_text(encoding='utf-8')}```\n"
+        yield f"{said} `{name}`:\n\n{NOT_RUN}\n```{FENCES[source.suffix]}\n{source.read_text(encoding='utf-8')}```\n"
 
 
 def _habits(folder: str) -> str:

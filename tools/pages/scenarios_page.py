@@ -21,12 +21,11 @@ LARGE: Final = "scenarios-large.json"
 TWINS: Final = ("aiokafka-twin", "scripted-twin", "aiokafka", "kafka-python", "connect", "scripted", "confluent-kafka")
 
 ABOUT: Final = """
-"Incremental Cooperative Rebalancing" ends each of its designs with Characteristics: it rates the cost of a Kubernetes
-process death, a rolling bounce and scaling up or down with YES and IMPROVED. This page has that table with figures. `groupmock
-scenario` plays each scenario
-with stock clients over TCP (`--live`), a process per member, and with scripted members on a virtual clock (`--virtual`): the same
-policy code, the same core
-and driver, with up to a thousand members and more. All figures come from the journal.
+"Incremental Cooperative Rebalancing" ends each of its designs with Characteristics: it rates the cost of a Kubernetes process death, a
+rolling bounce and scaling up or down with YES and IMPROVED. This page has the table of Characteristics with measured figures. `groupmock
+scenario` plays each scenario with stock clients over TCP (`--live`), a process per member, and with scripted members on a virtual clock
+(`--virtual`): the same policy code, the same core and driver, with up to a thousand members and more. All figures of the scenarios come
+from the journal.
 
 ```console
 $ groupmock scenario list
@@ -35,20 +34,21 @@ $ groupmock scenario run death-in-time --live --protocol design-2/aiokafka --jou
 $ groupmock scenario table --live --agree --json measured.json
 ```
 
-Every run must keep [the invariants](../how-to/cooperative.md#checked-invariants), and no run may lose a record. With
-twin consumers only records of a killed process may be delivered twice. With `--agree`, a live run and the virtual run of the same
-scenario must
-have the same number of moves and rounds. A live run that differs is repeated alone, twice at most, because on a busy machine a process may
-come back too late. Exit code 1 means that one of these conditions failed.
+Every run of a scenario must keep [the invariants](../how-to/cooperative.md#checked-invariants), and no run may lose a record. With twin
+consumers only records of a killed process may be delivered twice. With `--agree`, a live run and the virtual run of the same scenario must
+have the same number of moved partitions and rebalance rounds. A live run that differs is repeated alone, twice at most, because on a busy
+machine a process may come back too late. Exit code 1 of `groupmock scenario` means that a run broke an invariant, lost a record, or differs
+from its virtual run.
 """.strip()
 
 READING: Final = """
-A cell has the design document's word, if it has one for that line; the partitions that moved to another process; and the partition-seconds
-in which records waited. Designs II and III wait on purpose: the partitions of a departed process are kept for it. If it comes back, nothing
-moves; if it does not, the delay is lost. Consumers of both libraries deliver nothing during a round, with any assignor. A
-[twin](../reference/glossary.md#twin) delivers, so that its partition-seconds are those of partitions that really moved. In a consumer group
-(KIP-848: `group.protocol=consumer`, the broker assigns by `uniform`) no member stops for the others: only partitions that move wait, and
-those of a killed process until its session ends. They are kept for no member.
+A cell of the table has the design document's word, if the document has one for that line, then the number of partitions that moved to
+another process, and then the partition-seconds in which records waited. Designs II and III wait on purpose: the partitions of a departed
+process are reserved for it. If the departed process comes back, nothing moves; if it does not, the delay was in vain. Consumers of both
+libraries deliver no records during a rebalance, with any assignor. A [twin](../reference/glossary.md#twin) delivers records during a
+rebalance, so that its partition-seconds are those of partitions that really moved. In a consumer group (KIP-848: `group.protocol=consumer`,
+the broker assigns by `uniform`) no member stops for other members: only partitions that move wait, and those of a killed process wait until
+its session ends. A consumer group reserves the partitions of a killed process for no member.
 """.strip()
 
 
@@ -102,12 +102,12 @@ def _agreement(live: ScenarioResults) -> Iterator[str]:
     compared = [each for each in live.results if each.agreed is not None]
     agreed = sum(each.agreed is True for each in compared)
     yield (
-        f"{len(compared)} of {len(live.results)} live runs were compared with a virtual twin of the same sizes; {agreed} of them count the "
-        f"same moves and the same rounds. `groupmock scenario table --virtual` shows those of the virtual runs."
+        f"{len(compared)} of {len(live.results)} live runs were compared with a virtual run of the same sizes; {agreed} of them count the "
+        f"same moved partitions and the same rebalance rounds. `groupmock scenario table --virtual` shows the figures of the virtual runs."
     )
     rest = [each for each in live.results if each.agreed is False or each.broken or each.figures is None]
     if rest:
-        yield "The other runs, with their deviations:"
+        yield "These live runs deviate from their virtual runs:"
         yield _lines(f"- {each.scenario}, {TITLES[each.protocol]}, {each.client}: {'; '.join(_wrong(each))}" for each in rest)
 
 

@@ -13,14 +13,17 @@ from .markdown import notice
 DATA: Final = "simulation.json"
 FOUND: Final = (
     (
-        "a journal in which a peer stopped reading between two answers of one entry could not be replayed "
-        "(`tests/found/simulation-212056bf31.json`, and otherwise `simulation-ecd9e46b7d.json`, `simulation-f250fc5965.json`)"
+        "A journal in which a peer stopped reading between two answers of one entry could not be replayed "
+        "(`tests/found/simulation-212056bf31.json`, and otherwise `simulation-ecd9e46b7d.json`, `simulation-f250fc5965.json`)."
     ),
     (
-        "a consumer group whose only regular expression was replaced by one that matches nothing kept its epoch and its target; "
-        "Kafka 4.3.0 computes another one (`test_the_only_one_replaced_by_one_that_matches_nothing_calls_for_another_target`)"
+        "A consumer group whose only regular expression was replaced by one that matches nothing kept its epoch and its target, whereas "
+        "Kafka 4.3.0 computes another target (`test_the_only_one_replaced_by_one_that_matches_nothing_calls_for_another_target`)."
     ),
-    "a turn of the loop could take two slices: the part of the last connection served began before the slice was over, and was a whole one",
+    (
+        "One turn of the event loop could take two slices, because the share of the last connection began before the slice was over "
+        "and was a whole slice."
+    ),
 )
 """Defects of the product that the simulation found, without defects of the simulation itself."""
 STORY: Final = 6
@@ -79,38 +82,41 @@ JUDGES: Final = {
 ABOUT: Final = """
 # The simulation that tries to break it
 
-A seed draws a cluster (1 to 4 nodes, a release's profile, topics, settings) and its events: members of classic groups, eager
-and cooperative, dynamic and static, of several groups, that join, fetch, commit, die, come back; records; the ready fault plans;
-steering commands (groups held, members frozen and expelled, coordinators and leaders moved, nodes stopped and stalled, clocks that
-jump); bytes that are cut anywhere or come glued together, connections that break in the middle of a request, readers that do not read;
-strangers that send altered or stale requests, pipeline them, and make them as large as the protocol allows. The run is played on the
-real driver,
+A seed draws a cluster (1 to 4 nodes, a release's profile, topics, settings) and its events. Members of several classic groups, eager and
+cooperative, dynamic and static, join, fetch, commit, die and come back. Records are produced, the ready fault plans are applied, and
+commands hold groups, freeze and expel members, move coordinators and leaders, stop and stall nodes, and step clocks. Bytes are cut anywhere
+or arrive together, connections break in the middle of a request, and some readers do not read. Strangers, which are clients outside of the
+groups, send altered or stale requests, pipeline them, and make them as large as the protocol allows. The simulation uses the real driver,
 connections and core, with virtual transports on a virtual clock, in one thread: the same seed gives the same journal, byte for byte, in
 every process.
 
-    from groupmock_clients.simulation.simulate import simulate
-    simulate(7).finding                                                   # None, or what broke, with a sentence
+```text
+from groupmock_clients.simulation.simulate import simulate
+simulate(7).finding                                                   # None, or what broke, with a sentence
 
-    make search SEARCH=simulation SECONDS=3600                            # fresh seeds; a find is made small and written under tests/found
-    groupmock pipeline campaign - lake --seeds 1..10000 --simulation drawn    # the same on Spark, a line per seed
-    python -m tools.search planted --seconds 1000                         # which seed finds each planted mistake, and how soon
+make search SEARCH=simulation SECONDS=3600                            # fresh seeds; a find is made small and written under tests/found
+groupmock pipeline campaign - lake --seeds 1..10000 --simulation drawn    # the same on Spark, a line per seed
+python -m tools.search planted --seconds 1000                         # which seed finds each planted mistake, and how soon
+```
 
-`make test` plays 192 fixed seeds, and every file of `tests/found`.
+`make test` runs the simulation with 192 fixed seeds, and with every file of `tests/found`.
 
 ## Kinds
 
-`groups` (members, time, records: these are in every kind), `steering`, `faults`, `wire`, `hostile`, `mixed`. Without a kind the seed
-draws one. Two kinds have plans of their own, and are played when they are asked for; `make search` plays them beside the others:
+The kinds of simulation are `groups` (members, time, records: these are in every kind), `steering`, `faults`, `wire`, `hostile` and `mixed`.
+Without a given kind the seed draws one. Two kinds of simulation have plans of their own, and run only when they are requested; `make
+search` runs them beside the kinds named above:
 
-- `consumers`: members of consumer groups (KIP-848), static ones too, that join, say everything or only what has changed, subscribe by names
-  and by regular expressions and to something else, give partitions up at once, late or too late, leave for good or for a while, die and
-  come back; topics that are created, grown and deleted; fences, freezes, holds, moves and stops of their coordinators; fault plans and
-  broken connections as above;
-- `transactions`: producers, old clients and new ones (KIP-890), several of one transactional id, that write to several partitions, send
-  offsets in the name of a group's members of either protocol, commit and abort at once or after their timeout, die in the middle, are
-  fenced and go on (KIP-360); coordinators that move, markers that are held, ids that are aborted, fenced and forgotten by an operator.
+- The kind `consumers` has members of consumer groups (KIP-848), static ones too. Members of the kind `consumers` join, send all fields or
+  only those that have changed, subscribe by names and by regular expressions and change their subscription, give partitions up at once,
+  late or too late, leave for good or for a while, die and come back. In the kind `consumers` topics are created, grown and deleted; members
+  are fenced, frozen and held, and their coordinators move and stop; fault plans and broken connections occur as well.
+- The kind `transactions` has producers, old clients and new ones (KIP-890), several with one transactional id. Producers of the kind
+  `transactions` write to several partitions, commit offsets for a group's members of either protocol, commit and abort at once or after
+  their timeout, die in the middle, are fenced and continue (KIP-360). In the kind `transactions` coordinators move, markers are held, and
+  commands abort, fence and expire transactional ids.
 
-What strangers do, and groups that are taken from one protocol to the other, are not in these two.
+The kinds `consumers` and `transactions` contain no strangers and no groups that change their protocol.
 
 ## Judges
 
@@ -118,13 +124,12 @@ What strangers do, and groups that are taken from one protocol to the other, are
 |---|---|
 {judges}
 
-No judge reads a wall clock: a verdict belongs to the seed. Damage that a stranger may cause (a commit in a member's name, a topic) is no
-finding. Four things that look like findings are Kafka's: a static member that comes back with another subscription changes nothing in
-its group; a group that was loaded knows one protocol of each member, so that a member that lists another one is refused until it
-rebalances; the
-partitions that a cooperative static member had given up before it left have no owner when it comes back, until its group rebalances
-(KIP-345, KIP-429); and where one of several members replaces its regular expression by one that matches nothing, its part has no owner
-until something else calls for another target (asked of 4.3.0).
+No check of the simulation reads a wall clock, so that a verdict depends only on the seed. Damage that a stranger may cause (a commit in a
+member's name, a topic) is no finding. Four results look like defects but are Kafka's behaviour. A static member that comes back with
+another subscription changes nothing in its group. A group that was loaded knows one protocol of each member, so that a member that lists
+another protocol is refused until it rebalances. The partitions that a cooperative static member had given up before it left have no owner
+when it comes back, until its group rebalances (KIP-345, KIP-429). If one of several members replaces its regular expression by one that
+matches nothing, its share has no owner until another event causes a new target (tested on 4.3.0).
 """.strip()
 
 
@@ -141,18 +146,18 @@ def text() -> str:
 def _cost(measured: Mapping[str, Any]) -> Iterator[str]:
     rate = measured["seeds"] / measured["core_seconds"]
     took = f"{measured['core_seconds']:,.0f} seconds of one core"
-    yield f"{measured['seeds']:,} seeds of all kinds took {took}, on a machine that others used as well:"
+    yield f"{measured['seeds']:,} seeds of all kinds took {took}, on a machine that other processes used as well:"
     each = measured["requests"] / measured["seeds"]
-    yield f"{rate:.1f} seeds per core-second, {1000 / rate:.0f} ms a seed, of {each:.0f} requests each."
+    yield f"{rate:.1f} seeds per core-second, or {1000 / rate:.0f} ms for a seed of {each:.0f} requests on average."
     night = 1_000_000 / rate / NIGHT_S
-    yield f"10^5 seeds are {100_000 / rate / 3600:.1f} core-hours. 10^6 in a night of eight hours need {night:.1f} cores."
+    yield f"10^5 seeds take {100_000 / rate / 3600:.1f} core-hours. 10^6 seeds in a night of eight hours need {night:.1f} cores."
 
 
 def _kinds(kinds: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     for kind, measured in kinds.items():
         found = f"{measured['found']} findings" if measured["found"] else "no finding"
         took = f"{measured['core_seconds']:,.0f} seconds of one core and {measured['requests']:,} requests"
-        yield f"The last long run of `{kind}`: {measured['seeds']:,} seeds from {measured['first']} on, {found}, {took}."
+        yield f"The last long run of `{kind}` had {measured['seeds']:,} seeds from {measured['first']} on and {found}, and took {took}."
 
 
 def _planted(rows: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
@@ -168,7 +173,7 @@ def _planted(rows: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
             told = f"{row['judge']} | {row['seed']} | {row['seeds']} | {row['seconds']:.1f} s | {len(row['steps'])}"
             yield f"| `{name}` | {row['about']} | {row['breaks']} | {told} |"
     yield ""
-    yield "No steps: it is enough that the members start."
+    yield "A planted mistake whose plan has no steps is found as soon as the members start."
 
 
 def _small(rows: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
@@ -176,9 +181,11 @@ def _small(rows: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
         row = rows.get(name, {})
         if row.get("judge") is None:
             continue
-        yield f"`{name}`: {row['small']}"
+        yield f"The planted mistake `{name}` was found with this message: {row['small']}"
         yield ""
-        yield from (f"    {json.dumps(step)}" for step in row["steps"])
-        yield "    ..."
-        yield from (f"    {line.strip()[:WIDTH]}" for line in row["story"][-STORY:])
+        yield "```text"
+        yield from (json.dumps(step) for step in row["steps"])
+        yield "..."
+        yield from (line.strip()[:WIDTH] for line in row["story"][-STORY:])
+        yield "```"
         yield ""

@@ -17,50 +17,50 @@ ONE_ID: Final = "aiokafka-one-id"
 CLIENTS: Final = ("aiokafka", "confluent-kafka", "java")
 SOURCES: Final = "https://github.com/groupmock/groupmock/blob/main/tests/interop/members"
 ABOUT: Final = f"""\
-Two or three members of one client read from one topic, write the records to another, and commit their offsets in the
-same transaction: an exactly-once service as the documentation of each library describes it. Members are processes
-([Python]({SOURCES}/python/transformer.py), [Java]({SOURCES}/java/src/main/java/groupmock/interop/Transformer.java)) that
-end when they cannot go on; a supervisor starts them again. A seed determines each history (`tests/support/transaction_histories.py`):
+Two or three members of one client read from one topic, write the records to another topic, and commit their offsets in the same
+transaction. Together the members are an exactly-once service as the documentation of each library describes it. Members are processes
+([Python]({SOURCES}/python/transformer.py), [Java]({SOURCES}/java/src/main/java/groupmock/interop/Transformer.java)) that end when they
+cannot go on; a supervisor starts them again. A seed determines each history of events (`tests/support/transaction_histories.py`):
 
 - On any broker members are killed (SIGKILL), paused for longer than a session and perhaps than the transaction timeout, closed, and
-  doubled: a twin with the same transactional id, or one in the place of a zombie that then wakes up;
-- On groupmock faults strike as well (up to four random rules and often a ready plan: errors that a broker may answer, lost answers, broken
-  connections, delays, a fence, a timeout, markers that come late, a coordinator that moves), and an operator aborts, fences, moves,
-  rebalances and stops nodes.
+  duplicated: a second process with the same transactional id, or one that replaces a paused member which later continues as a zombie;
+- On groupmock faults are applied as well (up to four random rules and often a ready plan: errors that a broker may answer, lost answers,
+  broken connections, delays, a fence, a timeout, late markers, a coordinator that moves), and commands abort and fence transactions, move
+  coordinators, force rebalances and stop nodes.
 
-Then all faults end, the members catch up, the last transaction ends, and the committed output is compared with the input. *Exact*
-means that each record was read once and no other, and exactly the records below the committed offsets
+At the end of a history all faults end, the members catch up, the last transaction ends, and the committed output is compared with the
+input. *Exact* means that each record, and no other, was read once, and that exactly the records below the committed offsets were read
 (`tests/support/exactly_once.py`)."""
 LEGEND: Final = """\
-The seeds begin at 1. *Steps* are the actions of users and operators. *Members that ended* had to end, because they were
-fenced or had no answer for long; each was restarted. *Stalls* are times of 30 s without progress although no fault was
-left; all members were restarted then. *Rules broken* are rules of the audit about the group of offsets (CLIENT-45), the
-begin of reading and fenced producers, judged by the journal."""
+The seeds of the histories begin at 1. In the table *steps* are the actions of users and operators. *Members that ended* had to end, because
+they were fenced or had no answer for long; each of them was restarted. *Stalls* are times of 30 s without progress although no fault was
+left; all members were restarted after a stall. *Rules broken* are rules of the audit about the group of offsets (CLIENT-45), the start of
+reading and fenced producers, judged by the journal."""
 ZOMBIES: Final = """\
-Two members are paused in turn, four times, each for longer than its session, without faults. When one wakes up, the
-other has its partitions, and it still has records that it fetched before."""
+Two members are paused in turn, four times, each for longer than its session timeout, without faults. When a paused member continues, the
+other member owns its partitions, and the paused member still has records that it fetched before."""
 PLANNED: Final = """\
-Two members run under one [plan](../how-to/faults.md#ready-plans) without other faults; the quotes are errors of a member."""
+Two members run under one [plan](../how-to/faults.md#ready-plans) without other faults; the quotes in the table are errors of a member."""
 FINDINGS: Final = """\
-- aiokafka 0.14.0 sends offsets without the group's metadata (TxnOffsetCommit v0; KIP-447), so the group cannot refuse the
-  offsets of a member that lost its partition. The program therefore has a transactional id for each partition, which a new owner takes
-  before it looks at the
-  committed offset. A program with one id for each member is not exact, here and on Apache Kafka: CLIENT-45 says why.
-- aiokafka 0.14.0 commits a transaction with a refused write, unless the caller checks the futures of `send()`: with
-  INVALID_RECORD (87) for its only batches `async with producer.transaction()` ends without an error, and no record can
-  be read. The program awaits each future.
-- aiokafka 0.14.0, `seek_to_committed()` does nothing if the committed offset is 0 or missing: after the abort of the first
-  transaction of a partition its records are skipped. The program seeks by itself.
-- confluent-kafka 2.16.1 (librdkafka): `send_offsets_to_transaction()` sometimes waits for ever, despite its timeout, after
-  a connection broke in a transaction: AddOffsetsToTxn was answered, TxnOffsetCommit is never sent; known as librdkafka issues 5511 and
-  5456,
-  open. Also, an OffsetFetch that was answered NOT_COORDINATOR (16) is not repeated (CLIENT-69): issue 5586, open. Both are stalls and
-  neither lose nor double records.
-- aiokafka 0.14.0 checks only the errors of partitions: an OffsetFetch that is refused as a whole (NOT_COORDINATOR, 16, as the group's
-  coordinator moves) is "nothing committed" to `committed()`, and the member reads its partition from the start: records twice (seeds 42 and
-  44; CLIENT-69). Apache Kafka above does not show this because no coordinator moves there.
-- aiokafka 0.14.0: a member that was expelled during a rebalance sometimes sends only Metadata for half a minute, although every request was
-  answered.
+- aiokafka 0.14.0 sends offsets without the group's metadata (TxnOffsetCommit v0; KIP-447), so that the group cannot refuse the offsets of a
+  member that lost its partition. The test program for aiokafka therefore has a transactional id for each partition, which a new owner takes
+  over before it reads the committed offset. An aiokafka program with one transactional id for each member is not exact, neither on
+  groupmock nor on Apache Kafka (see CLIENT-45).
+- aiokafka 0.14.0 commits a transaction with a refused write, unless the caller checks the futures of `send()`: if its only batches are
+  refused with INVALID_RECORD (87), `async with producer.transaction()` ends without an error, and no record can be read. Therefore the test
+  program awaits each future of `send()`.
+- In aiokafka 0.14.0 `seek_to_committed()` does nothing if the committed offset is 0 or missing, so that the records of a partition are
+  skipped after the abort of its first transaction. Therefore the test program seeks to the committed offset by itself.
+- In confluent-kafka 2.16.1 (librdkafka) `send_offsets_to_transaction()` sometimes waits for ever, despite its timeout, after a connection
+  broke in a transaction: AddOffsetsToTxn was answered, but TxnOffsetCommit is never sent (librdkafka issues 5511 and 5456, open).
+  confluent-kafka also does not repeat an OffsetFetch that was answered with NOT_COORDINATOR (16; CLIENT-69, librdkafka issue 5586, open).
+  Both problems of confluent-kafka are stalls, which neither lose nor duplicate records.
+- aiokafka 0.14.0 checks only the errors of partitions. The method `committed()` of aiokafka treats an OffsetFetch that is refused as a
+  whole (NOT_COORDINATOR (16), when the group's coordinator moves) as "nothing committed", so that the member reads its partition from the
+  start and reads records twice (seeds 42 and 44; CLIENT-69). The runs on Apache Kafka do not show this problem of aiokafka, because no
+  coordinator moves there.
+- In aiokafka 0.14.0 a member that was expelled during a rebalance sometimes sends only Metadata for half a minute, although every request
+  was answered.
 - aiokafka 0.14.0 raises AssertionError (an invalid transition of its state) from `abort_transaction()` of a producer that was fenced."""
 
 
@@ -91,7 +91,7 @@ def _rows(data: dict[str, dict[str, Any]], part: str) -> list[dict[str, Any]]:
 
 def _wrong(data: dict[str, dict[str, Any]], part: str) -> Iterator[str]:
     for row in _rows(data, part):
-        yield from (f"- {row['client']} on {row['broker']}, {each}" for each in row["wrong"])
+        yield from (f"- The history of {row['client']} on {row['broker']} with {each}." for each in row["wrong"])
 
 
 def _history(row: dict[str, Any]) -> list[str]:

@@ -2,20 +2,22 @@
 
 The measurement covers the time between the runner's `begin` and `end` (play.py). The terms:
 
-* A *generation* is a round that the leader completed. It counts as a *round* if its assignments or revocations differ from the generation
-  before: kafka-python discards a join now and then and joins again, which changes nothing.
-* In a consumer group (KIP-848) a *generation* is a rebalance, from a new group epoch until all members have reached it. It counts as a
-  round if it assigned or revoked a partition. A member owns what the reply to its heartbeat assigned.
+* A *generation* is a rebalance that the leader completed. A generation counts as a *round* if its assignments or revocations differ from
+  the generation before; kafka-python drops a join sometimes and joins again, which changes nothing.
+* In a consumer group (KIP-848) a *generation* is a rebalance, from a new group epoch until all members have reached it. A generation of a
+  consumer group counts as a round if it assigned or revoked a partition. A member of a consumer group owns the partitions that the reply to
+  its heartbeat assigned.
 * A round is *late* if a member still claims a partition that was revoked in the generation before. librdkafka may rejoin because of another
-  member before it has given the partition up, and handing the partition over takes one more round.
-* A partition *moved* when it is assigned to another process than before. A process that comes back under its name is the same process.
+  member before it has given the partition up, and moving the partition takes one more round.
+* A partition *moved* when it is assigned to another process than before. A process that comes back under its name counts as the same
+  process.
 * A member *owns* what a SyncGroup reply assigned, until a reply takes it away, or the member joins without claiming it (an eager member
-  claims nothing), leaves, loses its connection or is expelled. Partition-seconds without an owner are computed from that, hence from the
-  journal alone.
-* A partition is *not delivered* while one of its records has waited longer than GRACE_MS for its first delivery. If members say what they
-  serve (virtual), it is not delivered while no member serves it.
+  claims nothing), leaves, loses its connection or is expelled. Partition-seconds without an owner are computed from this ownership, hence
+  from the journal alone.
+* A partition is *not delivered* while one of its records has waited longer than GRACE_MS for its first delivery. If members report the
+  partitions that they serve (virtual runs), a partition is not delivered while no member serves it.
 * A record is *delivered twice* for every delivery after its first, and *lost* if it was produced and never delivered.
-* The time *to converge* is the sum over all steps of the time until the last member has heard of the last round before the next step.
+* The time *to converge* is the sum over all steps of the time until the last member has learned of the last round before the next step.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Everything in one session: what is new of the journals, the tables that grow with it, and the report.
+"""Run all steps in one session: ingest the new journals, update the tables that grow with them, and write the report.
 
-`ingest`, then `rebalances`, `heartbeats` and `faults` of the runs that are new, then `report` where --report says so. With
-`--follow SECONDS` the session stays, and all of it comes again as soon as journals have come.
+The job `all` runs `ingest`, then `rebalances`, `heartbeats` and `faults` for the new runs, and then `report` if --report is given. With
+`--follow SECONDS` the session stays, and all steps are repeated as soon as new journals have come.
 """
 
 from __future__ import annotations

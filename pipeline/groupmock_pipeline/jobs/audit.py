@@ -1,6 +1,6 @@
-"""Clients judged by what they sent: one line per run, group and rule, with a verdict, figures and findings.
+"""Judge clients by the requests they sent: one line per run, group and rule, with a verdict, figures and findings.
 
-Reads `rows` and `runs`, writes the table `audit`. The rules are those of `groupmock audit`, and so are the verdicts
+The job reads `rows` and `runs`, and writes the table `audit`. The rules and the verdicts are the same as those of `groupmock audit`
 (docs/reference/pipeline/audit.md).
 
     groupmock pipeline audit LAKE LAKE

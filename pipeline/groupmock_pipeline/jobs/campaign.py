@@ -1,14 +1,15 @@
-"""Scenario x protocol x sizes x seed on the virtual clock, played by the executors: tables campaign and characteristics. And seeds of the
-simulation that tries to break the cluster: tables simulation and simulated.
+"""Play scenarios on the virtual clock in the executors, by protocol, sizes and seed, for the tables campaign and characteristics.
+The job `campaign` also plays seeds of the simulation that tries to break the cluster, and writes the tables simulation and simulated.
 
     groupmock pipeline campaign PLAN LAKE
     groupmock pipeline campaign - LAKE --seeds 1..100 --scenario scale-up --protocol design-2 --size members=4,8
     groupmock pipeline campaign - LAKE --seeds 1..10000 --simulation drawn
 
-PLAN is a .toml, .yaml or .json file: `batch`, and `sweeps`, each with `seeds` (FROM..TO), `scenarios`, `protocols` and `sizes` (lists;
-none: all, the defaults), or `simulations`, each with `seeds`, `kinds`, and what a seed may take: `seconds`, `megabytes`. A flag replaces
-what every entry of the file says. What the lake has of the plan is not played again.
-docs/reference/pipeline/campaign.md says more.
+PLAN is a .toml, .yaml or .json file with `batch` and either `sweeps` or `simulations`. Each sweep of a plan has `seeds` (FROM..TO),
+`scenarios`, `protocols` and `sizes` (lists; without them all, or the defaults). Each simulation of a plan has `seeds`, `kinds`, and the
+limits of a seed: `seconds` and `megabytes`. A command-line flag replaces the value of every entry of the plan file. The job `campaign` does
+not play parts of the plan whose results are in the lake already. The page docs/reference/pipeline/campaign.md has more about the job
+`campaign`.
 """
 
 from __future__ import annotations

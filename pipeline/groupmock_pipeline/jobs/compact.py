@@ -1,6 +1,6 @@
 """Merge the small files that many ingests left into files of about 128 MB by day and run, without lines that no longer count.
 
-Readers that began before go on with the old files, which the next compaction deletes, or --sweep.
+Readers that began before the compaction continue with the old files, which the next compaction, or --sweep, deletes.
 """
 
 from __future__ import annotations

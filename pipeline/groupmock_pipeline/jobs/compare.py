@@ -1,7 +1,7 @@
-"""Two sets of journals side by side, scenario by scenario: ours and real Kafka's, or two builds'.
+"""Compare two sets of journals scenario by scenario, for example groupmock's and real Kafka's, or those of two builds.
 
-Reads `rebalances` and `heartbeats` (and `rows` or `runs` for what a run is) of IN and of the lake --with, writes `compare`: one line per
-scenario and measure, those that only one side has among them (docs/reference/pipeline/compare.md).
+The job reads `rebalances` and `heartbeats` (and `rows` or `runs` to identify a run) of the lake IN and of the lake --with, and writes
+`compare`: one line per scenario and measure, including those that only one side has (docs/reference/pipeline/compare.md).
 
     groupmock pipeline compare OURS OUT --with THEIRS --tolerance 0.1
     groupmock pipeline compare OURS OUT --with THEIRS --by '([^/]+)-seed[0-9]+'

@@ -1,8 +1,9 @@
-"""Which measure of rebalances and heartbeats, of which client in which version, moved between two windows of runs, and which rule it broke.
+"""Find the measures, by client and version, that changed between two windows of runs, and the rules that were broken.
 
-Reads `rebalances` and `heartbeats`, writes `drift`: one line per measure, library and version, with medians, their intervals, the size of
-the effect, p and q, a verdict, and the runs to look at. Reads `audit`, writes `rule_drift`: one line per rule, library and version, with
-the verdicts before and after. Of the three tables one is enough (docs/reference/pipeline/drift.md).
+The job reads `rebalances` and `heartbeats`, and writes the table `drift`: one line per measure, library and version, with medians, their
+intervals, the size of the effect, p and q, a verdict, and the runs to look at. The job `drift` also reads `audit` and writes `rule_drift`:
+one line per rule, library and version, with the verdicts before and after. One of the tables `rebalances`, `heartbeats` and `audit` is
+enough for the job `drift` (docs/reference/pipeline/drift.md).
 
     groupmock pipeline drift LAKE LAKE --split 2026-11-08
     groupmock pipeline drift LAKE LAKE --before 2026-11-01..2026-11-07 --after 2026-11-08..2026-11-14

@@ -1,7 +1,7 @@
 """Write the runs of a lake as journals: JSON Lines that `groupmock audit`, `groupmock journal` and every reader of journals accept.
 
-Reads `rows` and `runs`, writes FOLDER/RUN.jsonl for each run. Lines in the quarantine are left out. A run whose header is not understood
-gets no journal.
+The job reads `rows` and `runs`, and writes FOLDER/RUN.jsonl for each run. Lines in the quarantine are not exported. A run whose header is
+not understood is not exported.
 
     groupmock pipeline export LAKE FOLDER --run 'orders_v2-.*'
 """

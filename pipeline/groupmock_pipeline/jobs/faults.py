@@ -1,6 +1,7 @@
-"""Blast radius: what followed every fault, until the groups it was about were Stable again with all their members.
+"""Measure the effects of every fault until the affected groups were Stable again with all their members.
 
-Reads `rows`, writes `faults`: one line per fault that struck, by a rule or by a steering command (docs/reference/pipeline/faults.md).
+The job reads `rows` and writes `faults`: one line per fault that was applied, by a rule or by a steering command
+(docs/reference/pipeline/faults.md).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How regularly members sent their heartbeats, against their session timeout: one line per run, group, client library and version.
+"""Measure how regularly members sent heartbeats, against the session timeout: a line per run, group, client library and version.
 
-Reads the table `rows`, writes the table `heartbeats`. Only journals that have every heartbeat will do: those written to a file
-(docs/reference/pipeline/heartbeats.md).
+The job reads the table `rows` and writes the table `heartbeats`. The job `heartbeats` needs journals that contain every heartbeat, which
+are those written to a file (docs/reference/pipeline/heartbeats.md).
 """
 
 from __future__ import annotations

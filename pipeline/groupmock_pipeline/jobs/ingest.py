@@ -1,6 +1,6 @@
-"""Journals (.jsonl, .gz, .zst) into tables, by day; what is there already is not read again.
+"""Read journals (.jsonl, .gz, .zst) into tables, by day, and skip journals that the tables contain already.
 
-Makes `rows`, `runs` (one line per file: the ledger) and `quarantine` (lines that are no rows, with the reason).
+The job writes `rows`, `runs` (one line per file: the ledger) and `quarantine` (lines that are no rows, with the reason).
 """
 
 from __future__ import annotations

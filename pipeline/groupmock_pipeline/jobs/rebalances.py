@@ -1,8 +1,8 @@
-"""One line per rebalance: what started it, who took part, how long it took, what it moved and left without an owner.
+"""Write one line per rebalance: its cause, its members, its duration, and the partitions that it moved or left without an owner.
 
-Reads the tables `rows` and `runs`, writes the table `rebalances`. A rebalance is what a group goes through from leaving Stable or Empty
-until it is Stable, Empty or Dead; a consumer group (KIP-848), from a new group epoch until all members are at it
-(docs/reference/pipeline/rebalances.md has every column).
+The job reads the tables `rows` and `runs`, and writes the table `rebalances`. A rebalance lasts from the time when a group leaves Stable or
+Empty until the group is Stable, Empty or Dead; for a consumer group (KIP-848) it lasts from a new group epoch until all members have it
+(docs/reference/pipeline/rebalances.md describes every column).
 """
 
 from __future__ import annotations

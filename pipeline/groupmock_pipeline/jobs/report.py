@@ -1,9 +1,9 @@
-"""One HTML page of everything that the lake has, with plots and tables; the plots as PNG beside it.
+"""Write one HTML page about all tables of the lake, with plots and tables, and the plots also as PNG files.
 
     groupmock pipeline report LAKE FOLDER
 
-Writes FOLDER/report.html (one file, nothing from elsewhere) and FOLDER/TABLE-N.png. A table that the lake lacks gets a sentence that says
-which job makes it.
+The job writes FOLDER/report.html (one file that loads nothing from elsewhere) and FOLDER/TABLE-N.png. For a table that the lake lacks, the
+report has a sentence that names the job which writes the table.
 """
 
 from __future__ import annotations

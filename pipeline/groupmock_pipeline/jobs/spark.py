@@ -1,7 +1,8 @@
 """Run a Spark Connect server on this machine, for jobs with --remote, which wait neither for Java nor for Spark.
 
-Prints `sc://localhost:PORT` on stdout when it is ready, and ends with Ctrl-C or SIGTERM. Its settings are those for small inputs unless
---set says otherwise. Everybody who reaches the port can do what you can: docs/reference/pipeline/spark.md.
+The job prints `sc://localhost:PORT` on stdout when the server is ready, and ends with Ctrl-C or SIGTERM. The settings of the server are
+those for small inputs unless --set says otherwise. Every process that reaches the port of the server can do what you can
+(docs/reference/pipeline/spark.md).
 """
 
 from __future__ import annotations
