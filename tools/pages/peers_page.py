@@ -35,11 +35,13 @@ def _page(reports: dict[str, Report]) -> Iterator[str]:
     yield "an echoed member id, and the tables name this difference. On a server without an initial rebalance delay no first generation"
     yield "has two members, so that rows that need two members in the first generation are unknown for this server."
     yield ""
-    yield f"| server | judged | as Kafka | rows {' | rows '.join(VERDICTS)} | dialogues kept of judged |"
-    yield "|---" * (len(VERDICTS) + 4) + "|"
+    # a report that is older than a verdict does not count it
+    verdicts = [verdict for verdict in VERDICTS if any(verdict in report.counts["rows"] for report in reports.values())]
+    yield f"| server | judged | as Kafka | rows {' | rows '.join(verdicts)} | dialogues kept of judged |"
+    yield "|---" * (len(verdicts) + 4) + "|"
     for name, report in reports.items():
         rows, dialogues = report.counts["rows"], report.counts["exchanges"]
-        numbers = " | ".join(str(rows[verdict]) for verdict in VERDICTS)
+        numbers = " | ".join(str(rows.get(verdict, 0)) for verdict in verdicts)
         judged = dialogues["kept"] + dialogues["broken"]
         yield f"| {_title(name)} | {report.started[:10]} | {report.broker.release} | {numbers} | {dialogues['kept']} of {judged} |"
     for name, report in reports.items():
