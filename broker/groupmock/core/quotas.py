@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping
 from math import isfinite
 from typing import Final, NamedTuple
 
+from .java.hash_maps import STRINGS, filled_order
 from .java.hashes import MASK, java_hash, spread_bits
-from .java.orders import order_key, table_for
+from .java.orders import java_order, order_key, table_for
 
 USER: Final = "user"
 CLIENT: Final = "client-id"
@@ -72,13 +73,13 @@ class Quotas:
         return entity in self._kept or (len(self._kept) < MOST_ENTITIES and self._text + _characters(entity) <= MOST_TEXT)
 
     def change(self, entity: Entity, changes: Mapping[str, float | None]) -> None:
-        """Set quotas of an entity, and remove those whose value is None. An entity without quotas is forgotten."""
-        kept = dict(self._kept.get(entity, {}))
-        for key, value in changes.items():
-            if value is None:
-                kept.pop(key, None)
-            else:
-                kept[key] = value
+        """Set quotas of an entity, and remove those whose value is None. An entity without quotas is forgotten. Answers list the quotas in
+        the order of Kafka's map, which is made anew for each change: with room for the former quotas, those that stay first
+        (ClientQuotaDelta.apply)."""
+        before = self._kept.get(entity, {})
+        after = before | dict(changes)
+        put = [key for key in (*before, *java_order(changes, java_hash)) if after[key] is not None]
+        kept = {key: value for key in filled_order(STRINGS, put, len(before)) if (value := after[key]) is not None}
         if entity in self._kept:
             self._text -= _characters(entity)
         if kept:

@@ -37,7 +37,7 @@ PARTITION_COST: Final = 5
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Add partitions to one transaction up to v3, and to several transactions since v4. Each partition has a code, nearly always that of
-    the whole."""
+    the whole. A request without transactions is never answered, as Kafka answers when the last transaction is handled."""
     asked = request.message
     assert isinstance(asked, AddPartitionsToTxnRequest)
     wanted = asked.transactions if request.version >= BATCHED_SINCE else [_only(asked)]
@@ -46,7 +46,14 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     for each in wanted:
         ration.take_names([topic.name for topic in each.topics], TOPIC_COST)
         ration.take(within([topic.partitions for topic in each.topics]), PARTITION_COST)
-    results = [_added(cluster, request, turn, each) for each in wanted]
+    if not wanted:
+        turn.abandon(request.ticket, "an AddPartitionsToTxn without transactions is never answered")
+        return
+    first = {each.transactional_id: each for each in reversed(wanted)}
+    last = {each.transactional_id: each for each in wanted}
+    results = [
+        _added(cluster, request, turn, each, first[each.transactional_id], last[each.transactional_id]) for each in wanted
+    ]
     codes = {row.partition_error_code for each in results for topic in each.topic_results for row in topic.results_by_partition}
     if NOT_LOGGED in codes:  # This error in one transaction fails the whole answer.
         turn.reply(request.ticket, AddPartitionsToTxnResponse(error_code=NOT_LOGGED))
@@ -65,10 +72,26 @@ def _only(asked: AddPartitionsToTxnRequest) -> AddPartitionsToTxnTransaction:
     )
 
 
-def _added(cluster: Cluster, request: Request, turn: Turn, asked: AddPartitionsToTxnTransaction) -> AddPartitionsToTxnResult:
-    places = list(dict.fromkeys((topic.name, index) for topic in asked.topics for index in topic.partitions))
-    results = _results(dict(_codes(cluster, request, turn, asked, places)), asked.verify_only)
-    return AddPartitionsToTxnResult(transactional_id=asked.transactional_id, topic_results=results)
+def _added(
+    cluster: Cluster,
+    request: Request,
+    turn: Turn,
+    asked: AddPartitionsToTxnTransaction,
+    first: AddPartitionsToTxnTransaction,
+    last: AddPartitionsToTxnTransaction,
+) -> AddPartitionsToTxnResult:
+    """Handle one transaction. `first` and `last` are the first and the last entry with its transactional id: if the id is listed twice,
+    Kafka adds or verifies the partitions of the last entry, and answers an addition with the partitions of the first
+    (AddPartitionsToTxnRequest.partitionsByTransaction, errorResponseForTransaction)."""
+    codes = dict(_codes(cluster, request, turn, asked, _places(last)))
+    mapped = asked.verify_only or error_codes.UNKNOWN_TOPIC_OR_PARTITION in codes.values()
+    if first is not last and not mapped and codes:
+        codes = dict.fromkeys(_places(first), next(iter(codes.values())))
+    return AddPartitionsToTxnResult(transactional_id=asked.transactional_id, topic_results=_results(codes, mapped))
+
+
+def _places(asked: AddPartitionsToTxnTransaction) -> list[At]:
+    return list(dict.fromkeys((topic.name, index) for topic in asked.topics for index in topic.partitions))
 
 
 def _codes(
@@ -90,10 +113,9 @@ def _codes(
     return [(at, fenced_code(code, FENCED_SINCE, request.version)) for at in places]
 
 
-def _results(codes: dict[At, int], verified: bool) -> list[AddPartitionsToTxnTopicResult]:
-    """Return the rows of an answer, grouped by topic. A refusal and the answer to a broker have the order of a Scala map and of a Java
-    map, because Kafka collects them there (AddPartitionsToTxnResponse.topicCollectionForErrors)."""
-    mapped = verified or error_codes.UNKNOWN_TOPIC_OR_PARTITION in codes.values()
+def _results(codes: dict[At, int], mapped: bool) -> list[AddPartitionsToTxnTopicResult]:
+    """Return the rows of an answer, grouped by topic. `mapped`: a refusal and the answer to a broker have the order of a Scala map and of a
+    Java map, because Kafka collects them there (AddPartitionsToTxnResponse.topicCollectionForErrors)."""
     places = scala_table_order(codes, partition_hash) if mapped else list(codes)
     topics: dict[str, list[AddPartitionsToTxnPartitionResult]] = {}
     for name, index in places:

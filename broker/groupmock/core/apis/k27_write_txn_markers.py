@@ -32,7 +32,8 @@ PARTITION_COST: Final = 20
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Write the partitions' markers for each producer and answer a row per producer. A producer that is listed twice is answered once."""
+    """Write the partitions' markers for each producer and answer a row per producer. A producer that is listed twice is answered once,
+    and a marker without partitions is skipped."""
     asked = request.message
     assert isinstance(asked, WriteTxnMarkersRequest)
     ration = Ration(turn.settings)
@@ -42,7 +43,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         ration.take(within([topic.partition_indexes for topic in marker.topics]), PARTITION_COST)
     found: dict[int, dict[tuple[str, int], int]] = {}
     for marker in asked.markers:
-        found.setdefault(marker.producer_id, {}).update(_written(cluster, request, turn, marker))
+        if any(topic.partition_indexes for topic in marker.topics):
+            found.setdefault(marker.producer_id, {}).update(_written(cluster, request, turn, marker))
     results = [WritableTxnMarkerResult(producer_id=each, topics=_topics(found[each])) for each in java_order(found, long_hash)]
     turn.reply(request.ticket, WriteTxnMarkersResponse(markers=results))
     grown = [at for errors in found.values() for at, error in errors.items() if error == error_codes.NONE]

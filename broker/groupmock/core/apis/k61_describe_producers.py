@@ -32,7 +32,7 @@ NO_SUCH_TOPIC: Final = "This server does not host this topic-partition."
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Describe the partitions in the order of the request. Only a partition's leader answers."""
+    """Describe the partitions in the order of the request. Every replica of a partition answers, not its leader only."""
     asked = request.message
     assert isinstance(asked, DescribeProducersRequest)
     ration = Ration(turn.settings)
@@ -52,7 +52,7 @@ def _described(cluster: Cluster, node: int, turn: Turn, ration: Ration, topic: s
         # (KafkaApis.handleDescribeProducersRequest).
         message = NO_SUCH_TOPIC if cluster.topics.get(topic) is None else None
         return PartitionResponse(partition_index=index, error_code=error_codes.UNKNOWN_TOPIC_OR_PARTITION, error_message=message)
-    if partition.leader != node:
+    if node not in partition.replicas:
         return PartitionResponse(partition_index=index, error_code=error_codes.NOT_LEADER_OR_FOLLOWER)
     count = len(partition.producers)
     ration.take(count, PRODUCER_COST, count * PRODUCER_BYTES)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
     from ..groups.type import GroupType
+    from ..log.topics import Topics
     from ..turn import Turn
 
 NAME_COST: Final = 2
@@ -57,7 +58,7 @@ def _answer(cluster: Cluster, turn: Turn, request: Request, message: ConsumerGro
     error, found = cluster.groups.reach(said.group_id, request.node)
     if error:
         raise Refused(error, "")
-    group = _consumer_group(turn, said, found)
+    group = _consumer_group(cluster.topics, turn, said, found)
     if said.epoch < 0:
         assert group is not None
         turn.reply(request.ticket, heartbeat.leave(turn, group, said))
@@ -80,7 +81,7 @@ def _answer(cluster: Cluster, turn: Turn, request: Request, message: ConsumerGro
     heartbeat.answer(turn, request.ticket, group, cluster.topics, settings, said, known, matcher, upgrades)
 
 
-def _consumer_group(turn: Turn, said: Beat, found: GroupType | None) -> ConsumerGroup | None:
+def _consumer_group(topics: Topics, turn: Turn, said: Beat, found: GroupType | None) -> ConsumerGroup | None:
     """Return the consumer group of the heartbeat, or None if the group does not exist or is a classic group that the member may convert.
     Raises Refused."""
     if isinstance(found, ConsumerGroup):
@@ -93,7 +94,7 @@ def _consumer_group(turn: Turn, said: Beat, found: GroupType | None) -> Consumer
     if isinstance(found, ClassicGroup) and not found.is_empty():
         from ..groups.consumer.migration import check_upgrade  # This import is late, because a server that only listens does not need it.
 
-        check_upgrade(turn, found)
+        check_upgrade(turn, found, topics, said.assignor)
     return None
 
 

@@ -31,7 +31,7 @@ MOST_PARTITIONS: Final = 2000  # The default of Kafka's max.request.partition.si
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Describe one page of the topics. A cursor whose topic was not asked for, or with a negative partition, is INVALID_REQUEST for
-    every topic."""
+    every topic. Kafka throws for an empty name, and every topic gets UNKNOWN_SERVER_ERROR."""
     asked = request.message
     assert isinstance(asked, DescribeTopicPartitionsRequest)
     ration = Ration(turn.settings)
@@ -42,12 +42,19 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     cursor = asked.cursor
     if cursor is not None:
         if cursor.partition_index < 0 or (asked.topics and cursor.topic_name not in wanted):
-            rows = [DescribeTopicPartitionsResponseTopic(error_code=error_codes.INVALID_REQUEST, name=topic.name) for topic in asked.topics]
-            turn.reply(request.ticket, DescribeTopicPartitionsResponse(topics=rows))
+            turn.reply(request.ticket, _refused(asked, error_codes.INVALID_REQUEST))
             return
         wanted = [name for name in wanted if name >= cursor.topic_name]
+    if "" in wanted:
+        turn.reply(request.ticket, _refused(asked, error_codes.UNKNOWN_SERVER_ERROR))
+        return
     limit = min(max(1, asked.response_partition_limit), MOST_PARTITIONS)
     turn.reply(request.ticket, _page(cluster, wanted, cursor, limit))
+
+
+def _refused(asked: DescribeTopicPartitionsRequest, code: int) -> DescribeTopicPartitionsResponse:
+    rows = [DescribeTopicPartitionsResponseTopic(error_code=code, name=topic.name) for topic in asked.topics]
+    return DescribeTopicPartitionsResponse(topics=rows)
 
 
 def _page(cluster: Cluster, wanted: list[str], cursor: Cursor | None, limit: int) -> DescribeTopicPartitionsResponse:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from cases import for_each
 from log_world import LogWorld
 
@@ -120,3 +122,29 @@ def test_values_of_quotas(key: str, value: float, kind: quotas.Kind, why: str) -
     except quotas.QuotaRefused as refused:
         said = str(refused)
     assert said == why
+
+
+RATES = ("producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate")
+SET_AT_ONCE = {
+    RATES[:2]: ["consumer_byte_rate", "producer_byte_rate"],
+    RATES[:3]: ["consumer_byte_rate", "request_percentage", "producer_byte_rate"],
+    RATES[1:]: ["consumer_byte_rate", "controller_mutation_rate", "request_percentage"],
+    RATES: ["producer_byte_rate", "consumer_byte_rate", "controller_mutation_rate", "request_percentage"],
+}
+
+
+@for_each(("names", "listed"), list(SET_AT_ONCE.items()))
+def test_quotas_are_listed_as_kafka_lists_them_however_they_were_set(names: tuple[str, ...], listed: list[str]) -> None:
+    """Kafka 4.3.0 answered the same list for all orders in which one AlterClientQuotas can set these quotas."""
+    for order in itertools.permutations(names):
+        kept = quotas.Quotas()
+        kept.change((("client-id", "a"),), dict.fromkeys(order, 5.0))
+        assert [[*values] for _, values in kept.items()] == [listed]
+
+
+def test_a_quota_that_is_removed_moves_the_others_as_in_kafka() -> None:
+    kept, entity = quotas.Quotas(), (("client-id", "a"),)
+    for name in RATES:
+        kept.change(entity, {name: 5.0})
+    kept.change(entity, {"consumer_byte_rate": None})
+    assert [[*values] for _, values in kept.items()] == [["controller_mutation_rate", "producer_byte_rate", "request_percentage"]]

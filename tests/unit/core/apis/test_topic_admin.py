@@ -478,3 +478,12 @@ def test_producer_ids_are_never_given_twice() -> None:
     world = LogWorld(nodes=2)
     found = [world.ask(22, 4, InitProducerIdRequest(transactional_id=None), node=1 + place % 2).producer_id for place in range(4)]
     assert found == [0, 1000, 1, 1001]
+
+
+@for_each("names", [[""], ["", "t"], ["t", ""], ["", "unknown"]])
+def test_an_empty_name_fails_the_description_of_every_topic(names: list[str]) -> None:
+    world = LogWorld()
+    world.topic("t")
+    rows = world.ask(75, 0, DescribeTopicPartitionsRequest(topics=[TopicRequest(name=name) for name in names])).topics
+    assert [(row.name, row.error_code, row.partitions) for row in rows] == [(name, -1, []) for name in names]
+    assert {row.topic_authorized_operations for row in rows} == {-(2**31)}

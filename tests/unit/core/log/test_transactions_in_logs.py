@@ -432,3 +432,12 @@ def test_which_batches_were_aborted_is_known_by_producer_until_the_log_is_cut() 
     assert [log.aborted_batch(*each) for each in batches] == [False, False, True, True, False, False]
     log.trim(9)
     assert not any(log.aborted_batch(*each) for each in batches) and log.aborted(0, 9) == []
+
+
+def test_every_replica_describes_producers_and_no_other_node() -> None:
+    world = LogWorld(nodes=3)
+    world.topic("r", node=1)
+    world.core.cluster.topics.require_partition("r", 0).replicas = [1, 2]
+    asked = DescribeProducersRequest(topics=[TopicRequest(name="r", partition_indexes=[0])])
+    codes = [world.ask(61, 0, asked, node=node).topics[0].partitions[0].error_code for node in (1, 2, 3)]
+    assert codes == [0, 0, 6]

@@ -538,3 +538,31 @@ def test_a_transaction_keeps_the_group_whose_pending_offsets_are_deleted() -> No
     world.end(pid)
     assert world.ask(47, 0, OffsetDeleteRequest(group_id="g", topics=topics)).error_code == 0
     assert world.group_state()[0] == "Dead"
+
+
+Rows = list[tuple[str, list[int]]]
+
+
+@for_each(
+    ("topics", "rows"),
+    [
+        ([("nope", [])], [("nope", [])]),
+        ([("t", [])], []),
+        ([("t", [0]), ("nope", []), ("t", [])], [("nope", []), ("t", [0])]),
+    ],
+)
+def test_an_unknown_topic_without_partitions_is_named_in_the_answer(topics: Rows, rows: Rows) -> None:
+    world = OffsetsWorld()
+    pid = world.begin()
+    listed = [
+        TxnOffsetCommitRequestTopic(
+            name=name, partitions=[TxnOffsetCommitRequestPartition(partition_index=index, committed_offset=1) for index in indexes]
+        )
+        for name, indexes in topics
+    ]
+    asked = TxnOffsetCommitRequest(
+        transactional_id="x", group_id="g", producer_id=pid.id, producer_epoch=pid.epoch, topics=listed
+    )
+    answer = world.ask(28, 4, asked)
+    assert [(topic.name, [row.partition_index for row in topic.partitions]) for topic in answer.topics] == rows
+    assert {row.error_code for topic in answer.topics for row in topic.partitions} <= {0}

@@ -15,7 +15,11 @@ from groupmock.core.transactions.producer_ids import ProducerIds
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from groupmock_codec.messages.k03_metadata import MetadataRequest
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
-from groupmock_codec.messages.k24_add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
+from groupmock_codec.messages.k24_add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
 from groupmock_codec.messages.k27_write_txn_markers import WritableTxnMarker, WritableTxnMarkerTopic, WriteTxnMarkersRequest
 from groupmock_codec.messages.k66_list_transactions import ListTransactionsRequest
 
@@ -714,3 +718,54 @@ def test_every_change_has_a_cause() -> None:
 def test_where_transactions_are_off_an_id_is_refused_for_good() -> None:
     world = TransactionWorld(transactions_enable=False)
     assert [world.coordinator().error_code, world.init_code()[0], world.init_code(None)[0]] == [53, 53, 0]
+
+
+# -- AddPartitionsToTxn of brokers with an id listed twice, WriteTxnMarkers without partitions: as 4.3.0 and 4.4.0 answer
+
+
+def batch_of(pid: Pid, *entries: tuple[bool, list[AddPartitionsToTxnTopic]]) -> AddPartitionsToTxnRequest:
+    """Return a request with an entry of `x` for each (verify only, topics)."""
+    by = {"transactional_id": "x", "producer_id": pid.id, "producer_epoch": pid.epoch}
+    return AddPartitionsToTxnRequest(
+        transactions=[AddPartitionsToTxnTransaction(**by, verify_only=only, topics=topics) for only, topics in entries]
+    )
+
+
+def rows_of(answer: Any) -> list[list[tuple[str, int, int]]]:
+    """Return (topic, partition, error code) of each entry."""
+    return [
+        [(topic.name, row.partition_index, row.partition_error_code) for topic in entry.topic_results for row in topic.results_by_partition]
+        for entry in answer.results_by_transaction
+    ]
+
+
+def test_an_id_listed_twice_adds_the_last_partitions_and_answers_with_the_first() -> None:
+    world = TransactionWorld()
+    pid = world.init()
+    first, last = [AddPartitionsToTxnTopic(name="t", partitions=[0])], [AddPartitionsToTxnTopic(name="t", partitions=[1])]
+    assert rows_of(world.ask(24, 5, batch_of(pid, (False, first), (False, last)))) == [[("t", 0, 0)], [("t", 0, 0)]]
+    assert [world.verify(pid, partition) for partition in (0, 1)] == [120, 0]
+    assert rows_of(world.ask(24, 5, batch_of(pid, (True, first), (True, last)))) == [[("t", 1, 0)], [("t", 1, 0)]]
+
+
+def test_an_id_listed_twice_is_refused_for_the_last_unknown_topic() -> None:
+    world = TransactionWorld()
+    pid = world.init()
+    entries = [(False, [AddPartitionsToTxnTopic(name=name, partitions=[0])]) for name in ("t", "unknown")]
+    assert rows_of(world.ask(24, 5, batch_of(pid, *entries))) == [[("unknown", 0, 3)], [("unknown", 0, 3)]]
+    assert world.verify(pid) == 120, "nothing was added"
+
+
+def test_a_batch_without_transactions_is_never_answered() -> None:
+    world = TransactionWorld()
+    sent = world.rig.send(24, 5, AddPartitionsToTxnRequest(), client_id="c", client_host="/h")
+    assert sent.ticket not in world.answers
+
+
+@for_each("topics", [[], [WritableTxnMarkerTopic(name="t")], [WritableTxnMarkerTopic(name="unknown")]])
+def test_a_marker_without_partitions_is_skipped(topics: list[WritableTxnMarkerTopic]) -> None:
+    world = TransactionWorld()
+    full = WritableTxnMarker(producer_id=7, transaction_result=True, topics=[WritableTxnMarkerTopic(name="t", partition_indexes=[1])])
+    empty = WritableTxnMarker(producer_id=8, transaction_result=True, topics=topics)
+    assert [row.producer_id for row in world.ask(27, 1, WriteTxnMarkersRequest(markers=[empty, full])).markers] == [7]
+    assert world.ask(27, 1, WriteTxnMarkersRequest(markers=[empty])).markers == []

@@ -203,16 +203,14 @@ def remove(turn: Turn, group: Group, members: list[Member], why: Why) -> None:
 
 
 def leave(turn: Turn, group: Group, entries: Sequence[MemberIdentity]) -> list[int]:
-    """Handle the LeaveGroup of an administrator (CG-163, CG-179), and return an error code per entry. Return a code per entry. One new
-    target is needed, however many members go."""
+    """Handle the LeaveGroup of an administrator (CG-163, CG-179), and return an error code per entry. One new target is needed, however
+    many members go. A member that is listed twice is answered without error twice (seen on 4.3.0 and 4.4.0)."""
     gone: dict[str, MemberIdentity] = {}
     errors = []
     for entry in entries:
         member, error = _named(group, entry)
-        if member is not None and member.member_id in gone:
-            error = error_codes.UNKNOWN_MEMBER_ID
-        elif member is not None:
-            gone[member.member_id] = entry
+        if member is not None:
+            gone.setdefault(member.member_id, entry)
         errors.append(error)
     if gone:
         told = [(each.member_id, each.group_instance_id, each.reason) for each in gone.values()]

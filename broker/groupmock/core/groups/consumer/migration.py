@@ -22,6 +22,7 @@ from groupmock_codec.embedded.consumer import Assignment, Subscription, decode_a
 from groupmock_codec.errors import DecodeError
 from groupmock_codec.group_states import EMPTY
 
+from ...settings import listed
 from ...turn import Turn
 from .. import causes
 from ..causes import Why
@@ -37,6 +38,7 @@ from .group import ClassicSide, Group, Member
 from .orders import Held
 
 if TYPE_CHECKING:
+    from ...log.topics import Topics
     from ..classic.type import ClassicGroup
     from .assignors import Target
 
@@ -47,13 +49,28 @@ CUSTOM: Final = (
 )
 
 
-def check_upgrade(turn: Turn, group: ClassicGroup) -> None:
+def check_upgrade(turn: Turn, group: ClassicGroup, topics: Topics, assignor: str | None) -> None:
     """Check whether the classic group may become a consumer group, in Kafka's order (CG-170, CG-180). Once the size check has passed,
-    all parked requests are answered. Raises Refused."""
+    all parked requests are answered. `assignor` is the one that the new member names. Raises Refused."""
     why = _why_not(turn, group)
     if why is not None:
         text = f"Cannot upgrade classic group {group.group_id} to consumer group because {why}."
         raise Refused(error_codes.GROUP_ID_NOT_FOUND, text)
+    if (assignor or listed(turn.settings.group_consumer_assignors)[0]) == "uniform" and _owns_too_much(group, topics):
+        # The uniform assignor throws when it finds partitions that their topic does not have, and the group stays a classic one
+        # (UniformHomogeneousAssignmentBuilder, seen on 4.3.0 and 4.4.0). The range assignor does not look at owned partitions.
+        raise Refused(error_codes.UNKNOWN_SERVER_ERROR, "")
+
+
+def _owns_too_much(group: ClassicGroup, topics: Topics) -> bool:
+    """True if the leader assigned a member a partition that does not exist, of a topic to which the member subscribes."""
+    for member in group.members.values():
+        subscription, given = _read(member, group.protocol_name or "")
+        for topic in given.assigned_partitions:
+            count = topics.partitions(topic.topic) if topic.topic in subscription.topics else None
+            if count is not None and any(not 0 <= index < count for index in topic.partitions):
+                return True
+    return False
 
 
 def _why_not(turn: Turn, group: ClassicGroup) -> str | None:

@@ -458,3 +458,32 @@ def test_a_change_of_type_keeps_the_table_of_offsets() -> None:
     world.command("delete_topic", name="u")
     assert offsets().unstable == frozenset({("t", 0)})
     assert (at_once(offsets().end_transaction(8, committed=False)), offsets().unstable) == (0, frozenset())
+
+
+@for_each(
+    ("given", "assignor", "code"),
+    [([0, 1, 6], None, -1), ([-1, 0], "uniform", -1), ([0, 1, 6], "range", 0), ([0, 1, 2, 3, 4, 5], None, 0)],
+)
+def test_an_assigned_partition_that_does_not_exist_prevents_the_upgrade(given: list[int], assignor: str | None, code: int) -> None:
+    """Kafka's uniform assignor throws, and the group stays a classic one; the range assignor does not look at what is owned."""
+    world = MixedWorld()
+    asked = world.classic()
+    world.sleep(10_000)
+    leader = world.answers[asked.ticket].member_id
+    assignment = encode_assignment(Assignment(1, [TopicPartitions("t", given)], None))
+    world.sync(leader, 1, [SyncGroupRequestAssignment(member_id=leader, assignment=assignment)])
+    joins = {"subscribed_topic_names": ["t"], "rebalance_timeout_ms": 9, "topic_partitions": [], "server_assignor": assignor}
+    answer = world.raw(member_epoch=0, **joins)
+    assert (answer.error_code, answer.error_message) == (code, None)
+    group = world.cluster.groups.find("g")
+    assert group is not None and group.state == ("Stable" if code else "Reconciling")
+
+
+def test_a_member_that_leave_group_lists_twice_leaves_once_without_an_error() -> None:
+    world = MixedWorld()
+    world.join("A")
+    world.raw(member_id="B", member_epoch=0, instance_id="i", subscribed_topic_names=["t"], rebalance_timeout_ms=9, topic_partitions=[])
+    entries = [MemberIdentity(member_id="A"), MemberIdentity(member_id="A"), *[MemberIdentity(member_id="", group_instance_id="i")] * 2]
+    answer = world.ask(13, 5, LeaveGroupRequest(group_id="g", members=entries))
+    assert [row.error_code for row in answer.members] == [0, 0, 0, 0]
+    assert world.described()[0].members == []
