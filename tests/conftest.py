@@ -19,8 +19,8 @@ settings.register_profile(
 settings.register_profile("searches", settings.get_profile("decides"), derandomize=False)
 settings.load_profile("decides")
 
-# 5,000 tests keep half a million objects alive, through which the garbage collector needs a third of a second, longer than most tests take.
-# Tests that call the collector would wait for so long.
+# 5,000 tests keep half a million objects alive, and one garbage collection of them takes a third of a second, longer than most tests.
+# Therefore the collector is off.
 gc.disable()
 
 

@@ -84,6 +84,5 @@ async def test_metrics_tell_of_transactions(open_api: Any) -> None:
         "markers_waiting": 2,
         'transactions_ended_total{cause="abort_ordered"}': 1,
         'transactions_ended_total{cause="fence_ordered"}': 1,
-        # The three unstable offsets are two records and the transaction marker that follows them.
         'unstable_offsets{partition="1",topic="orders"}': 3,
     }

@@ -39,7 +39,7 @@ def test_the_script_comes_to_every_kind_of_fault(tmp_path: Path) -> None:
 
 
 def test_another_seed_is_another_journal(tmp_path: Path) -> None:
-    """If the seed did not matter, the previous test could not fail."""
+    """A journal that ignored its seed would pass the other tests of this module."""
     for seed in (1, 2):
         Run(seed, tmp_path / f"{seed}.jsonl").play()
     assert (tmp_path / "1.jsonl").read_bytes() != (tmp_path / "2.jsonl").read_bytes()

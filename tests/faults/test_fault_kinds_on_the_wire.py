@@ -197,7 +197,7 @@ def test_throttle_time(world: World, key: int, version: int) -> None:
     answer = asked.read()
     assert answer.throttle_time_ms == PAUSE_S * 1000, response
     asked.wire.send(18, 0, ApiVersionsRequest())
-    nothing_comes(world, asked)  # The server serves the connection again only after the throttle time.
+    nothing_comes(world, asked)
     world.broker.step(PAUSE_S)
     asked.wire.receive()
 

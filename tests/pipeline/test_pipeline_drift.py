@@ -173,7 +173,7 @@ def test_planted_shifts_are_found_and_few_others(lines: dict[str, Row]) -> None:
     verdicts = {library: line.verdict for library, line in lines.items()}
     assert all(verdicts[library] == "moved" for library in verdicts if library.startswith("moved"))
     nulls = [line for library, line in lines.items() if library.startswith("null")]
-    # By the distribution Binomial(30, 0.05), only one seed in 1,000 has more than 6 of them.
+    # The number of keys with p <= 0.05 has the distribution Binomial(30, 0.05), so more than 6 occur for one seed in 1,000.
     assert sum(line.p <= 0.05 for line in nulls) <= 6
     assert [line.verdict for line in nulls].count("moved") <= 1
 
@@ -212,7 +212,7 @@ def test_a_run_is_one_observation_however_long_it_is_and_versions_are_also_taken
     assert {version: (row.runs_before, row.samples_before, row.runs_after) for version, row in lines.items()} == {
         "1": (10, 509, 0), "2": (0, None, 10), "*": (10, 509, 10),
     }  # fmt: skip
-    assert lines["*"].median_before == 4.5  # The median is that of the values 0 to 8 and 500, where 500 is the sum of the long run.
+    assert lines["*"].median_before == 4.5  # The values are 0 to 8 and 500, where 500 is the sum of the long run, so the median is 4.5.
     assert (lines["*"].verdict, lines["1"].verdict) == ("not", "too few runs")
 
 

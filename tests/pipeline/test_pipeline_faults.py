@@ -62,7 +62,8 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Rows:
 @pytest.fixture(scope="module")
 def table(spark: SparkSession, rows: Rows, tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], Row]:
     found = faults.faults(frame(spark, tmp_path_factory.mktemp("rows") / "rows.jsonl", rows))
-    assert found.dtypes == spark.createDataFrame([], faults.SCHEMA).dtypes  # A lake without faults must get a table with the same columns.
+    # Compare the columns, because a lake without faults must get a table with the same columns.
+    assert found.dtypes == spark.createDataFrame([], faults.SCHEMA).dtypes
     return {(line.run, line.seq): line for line in found.collect()}
 
 
@@ -154,7 +155,7 @@ def test_windows_that_overlap_are_one(table: dict[tuple[str, int], Row]) -> None
         by_run.setdefault(run, []).append(line)
     for run, of_run in by_run.items():
         single = [line for line in of_run if line.group is not None and line.never_because != NO_GROUP]
-        # The sum is checked only without faults that name no group, because such a fault belongs to several windows.
+        # The sum is checked only for runs whose faults all name a group, because a fault without a group belongs to several windows.
         if len(single) == len(of_run):
             assert sum(line.opens_window for line in of_run) == round(sum(1 / line.faults_in_window for line in of_run), 9), run
     assert any(line.faults_in_window > 1 for line in table.values())

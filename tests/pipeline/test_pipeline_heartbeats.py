@@ -39,16 +39,17 @@ def _by_hand() -> list[Row]:
     sync = pen.sync("kitchen", "anna", 1, 1)
     pen.at(200 * NS_PER_MS).synced(sync, [0])
     for t in (1200, 2200, 6200, 6200):
-        _beat(pen.at(t * NS_PER_MS), "anna", 1)  # The gaps are 1000 (from the SyncGroup answer), 1000, 4000 and 0 ms.
+        # The gaps between anna's heartbeats are 1000 (from the SyncGroup answer), 1000, 4000 and 0 ms.
+        _beat(pen.at(t * NS_PER_MS), "anna", 1)
     # The first heartbeat of ben has no gap, because ben sent no SyncGroup.
     _beat(pen.at(6300 * NS_PER_MS), "ben", 2, error="REBALANCE_IN_PROGRESS", client_id="aiokafka-0.14.0")
     rejoin = pen.join("kitchen", "ben", 2, client_id="aiokafka-0.14.0", session_timeout_ms=6000)
     pen.joined(rejoin, "ben", 2)
-    # The generation is new, so this heartbeat has no gap.
+    # ben's first heartbeat of a new generation has no gap.
     _beat(pen.at(7000 * NS_PER_MS), "ben", 2, generation=2, client_id="aiokafka-0.14.0")
-    # The gap is 6500 ms, longer than the session timeout of 6000 ms.
+    # ben's gap is 6500 ms, longer than the session timeout of 6000 ms.
     _beat(pen.at(13_500 * NS_PER_MS), "ben", 2, generation=2, client_id="aiokafka-0.14.0")
-    # The gap is 7300 ms, within the session timeout of 10000 ms.
+    # anna's gap is 7300 ms, within the session timeout of 10000 ms.
     pen.request((12, "Heartbeat"), 1, {"group_id": "kitchen", "member_id": "anna", "generation_id": 1}, client_id="app")
     pen.at(20_000 * NS_PER_MS).row(
         "member", group="kitchen", member_id="ben", what="removed", reason="session of ben expired after 6000 ms"
@@ -109,7 +110,7 @@ def test_rows_are_shuffled_once(spark: SparkSession, tmp_path: Path, capsys: pyt
 
 
 def test_a_real_run_is_as_a_plain_reading_has_it(journals: dict[str, list[Row]], table: dict[tuple[str, str], Row]) -> None:
-    # aiokafka does not send its name in ApiVersions, and these clients have other client ids, so the table has the member names.
+    # aiokafka does not send its name in ApiVersions, so the table has the client ids anna and ben as names.
     for name in ("anna", "ben"):
         expected = _read(journals["aiokafka"], name)
         line = table["aiokafka", name]

@@ -411,7 +411,7 @@ def test_a_batch_of_nothing_keeps_no_ingest_from_its_take(
     monkeypatch.setattr(sink, "commit", late_once)
     ingest(spark, tmp_path / "in", tmp_path / "lake", silence=0.0)
     number = len(takes) - 1
-    # The ingest is overtaken by an empty batch, tries again, and then writes the ledger.
+    # The batch numbers show that an empty batch overtook the ingest, which tried again and then wrote the ledger.
     assert begun[number:] == [number, number + 2, number + 3]
     assert {name: row.problem is None for name, row in runs(spark, tmp_path / "lake").items()} == {name: name == takes[0] for name in takes}
 

@@ -162,7 +162,7 @@ def test_each_error_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_listener_that_wants_credentials_is_called_that(capsys: pytest.CaptureFixture[str]) -> None:
     rows = b"".join(key.to_bytes(2, "big") + b"\0\0" + b"\0\x05" for key in (3, 18))
-    body = b"\0\0\0\1" + b"\0\0" + (2).to_bytes(4, "big") + rows  # The server sends the versions of its APIs and then hangs up.
+    body = b"\0\0\0\1" + b"\0\0" + (2).to_bytes(4, "big") + rows
     with listener(len(body).to_bytes(4, "big") + body) as where:
         assert main(["like", where]) == 3
     assert "closed the connection when it was asked for Metadata: it may want credentials (SASL)" in capsys.readouterr().err

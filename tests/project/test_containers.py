@@ -146,10 +146,10 @@ def imported(folder: Path) -> dict[str, str]:
 
 MODULE_OF = {"google-crc32c": "google_crc32c", "kafka-python": "kafka", "prometheus-client": "prometheus_client", "pyyaml": "yaml"}
 IN_NO_IMAGE = {
-    "pytest",  # Only pytest loads the plug-in.
+    "pytest",  # pytest is never installed in an image, because only pytest loads the plug-in.
     "pytest_html",  # The plug-in imports pytest-html only if it is installed.
-    "compression",  # The module belongs to Python since 3.14.
-    "confluent_kafka",  # `scenario --live --protocol NAME/confluent-kafka` reports the missing package itself.
+    "compression",  # The module `compression` is part of Python since 3.14.
+    "confluent_kafka",  # `scenario --live --protocol NAME/confluent-kafka` itself reports that confluent-kafka is missing.
 }
 
 

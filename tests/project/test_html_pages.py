@@ -188,7 +188,7 @@ def _lax(seen: Seen) -> list[str]:
 
 
 def test_no_page_is_written_but_by_these(tree: Path) -> None:
-    """Only one function writes the head of a page, and the previous test covers all its callers."""
+    """Only one function writes the head of a page, and the test of all pages covers every caller."""
     files = [file for root in ("codec", "broker", "clients", "pipeline", "tools", "docker") for file in (tree / root).rglob("*.py")]
     texts = {str(file.relative_to(tree)): file.read_text(encoding="utf-8") for file in files}
     assert [name for name, text in texts.items() if re.search(r"<!doctype|<html|<head>", text, re.IGNORECASE)] == [HOME]

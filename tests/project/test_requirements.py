@@ -122,7 +122,7 @@ def test_what_the_pipeline_calls_of_spark_is_in_the_oldest_release_it_asks_for(e
 
 
 def test_spark_says_since_when_it_has_a_method() -> None:
-    """Without versions in Spark's docstrings the previous test could not fail."""
+    """If Spark's docstrings lost their versions, the check of the oldest Spark release could not fail."""
     from pyspark.sql import DataFrame
 
     assert (since(DataFrame.repartitionById), since(DataFrame.select)) == (Version("4.1"), Version("1.3"))

@@ -114,7 +114,7 @@ def test_tls_to_a_node_without_it_is_told(tmp_path: Path) -> None:
     class Plain(ScriptedUpstream):
         def _serve(self, link: socket.socket) -> None:
             link.recv(100)
-            # Kafka also closes the connection when a TLS ClientHello, read as a frame length, is too large.
+            # Kafka closes the connection as well, because it reads the start of a TLS ClientHello as a frame length that is too large.
             link.shutdown(socket.SHUT_RDWR)
 
     node = Plain(silent)
@@ -363,7 +363,7 @@ def test_who_does_not_read_stops_its_node_and_nobody_else(tmp_path: Path) -> Non
 
 
 def test_a_recording_that_is_behind_stops_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "PAUSE_S", 3600)  # The recorder must not catch up before the test lets it.
+    monkeypatch.setattr(work, "PAUSE_S", 3600)  # A long pause keeps the recorder from catching up before the test lets it.
     with upstream(echoes) as node, recording(node.address, tmp_path / "j") as proxy, client(proxy) as asker:
         proxy.on_loop(lambda: setattr(proxy.proxy.work, "_most", 1000))
         for _ in range(3):

@@ -153,7 +153,7 @@ def test_answers_with_addresses_are_handed_on_in_turns(tmp_path: Path, monkeypat
         monkeypatch.setattr(turns, "_soon", watched)
         asker.write(b"".join([request(10, 2, None, number) for number in range(count)]))
         assert [asker.receive()[:4] for _ in range(count)] == [number.to_bytes(4, "big") for number in range(count)]
-        turned = told[:]  # The entries that follow belong to the end of the connection.
+        turned = told[:]  # The copy is taken now, because later entries belong to the end of the connection.
     size = len(framed(asked[0]))
     assert turned and {before - after for before, after in pairwise(turned)} == {size}
 
@@ -296,7 +296,7 @@ def test_it_ends_although_a_peer_goes_on(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_ends_far_behind_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "PAUSE_S", 3600)  # The recorder must not write rows before the recording ends.
+    monkeypatch.setattr(work, "PAUSE_S", 3600)  # A long pause keeps the recorder from writing rows before the recording ends.
     monkeypatch.setattr(proxy_module, "FINISH_WITHIN_NS", -1)
     with upstream(echoes) as node, recording(node.address, tmp_path / "j") as proxy, client(proxy) as asker:
         asker.send(12, 4, HEARTBEAT)

@@ -201,7 +201,7 @@ def test_a_rule_may_ask_for_the_groups_state_and_role(tmp_path: Path) -> None:
         with Client(host, int(port), seconds=60) as client:
             member = client.ask(11, 4, join(client.ask(11, 4, join()).member_id))
             beat = HeartbeatRequest(group_id="g", generation_id=member.generation_id, member_id=member.member_id)
-            # The state is CompletingRebalance, in which Heartbeat is answered without an error.
+            # Heartbeat is answered without an error in CompletingRebalance.
             assert client.ask(12, 4, beat).error_code == 0
             sync = SyncGroupRequest(group_id="g", generation_id=member.generation_id, member_id=member.member_id)
             assert client.ask(14, 3, sync).error_code == 0

@@ -126,7 +126,8 @@ class World:
         if real_topics:
             return cls(Core(cluster_on(environment)))
         counts = {"orders": 4} if topics is None else topics
-        stand_in: Any = StandInTopics(counts, environment.settings.message_max_bytes)  # Groups need only this part of the data plane.
+        # The group coordinator needs only this part of the data plane.
+        stand_in: Any = StandInTopics(counts, environment.settings.message_max_bytes)
         parts = GroupRegistry(environment, stand_in), TransactionCoordinator(environment, stand_in)
         return cls(Core(Cluster(environment, stand_in, *parts)))
 

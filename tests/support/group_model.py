@@ -237,7 +237,8 @@ class GroupModel:
             client.member_id, client.generation = "", -1
         elif code == 22:
             client.generation = -1
-        elif key == 14 and code in (0, 27):  # Every end of the wait for SyncGroup has a code from GroupCoordinator.propagateAssignment.
+        # Code 0 or REBALANCE_IN_PROGRESS (27) ends a SyncGroup's wait (GroupCoordinator.propagateAssignment).
+        elif key == 14 and code in (0, 27):
             self._sign(client.group, client.member_id)
 
     # -- The sentences of the specification

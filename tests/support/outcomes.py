@@ -26,7 +26,7 @@ def core_seconds() -> float:
         child = running.pop()
         try:
             fields = Path(f"/proc/{child}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
-        except OSError:  # The process may end between the two reads.
+        except OSError:  # A process may end between listing it and reading its CPU time.
             continue
         ticks += sum(map(int, fields[11:15]))
         running += _children(child)
@@ -38,7 +38,7 @@ def _children(process: int) -> list[int]:
     for tasks in Path(f"/proc/{process}/task").glob("*/children"):
         try:
             found += map(int, tasks.read_text().split())
-        except OSError:  # The thread may end between the two reads.
+        except OSError:  # A thread may end between listing it and reading its children.
             continue
     return found
 

@@ -112,7 +112,7 @@ class Judge:
         if before is None:
             return
         given = {partition for decision in seen.decisions.values() for partition in decision.gained}
-        # If two members claimed a partition, only one claim was kept.
+        # If two members claimed a partition, the leader accepted only one claim.
         kept = {partition for decision in before.decisions.values() for partition in decision.assigned}
         for partition in self._unclaimed(seen) - given:
             for member, decision in before.decisions.items():

@@ -73,7 +73,7 @@ class Reader:
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self.topics: dict[str, str] = {}
-        self.made: list[tuple[int, Partition, int]] = []  # Produced records as (time, partition, offset).
+        self.made: list[tuple[int, Partition, int]] = []  # Contains (time, partition, offset) of the produced records.
         # Maps a client id to the time, partition and offset of its Fetches.
         self.had: defaultdict[str, list[tuple[int, Partition, int]]] = defaultdict(list)
         self.clients: defaultdict[str, set[str]] = defaultdict(set)  # Maps a group to the client ids of its members.

@@ -35,7 +35,7 @@ def spec(library: str, name: str, bootstrap: str, group: str, topics: tuple[str,
         options = {"retry_backoff_ms": 50}
     fields = {"session_ms": 30_000, "heartbeat_ms": 100, "metadata_ms": 300_000, "commit_ms": None, "commit_revoked": False, **changes}
     if library != "kafka-python":
-        fields["poll_ms"] = 100  # This only shortens the time in which the member closes.
+        fields["poll_ms"] = 100  # A short poll shortens the time in which the member closes.
     fields["options"] = options | changes.get("options", {})
     return MemberSpec(library=library, name=name, bootstrap=bootstrap, group=group, topics=topics, **fields)
 
@@ -70,7 +70,7 @@ class Member(Channel):
         self.errors: list[str] = []
         self.failure: BaseException | None = None
         self._goes_on = goes_on
-        self._seen: tuple[frozenset[Partition], int] = frozenset(), -1  # Assignment and generation of a confluent-kafka member.
+        self._seen: tuple[frozenset[Partition], int] = frozenset(), -1  # Contains assignment and generation of a confluent-kafka member.
         self._work: queue.SimpleQueue[tuple[Callable[[Any], Any], Future[Any]]] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name=f"{self.library}-{spec.name}", daemon=True)
         self._thread.start()

@@ -136,7 +136,8 @@ class TransactionMachine(RuleBasedStateMachine):
         if code == 0 and before != self.world.state(one.name):
             self._over(one.name, commit)
         if code == 0 and one.new and Pid(*pid) != one.pid:
-            if self.world.state(one.name)[1] != before[1]:  # A retried EndTxn gets the same producer id and epoch again.
+            # A retried EndTxn gets the same producer id and epoch again, so the id counts as new only after a change.
+            if self.world.state(one.name)[1] != before[1]:
                 self._given(Pid(*pid))
             one.pid = Pid(*pid)
             one.sequences = dict.fromkeys(PARTITIONS, 0)

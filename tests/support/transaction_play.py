@@ -224,7 +224,7 @@ class Play:
         self._quiet()
 
     def _quiet(self) -> None:
-        """Wait until no transaction is open, because those of dead members time out."""
+        """Wait until no transaction is open, because the transactions of dead members time out."""
         latest: Any = OffsetSpec.latest  # confluent-kafka has no type annotations for `latest`.
         wanted = {confluent_kafka.TopicPartition(self.sink, number): latest() for number in range(self.history.sink)}
         end = time.monotonic() + PATIENCE_S

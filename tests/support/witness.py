@@ -76,7 +76,7 @@ class Beside:
         driver.journal.add(self.findings)
         driver.journal.add(self.sink)
         now = clock.now()
-        # The audit was added after these connections opened, while the journal file has their rows.
+        # The audit was added after these connections opened, so it gets their rows now, as the journal file has them.
         for each in driver.connections.values():
             self.sink.take(OpenRow(t=now, node=each.node, connection=each.number, client_host=each.client_host, client_port=each.port))
 

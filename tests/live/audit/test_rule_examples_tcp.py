@@ -26,7 +26,8 @@ from groupmock_clients.probe.stages.tcp_stage import TcpStage
 from groupmock_clients.probe.verdicts.outcome import BROKEN, DialogueOutcome, again
 from groupmock_clients.probe.verdicts.runner import play
 
-pytestmark = pytest.mark.xdist_group("rule examples over TCP")  # All examples run concurrently in a single worker.
+# One pytest-xdist worker runs all examples, because they run concurrently inside one test.
+pytestmark = pytest.mark.xdist_group("rule examples over TCP")
 
 RULES: Final = registered()
 PARALLEL: Final = 6

@@ -83,9 +83,11 @@ class Scripts:
     def round(self, now: int) -> dict[str, bytes]:
         """Play one rebalance with A as leader and return the bytes that each member received, by name."""
         first, *others = sorted(self.members.values(), key=lambda each: each.generation >= 0)
-        # A new member joins first, or the others would rebalance without it. Otherwise A joins first, because the first member leads.
+        # A new member joins first, or the other members would complete the rebalance alone. In other cases A joins first, because the first
+        # member becomes the leader.
         first.join()
-        self.broker.wait_for("g", state="PreparingRebalance")  # A follower that joins before the leader would get its old assignment again.
+        # A follower that joins before the leader would get its old assignment again, because the leader starts the rebalance.
+        self.broker.wait_for("g", state="PreparingRebalance")
         for member in others:
             member.join()
         answers = {name: member.is_in() for name, member in self.members.items()}

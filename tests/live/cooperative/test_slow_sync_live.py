@@ -37,7 +37,8 @@ def test_an_assignment_that_comes_after_the_poll_is_taken(library: str, who: Cal
         change()
         held.wait(timeout=20)
         for _ in range(2):
-            member.call(lambda consumer: None)  # The call returns only after a poll has returned.
+            # Calling a function on the member's thread returns only after its current poll has returned.
+            member.call(lambda consumer: None)
         held.release()
     until("what is new", lambda: NEW[api] <= member.owned(), lambda: (member.told, house.broker.story("g")))
     with house.broker.fault({"api": "Heartbeat", "client_id": "A"}, {"kind": "delay", "seconds": 0.01}) as heartbeat:

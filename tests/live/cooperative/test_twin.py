@@ -274,10 +274,10 @@ def test_an_aiokafka_twins_errors_in_a_round_are_raised_and_its_loop_lives(broke
         twin = CooperativeConsumer(group_id="g", bootstrap_servers=house.broker.bootstrap, assignor=assignor)
         async with twin:
             twin.subscribe(["T"])
-            for _ in range(2):  # The second round shows that the twin still works after the error.
+            for _ in range(2):  # The loop runs twice, because the twin must still work after its first error.
                 with pytest.raises(KafkaError, match="planted"):
                     await asyncio.wait_for(twin.getone(), 20)
-            await asyncio.sleep(0.5)  # Hundreds of attempts would fit into this pause, and only a few may come.
+            await asyncio.sleep(0.5)  # The retry loop could make hundreds of attempts in this pause, and only a few may come.
             assert len(attempts) < 50
 
     asyncio.run(story())

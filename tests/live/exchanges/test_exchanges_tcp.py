@@ -22,7 +22,7 @@ from groupmock_clients.probe.stages.tcp_stage import TcpStage
 from groupmock_clients.probe.verdicts.outcome import BROKEN, DialogueOutcome, again
 from groupmock_clients.probe.verdicts.runner import play
 
-pytestmark = pytest.mark.xdist_group("exchanges over TCP")  # A single worker runs all servers and dialogues.
+pytestmark = pytest.mark.xdist_group("exchanges over TCP")  # One pytest-xdist worker runs all dialogues, because they share the servers.
 
 LONGEST_MS = 2_000
 PARALLEL = 16

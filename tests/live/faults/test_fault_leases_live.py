@@ -39,6 +39,6 @@ async def test_a_held_group_answers_nobody_by_an_old_lease(swift: dict[str, int]
             async with await broker.hold("g", "PreparingRebalance"):
                 await broker.rebalance("g")
                 seen = counters.requests.get(11, 0)
-                await until(lambda: counters.requests.get(11, 0) > seen)  # Wait until the member has rejoined.
+                await until(lambda: counters.requests.get(11, 0) > seen)
                 assert (await broker.groups)["g"].state == "PreparingRebalance"
             await broker.wait_for("g", state="Stable", generation=before.generation + 1)

@@ -25,7 +25,8 @@ OF_2_8: Final[dict[str, dict[str, str]]] = {
 OTHERS: Final[dict[str, dict[str, dict[str, str]]]] = {
     "2.8.2": OF_2_8,
     "4.3.0": {"StreamsGroupHeartbeatResponse": {"acceptableRecoveryLagLegacy": "acceptableRecoveryLag"}},
-    "4.4.0": {"TxnOffsetCommitRequest": {"generationId": "generationIdOrMemberEpoch"}},  # KIP-1319 renamed the field.
+    # KIP-1319 renamed the generation field of TxnOffsetCommit.
+    "4.4.0": {"TxnOffsetCommitRequest": {"generationId": "generationIdOrMemberEpoch"}},
 }
 
 

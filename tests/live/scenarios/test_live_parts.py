@@ -66,7 +66,7 @@ def test_a_member_ends_when_nobody_gives_it_orders_any_more(forkserver: ForkServ
 def test_members_of_one_forkserver_do_not_hold_each_others_pipes(forkserver: ForkServer, broker: Broker, tmp_path: Path) -> None:
     first, second = (forkserver.spawn(spec(broker.bootstrap, name=name), tmp_path / name) for name in "AB")
     first.orders.close()
-    first.events.read()  # The read reaches the end of the pipe, because the second member does not hold it open.
+    first.events.read()  # Reading reaches the end of the first member's pipe, because the second member does not hold that pipe open.
     assert ended(forkserver, first) == 0
     forkserver.signal(second, signal.SIGKILL)
     second.events.read()
@@ -104,7 +104,7 @@ def test_a_killed_process_stays_in_the_group_until_its_session_ends(broker: Brok
     member = MemberProcess(spec(broker.bootstrap, session_ms=400, heartbeat_ms=100), tmp_path / "log", lambda *_: None)
     broker.wait_for("g", state="Stable", members=1)
     member.kill()
-    member.kill()  # A second kill has no effect.
+    member.kill()
     assert len(broker.groups["g"].members) == 1
     broker.wait_for("g", members=0)
     with pytest.raises(Missed, match="m0001 ended by itself with status -9"):
@@ -123,7 +123,7 @@ def test_a_process_whose_forkserver_is_gone_cannot_leave_and_lets_go_of_it(broke
 
 
 def test_a_process_whose_forkserver_is_gone_ends_all_the_same(broker: Broker, tmp_path: Path) -> None:
-    """An earlier order was interrupted, and its answer must not be mistaken for the next one's."""
+    """A member whose last order was interrupted must not mistake the answer for that of the next order."""
     heard: list[str] = []
     member = MemberProcess(spec(broker.bootstrap), tmp_path / "log", lambda _, what, __: heard.append(what))
     until("a member", lambda: "ready" in heard, lambda: heard)
@@ -159,7 +159,7 @@ def test_a_journal_is_followed_though_its_lines_come_in_halves(tmp_path: Path) -
     with file.open("ab", buffering=0) as out:
         for place, cut in enumerate((5, 20, 100, len(text))):
             out.write(text[(0, 5, 20, 100)[place] : cut])
-            threading.Event().wait(0.06)  # The pause may have any length in which the follower can read between the two halves.
+            threading.Event().wait(0.06)  # The pause between the two halves of a line may be of any length in which the follower can read.
     until("three rows", lambda: len(follower.rows) == 3, lambda: follower.rows)
     follower.close()
     assert [row["seq"] for row in follower.rows] == [1, 2, 3]
@@ -175,7 +175,7 @@ def test_the_producer_feeds_every_partition_and_tells_what_was_acknowledged(brok
     producer.between_two()
     until("a record of the other", lambda: ("T", 1, 0, 0) in told, lambda: told)
     producer.stop()
-    producer.stop()  # A second stop has no effect.
+    producer.stop()
     assert told[0] == ("T", 0, 0, 0)
     assert producer.ends == {("T", number): len(broker.records("T", number)) for number in (0, 1)}
     assert sorted(told) == [("T", number, at, at) for number in (0, 1) for at in range(producer.ends["T", number])]

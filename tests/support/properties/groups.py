@@ -71,7 +71,7 @@ class GroupMachine(RuleBasedStateMachine):
         self.broken = False
 
     def teardown(self) -> None:
-        if not self.broken:  # A failed run is not checked again at its end.
+        if not self.broken:  # A failed run is not checked again, because the failure is already reported.
             self.model.finish()
 
 

@@ -62,7 +62,7 @@ class Side:
     def beat(self, place: int, correlation: int, version: int, oddity: str) -> bytes:
         member, generation = self.members[place]
         client = "other" if oddity == "client" else "c%d"
-        # The unknown member id has the same length as the real one, so that the frames have equal sizes.
+        # A wrong member id of the same length keeps the frame's size equal.
         member = member[::-1] if oddity == "ghost" else member
         data = frame(12, version, correlation, client, group_id=f"g{place}", generation_id=generation, member_id=member)
         return (len(data) - 4 + 3).to_bytes(4, "big") + data[4:] + b"%dx" if oddity == "trailing" else data

@@ -57,7 +57,7 @@ class PolicyMachine(RecordedMachine):
         return ("T",) if "U" not in self.world.counts else (("T", "U"), ("T",), ("U",))[place % 3]
 
     def _round(self, losing: Sequence[int], took: int) -> None:
-        self.sound = False  # A failed rebalance leaves this false, so that the end of the run is not checked.
+        self.sound = False  # The attribute stays false if the rebalance fails, so that the end of a failed run is not checked.
         self.judge.round(self.world.round(frozenset(losing), took))
         self.sound = True
 
@@ -148,7 +148,7 @@ class PolicyMachine(RecordedMachine):
     def bounce(self, places: list[int], gaps: list[int]) -> None:
         """Check invariant I5: members other than the leader leave and return in time."""
         self._to_rest()
-        self.wait(2500)  # After this time the leader has forgotten the members that left earlier.
+        self.wait(2500)  # After this pause the leader has forgotten the members that left earlier.
         world = self.world
         if len({process.topics for process in world.group}) > 1 or len(world.group) < 2:
             return

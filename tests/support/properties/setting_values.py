@@ -100,7 +100,7 @@ def _asked(case: Case, kind: int, resource: str, wire: Any, rig: WireRig) -> lis
     change = AlterableConfig(name=name, config_operation=case["operation"], value=value)
     new = [AlterConfigsResource(resource_type=kind, resource_name=resource, configs=[change])]
     codes = []
-    for _ in range(2):  # The second request appends to the value of the first.
+    for _ in range(2):  # Two requests are sent, because the second one appends to the value of the first.
         codes += [row.error_code for row in wire.ask(44, 1, IncrementalAlterConfigsRequest(resources=new)).responses]
     return codes
 

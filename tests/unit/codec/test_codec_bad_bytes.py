@@ -16,7 +16,7 @@ from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 from .kit import both
 
 NULL4 = "ffffffff"
-HEARTBEAT_0 = bytes.fromhex("0001 67 00000005 0002 6d31")  # The fields are group g, generation 5 and member m1.
+HEARTBEAT_0 = bytes.fromhex("0001 67 00000005 0002 6d31")  # The bytes are group g, generation 5 and member m1.
 HEARTBEAT_4 = bytes.fromhex("02 67 00000005 03 6d31 00 00")
 
 
@@ -210,7 +210,7 @@ def test_structs_keep_their_own_unknown_tags() -> None:
 
 def test_a_big_broken_frame_is_refused_without_asking_the_slow_judge() -> None:
     groups = 400_000
-    data = struct.pack(">i", groups) + bytes(2 * groups - 1)  # The data has this many empty group ids, and the last one is cut.
+    data = struct.pack(">i", groups) + bytes(2 * groups - 1)  # The array has `groups` empty group ids, and the last one is cut off.
     with pytest.raises(DecodeError) as caught:
         APIS[15].request.decode(0, data)
     assert (caught.value.path, caught.value.offset) == ("", 0)

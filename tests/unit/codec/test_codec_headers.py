@@ -17,7 +17,7 @@ from groupmock_codec.headers import (
     response_header_version,
 )
 
-START = bytes.fromhex("000b 0004 00000007")  # The bytes are the API key of JoinGroup, version 4 and correlation id 7.
+START = bytes.fromhex("000b 0004 00000007")  # The header starts with the API key of JoinGroup, version 4 and correlation id 7.
 
 
 @for_each("key", list(APIS))
@@ -89,7 +89,7 @@ def test_headers_that_are_cut_are_refused(size: int) -> None:
 @for_each(
     "rest",
     [
-        "0003 6d65",  # The client id is longer than the frame.
+        "0003 6d65",  # The client id claims to be longer than the frame.
         "7fff 6d65",
     ],
 )

@@ -11,7 +11,8 @@ from groupmock_codec.kafka_json import from_kafka_json
 
 from .kit import every_version, types, vectors
 
-JUDGED = 5  # Of at least twenty vectors per type and version this many are checked with the reference, which is fifty times slower.
+# Only this many of the at least twenty vectors per type and version are checked with the reference, which is fifty times slower.
+JUDGED = 5
 STEMS = [APIS[key].stem for key in APIS]
 
 

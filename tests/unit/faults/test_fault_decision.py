@@ -146,7 +146,7 @@ def test_only_the_facts_that_a_rule_asks_for_are_read() -> None:
 
 def test_a_call_that_cannot_be_the_nearest_any_more_is_not_read() -> None:
     rules = registry({"when": {"api": "OffsetCommit", "version": "8-", "group": "other"}})
-    rules.decide(facts())  # For this request only the condition on the group fails.
+    rules.decide(facts())  # Only the condition on the group fails for this commit, which makes it the nearest miss.
     rules.decide(call := facts(api="Heartbeat", version=4, request=HeartbeatRequest(group_id="other"), response=HeartbeatResponse()))
     assert read(call) == set()
 

@@ -104,7 +104,8 @@ def filled(ring: Ring, make: Callable[[int], Row]) -> None:
 @for_each("shape", SHAPES)
 def test_memory_is_what_the_ring_counts(shape: str) -> None:
     make, ring = SHAPES[shape], Ring(ROOM)
-    filled(Ring(BATCH * 1024), make)  # The first row of a shape also creates objects that belong to no row.
+    # The first row of a shape also creates objects that belong to no row, so the test fills a ring once before it measures.
+    filled(Ring(BATCH * 1024), make)
     gc.collect()
     tracemalloc.start()
     try:
@@ -136,7 +137,7 @@ def filled_message(message: type[Message], version: int, elements: int) -> Any:
 
 def filled_field(wire: Wire, version: int, elements: int) -> Any:
     if wire.kind == "array":
-        # Only the outer array of nested arrays is long.
+        # In nested arrays only the outer array is long.
         return [filled_field(wire.element_wire, version, 1) or 0 for _ in range(elements)]
     plain = {"string": "text", "bytes": b"bytes", "records": b"records", "uuid": bytes(16)}
     return filled_message(wire.struct, version, 1) if wire.kind == "struct" else plain.get(wire.kind)

@@ -136,7 +136,8 @@ class Kitchen:
                 got = await loop.sock_recv(peer, 65536)
                 assert got, "the server closed the connection"
                 data += got
-        return APIS[key].response.decode(version, data[9:])  # The first nine bytes are size, correlation id and the empty list of tags.
+        # The decoder starts after nine bytes: size, correlation id and the empty list of tags.
+        return APIS[key].response.decode(version, data[9:])
 
 
 def join() -> JoinGroupRequest:

@@ -117,7 +117,7 @@ async def test_an_answer_for_a_connection_that_we_closed_is_recorded_as_lost(hou
 
 
 async def test_an_idle_connection_keeps_no_frame(house):
-    """Otherwise each connection could keep up to socket.request.max.bytes for as long as its client is connected."""
+    """A connection that kept its last frame could hold up to socket.request.max.bytes as long as its client is connected."""
     peer = await house.peer()
     peer.write(peer.frame(18, 0, 1))
     assert await peer.correlation() == 1

@@ -31,7 +31,7 @@ def joining(group: str, protocol_type: str = "consumer", session_ms: int = 10_00
 
 def joined(rig: WireRig, wire: Wire, group: str) -> JoinGroupResponse:
     wire.send(request(JOIN_GROUP, 3, joining(group), 1))
-    rig.sleep(1)  # The initial rebalance delay is over, although it is 0.
+    rig.sleep(1)  # An initial rebalance delay of 0 ms ends with the next timer.
     answer = read_response(JOIN_GROUP, 3, wire.take()[0], 1)[1]
     assert isinstance(answer, JoinGroupResponse) and answer.error_code == 0
     return answer
@@ -61,7 +61,7 @@ def test_a_refused_member_of_another_type_does_not_change_how_a_group_is_read() 
     rig = WireRig.make(settings={"group.initial.rebalance.delay.ms": 0}, sinks=[kept])
     wire = rig.connect()
     answer = joined(rig, wire, "g")
-    # The error is INCONSISTENT_GROUP_PROTOCOL (23), because the protocol type differs.
+    # JoinGroup gets INCONSISTENT_GROUP_PROTOCOL (23), because the protocol type differs.
     assert wire.ask(JOIN_GROUP, 3, joining("g", "connect")).error_code == 23
     given = SyncGroupRequestAssignment(member_id=answer.member_id, assignment=encode_assignment(ASSIGNMENT))
     asked = SyncGroupRequest(group_id="g", generation_id=1, member_id=answer.member_id, assignments=[given])

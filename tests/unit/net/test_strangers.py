@@ -70,7 +70,7 @@ ASKED: dict[str, tuple[Callable[[Wire], object], str]] = {
 
 
 def test_what_is_said_not_to_be_served_is_not_served() -> None:
-    """A change that serves one of these must correct README and docs/reference/apis.md."""
+    """Serving one of these APIs requires a correction of README and docs/reference/apis.md."""
     assert not UNSERVED.keys() & set(APIS)
 
 

@@ -188,7 +188,7 @@ def test_rows_in_memory_are_read_as_well(tmp_path: Path) -> None:
 
 def test_what_is_kept_does_not_grow_with_the_journal() -> None:
     def there() -> int:
-        """Return the number of such objects in the process, because other tests may have left some."""
+        """Count the Rebalance and Generation objects in the process, because other tests may have left some."""
         gc.collect()
         return sum(isinstance(each, Rebalance | Generation) and each.began >= 0 for each in gc.get_objects())
 

@@ -1,4 +1,4 @@
-"""The story of `groupmock demo` is told from rows, and the whole tour runs on the virtual clock."""
+"""The story of `groupmock demo` is derived from journal rows, and the whole tour runs on the virtual clock."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from tools.story_check.judge import JUDGES, view_of_rows
 from tools.story_check.trial import story_of, tried
 
 SIMULATED = (*range(24), 69, 169, 170, 223)
-"""The first 24 seeds, and those of the first 260 with a kind of line that the first 24 lack."""
+"""Seeds of simulated runs: the first 24, and those of the first 260 whose stories have a kind of line that the first 24 lack."""
 CLAIMS = {
     "recorded": {"begins", "head", "leads", "order", "share"},
     "simulated": {"back", "begins", "commits", "head", "leads", "order", "share"},

@@ -12,6 +12,6 @@ def test_member_ids_are_shortened_wherever_a_word_begins() -> None:
 
 
 def test_member_ids_are_looked_for_where_words_begin_alone() -> None:
-    """Otherwise the time for a line with a long topic name grows with the square of its length."""
+    """Searching the whole line would make the time grow with the square of the length of a topic name."""
     assert MEMBER_ID.match(MEMBER)
     assert not any(MEMBER_ID.match(MEMBER, start) for start in range(1, len(MEMBER)))

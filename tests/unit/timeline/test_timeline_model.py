@@ -76,7 +76,7 @@ def folded(rows: Iterable[Row]) -> tuple[dict[str, list[tuple[int, str, frozense
                     owned[name, member] = now
                     changes[name].append((row.t, member, now))
         if over is not None:
-            ended.append(over)  # The rebalance may still get more gaps.
+            ended.append(over)  # More gaps may be added to the rebalance until the next row.
     for name, group in fold.groups.items():
         known = [group.last, group.rebalance]
         gaps[name] = _all_gaps(group.lost, *(each.gaps for each in [*ended, *known] if each is not None and each.group == name))
@@ -345,7 +345,8 @@ def test_nothing_is_left_of_what_is_dropped() -> None:
     dots: Dots[Dot] = Dots(10, lambda old, new: None)
     for number in range(1000):
         dots.add(number, number, lambda at=number: Dot(at), lambda at=number: Dot(at))
-    assert len(list(dots.items())) <= 11  # The list may keep one mark more than its limit.
+    # The list may keep one mark more than its limit, because the extra one shows that the limit is reached.
+    assert len(list(dots.items())) <= 11
 
 
 # -- too much

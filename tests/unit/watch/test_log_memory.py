@@ -186,7 +186,8 @@ def test_log_keeps_little_of_a_group_at_rest() -> None:
         return [row for row in found if of_log(row)]
 
     feed, rows = shortened(), rows_of(range(GROUPS))
-    for row in rows_of(range(GROUPS, GROUPS + 1)):  # Objects that are created with the first group do not belong to a group.
+    # The first group also creates objects that belong to no group, so it is fed before the measurement.
+    for row in rows_of(range(GROUPS, GROUPS + 1)):
         feed(row)
     tracemalloc.start()
     try:

@@ -32,7 +32,8 @@ def variant(tmp_path: Path, steps: str) -> Variant:
         ("A: JoinGroup v10 -> 0\n", {}, ("JoinGroup v10: 4.3 has 0-9", True)),
         ("A: Heartbeat -> 0\n", {12: None}, ("Heartbeat is not advertised", False)),
         ("A: DeleteGroups -> 0\n", {42: None}, ("DeleteGroups is not advertised (an administrator's tool", True)),
-        ("A: DescribeGroups -> group_state=Dead\n", {15: None}, None),  # The exchange goes on without this optional look at the group.
+        # DescribeGroups is only an optional look at the group, so the dialogue goes on without it.
+        ("A: DescribeGroups -> group_state=Dead\n", {15: None}, None),
         ("A: DescribeGroups v5 -> group_state=Dead\n", {15: None}, ("DescribeGroups is not advertised (only looks on", True)),
     ],
 )

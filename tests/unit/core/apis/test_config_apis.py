@@ -68,7 +68,7 @@ def test_what_a_version_tells_of_a_config(version: int) -> None:
     if version >= 3:
         size |= {"config_type": 3, "documentation": None}
         age |= {"config_type": 5, "documentation": None}
-    assert found == [age, size]  # Kafka answers in the order of its hash map.
+    assert found == [age, size]  # Kafka answers the configs in the order of its hash map.
 
 
 def test_documentation_is_given_when_asked_for() -> None:

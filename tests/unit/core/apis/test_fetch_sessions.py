@@ -53,8 +53,9 @@ def test_a_dialogue_tells_only_news() -> None:
     world = filled()
     session = Session(world, ("t", 0, 0))
     assert session.session_id > 0 and rows(session.first) == [(0, 0, 170)]
-    assert rows(session.next()) == [(0, 0, 170)]  # The fetch offset did not advance, so the records are sent again.
-    assert rows(session.next(("t", 1, 0))) == [(1, 0, 0), (0, 0, 170)][::-1]  # A new partition is in the answer even without records.
+    assert rows(session.next()) == [(0, 0, 170)]  # The fetch offset did not advance, so the session sends the records again.
+    # The answer contains a newly added partition even without records.
+    assert rows(session.next(("t", 1, 0))) == [(1, 0, 0), (0, 0, 170)][::-1]
     assert rows(session.next(("t", 0, 1))) == []
     world.append(batch())
     assert rows(session.next()) == [(0, 0, 69)]
@@ -62,10 +63,10 @@ def test_a_dialogue_tells_only_news() -> None:
     world.append(batch())
     assert rows(session.next(forget={"t": [0, 7]})) == []
     assert rows(session.next(("t", 9, 0))) == [(9, 3, 0)]
-    assert rows(session.next()) == [(9, 3, 0)]  # A partition with an error is always in the answer.
+    assert rows(session.next()) == [(9, 3, 0)]  # The answer always contains a partition with an error.
     assert rows(session.next(forget={"t": [9]})) == []
     last = session.next(forget={"t": [1]})
-    assert (last.error_code, last.session_id, rows(last)) == (0, 0, [])  # The session has no partitions left, so it ends.
+    assert (last.error_code, last.session_id, rows(last)) == (0, 0, [])  # A session without partitions ends.
     assert session.next().error_code == 70
 
 
@@ -193,7 +194,7 @@ def test_a_full_cache_keeps_what_is_in_use() -> None:
     assert Session(world, ("t", 0, 0)).session_id == 0
     world.sleep(120_000)
     assert old.next().error_code == 0
-    assert Session(world, ("t", 0, 0)).session_id == 0  # A session is evicted only after more than two minutes.
+    assert Session(world, ("t", 0, 0)).session_id == 0  # A session is evicted only after more than two idle minutes.
     world.sleep(1)
     assert Session(world, ("t", 0, 0)).session_id > 0
     assert (old.next().error_code, young.next().error_code) == (0, 70)

@@ -83,7 +83,7 @@ def test_a_million_records_in_ten_kilobytes_are_refused_unread() -> None:
         ({"request_max_decompressed_bytes": len(many(50)) - HEADER_BYTES - 1}, many(50, "gzip"), MESSAGE_TOO_LARGE),
         # Uncompressed records do not count, because their sender had to send all the bytes.
         ({"request_max_decompressed_bytes": 1}, many(50), 0),
-        # Inspecting the timestamps counts as additional work.
+        # Inspecting the timestamps counts as additional work, so fewer records are allowed.
         ({"request_max_records": 100, "log_message_timestamp_before_max_ms": 2**62}, many(100 // (1 + OPENED)), 0),
         ({"request_max_records": 100, "log_message_timestamp_before_max_ms": 2**62}, many(100 // (1 + OPENED) + 1), MESSAGE_TOO_LARGE),
     ],
@@ -102,7 +102,7 @@ def test_the_batches_of_one_request_share_one_budget() -> None:
 
 @for_each(("size", "spoil", "code"), [(200_000, 0, error_codes.MESSAGE_TOO_LARGE), (90_000, 1, error_codes.CORRUPT_MESSAGE)])
 def test_what_was_unpacked_in_vain_is_spent(size: int, spoil: int, code: int) -> None:
-    # Otherwise each of a thousand partitions would decompress 8 MB before its size or checksum is refused.
+    # Without a common limit each of a thousand partitions would decompress 8 MB before its size or checksum is refused.
     packed = bytearray(gzip.compress(bytes(size), mtime=0))
     packed[-8] ^= spoil
     room = Room(100_000, 10)

@@ -136,7 +136,7 @@ def test_the_coordinators_of_a_stopped_node_go_to_the_next_and_who_waits_is_told
 
 
 def test_the_only_node_stops_and_its_groups_come_back_with_it() -> None:
-    world = World.make(real_topics=True)  # Only the real topics have leaders.
+    world = World.make(real_topics=True)  # The test needs real topics, because only these have leaders.
     (first,) = stable(world, 1)
     world.command("stop_node", node=1)
     assert find(world) == (15, -1)

@@ -477,7 +477,8 @@ def test_what_the_log_has_seen_comes_before_what_the_coordinator_says(profile: s
 
 
 def test_what_is_refused_before_anybody_is_asked_is_answered_first() -> None:
-    """Kafka 4.3.0 answers two such partitions in the order of their names, whatever the topic's id is."""
+    """Kafka 4.3.0 answers two partitions that it refuses without the coordinator in the order of their names, whatever the topic's id
+    is."""
     world = TransactionWorld("kafka-4.3")
     pid = world.init()
     world.add(pid, 0, 1)

@@ -48,7 +48,7 @@ def test_a_doubled_name_that_loses_the_vote_does_no_harm(order: str) -> None:
 
 
 def test_a_phase_in_which_a_member_lists_no_candidate_fails() -> None:
-    # One of two members lists x once and y twice, so a candidate exists for which A has no vote.
+    # One of two members lists x once and y twice, so a candidate exists although A votes for none.
     world = World.make(quirks=KAFKA)
     world.enter(protocols=[("x", subscription("t"))])
     member, _ = world.enter(protocols=[(name, subscription("t")) for name in LISTS["B"]])

@@ -104,7 +104,7 @@ def test_only_a_repeatable_0_has_a_lease(case: str) -> None:
 
 
 def test_only_methods_of_a_group_change_what_a_heartbeat_hangs_on() -> None:
-    """The methods end the leases, which code outside the class could forget when it sets such a field."""
+    """A group's methods end its heartbeat leases, which code outside of the class could forget."""
     outside = []
     for file in Path(groupmock.core.__path__[0]).rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):

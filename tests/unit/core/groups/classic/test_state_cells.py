@@ -72,7 +72,7 @@ def staged(state: State, ask: Question) -> Stage:
         world.finish_phase()
     if state is State.PREPARING:
         _almost_joined(stage, ask)
-    world.sleep(1000)  # A restarted session must be distinguishable from one that continues.
+    world.sleep(1000)  # The pause makes a restarted session distinguishable from one that continues.
     assert world.group().state is state
     return stage
 
@@ -88,7 +88,7 @@ def _almost_joined(stage: Stage, ask: Question) -> None:
     newcomer = ask is Question.JOIN_NEW
     world.command("force_rebalance", group="g")
     if newcomer:
-        world.join(client="new")  # The coordinator waits for the member to join with its reserved id.
+        world.join(client="new")  # The coordinator now waits for a new member with a reserved id.
     awaited = {Question.JOIN_LEADER: stage.leader, Question.JOIN_REPLACE: stage.static}.get(ask, None if newcomer else stage.follower)
     stage.rejoin(*(each for each in (stage.leader, stage.follower, stage.static) if each != awaited))
 

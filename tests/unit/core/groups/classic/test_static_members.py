@@ -210,7 +210,8 @@ def test_a_replacement_that_lists_its_protocol_twice_is_refused_and_counts_as_jo
     new = next(one for one in world.group().members if one not in (leader, follower))
     parked = world.group().members[new].join
     assert parked is not None and parked.answered
-    assert world.join(leader, instance="i").answer.error_code == 23  # Two members list the protocol "range" three times.
+    # Two members list the protocol "range" three times, so no protocol counts as listed by all.
+    assert world.join(leader, instance="i").answer.error_code == 23
 
 
 # -- what arrives while the record of a replacement is written (each seen on 4.3.0) -----------------------------------------------------

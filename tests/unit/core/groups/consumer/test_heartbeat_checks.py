@@ -111,7 +111,7 @@ def test_a_lost_answer_is_healed_once_by_who_owns_no_more_than_it_was_given() ->
     world.join("A")
     world.join("B")
     world.beat("A", owned=[0, 1, 2, 3, 4, 5])
-    world.beat("A", owned=[0, 1, 2])  # The member reaches epoch 3, and the answer is lost.
+    world.beat("A", owned=[0, 1, 2])  # The member reaches epoch 3, but its answer counts as lost.
     assert world.refused(member_epoch=2)[0] == 110, "it must say what it owns"
     own = TopicPartitions(topic_id=world.topic_id("t"), partitions=[0, 1, 5])
     assert world.refused(member_epoch=2, topic_partitions=[own])[0] == 110, "5 was taken from it"

@@ -40,5 +40,5 @@ def _answer(world: ConsumerWorld, exchange: dict[str, Any]) -> str:
     api, version = APIS[exchange["key"]], exchange["version"]
     request = api.request.decode(version, bytes.fromhex(exchange["request"]))
     sent = world.rig.send(api.key, version, request, client_id="c", client_host=HOST)
-    world.sleep(1)  # Let the work finish that a broker does in the background.
+    world.sleep(1)  # Let a broker's background work finish.
     return api.response.encode(version, world.answers[sent.ticket]).hex()

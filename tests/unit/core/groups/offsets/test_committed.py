@@ -27,7 +27,7 @@ def test_within_a_slot_the_last_comes_first() -> None:
 
 def test_a_table_grows_when_an_entry_is_replaced_too_and_never_shrinks() -> None:
     offsets = filled(("t", 0), ("t", 2))
-    offsets["t", 2] = SOME  # The table has four slots now, and both 2 and 0 are in the first.
+    offsets["t", 2] = SOME  # The hash table has four slots now, and both offsets 2 and 0 are in the first slot.
     before = offsets.listed(scala=False)
     offsets["t", 3] = SOME
     offsets.discard(("t", 3))
