@@ -95,7 +95,8 @@ def _broken(client: str, entry: Entry, known: dict[tuple[str, str], str]) -> Ite
     for code, places in sorted(entry["broken"].items()):
         rule = entry["rules"][code]
         times = sum(place["times"] for place in places)
-        more = f" and {len(places) - 4} more" if len(places) > 4 else ""
+        rest = len(places) - 4
+        more = f" and {rest} more situation{'s' if rest > 1 else ''}" if rest > 0 else ""
         situations = ", ".join(f"`{place['situation']}`" for place in places[:4]) + more
         script = next((file for (of, broken), file in known.items() if broken == code and client.startswith(of)), None)
         shown = f" ([script]({PROGRAMS}{script}))" if script else ""
