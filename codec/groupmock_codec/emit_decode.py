@@ -42,7 +42,7 @@ class DecodeSource(Source):
     def __init__(self, version: int, flexible: bool, max_elements: int | None = None) -> None:
         super().__init__(READERS)
         self.version, self.flexible, self.max_elements = version, flexible, max_elements
-        self.viewed = False  # It is True if records are views of the frame.
+        self.viewed = False  # `viewed` is True if records are views of the frame.
         self.path = ""
         self.run: list[tuple[str, str]] = []
         self.ahead = 0
@@ -80,7 +80,7 @@ class DecodeSource(Source):
         if self.max_elements is None:
             self.line(f"if {wrong} z - o: raise Refused")
         else:
-            # This comparison suffices, because a false count within `left` soon reaches the end of the bytes.
+            # One comparison with `left` suffices, because a false count within `left` soon reaches the end of the bytes.
             self.line(f"if {wrong} left: raise unfit({self.path!r}, {count}, left, o - start, z - o)")
             self.line(f"left -= {count}")
 

@@ -1,4 +1,4 @@
-"""The errors of the codec name the field and the byte at which a message is wrong. """
+"""The errors of the codec name the field and the byte at which a message is wrong."""
 
 from __future__ import annotations
 

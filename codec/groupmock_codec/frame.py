@@ -33,9 +33,9 @@ class Framer:
     def __init__(self, limit: int = SOCKET_REQUEST_MAX_BYTES) -> None:
         self.limit = limit
         self.broken: FrameError | None = None
-        self._head = b""  # These are the bytes of the length, while some of them are missing.
+        self._head = b""  # `_head` has the bytes of the frame's length, while some of them are missing.
         self._body: BytesIO | None = None
-        self._missing = 0  # This counts the missing bytes of the length, or of the body when the length is complete.
+        self._missing = 0  # `_missing` counts the missing bytes of the length, or of the body when the length is complete.
 
     @property
     def buffered(self) -> int:

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 from .declare import Message, Wire, fields_of
 
 M = TypeVar("M", bound=Message)
-Json = Any  # This is the result type of json.loads: dict, list, str, int, float, bool or None.
+Json = Any  # The type stands for the results of json.loads: dict, list, str, int, float, bool or None.
 RAW: Final = ("bytes", "records")
 
 

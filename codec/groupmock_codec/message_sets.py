@@ -20,7 +20,7 @@ from .compression import COMPRESSIONS, GZIP, NONE, OverLimit, compress
 from .records import COMPRESSION_MASK, LOG_APPEND_TIME_BIT, NO_TIMESTAMP, Batch, NewRecord, Record, RecordsError, encode_batch, iter_records
 from .room import CONVERTED, Room, any_room
 
-ENTRY: Final = Struct(">qiIbb")  # The fields are offset, size, CRC, magic and attributes.
+ENTRY: Final = Struct(">qiIbb")  # The fields of an entry are offset, size, CRC, magic and attributes.
 ENTRY_BYTES: Final = ENTRY.size
 CHECKED_FROM: Final = 16  # The CRC-32 covers all bytes from the magic on.
 SIZE_ENDS: Final = 12
@@ -156,7 +156,7 @@ def _opened(entry: Entry, room: Room) -> list[Record]:
 
 def _wrapper(records: list[Record], magic: int, code: int, append_bit: int) -> bytes:
     if code != GZIP:
-        compress(b"", code)  # This call raises an error that names the compression.
+        compress(b"", code)  # compress() raises an error that names the compression.
     base = records[0].offset if magic == 1 else 0
     inner = b"".join(_written(record, record.offset - base, magic, append_bit) for record in records)
     newest = max(record.timestamp for record in records)

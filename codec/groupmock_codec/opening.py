@@ -33,7 +33,7 @@ SMALLEST_BLOCK: Final = 1024
 (SnappyOutputStream.MIN_BLOCK_SIZE) nor lz4 (64 KiB) writes smaller blocks except at a flush. The average is checked above FEW_BLOCKS,
 because a megabyte of empty blocks would be unpaid work."""
 LZ4_FLAGS_AT: Final = 4
-LZ4_SMALLEST: Final = 7  # The smallest frame has the magic, flags, a byte of sizes, and a checksum (LZ4 frame format, version 1.6).
+LZ4_SMALLEST: Final = 7  # The smallest lz4 frame has the magic, flags, a byte of sizes, and a checksum (LZ4 frame format, version 1.6).
 LZ4_INDEPENDENT: Final = 0x20
 LZ4_BLOCKS_CHECKED: Final = 0x10
 LZ4_SIZED: Final = 0x08

@@ -27,7 +27,7 @@ from .runtime import fills_frame
 from .varints import read_zigzag, zigzag
 
 HEADER: Final = Struct(">qiibIhiqqqhii")
-HEADER_BYTES: Final = HEADER.size  # The header has 61 bytes.
+HEADER_BYTES: Final = HEADER.size  # The header of a batch has 61 bytes.
 LENGTH_ENDS: Final = 12  # The field batch_length counts the bytes after this position.
 CHECKED_FROM: Final = 21  # The CRC covers all bytes from the attributes on.
 MAGIC_AT: Final = 16
@@ -369,7 +369,7 @@ def iter_heads(batch: Batch, data: bytes) -> Iterator[Head]:
                 at += max(0, value)
             else:
                 at += 1 if value & 1 else 1 + (value >> 1)
-            if data[at] or at + 1 != end:  # The record has headers, or its length is wrong.
+            if data[at] or at + 1 != end:  # The record has headers, or its parts do not add up to its length.
                 _pass_headers(data, at, end)
             at = end
             yield base_timestamp if stamped else base_timestamp + stamp, base_offset + place, keyless

@@ -13,7 +13,7 @@ def zigzag(value: int) -> bytes:
     if -64 <= value < 64:
         return ONE_BYTE[value]
     value = (value << 1) ^ (value >> 63)
-    if value < 1 << 14:  # Most lengths and numbers in a batch are below this bound.
+    if value < 1 << 14:  # Most lengths and numbers in a batch are below 2^14.
         return bytes((value & 0x7F | 0x80, value >> 7))
     out = bytearray()
     while value > 0x7F:

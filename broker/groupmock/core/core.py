@@ -77,7 +77,7 @@ class Core:
         """Handle one event and return its effects. Parked requests are answered by a later call's effects."""
         environment = self.environment
         turn = Turn(environment, now, [])
-        # This path is not split into functions, because nearly every request takes it.
+        # This path of the core is not split into functions, because nearly every request takes it.
         if isinstance(event, Request) and environment.holds is NO_HOLDS and not environment.busy:
             try:
                 self.behaviour(event.key)(self.cluster, event, turn)
@@ -125,10 +125,10 @@ class Core:
             if not keeps(self.environment.busy, event) and not self.environment.holds.keeps(event):
                 self._ask(event, turn)
         elif isinstance(event, Disconnected):
-            # Groups are not told, because a JoinGroup or SyncGroup whose connection closed still counts (P1-d7).
+            # Groups are not told of a closed connection, because a JoinGroup or SyncGroup whose connection closed still counts (P1-d7).
             self.cluster.topics.disconnected(event.connection)
         elif isinstance(event, Command):
-            from . import steering  # The module is imported by the first command, because most clusters get none.
+            from . import steering  # The first command imports the steering module, because most clusters get no command.
 
             self._finish(turn)
             steering.steer(self.cluster, event, turn)

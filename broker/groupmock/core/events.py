@@ -27,7 +27,8 @@ class Request(msgspec.Struct, gc=False, frozen=True):
     key: int
     version: int
     client_id: str | None
-    client_host: str  # The text is that of Java's InetAddress.toString(): "/10.0.0.7" (docs/kafka/group-protocol.md#records).
+    # The client's address has the form of Java's InetAddress.toString(): "/10.0.0.7" (docs/kafka/group-protocol.md#records).
+    client_host: str
     message: Message
     listener: str = PLAINTEXT  # The client gets the addresses of the listener to which it is connected (KIP-103).
     principal: str = ANONYMOUS  # The principal of the connection has no effect yet, because there is no authorizer.

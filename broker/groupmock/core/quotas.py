@@ -128,7 +128,7 @@ def keys_of(entity: Entity, ip_with_others: str) -> Mapping[str, Kind]:
     if len(entity) > 1:
         raise QuotaRefused(ip_with_others)
     address = entity[0][1]
-    # Kafka resolves the name here, but groupmock accepts every text that could be an address or a host name.
+    # Kafka resolves the address, but groupmock accepts every text that could be an address or a host name.
     if address is not None and not ADDRESS.fullmatch(address):
         raise QuotaRefused(f"{address} is not a valid IP or resolvable host.")
     return OF_ADDRESSES

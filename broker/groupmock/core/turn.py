@@ -79,7 +79,7 @@ class Turn:
                 pass
 
     def begin_on_topics(self, steps: Callable[[Turn], Steps], elements: int) -> None:
-        """Handle a request to the controller like `begin_request`. Other such requests wait meanwhile."""
+        """Handle a request to the controller, in steps if it has many elements. Other such requests wait meanwhile."""
         self.begin_request(steps, elements, (CONTROLLER,), OF_CONTROLLER)
 
     def others_first(self, group_id: str) -> Iterable[None]:

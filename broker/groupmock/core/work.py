@@ -91,7 +91,7 @@ class Work(msgspec.Struct, eq=False):
     happens meanwhile; such requests are `waiting`. `let_in` is the one of them that happens now."""
 
     steps: Steps
-    turn: Any  # The type is Turn, but importing it would be a circular import.
+    turn: Any  # The type is Turn, which cannot be imported here without a circular import.
     groups: Container[str] = ()
     asks: Asks = msgspec.field(default_factory=lambda: OF_GROUPS)
     waiting: deque[Request | Key] = msgspec.field(default_factory=deque)

@@ -74,7 +74,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         codes = ", ".join(sorted({error_name(row.error_code) for row in rows.values() if row.error_code}))
         turn.out.append(Close(request.ticket, f"Produce with acks=0 failed: {codes}"))
     else:
-        # abandon() would be wrong here: it stops reading the connection (P1-d6), but a producer with acks=0 continues to send on it.
+        # abandon() would be wrong for acks=0, because it stops reading the connection (P1-d6), but such a producer continues to send on it.
         turn.out.append(Silent(request.ticket))
     cluster.topics.fetches.changed(turn, produce.grown)
 
@@ -143,7 +143,7 @@ class Produce:
                     # Batches that are too short count as readable, because only the log refuses them, after wrong acks and a wrong leader.
                     readable[place] = short
                 except HandlerFails as error:
-                    # One such batch refuses all partitions, even those read before it:
+                    # A batch on which Kafka's handler throws refuses all partitions of the request, even those read before it:
                     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
                     return self._whole(error.error_code, None)
                 except RecordsError as error:
@@ -261,7 +261,7 @@ class Produce:
 
     def _elsewhere(self, place: Place, partition: Partition) -> PartitionProduceResponse:
         row = _row(place, error_codes.NOT_LEADER_OR_FOLLOWER)
-        # With this hint a client goes to the new leader without a Metadata request (KIP-951).
+        # With a leader hint a client goes to the new leader without a Metadata request (KIP-951).
         if self._request.version >= LEADER_HINTS_SINCE:
             row.current_leader = LeaderIdAndEpoch(leader_id=partition.leader, leader_epoch=partition.leader_epoch)
         return row

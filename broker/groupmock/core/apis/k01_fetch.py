@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SIZE_LIMIT_SINCE: Final = 3
 PARTITION_COST: Final = 6
 KEPT_COST: Final = 3
-FREE: Final = 100  # Most fetches have fewer partitions than this, so they skip the budget.
+FREE: Final = 100  # Most fetches have fewer partitions than this number, so their work is not counted.
 REPLICA_STATE_SINCE: Final = 15
 INT_MAX: Final = 2**31 - 1
 # Session ids outside of -268435454 .. 2147483639 belong to no shard of Kafka's session cache:
@@ -53,7 +53,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     except SessionRefused as refused:
         turn.reply(request.ticket, FetchResponse(error_code=refused.code))
         return
-    # Kafka notices a wrong isolation level only when it reads a log, so without an existing partition the answer is as usual:
+    # Kafka notices a wrong isolation level only when it reads a log, so a fetch without an existing partition is answered as usual:
     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     if asked.isolation_level not in (0, 1) and any(topics.find(slot.topic or "", slot.partition) for slot in context.slots.values()):
         turn.reply(request.ticket, failed(turn.quirks, asked, request.version, error_codes.UNKNOWN_SERVER_ERROR))
@@ -67,7 +67,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         node=request.node,
         version=request.version,
         replica=asked.replica_state.replica_id if request.version >= REPLICA_STATE_SINCE else asked.replica_id,
-        # An answer never has more bytes than its limit, so a fetch with a larger minimum would always wait for max_wait_ms
+        # An answer never exceeds its limit of bytes, so a fetch with a larger minimum would always wait for max_wait_ms
         # (KafkaApis.handleFetchRequest).
         min_bytes=min(asked.min_bytes, most),
         max_bytes=most,

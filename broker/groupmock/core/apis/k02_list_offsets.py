@@ -120,7 +120,7 @@ def _answer(
     try:
         found = _look_up(partition, wanted.timestamp, _upper(cluster, asked, partition), room)
     except OverLimit:
-        # The client repeats its request for partitions that got no answer, with fewer partitions:
+        # The client repeats its ListOffsets for partitions that got no answer, with fewer partitions per request:
         # docs/kafka/differences.md#budgets-of-one-request
         late = error_codes.OFFSET_NOT_AVAILABLE if request.version >= NOT_AVAILABLE_SINCE else error_codes.LEADER_NOT_AVAILABLE
         return _refused(wanted.partition_index, late)
@@ -172,7 +172,7 @@ def _look_for(partition: Partition, timestamp: int, room: Room) -> TimestampAndO
     if timestamp == MAX_TIMESTAMP:
         return partition.latest_timestamp(room)
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
-        return NOTHING  # Tiered and pending offsets do not exist without tiered storage.
+        return NOTHING  # There are no tiered offsets and no pending uploads without tiered storage.
     return partition.by_timestamp(timestamp, room)
 
 

@@ -62,7 +62,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 def _answered(cluster: Cluster, request: Request, asked: MetadataRequest, turn: Turn) -> Steps:
     rows = Rows(cluster, asked, turn)
-    # An empty list means all topics in v0, which cannot send null, but no topics since v1.
+    # An empty list of topics means all topics in v0, which cannot send null, but no topics since v1.
     everything = asked.topics is None or (request.version == 0 and not asked.topics)
     found = rows.all() if everything else (yield from rows.some(request.version))
     operations = request.version >= OPERATIONS_SINCE and asked.include_cluster_authorized_operations
@@ -140,7 +140,7 @@ class Rows:
         found: list[MetadataResponseTopic] = []
         absent: list[str] = []
         names_asked = dict.fromkeys(topic.name or "" for topic in wanted)
-        # The order is that of Kafka, which puts the names into a Scala set and takes the existing topics out.
+        # Topics are in Kafka's order, which puts the names into a Scala set and takes the existing topics out.
         many = len(names_asked) > SMALL_MAP
         for name in scala_map_order(names_asked, java_hash):
             topic = self._topics.get(name)
@@ -163,7 +163,7 @@ class Rows:
                 found.append(self._row(topic))
             else:
                 missing.append(MetadataResponseTopic(error_code=error_codes.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id))
-        # Unknown topic ids come first, unknown names last:
+        # Metadata answers unknown topic ids first and unknown names last:
         # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
         return missing + found
 

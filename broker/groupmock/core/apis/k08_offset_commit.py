@@ -101,9 +101,9 @@ def _wanted(version: int, message: OffsetCommitRequest, line: Line) -> Commit:
         leader_epoch=partition.committed_leader_epoch,
         # Null metadata is stored as "" and fetched as "" (docs/kafka/offsets.md#c-null-metadata).
         metadata=partition.committed_metadata or "",
-        # Only v1 has a commit timestamp, from which the retention counts (P2-c15); -1 means now.
+        # Only OffsetCommit v1 has a commit timestamp, from which the retention counts (P2-c15); -1 means now.
         timestamp_ms=partition.commit_timestamp if version == 1 and partition.commit_timestamp != -1 else None,
-        # v5 dropped this field (KIP-211): since then the group's state determines when an offset expires.
+        # OffsetCommit v5 dropped the retention (KIP-211): since then the group's state determines when an offset expires.
         retention_ms=message.retention_time_ms if 2 <= version <= 4 and message.retention_time_ms != -1 else None,
     )
 

@@ -60,7 +60,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         ration.take(0, size=sum([len(each.metadata or "") for topic in answer.topics for each in topic.partitions]))
         turn.reply(request.ticket, answer)
     elif not message.groups and turn.quirks.fetch_without_groups_hangs:
-        # Kafka 3.9 never answers such a request, and its connection stays open (P2-c5).
+        # Kafka 3.9 never answers an OffsetFetch without groups, and its connection stays open (P2-c5).
         turn.abandon(request.ticket, "an OffsetFetch without groups is never answered by this release")
     else:
         # A group id that is listed twice is answered twice (docs/kafka/offsets.md#offsetfetch).
@@ -93,13 +93,13 @@ def _take(
 
 def _one_group(cluster: Cluster, turn: Turn, request: Request, message: OffsetFetchRequest) -> OffsetFetchResponse:
     wanted = None if message.topics is None else [(topic.name, topic.partition_indexes) for topic in message.topics]
-    # v0 is answered before the coordinator is checked, because it reads offsets that are not stored in a coordinator (P2-c22).
+    # OffsetFetch v0 is answered before the coordinator is checked, because it reads offsets that are not stored in a coordinator (P2-c22).
     if request.version == 0:
         return _answer(_everywhere(_in_java_order(wanted or []), error_codes.UNSUPPORTED_VERSION))
     error = cluster.groups.gate(message.group_id, request.node)
     if not error:
         return _answer(_fetch(cluster, turn, message.group_id, wanted, message.require_stable))
-    # v1 has no top-level error, so each partition has the error code, and in Kafka 3.9 the answer has no partitions (P2-c4).
+    # OffsetFetch v1 has no top-level error, so each partition has the error code, and in Kafka 3.9 the answer has no partitions (P2-c4).
     if request.version >= 2:
         return OffsetFetchResponse(error_code=error)
     return _answer([] if turn.quirks.fetch_v1_hides_group_errors else _everywhere(wanted or [], error))
@@ -154,7 +154,8 @@ def _found(offsets: CommittedOffsets, name: str, index: int, unstable: frozenset
 
 def _all(turn: Turn, offsets: CommittedOffsets, unstable: frozenset[At]) -> list[Topic]:
     topics: dict[str, list[FoundOffsets]] = {}
-    # Kafka 4.3 iterates over its TimelineHashMap tables, and Kafka 3.9 over Scala's maps: docs/kafka/differences.md#groups
+    # Kafka 4.3 lists all offsets in the order of its TimelineHashMap tables, and Kafka 3.9 in the order of Scala's maps:
+    # docs/kafka/differences.md#groups
     for name, index in offsets.listed(turn.quirks.duplicates_answered_once):
         topics.setdefault(name, []).append(_found(offsets, name, index, unstable))
     return list(topics.items())

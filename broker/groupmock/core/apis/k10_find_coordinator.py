@@ -23,7 +23,7 @@ TRANSACTION: Final = 1
 SHARE: Final = 2
 _NOT_AUTHORIZED: Final = "Transactional Id authorization failed."
 _NOT_AVAILABLE: Final = "The coordinator is not available."
-# This is Kafka's default message of INVALID_REQUEST, word for word (P2-b7).
+# The text is Kafka's default message of INVALID_REQUEST, word for word (P2-b7).
 _MALFORMED: Final = (
     "This most likely occurs because of a request being malformed by the client library or the message was sent to an incompatible broker. "
     "See the broker logs for more details."
@@ -61,7 +61,7 @@ def _find(cluster: Cluster, turn: Turn, request: Request, key_type: int, key: st
     # A partition keeps its leader while that node is down; COORDINATOR_NOT_AVAILABLE (15) makes the client ask again
     # (docs/kafka/apis.md#findcoordinator).
     if node is None or node not in {each.node_id for each in turn.environment.up}:
-        # The answer has an error message up to v3 only (P2-b7); there even a success has the message NONE (SERVER-76).
+        # FindCoordinator answers have an error message up to v3 only (P2-b7), where even a success has one: NONE (SERVER-76).
         return _refused(key, error_codes.COORDINATOR_NOT_AVAILABLE, _NOT_AVAILABLE if version < 4 else "")
     at = turn.environment.endpoints[node][request.listener]
     return Coordinator(key=key, node_id=node, host=at.host, port=at.port, error_message="NONE" if version < 4 else "")

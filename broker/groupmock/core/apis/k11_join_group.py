@@ -39,7 +39,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         return
     error, group = cluster.groups.reach(message.group_id, request.node)
     if error:
-        # Errors 14 and 16 (loading, not coordinator) have member id "" in Kafka 4 (P2-b1), but echo the request's id in Kafka 3.9 (P2-c3).
+        # A refusal because of loading (14) or a wrong coordinator (16) has member id "" in Kafka 4 (P2-b1), but the request's id in Kafka
+        # 3.9 (P2-c3).
         _refuse(turn, request, error, message.member_id if turn.quirks.refused_join_echoes_id else "")
         return
     if isinstance(group, ClassicGroup):
@@ -55,7 +56,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         if group is None:
             return
     terms = _terms(request, message)
-    # A full group (81) is checked before the protocols (23) (P1-d3, J6 before J8).
+    # A full group is refused with GROUP_MAX_SIZE_REACHED (81) before its protocols are checked (P1-d3, J6 before J8).
     if not _has_room(turn, group, message.member_id):
         _refuse_for_room(turn, group, request, message)
     elif not _fits(group, terms):
@@ -124,11 +125,12 @@ def _claimed(cluster: Cluster, turn: Turn, request: Request, message: JoinGroupR
             cluster.groups.mislay(turn, other, causes.MISLAID)
         _refuse(turn, request, error_codes.UNKNOWN_MEMBER_ID, message.member_id)
         return None
-    # Kafka 3.9 writes no record of a group whose only JoinGroups were refused with 79 or 23 (P1-c4).
+    # Kafka 3.9 writes no record of a group whose only JoinGroups were refused with MEMBER_ID_REQUIRED (79) or INCONSISTENT_GROUP_PROTOCOL
+    # (23) (P1-c4).
     why, recorded = causes.first_join(request.client_id), not turn.quirks.empty_group_not_recorded
     group = cluster.groups.claim(turn, message.group_id, ClassicGroup, why, recorded)
     if group is None:
-        # Unlike the INCONSISTENT_GROUP_PROTOCOL (23) of check J8, this error does not echo the member id: J1.
+        # If the group is of another type, INCONSISTENT_GROUP_PROTOCOL (23) does not echo the member id, unlike in check J8: J1.
         _refuse(turn, request, error_codes.INCONSISTENT_GROUP_PROTOCOL, "")
     return group
 
@@ -175,7 +177,7 @@ def _refuse_for_room(turn: Turn, group: Group, request: Request, message: JoinGr
         outcome = rebalance.maybe_complete(turn, group, causes.LAST_HAD_NO_ROOM)
         if outcome is FAILED and quirks.failing_phase_replaces_refusal:
             error = error_codes.UNKNOWN_SERVER_ERROR
-    # Neither error 81 nor error -1 echoes the member id (P1-d4).
+    # Neither GROUP_MAX_SIZE_REACHED (81) nor UNKNOWN_SERVER_ERROR (-1) echoes the member id (P1-d4).
     _refuse(turn, request, error, "")
 
 
@@ -184,8 +186,8 @@ def _fits(group: Group, terms: JoinTerms) -> bool:
     group accepts any type and protocols, but needs both."""
     if group.state is EMPTY:
         return bool(terms.protocol_type and terms.protocols)
-    # One protocol must be listed by all members: it is not enough to share a different one with each. A lone member must share one with its
-    # own last list (P1-d10).
+    # All members must list the same protocol; a different common protocol with each member is not enough. A lone member must share a
+    # protocol with its own last list (P1-d10).
     return terms.protocol_type == group.protocol_type and any(group.supported_by_all(name) for name, _ in terms.protocols)
 
 
@@ -195,9 +197,10 @@ def _decide(turn: Turn, group: Group, request: Request, message: JoinGroupReques
     outcome = FINE
     if not member_id:
         outcome = _decide_without_id(turn, group, request, terms, message.reason)
-    # Reserved ids come before validate(), which would refuse them with UNKNOWN_MEMBER_ID (25) because they are no members yet.
+    # Reserved ids are handled before validate(), which would refuse them with UNKNOWN_MEMBER_ID (25) because they are no members yet.
     elif member_id in group.pending_joins:
-        # Member ids are reserved only for clients without an instance id. Kafka throws on this request, and does not echo the id (P1-b4).
+        # Member ids are reserved only for clients without an instance id. Kafka throws on a reserved id with an instance id, and does not
+        # echo the id (P1-b4).
         if instance is not None:
             _refuse(turn, request, error_codes.UNKNOWN_SERVER_ERROR, "")
         else:
@@ -258,7 +261,7 @@ def _rejoin(turn: Turn, group: Group, request: Request, member: Member, terms: J
         members = answers.member_list(group)() if leads else []
         turn.reply(request.ticket, answers.joined(group).to(request.version, member.member_id, members))
         return FINE
-    # The update comes after that answer, because timeouts change only when the JoinGroup is parked
+    # The member's timeouts change only when its JoinGroup is parked, not when it is answered at once
     # (docs/kafka/group-protocol.md#jg-timeouts).
     membership.update(turn, group, member, request, terms)
     if do is Do.COMPLETE:
@@ -275,7 +278,7 @@ def _replace(turn: Turn, group: Group, request: Request, old: Member, terms: Joi
         # Kafka 3.9 breaks ties of the vote in another hash order (P1-c9).
         voted = select_protocol(group, turn.quirks.scala_vote_order)
         if voted is None:
-            return FAILED  # Kafka's vote throws after the replacement is done.
+            return FAILED  # Kafka's vote throws only after the static member was replaced.
         # A restart that does not change the vote must not disturb the other members, even if the subscription changed (KIP-345; P1-d16).
         if voted == group.protocol_name:
             replacement.keep_generation(turn, group, request, old, new, leader_before)

@@ -35,7 +35,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     error = _gate(cluster, turn, request, message)
     errors = [] if error else _leave(cluster, turn, message.group_id, entries)
     if errors is None:
-        # The entries ended a join phase, and its completion failed, which fails the request as a whole.
+        # The LeaveGroup ended a join phase whose completion failed, which fails the request as a whole.
         error, errors = error_codes.UNKNOWN_SERVER_ERROR, []
     turn.reply(request.ticket, _answer(request.version, error, entries, errors))
 
@@ -79,7 +79,7 @@ def _each(turn: Turn, group: ClassicGroup, entries: list[MemberIdentity]) -> lis
     for entry in entries:
         error, matters = leaving.leave(turn, group, entry.member_id, entry.group_instance_id, entry.reason)
         errors.append(error)
-        # In Kafka 3.9 the first entry may end the join phase, which answers the parked JoinGroup of a member in a later entry:
+        # In Kafka 3.9 the first entry may end the join phase, so that the parked JoinGroup of a member in a later entry is answered first:
         # docs/kafka/differences.md#groups
         if matters and turn.quirks.leaves_one_by_one:
             if leaving.after(turn, group, _why([entry])) is FAILED:

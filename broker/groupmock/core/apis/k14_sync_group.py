@@ -36,7 +36,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         turn.reply(request.ticket, classic_members.sync(turn, group, message, request.version))
         return
     if not isinstance(group, ClassicGroup):
-        # An error has an empty assignment, not null (S1, P1-d5).
+        # A refused SyncGroup has an empty assignment, not null (S1, P1-d5).
         turn.reply(request.ticket, answers.sync_refused(error or error_codes.UNKNOWN_MEMBER_ID))
         return
     error = _checked(turn, group, request.version, message)
@@ -65,8 +65,8 @@ def _gate(cluster: Cluster, turn: Turn, request: Request, message: SyncGroupRequ
     if not message.group_id:
         return error_codes.INVALID_GROUP_ID, None
     error, group = cluster.groups.reach(message.group_id, request.node)
-    # Kafka 3.9 answers REBALANCE_IN_PROGRESS (27), which makes the member rejoin (P2-c1). The 14 of Kafka 4.3 is fatal to the Java client
-    # (docs/kafka/clients.md#the-java-classic-client).
+    # Kafka 3.9 answers REBALANCE_IN_PROGRESS (27), which makes the member rejoin (P2-c1). Kafka 4.3 answers COORDINATOR_LOAD_IN_PROGRESS
+    # (14), which is fatal to the Java client (docs/kafka/clients.md#the-java-classic-client).
     if error == error_codes.COORDINATOR_LOAD_IN_PROGRESS and turn.quirks.sync_while_loading_rebalances:
         return error_codes.REBALANCE_IN_PROGRESS, None
     return error, group

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 GROUP_COST: Final = 9
 MEMBER_COST: Final = 4
 NOT_ASKED: Final = -(2**31)
-ALL_OPERATIONS: Final = 3400  # The bits are those of READ (3), DELETE (6), DESCRIBE (8), DESCRIBE_CONFIGS (10) and ALTER_CONFIGS (11).
+# The bits of the number are those of READ (3), DELETE (6), DESCRIBE (8), DESCRIBE_CONFIGS (10) and ALTER_CONFIGS (11).
+ALL_OPERATIONS: Final = 3400
 # Kafka 3.9 has no group configs (P2-c14).
 ALL_OPERATIONS_WITHOUT_CONFIGS: Final = 328
 
@@ -36,7 +37,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     asked = message.include_authorized_operations and request.version >= 3
     operations = _operations(turn) if asked else NOT_ASKED
     # Kafka 4.3 answers by offsets partition, and Kafka 3.9 in the order of the request: docs/kafka/differences.md#groups
-    described: dict[str, DescribedGroup] = {}  # The dict lets each group be described once, even if it is named often.
+    described: dict[str, DescribedGroup] = {}  # Each group is described once, even if the request names it often.
     sizes: dict[str, int] = {}
     groups = []
     for group_id in cluster.groups.in_order(turn, message.groups):
@@ -84,6 +85,6 @@ def _unknown(version: int, group_id: str, operations: int, why: str) -> Describe
     # Before KIP-1043 an unknown group is no error, and clients look at the state Dead (SERVER-59).
     if version < 6:
         return DescribedGroup(group_id=group_id, group_state=DEAD, authorized_operations=operations)
-    # An answer with an error has no authorized operations, even if the client asked for them (docs/kafka/admin.md#describegroups).
+    # A described group with an error has no authorized operations, even if the client asked for them (docs/kafka/admin.md#describegroups).
     text = fitting(f"Group {group_id} {why}." if why == "not found" else f"Group {group_id} is {why}.")
     return DescribedGroup(error_code=error_codes.GROUP_ID_NOT_FOUND, error_message=text, group_id=group_id, group_state=DEAD)

@@ -26,7 +26,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     assert isinstance(message, ListGroupsRequest)
     Ration(turn.settings).take_names([*message.states_filter, *message.types_filter], FILTER_COST)
     loading = cluster.groups.hosting.loading(request.node)
-    # Kafka 3.9 lists the groups loaded so far besides error 14 (P2-c2).
+    # Kafka 3.9 lists the groups loaded so far besides COORDINATOR_LOAD_IN_PROGRESS (14) (P2-c2).
     hidden = loading and not turn.quirks.list_while_loading_shows_groups
     groups = [] if hidden else _listed(cluster, turn, request.node, message)
     error = error_codes.COORDINATOR_LOAD_IN_PROGRESS if loading else error_codes.NONE
@@ -34,7 +34,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _listed(cluster: Cluster, turn: Turn, node: int, message: ListGroupsRequest) -> list[ListedGroup]:
-    # The groups are sorted only after the price is taken, because sorting is the expensive part.
+    # The groups are sorted only after the price is taken, because sorting is the expensive part of ListGroups.
     ration = Ration(turn.settings)
     ids = [group.group_id for group in cluster.groups.all()]
     ration.take_names(ids, GROUP_COST)
@@ -58,5 +58,5 @@ def _listed(cluster: Cluster, turn: Turn, node: int, message: ListGroupsRequest)
 
 def _state_reader(turn: Turn) -> Callable[[str], str]:
     """Return the function that normalizes state names before they are compared with the filter."""
-    # Kafka 3.9 ignores case but not surrounding blanks (P2-c9).
+    # In state filters Kafka 3.9 ignores case but not surrounding blanks (P2-c9).
     return str.lower if turn.quirks.state_filter_keeps_blanks else lambda name: name.strip().lower()

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-# This is the pattern of KIP-511, which "", "-x" and "x_y" do not match (P2-d12).
+# The pattern is that of KIP-511, which "", "-x" and "x_y" do not match (P2-d12).
 SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 SOFTWARE_SINCE: Final = 3
 ANY_NODE: Final = -1
-ZERO_FEATURES_SINCE: Final = 4  # Up to v3 the answer hides features whose lowest level is 0 (KIP-1022).
+ZERO_FEATURES_SINCE: Final = 4  # Up to v3 the ApiVersions answer hides features whose lowest level is 0 (KIP-1022).
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:

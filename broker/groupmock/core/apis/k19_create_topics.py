@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 DEFAULT: Final = -1
 NAME_COST: Final = 3
 CONFIG_COST: Final = 3
-SHOWN_COST: Final = 40  # This is the cost of the configs in a created topic's row.
+SHOWN_COST: Final = 40  # The configs in the row of a created topic cost this much.
 
 
 class TopicPlan(NamedTuple):
@@ -210,8 +210,8 @@ def _assigned(cluster: Cluster, wanted: CreatableTopic) -> Generator[None, None,
             message = f"Found multiple manual partition assignments for partition {index}"
             raise TopicRefused(error_codes.INVALID_REPLICA_ASSIGNMENT, message)
         by_index[index] = list(assignment.broker_ids)
-        # The factor is checked inside the loop, as in ReplicationControlManager.createTopic, so that a bad assignment is reported before a
-        # later duplicate.
+        # The replication factor is checked inside the loop, as in ReplicationControlManager.createTopic, so that a bad assignment is
+        # reported before a later duplicate.
         factor = assignments.check([by_index[index]], nodes, factor)
         if not len(by_index) % AT_ONCE:
             yield

@@ -50,7 +50,8 @@ def _answered(cluster: Cluster, request: Request, states: list[DeleteTopicState]
     """Delete the topics of the request, except those that `wrong` refuses."""
     bad = {(row.name, row.topic_id) for row in wrong}
     done: list[DeletableTopicResult] = []
-    place = len(turn.out)  # The answer is inserted here, so that the effects of the last deletions come after it.
+    # The answer is later inserted at this place in the effects, because the effects of the last deletions must come after it.
+    place = len(turn.out)
     for state in states:
         yield
         name = cluster.topics.name_of(state.topic_id) if state.name is None else state.name

@@ -97,7 +97,7 @@ def _commit(
         group = groups.create_simple(turn, asked.group_id, causes.first_commit(request.client_id))
     if error or group is None:
         return [error] * len(prepared.errors)
-    # Kafka's coordinator throws here, because without verification nothing has checked the epoch before
+    # Kafka's coordinator throws on producer epoch -1, because without verification nothing has checked the epoch before
     # (MemoryRecordsBuilder.validateProducerState).
     if asked.producer_epoch == NONE:
         return None

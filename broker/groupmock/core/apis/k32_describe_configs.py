@@ -34,9 +34,9 @@ MALFORMED: Final = (
     "incompatible broker. See the broker logs for more details."
 )
 RESOURCE_COST: Final = 4
-TOPIC_COST: Final = 80  # A topic has more than thirty configs, with their synonyms.
-BROKER_COST: Final = 2500  # A broker has more than three hundred configs.
-GROUP_COST: Final = 100  # A group has seventeen configs, most of which have a broker config as synonym.
+TOPIC_COST: Final = 80  # The cost covers more than thirty configs of a topic, with their synonyms.
+BROKER_COST: Final = 2500  # The cost covers more than three hundred configs of a broker.
+GROUP_COST: Final = 100  # The cost covers seventeen configs of a group, most of which have a broker config as synonym.
 CHANGED_COST: Final = 5
 COPIES: Final = 2  # A config's value is sent twice: as its own value and as that of its first synonym.
 KINDS: Final = frozenset((2, 4, 8, 16, 32))
@@ -95,7 +95,8 @@ class _Telling:
         self._settings = cluster.environment.settings
         self._overrides = cluster.topics.broker_overrides(node)
         self._topics = TopicConfigs(self._overrides, self._settings)
-        self._rows: dict[int, DescribeConfigsResourceResult] = {}  # Maps the id() of an object in `self._topics.standard` to its row.
+        # This dict maps the id() of an object in `self._topics.standard` to the row built from it.
+        self._rows: dict[int, DescribeConfigsResourceResult] = {}
 
     def result(self, resource: DescribeConfigsResource) -> DescribeConfigsResult:
         """Return the configs of one resource, or its error."""

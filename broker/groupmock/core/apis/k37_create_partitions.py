@@ -46,7 +46,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         turn.reply(request.ticket, CreatePartitionsResponse(results=late))
         return
     by_name = {topic.name: topic for topic in asked.topics}
-    # Kafka iterates over sets of topic names, which are in hash order.
+    # Kafka iterates over a set of topic names, so the topics are in hash order.
     wanted = [by_name[name] for name in java_order(seen, java_hash) if seen[name] == 1]
     often = TopicRefused(error_codes.INVALID_REQUEST, "Duplicate topic name.")
     results = [_refused(name, often) for name in java_order((name for name, times in seen.items() if times > 1), java_hash)]
@@ -66,7 +66,8 @@ def _answered(
     turn: Turn,
 ) -> Steps:
     """Add partitions to the topics in `wanted`, and answer all rows. `results`: the refusals there are already."""
-    place = len(turn.out)  # The answer is inserted here, so that the effects of the last new partitions come after it.
+    # The answer is later inserted at this place in the effects, because the effects of the last new partitions must come after it.
+    place = len(turn.out)
     for topic in wanted:
         yield
         result = yield from _grow(cluster, topic, asked.validate_only, turn, excess)
@@ -120,7 +121,7 @@ def _replicas(
             error_codes.INVALID_PARTITIONS,
             f"The topic {topic.name} currently has {before} partition(s); {wanted.count} would not be an increase.",
         )
-    # Errors of the topic itself are reported before the limit.
+    # Errors of the topic itself are reported before too large a number of partitions.
     if excess is not None and (wanted.assignments is None or len(wanted.assignments) == wanted.count - before):
         raise excess
     if wanted.assignments is None:

@@ -25,7 +25,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     Ration(turn.settings).take_names(message.groups_names, GROUP_COST)
     results = [
         DeletableGroupResult(group_id=group_id, error_code=_delete(cluster, turn, request, group_id))
-        # Kafka 4.3 answers by offsets partition, within each in the order of a hash set, and Kafka 3.9 in the order of a Scala map:
+        # Kafka 4.3 answers groups by offsets partition, within each in the order of a hash set, and Kafka 3.9 in the order of a Scala map:
         # docs/kafka/differences.md#groups
         for group_id in cluster.groups.in_order(turn, dict.fromkeys(message.groups_names), deleted=True)
     ]

@@ -34,7 +34,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     asked = request.message
     assert isinstance(asked, ElectLeadersRequest)
     _check_price(cluster, asked, turn)
-    place = len(turn.out)  # The answer is inserted here, so that the effects of new leaders come after it.
+    # The answer is later inserted at this place in the effects, because the effects of new leaders must come after it.
+    place = len(turn.out)
     failure = _failure(asked)
     if failure is not None:
         answer = ElectLeadersResponse(replica_election_results=_refused(asked, failure))
@@ -84,7 +85,7 @@ def _results(cluster: Cluster, asked: ElectLeadersRequest, turn: Turn) -> list[R
         )
         for each in _wanted(cluster, asked)
     ]
-    if asked.topic_partitions is None:  # A request for all partitions is answered without those that needed no election.
+    if asked.topic_partitions is None:  # The answer to a request for all partitions omits those that needed no election.
         for each in rows:
             each.partition_result = [one for one in each.partition_result if one.error_code != error_codes.ELECTION_NOT_NEEDED]
     return rows

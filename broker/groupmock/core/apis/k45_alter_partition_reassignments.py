@@ -33,7 +33,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     asked = request.message
     assert isinstance(asked, AlterPartitionReassignmentsRequest)
     _check_price(asked, turn)
-    place = len(turn.out)  # The answer is inserted here, so that the effects of new leaders come after it.
+    # The answer is later inserted at this place in the effects, because the effects of new leaders must come after it.
+    place = len(turn.out)
     late = error_codes.REQUEST_TIMED_OUT if asked.timeout_ms <= 0 and asked.topics else error_codes.NONE
     answer = AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=asked.allow_replication_factor_change,

@@ -61,7 +61,7 @@ def _check_price(asked: AlterClientQuotasRequest, turn: Turn) -> None:
 
 def _changes(entity: Entity, operations: list[QuotaOperation], times: int) -> Mapping[str, float | None]:
     """Return the quota values to set, with None for a value to remove. Raises QuotaRefused."""
-    # Kafka collects the whole request in one map, and so finds keys that are listed twice.
+    # Kafka collects all changes of the request in one map, and so finds quota keys that are listed twice.
     if times > 1 or len({each.key for each in operations}) < len(operations):
         raise QuotaRefused(f"Ignoring duplicate entity {quotas.printed(entity)}")
     kinds = quotas.keys_of(entity, IP_WITH_OTHERS)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 METADATA_TOPIC: Final = "__cluster_metadata"
-# The first leader has this epoch in every release.
+# The first leader of the metadata log has this epoch in every release of Kafka.
 EPOCH: Final = 1
 IDLE_MS: Final = 500
 NODES_SINCE: Final = 2

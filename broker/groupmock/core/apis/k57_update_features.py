@@ -77,7 +77,7 @@ def _result(name: str, why: str | None, fine: str | None) -> UpdatableFeatureRes
 
 def _why_not(cluster: Cluster, turn: Turn, wanted: FeatureUpdateKey) -> str | None:
     """Return the reason why the feature cannot have this level, or None (FeatureControlManager.updateFeature)."""
-    # In v0 the controller ignores `allow_downgrade`, so v0 can only raise a level (seen on 4.3.0).
+    # In UpdateFeatures v0 the controller ignores `allow_downgrade`, so v0 can only raise a level (seen on 4.3.0).
     name, level, kind = wanted.feature, wanted.max_version_level, wanted.upgrade_type
     invalid = f"Invalid update version {level} for feature {name}."
     feature = next((each for each in turn.environment.identity.features if each.name == name), None)

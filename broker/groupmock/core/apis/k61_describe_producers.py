@@ -48,7 +48,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 def _described(cluster: Cluster, node: int, turn: Turn, ration: Ration, topic: str, index: int) -> PartitionResponse:
     partition = cluster.topics.find(topic, index)
     if partition is None:
-        # Only an unknown topic gets an error message, because it comes from the request handler and not from the log
+        # Only an unknown topic gets an error message, because the message comes from the request handler and not from the log
         # (KafkaApis.handleDescribeProducersRequest).
         message = NO_SUCH_TOPIC if cluster.topics.get(topic) is None else None
         return PartitionResponse(partition_index=index, error_code=error_codes.UNKNOWN_TOPIC_OR_PARTITION, error_message=message)

@@ -55,6 +55,6 @@ def _names(cluster: Cluster, kind: int, ration: Ration) -> list[str]:
     if kind == TOPIC:
         names = cluster.topics.names()
         ration.take_names(names, RESOURCE_COST)
-        # The order is that of TopicsImage's map of names, a tree of hash codes (seen on 4.3.0).
+        # The topics are in the order of TopicsImage's map of names, which is a tree of hash codes (seen on 4.3.0).
         return sorted(names, key=lambda name: signed(java_hash(name)))
     return []

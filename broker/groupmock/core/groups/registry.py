@@ -92,7 +92,8 @@ class GroupRegistry:
     def _configured(self, group_id: str) -> None:
         group = self._groups.get(group_id)
         if group is not None:
-            group.end_leases()  # The configs change the heartbeat interval in answers and the session timeout.
+            # The group's leases end, because its configs change the heartbeat interval in answers and the session timeout.
+            group.end_leases()
 
     def reach(self, group_id: str, node: int) -> tuple[int, GroupType | None]:
         """Return the group, or None if it does not exist; the first value is an error if the node may not answer (14 while loading, 16
@@ -311,7 +312,7 @@ class GroupRegistry:
     def _discard_topic(self, name: str, left: dict[str, int], remembered: dict[str, int], turn: Turn) -> Steps:
         for group_id in sorted(left, key=left.__getitem__):
             group = self._groups.get(group_id)
-            if group is None:  # The group was unloaded in the meantime.
+            if group is None:  # The group was unloaded between two steps.
                 remembered[group_id] = self.hosting.partition_of(group_id)
             else:
                 yield from self._discard_topic_in(group, name, turn)
@@ -428,7 +429,7 @@ class GroupRegistry:
         why = causes.coordinator_loaded(partition, node)
         for group_id, kept in self._logs.pop(partition, {}).items():
             if kept.stored is None and kept.offsets.used_up:
-                continue  # The group was in the old coordinator's memory only, with no more than reserved ids.
+                continue  # Without record and offsets, the group existed only in the old coordinator's memory, with reserved ids at most.
             group = self._add(turn, group_id, kept.kind)
             group.offsets.refill(kept.offsets)
             kept.offsets.clear()

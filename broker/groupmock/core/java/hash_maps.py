@@ -256,7 +256,7 @@ def _by_place(kind: Kind[K], keys: list[K], table: int) -> list[K]:
     if len(keys) < 2:
         return keys.copy()
     if kind.spread is spread_bits and max(cast(list[int], keys)) < table <= SMALLEST_SPREAD:
-        return cast(list[K], sorted(cast(list[int], keys)))  # Small ints are their own hashes, so each key is its own bucket.
+        return cast(list[K], sorted(cast(list[int], keys)))  # Small ints are their own hashes, so each key has its own bucket in key order.
     spread, mask = kind.spread, table - 1
     return sorted(keys, key=lambda key: spread(key) & mask)
 

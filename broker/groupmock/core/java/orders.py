@@ -49,7 +49,7 @@ def java_computed_order(keys: Iterable[K], hash_of: HashOf[K]) -> list[K]:
 def scala_table_order(keys: Iterable[K], hash_of: HashOf[K], table: int = SMALLEST_TABLE) -> list[K]:
     """Return the keys in the order of a scala.collection.mutable.HashMap, which is new or has grown to `table` buckets."""
     held = list(dict.fromkeys(keys))
-    if len(held) < 2:  # Most requests name one partition, so this is a shortcut.
+    if len(held) < 2:  # Most requests name one partition, which needs no sorting.
         return held
     mask = table_for(len(held), table, scala=True) - 1
     return sorted(held, key=lambda key: order_key(spread_bits(hash_of(key)), mask, scala=True))

@@ -117,7 +117,7 @@ def _log_dirs(new: Values) -> list[str]:
 
 def _check_listeners(keys: Mapping[str, BrokerKey], old: Values, new: Values) -> None:
     """Refuse a change of the listeners, because the sockets of groupmock cannot be reopened at run time as Kafka's can."""
-    in_brackets = keys["listeners"].key.refuse_list is not None  # This config is a LIST since Kafka 4.
+    in_brackets = keys["listeners"].key.refuse_list is not None  # The config `listeners` is a LIST since Kafka 4.
     for name in ("listeners", "advertised.listeners"):
         text = new(name) or ""
         if text == (old(name) or ""):

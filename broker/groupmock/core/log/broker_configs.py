@@ -22,7 +22,7 @@ INTERNAL: Final = "i"
 READ_ONLY: Final = "r"
 ONE_BROKER: Final = "b"
 
-# Kafka's ConfigSource defines these numbers.
+# Kafka's ConfigSource defines the numbers of these sources.
 DYNAMIC_BROKER: Final = 2
 DYNAMIC_DEFAULT_BROKER: Final = 3
 STATIC_BROKER: Final = 4

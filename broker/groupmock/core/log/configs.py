@@ -106,7 +106,8 @@ def limits(set_on_topic: Mapping[str, str], changed: Overrides, settings: Settin
     policies = split_list(value("cleanup.policy"))
     segment_ms = number_of(value("segment.ms"))
     if "compact" in policies:
-        segment_ms = min(segment_ms, max(0, number_of(value("max.compaction.lag.ms"))))  # LogConfig.maxSegmentMs takes the same minimum.
+        # The segment age is limited by max.compaction.lag.ms, too, as in LogConfig.maxSegmentMs.
+        segment_ms = min(segment_ms, max(0, number_of(value("max.compaction.lag.ms"))))
     return LogLimits(
         compact="compact" in policies,
         max_message_bytes=number_of(value("max.message.bytes")),

@@ -68,12 +68,12 @@ if TYPE_CHECKING:
     from ..turn import Turn
     from .topics import Topics
 
-FOLLOWERS_SINCE: Final = 11  # Since this version a consumer may read from a replica that is not the leader (KIP-392).
-WHOLE_FIRST_BATCH_SINCE: Final = 3  # Since this version the first batch is sent whole even if it is larger than the limit (KIP-74).
+FOLLOWERS_SINCE: Final = 11  # Since this Fetch version a consumer may read from a replica that is not the leader (KIP-392).
+WHOLE_FIRST_BATCH_SINCE: Final = 3  # Since this Fetch version the first batch is sent whole even if it is larger than the limit (KIP-74).
 DIVERGENCE_SINCE: Final = 12
-ONE_ERROR_SINCE: Final = 13  # Since this version a request that failed as a whole has one error code and no rows.
-LEADER_HINTS_SINCE: Final = 16  # Since this version the answer may name the new leader of a partition (KIP-951).
-BATCHES_SINCE: Final = 4  # Earlier versions get message sets instead of record batches.
+ONE_ERROR_SINCE: Final = 13  # Since this Fetch version a request that failed as a whole has one error code and no rows.
+LEADER_HINTS_SINCE: Final = 16  # Since this Fetch version the answer may name the new leader of a partition (KIP-951).
+BATCHES_SINCE: Final = 4  # Earlier Fetch versions get message sets instead of record batches.
 READ_COMMITTED: Final = 1
 LOOK_COST: Final = 3
 Rows = list[tuple[Slot, PartitionData]]
@@ -87,7 +87,7 @@ class WaitingFetch(msgspec.Struct):
     asked: FetchRequest
     node: int
     version: int
-    replica: int  # The id is negative for a consumer. Followers send their node id, but no follower fetches from groupmock's logs.
+    replica: int  # The replica id is negative for a consumer. Followers send their node id, but no follower fetches from groupmock's logs.
     min_bytes: int
     max_bytes: int
     isolation_level: int
@@ -95,7 +95,7 @@ class WaitingFetch(msgspec.Struct):
     context: Context
     listener: str
     rack: str = ""  # The consumer's rack is only set if a replica in that rack may serve the fetch.
-    waits_for: frozenset[tuple[str, int]] = frozenset()  # When a fetch is parked, this is set to its partitions that exist then.
+    waits_for: frozenset[tuple[str, int]] = frozenset()  # A parked fetch waits for the partitions that existed when it was parked.
 
 
 class Fetches:
@@ -124,8 +124,8 @@ class Fetches:
     def serve(self, turn: Turn, fetch: WaitingFetch) -> None:
         """Answer the fetch now, or park it until there are enough bytes, an error appears, or its max wait is over."""
         rows, enough = self._read(fetch)
-        # Kafka tries a DelayedFetch once before it parks it (DelayedOperationPurgatory.tryCompleteElseWatch), so either count of bytes may
-        # answer the fetch here.
+        # Kafka tries a DelayedFetch once before it parks the fetch (DelayedOperationPurgatory.tryCompleteElseWatch), so the fetch is
+        # answered if either way of counting bytes finds enough.
         places = _places(fetch)
         if enough or fetch.deadline <= turn.now or self._worth_it(fetch) or self._crowded(places):
             self._answer(turn, fetch, rows)
@@ -306,19 +306,19 @@ class Reader:
         if slot.max_bytes < 0 or self._fetch.max_bytes < 0:
             # For a negative size, LogSegment.read throws an IllegalArgumentException, which clients see as UNKNOWN_SERVER_ERROR (-1).
             return self._refuse(slot, error_codes.UNKNOWN_SERVER_ERROR, partition)
-        if slot.last_fetched_epoch >= 0:  # In a session, the epoch may come from an earlier request of a higher version.
+        if slot.last_fetched_epoch >= 0:  # In a session, the last fetched epoch may come from an earlier request of a higher version.
             known = partition.epoch_end(slot.last_fetched_epoch)
             if known.start == NO_OFFSET:
                 return self._refuse(slot, error_codes.OFFSET_OUT_OF_RANGE, partition)
-            # The log was truncated before the client's position, so the answer says where the epochs diverge and the client can go back to
-            # that offset (KIP-595).
+            # The log was truncated before the client's position, so the answer says where the epochs diverge, for the client to continue
+            # there (KIP-595).
             if known.epoch < slot.last_fetched_epoch or known.start < slot.fetch_offset:
                 self.trouble = True
                 diverging = EpochEndOffset(epoch=known.epoch, end_offset=known.start)
                 row = self._row(slot, partition, b"", diverging, partition.end_at(self._fetch.node))
                 row.aborted_transactions = None
                 return row
-        # This check comes after the divergence, because a client beyond the end of a truncated log needs the diverging offset, not
+        # The offset is checked after the divergence, because a client beyond the end of a truncated log needs the diverging offset, not
         # OFFSET_OUT_OF_RANGE.
         end = upper = partition.end_at(self._fetch.node)
         if not partition.start <= slot.fetch_offset <= end:
@@ -333,7 +333,7 @@ class Reader:
         size = min(self._room, slot.max_bytes)
         row = self._row(slot, partition, self._records(slot, partition, size, upper), EpochEndOffset(), end)
         if not row.records and slot.fetch_offset < upper and 0 < size < partition.first_size(slot.fetch_offset):
-            row.aborted_transactions = None  # Kafka drops the list together with a first batch that does not fit.
+            row.aborted_transactions = None  # Kafka drops the list of aborted transactions together with a first batch that does not fit.
         elif committed and slot.fetch_offset < upper:
             row.aborted_transactions = [
                 AbortedTransaction(producer_id=each.producer_id, first_offset=each.first_offset)
@@ -367,10 +367,10 @@ class Reader:
     def _convert(self, row: PartitionData, slot: Slot) -> None:
         room = self._unpacked
         if room.records < CONVERTED:
-            row.records = b""  # The client will fetch these records again.
+            row.records = b""  # The budget is spent, so the client has to fetch these records again.
             return
         try:
-            # A fetch may end in the middle of a batch, but such a part cannot be converted to an old format.
+            # A fetch may end in the middle of a batch, but an incomplete batch cannot be converted to an old format.
             batches = iter_batches(row.records or b"", cut=True)
             row.records = down_convert(batches, 1 if self._fetch.version >= 2 else 0, slot.fetch_offset, room)
         except OverLimit as error:

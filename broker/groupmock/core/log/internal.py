@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from ..turn import Turn
     from .topics import Topic, Topics
 
-TRANSACTION_PARTITIONS: Final = 50  # This is the default of transaction.state.log.num.partitions.
-_REPLICAS: Final = 3  # This is the default of offsets.topic.replication.factor and transaction.state.log.replication.factor.
-_IN_SYNC: Final = 2  # This is the default of transaction.state.log.min.isr.
+TRANSACTION_PARTITIONS: Final = 50  # The default of Kafka's transaction.state.log.num.partitions is 50.
+_REPLICAS: Final = 3  # The default of Kafka's offsets.topic.replication.factor and transaction.state.log.replication.factor is 3.
+_IN_SYNC: Final = 2  # The default of Kafka's transaction.state.log.min.isr is 2.
 _COMMON: Final = {"cleanup.policy": "compact", "segment.bytes": "104857600"}
 MADE_BY_KAFKA: Final = frozenset((names.OFFSETS_TOPIC, names.TRANSACTION_TOPIC))
 

@@ -80,17 +80,18 @@ class Partition:
         """Maps the id of a replica that a command keeps behind to the end of the replica's log."""
         self.cleaned_to = 0
         """Compaction has covered everything before this offset (Kafka's cleaner checkpoint)."""
-        self.written_ms = made_ms  # This is the wall clock time of the last append.
+        self.written_ms = made_ms  # `written_ms` is the wall clock time of the last append.
         self._swept_ms = 0
         self._batches: list[Batch] = []
-        self._lasts: list[int] = []  # This list has the last offset of each batch.
-        self._places: list[int] = []  # This list has the position of each batch, which is the number of bytes written before it.
-        # This list has the largest timestamp up to each batch. A dropped batch may have had that timestamp: see `_settle_newest`.
+        self._lasts: list[int] = []  # `_lasts` has the last offset of each batch.
+        self._places: list[int] = []  # `_places` has the position of each batch, which is the number of bytes written before it.
+        # `_newest` has the largest timestamp up to each batch. A dropped batch may have had that timestamp: see `_settle_newest`.
         self._newest: list[int] = []
-        self._dropped = 0  # This is the number of leading list entries whose batches are dropped.
-        self._deleted: Batch | None = None  # Of the batches that DeleteRecords removed, this one has the largest timestamp.
-        self._bytes = 0  # The number of bytes ever written is the position of the next batch.
-        self._index: OffsetIndex | None = None  # The index is built when the first transaction is aborted, because nothing reads it before.
+        self._dropped = 0  # `_dropped` is the number of leading list entries whose batches are dropped.
+        self._deleted: Batch | None = None  # `_deleted` is the batch with the largest timestamp of those that DeleteRecords removed.
+        self._bytes = 0  # `_bytes` is the number of bytes ever written, which is the position of the next batch.
+        # The offset index is built when the first transaction is aborted, because nothing reads the index before.
+        self._index: OffsetIndex | None = None
 
     @property
     def size(self) -> int:
@@ -153,7 +154,7 @@ class Partition:
         for batch in batches:
             if limits.log_append_time:
                 batch = batch.appended_at(wall_ms)
-            # The batch claims that the log stamped it, but in a log with CreateTime the claim is removed (docs/kafka/differences.md).
+            # A batch may claim that a log stamped it; a log with CreateTime removes the claim (docs/kafka/differences.md).
             elif batch.log_append_time:
                 batch = batch.by_create_time()
             self._write(batch, wall_ms)
@@ -190,7 +191,7 @@ class Partition:
         if room <= len(first):
             return first if room == len(first) else first[: max(0, room)]
         parts = []
-        for at in range(place, stop):  # A range is used and not a slice, which would copy the list of a whole log.
+        for at in range(place, stop):  # The loop uses a range and not a slice, which would copy the list of a whole log.
             data = self._whole(at)
             if len(data) >= room:
                 parts.append(data[:room])
@@ -334,7 +335,7 @@ class Partition:
         for place in range(self._dropped, len(self._batches)):
             newest = max(newest, _stamp(self._batches[place]))
             if self._newest[place] == newest:
-                break  # All later entries are correct, because they were compared with this one.
+                break  # The later largest timestamps are correct, because they were compared with this one.
             self._newest[place] = newest
 
     def _write(self, batch: Batch, wall_ms: int) -> None:
@@ -360,7 +361,7 @@ class Partition:
         """Drop the oldest batches, as long as the rest has at least `retention_bytes`. A negative number drops none."""
         if retention_bytes < 0:
             return
-        # The log never shrinks below the limit, because Kafka decides in the same way for segments
+        # The log never shrinks below retention.bytes, because Kafka decides in the same way for segments
         # (UnifiedLog.deleteRetentionSizeBreachedSegments).
         first = bisect_right(self._places, self._bytes - retention_bytes, lo=self._dropped) - 1
         if first > self._dropped:

@@ -50,8 +50,8 @@ def check_replicas(turn: Turn, partition: Partition, replicas: Sequence[int], ma
         raise TopicRefused(
             error_codes.INVALID_REPLICATION_FACTOR, f"The replication factor is changed from {len(partition.replicas)} to {len(replicas)}"
         )
-    # Kafka would accept the reassignment and complete it when one of these nodes starts, but groupmock has no reassignments that last
-    # (docs/kafka/differences.md#administration).
+    # Kafka would accept a reassignment to stopped nodes and complete it when one of them starts, but reassignments of groupmock are
+    # immediate (docs/kafka/differences.md#administration).
     if not any(node.node_id in replicas for node in turn.environment.up):
         raise TopicRefused(error_codes.INVALID_REPLICA_ASSIGNMENT, f"None of the brokers {list(replicas)} runs.")
 

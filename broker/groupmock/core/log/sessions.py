@@ -46,8 +46,8 @@ class Slot(msgspec.Struct, gc=False):
     def news(self, found: PartitionData) -> bool:
         """True if `found` differs from the last answer (records, high watermark, log start, error). The method also stores `found` as
         the last answer."""
-        # An error is sent each time, and resets the stored answer: the partition is also sent once when the error is gone, because the
-        # client would not notice otherwise (FetchSession.CachedPartition.maybeUpdateResponseData).
+        # A partition's error is sent each time, and resets the stored answer, so that the partition is also sent once when the error is
+        # gone: otherwise the client would not notice (FetchSession.CachedPartition.maybeUpdateResponseData).
         if found.error_code:
             self.told_high_watermark = -1
             return True
@@ -164,7 +164,7 @@ class FetchSessions:
             for partition in topic.partitions:
                 session.slots.pop((topic.topic_id if session.uses_ids else topic.topic, partition), None)
         for slot in session.slots.values():
-            # The topic may have been created since the session's last request.
+            # The partition's topic may have been created since the session's last request.
             if slot.topic is None:
                 slot.topic = name_of(slot.topic_id)
 

@@ -63,10 +63,10 @@ class Topics(TopicNews):
         self.deleted = 0
         # Maps a node id as text, or "" for all nodes, to the configs that were changed at run time.
         self._broker_configs: dict[str, dict[str, str]] = {}
-        # With eligible leader replicas, the cluster has this config from the start (KIP-966; docs/kafka/differences.md).
+        # With eligible leader replicas, the cluster has the config min.insync.replicas from the start (KIP-966; docs/kafka/differences.md).
         if environment.settings.quirks.min_insync_replicas_pinned:
             self._broker_configs[""] = {"min.insync.replicas": "1"}
-        self._limits: dict[str, dict[int, LogLimits]] = {}  # Maps topic names (existing or not) and nodes to limits.
+        self._limits: dict[str, dict[int, LogLimits]] = {}  # `_limits` maps topic names (existing or not) and nodes to the limits of a log.
 
     def hosted_by(self, name: str, host: Host) -> None:
         """Register the host of an internal topic, which decides who leads the topic's partitions and is told of new ones."""
@@ -199,7 +199,7 @@ class Topics(TopicNews):
     def delete(self, turn: Turn, name: str) -> None:
         """Delete a topic with its records and its committed offsets. Raises TopicRefused."""
         topic = self.require(name)
-        # The topic is removed first, so that the fetches that are checked below do not find it, which ends their wait.
+        # The topic is removed first, because the waiting fetches that are checked below must not find it, which ends their wait.
         del self._topics[name], self._names[topic.topic_id]
         self._limits.pop(name, None)
         self._partition_count -= len(topic.partitions)

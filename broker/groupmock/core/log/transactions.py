@@ -42,8 +42,8 @@ class LogTransactions:
 
     def __init__(self) -> None:
         self._open: dict[int, int] = {}  # Maps the producer id to the first offset of its open transaction, the oldest first.
-        self._aborted: list[Aborted] = []  # This list has the aborted transactions in the order of their markers.
-        # This dict has the same transactions by producer id, to look up many batches quickly.
+        self._aborted: list[Aborted] = []  # `_aborted` has the aborted transactions in the order of their markers.
+        # `_aborted_by` has the aborted transactions by producer id, to look up many batches quickly.
         self._aborted_by: dict[int, list[Aborted]] = {}
 
     def began(self, producer_id: int, offset: int) -> None:

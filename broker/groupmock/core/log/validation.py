@@ -37,8 +37,9 @@ MOST_FAULTS: Final = 1000
 OLD_BATCH: Final = 50
 """The cost of a batch in a Produce before v3, besides its records: a partition may have many batches, and each takes 5 us."""
 VARINT_MORE: Final = 0x80
-SMALLEST_RECORD: Final = 6  # The smallest record has attributes, two deltas, two lengths, and a count of headers of one byte each.
-SMALLEST_BATCH: Final = 14  # The oldest format has at least this many bytes after the length field.
+# Each of the six parts of the smallest record takes one byte: attributes, two deltas, two lengths, and a count of headers.
+SMALLEST_RECORD: Final = 6
+SMALLEST_BATCH: Final = 14  # The oldest batch format has at least this many bytes after the length field.
 LARGEST_BATCH: Final = 2**31 - 1 - LENGTH_ENDS
 NEWEST_MAGIC: Final = 2
 PRODUCER_ID_ENDS: Final = 51
@@ -96,7 +97,7 @@ def read_produced(data: bytes, version: int, room: Room) -> list[Batch]:
         return _read_old(bytes(data), room)
     first = _first_batch(data)
     codec = first.attributes & COMPRESSION_MASK
-    # Since v7 the log checks the compression, and refuses only that partition (docs/kafka/differences.md).
+    # Since Produce v7 the log checks the compression, and refuses only that partition (docs/kafka/differences.md).
     if codec > LAST_CODEC and version < ZSTD_SINCE:
         raise HandlerFails(error_codes.UNKNOWN_SERVER_ERROR, f"compression {codec}", logged=False)
     if codec == ZSTD and version < ZSTD_SINCE:
@@ -131,7 +132,7 @@ def _first_batch(data: bytes) -> Batch:
         raise Refused(error_codes.INVALID_RECORD, f"magic {magic}", logged=False)
     if _whole_batch(data, size) is not None:
         raise Refused(error_codes.INVALID_RECORD, "more than one batch", logged=False)
-    # Kafka reads the producer id before the log sees the batch, and throws for the whole request.
+    # Kafka reads the producer id before the log sees the batch, so a batch without room for the id makes the whole request fail.
     if size < PRODUCER_ID_ENDS:
         raise HandlerFails(error_codes.UNKNOWN_SERVER_ERROR, f"a batch of {size} bytes", logged=False)
     if size < HEADER_BYTES:
@@ -165,7 +166,7 @@ def check(batch: Batch, limits: LogLimits, wall_ms: int, where: str, room: Room)
 
     `room`: what may be unpacked for the whole request, else MESSAGE_TOO_LARGE.
     """
-    # The order is that of UnifiedLog.analyzeAndValidateRecords (base offset, size, CRC), because only the first error is answered.
+    # The checks have the order of UnifiedLog.analyzeAndValidateRecords (base offset, size, CRC), because only the first error is answered.
     if batch.base_offset != 0:
         raise Refused(error_codes.INVALID_RECORD, f"base offset {batch.base_offset}")
     if len(batch.data) > limits.max_message_bytes:
@@ -220,7 +221,7 @@ def _framed(payload: bytes, count: int) -> None:
     try:
         for _ in range(count):
             first = payload[at]
-            if first < VARINT_MORE and not first & 1:  # The length is a single byte and not negative, as in nearly every record.
+            if first < VARINT_MORE and not first & 1:  # The record's length is a single byte and not negative, as in nearly every record.
                 size = first >> 1
                 at += 1 + size
             else:

@@ -34,7 +34,7 @@ def at_least(lowest: float) -> Check:
     """Return a check that accepts numbers from a lower bound on."""
 
     def check(value: str) -> str | None:
-        return f"Value must be at least {lowest}" if float(value) < lowest else None  # In Java NaN passes this comparison, too.
+        return f"Value must be at least {lowest}" if float(value) < lowest else None  # Java's comparison lets NaN pass, too.
 
     return check
 

@@ -199,7 +199,7 @@ class _Parser:
         self._operand(repeated).append(joint)
 
     def _operand(self, repeated: bool) -> Postfix:
-        if self._sees("?"):  # The question mark makes a repetition non-greedy, which does not matter for matching a whole text.
+        if self._sees("?"):  # A question mark makes the repetition non-greedy, which does not matter for matching a whole text.
             self._at += 1
         if repeated:
             raise RegexRefused(NESTED)
@@ -384,7 +384,7 @@ class _Parser:
         negated = self._sees("^")
         self._at += negated
         found: list[tuple[int, int]] = []
-        first = True  # A `]` as first character is a member of the class.
+        first = True  # A `]` at the beginning of a class is a member of the class.
         while first or not self._sees("]"):
             first = False
             part = self._class_part()
@@ -433,7 +433,7 @@ def _with_flag(flags: Flags, char: str, value: bool) -> Flags:
         return flags._replace(fold=value)
     if char == "m":
         return flags._replace(one_line=not value)
-    # The flag U swaps greedy and non-greedy, which does not matter here.
+    # The flag U swaps greedy and non-greedy repetitions, which does not matter for matching a whole text.
     return flags._replace(dot_newline=value) if char == "s" else flags
 
 

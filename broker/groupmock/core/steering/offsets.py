@@ -140,7 +140,7 @@ def _reset(cluster: Cluster, arguments: ResetOffsets, at: tuple[str, int], befor
     if before is None and (arguments.shift is not None or arguments.to == "current"):
         if arguments.shift is not None:
             raise NotNow(f"{topic}/{index}: there is no committed offset to shift: reset it to earliest, latest or an offset")
-        return Reset(topic, index, None, partition.end)  # Kafka's tool resets to the end of the log in this case, too.
+        return Reset(topic, index, None, partition.end)  # Kafka's tool uses the end of the log, too, if no offset is committed.
     wanted = {
         "earliest": partition.start,
         "latest": partition.end,

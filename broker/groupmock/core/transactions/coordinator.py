@@ -164,7 +164,8 @@ class TransactionCoordinator:
             why = causes.producer_went_on(client_id)
             known.bump(epoch)
         elif own.epoch == known.last_epoch:
-            why = causes.producer_went_on(client_id)  # The producer must have missed the answer, so it gets the same epoch again.
+            # The producer must have missed the answer to its last InitProducerId, so it gets the same epoch again.
+            why = causes.producer_went_on(client_id)
         else:
             return Given(self._fenced(turn, known, own, client_id))
         known.timeout_ms = timeout_ms
@@ -436,7 +437,7 @@ class TransactionCoordinator:
         why = causes.coordinator_loaded(partition, node)
         log: Mapping[str, TransactionalId] = self._logs.pop(partition, {})
         for known in log.values():
-            known.stuck = False  # The change that could not be logged is lost.
+            known.stuck = False  # A change that could not be logged is lost when another coordinator loads the id.
             self._ids[known.name] = known
             self._told(turn, known, "", known.state, why)
             if known.state is State.ONGOING:

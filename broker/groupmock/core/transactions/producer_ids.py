@@ -21,7 +21,7 @@ class ProducerIds:
         """Return a new producer id, assigned by the node."""
         given = self._told.pop(node, None)
         fresh = self._next.get(node, 0) if given is None else given
-        if given is None and not fresh % BLOCK:  # The node has no block yet, or has used it up.
+        if given is None and not fresh % BLOCK:  # The node has no block of producer ids yet, or has used it up.
             fresh, self._blocks = self._blocks * BLOCK, self._blocks + 1
         self._next[node] = fresh + 1
         return fresh

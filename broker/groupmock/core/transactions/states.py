@@ -51,10 +51,10 @@ class End(StrEnum):
     """The results of EndTxn, which the tables below list by state."""
 
     DECIDE = "decide"
-    DONE = "done"  # The transaction has already ended in the requested way, which is no error (0).
-    NEVER = "never"  # The answer is INVALID_TXN_STATE (48).
-    WAIT = "wait"  # The answer is CONCURRENT_TRANSACTIONS (51).
-    FENCED = "fenced"  # The answer is PRODUCER_FENCED (90), or INVALID_PRODUCER_EPOCH (47) for a version that does not know error 90.
+    DONE = "done"  # The transaction has already ended in the requested way, so EndTxn succeeds.
+    NEVER = "never"  # EndTxn is answered INVALID_TXN_STATE (48).
+    WAIT = "wait"  # EndTxn is answered CONCURRENT_TRANSACTIONS (51).
+    FENCED = "fenced"  # EndTxn is answered PRODUCER_FENCED (90), or INVALID_PRODUCER_EPOCH (47) in a version that does not know error 90.
 
 
 _WAITS: Final = {(state, committed): End.WAIT for state in PREPARED for committed in (True, False)}

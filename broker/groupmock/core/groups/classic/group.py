@@ -342,7 +342,7 @@ class Group(GroupType):
                 del self.supported[name]
 
     def _names(self, protocols: Protocols) -> Iterable[str]:
-        if len(protocols) == 1:  # Nearly every list has one protocol, and each JoinGroup of a storm comes through here.
+        if len(protocols) == 1:  # This shortcut serves lists with a single protocol, which nearly every JoinGroup of a storm has.
             return (protocols[0][0],)
         names = [name for name, _ in protocols]
         return names if self.duplicates_count else dict.fromkeys(names)

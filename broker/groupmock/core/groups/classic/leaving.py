@@ -18,7 +18,7 @@ from .states import ANSWERS, EMPTY, PREPARING, Do, Question
 
 def leave(turn: Turn, group: Group, member_id: str, group_instance_id: str | None, reason: str | None) -> tuple[int, bool]:
     """Handle one entry of a LeaveGroup request. Return its error code, and True if the group has to react afterwards (`after`)."""
-    # An entry without member id is how an administrator removes a static member (SERVER-45).
+    # A LeaveGroup entry without member id is how an administrator removes a static member (SERVER-45).
     if not member_id and group_instance_id in group.static_members:
         member = group.members[group.static_members[group_instance_id or ""]]
         membership.remove(turn, group, member, causes.instance_removed(member.member_id, reason))
@@ -34,8 +34,8 @@ def leave(turn: Turn, group: Group, member_id: str, group_instance_id: str | Non
 
 def _leave_reserved(turn: Turn, group: Group, member_id: str, group_instance_id: str | None) -> tuple[int, bool]:
     membership.drop_reservation(turn, group, member_id, causes.reservation_left(member_id))
-    # Kafka 4 treats a reserved id that leaves like a member, so that a Stable group rebalances without need. Kafka 3.9 only checks whether
-    # the join phase is complete.
+    # Kafka 4 treats a reserved id that leaves like a member, so that a Stable group rebalances without need. In Kafka 3.9 such an
+    # id can only complete a join phase.
     return error_codes.NONE, group.state is PREPARING or not turn.quirks.leaving_reservation_starts_nothing
 
 

@@ -55,7 +55,7 @@ def new_id(turn: Turn, group: Group, client_id: str | None, group_instance_id: s
         prefix = client_id or ""
     if len(prefix) > LONG and len(prefix.encode("utf-8", "surrogatepass")) > LONGEST_TEXT - ROOM_FOR_UUID:
         raise OverBudget(f"a client id or instance id of {len(prefix)} characters: no answer can carry a member id that is longer still")
-    while True:  # A command may set the same seed twice (`reseed`), and then the same ids are drawn again.
+    while True:  # The loop is needed, because a command may set the same seed twice (`reseed`), and then the same ids are drawn again.
         member_id = f"{prefix}-{turn.environment.dice.uuid_text()}"
         if not (member_id in group.members or member_id in group.pending_joins or member_id in group.pending_syncs):
             return member_id
@@ -111,8 +111,8 @@ def update(turn: Turn, group: Group, member: Member, request: Request, terms: Jo
     member.rebalance_timeout_ms = terms.rebalance_timeout_ms
     earlier = group.park_join(member, Parked(request.ticket, request.version))
     if earlier is not None and not earlier.answered:
-        # Kafka overwrites the callback of the earlier JoinGroup and so never answers it. Its connection waits for that answer and is not
-        # read any more (P1-d6).
+        # Kafka overwrites the callback of the earlier JoinGroup and so never answers that request. Its connection waits for the answer and
+        # is not read any more (P1-d6).
         turn.abandon(earlier.ticket, f"member {member.member_id} sent another JoinGroup")
 
 
@@ -129,7 +129,7 @@ def discard(turn: Turn, group: Group, member: Member, why: Why, what: str = "rem
     member map."""
     sessions.end(turn, group, member.member_id)
     group.drop(member)
-    group.pending_syncs.discard(member.member_id)  # This keeps the old id of a replaced static member: see `replace`.
+    group.pending_syncs.discard(member.member_id)  # The old id of a replaced static member stays in `pending_syncs`: see `replace`.
     turn.member_changed(group, member.member_id, what, why, member)
     if member.sync is not None:
         turn.abandon(member.sync.ticket, f"member {member.member_id} is gone: {why.sentence}")
@@ -158,7 +158,8 @@ def lead(turn: Turn, group: Group, member: Member | None, why: Why) -> None:
 def refuse(turn: Turn, group: Group, member_id: str, why: Why) -> bool:
     """Drop a member or a reserved id that was refused because the group is full (81, SERVER-32). Return True if the group had it."""
     if member_id in group.pending_joins:
-        # This does not end the join phase: if all other members are parked, the phase lasts until its timer fires (P1-d3).
+        # Dropping a reserved id does not end the join phase: if all other members are parked, the phase lasts until its timer fires
+        # (P1-d3).
         drop_reservation(turn, group, member_id, why, "refused")
         return True
     member = group.members.get(member_id)

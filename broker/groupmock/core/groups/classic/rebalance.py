@@ -91,8 +91,8 @@ def prepare(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
     group.join_phase_dead = False
     turn.group_moved(group, group.move(PREPARING, turn.wall_ms), why)
     if initial:
-        # The limit is the rebalance timeout of the first member. Members that join within the delay neither lengthen nor shorten it
-        # (P1-d14).
+        # The rebalance timeout of the first member limits the delay. Members that join within the delay neither lengthen nor shorten this
+        # limit (P1-d14).
         delay = turn.settings.group_initial_rebalance_delay_ms
         group.initial = (delay, max(group.rebalance_timeout_ms() - delay, 0))
         group.new_member_added = False
@@ -100,8 +100,8 @@ def prepare(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
     elif group.everybody_joined():
         return complete(turn, group, causes.NOBODY_AWAITED)
     else:
-        # The timeout is fixed when the phase starts: if the member with the largest timeout leaves, the phase does not become shorter
-        # (P1-d11).
+        # The rebalance timeout is fixed when the join phase starts: if the member with the largest timeout leaves, the phase does not
+        # become shorter (P1-d11).
         turn.timers.set(("join", group.group_id), turn.after(group.rebalance_timeout_ms()))
     return FINE
 
@@ -140,7 +140,8 @@ def on_join_timer(turn: Turn, group: Group) -> None:
     """Extend the initial rebalance delay or end the join phase, because the join timer fired (SERVER-09)."""
     delay, remaining = group.initial
     initial = group.previous_state is EMPTY
-    if initial and group.new_member_added and remaining:  # Only new members extend the delay; members that rejoin within it do not.
+    # Only new members extend the initial rebalance delay; members that rejoin within the delay do not.
+    if initial and group.new_member_added and remaining:
         group.new_member_added = False
         step = min(turn.settings.group_initial_rebalance_delay_ms, remaining)
         group.initial = (step, max(remaining - delay, 0))
@@ -157,7 +158,8 @@ def complete(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
     _remove_silent(turn, group, why)
     if not _leader_joined(turn, group) and group.members:  # No member has joined, and the remaining members are all static.
         group.initial = (0, 0)
-        # A rebalance timeout of 0 keeps Kafka's timer thread busy; here this call would never end.
+        # The timer is set to 1 ms or more, because with a rebalance timeout of 0 this call would never end (Kafka's timer thread stays
+        # busy).
         again = max(group.rebalance_timeout_ms(), 1)
         turn.timers.set(("join", group.group_id), turn.after(again))
         return FINE
@@ -205,7 +207,7 @@ def _leads_as_chosen(turn: Turn, group: Group) -> bool:
 
 
 def _become_empty(turn: Turn, group: Group, why: Why) -> None:
-    # The protocol type stays, to show that the group had members, so that offsets age from the time when the group became Empty
+    # The protocol type stays in an Empty group, to show that it had members, so that offsets age from the time when it became Empty
     # (SERVER-57).
     group.protocol_name = None
     group.subscribed = NO_TOPICS if group.protocol_type == "consumer" else UNKNOWN
@@ -318,7 +320,7 @@ def on_sync_timer(turn: Turn, group: Group) -> bool:
     late.sort(key=lambda member: member.member_id)
     timeout = group.rebalance_timeout_ms()
     membership.discard_all(turn, group, late, lambda member: causes.member_sync_overdue(member.member_id, timeout))
-    # Kafka rebalances even if only the old id of a replaced static member is pending, so that no member is late
+    # Kafka rebalances even if no member is late because only the old id of a replaced static member is pending
     # (docs/kafka/group-protocol.md#static-replacement).
     prepare(turn, group, causes.sync_overdue([member.member_id for member in late], timeout) if late else causes.REPLACED_ID_OVERDUE)
     return True

@@ -43,7 +43,8 @@ def _undo(turn: Turn, group: Group, request: Request, old: Member, new: Member, 
     membership.swap(group, new, old)  # The session timer of the old member still runs, because it was not ended yet.
     sessions.end(turn, group, new.member_id)
     turn.member_changed(group, old.member_id, "replaced", causes.replacement_undone(new.member_id), old)
-    refused = answers.joined(group, led).to(request.version, "", [])  # Kafka fills in all fields of this error except the member id.
+    # Kafka fills in all fields of the refused JoinGroup answer except the member id.
+    refused = answers.joined(group, led).to(request.version, "", [])
     refused.error_code = error_codes.UNKNOWN_SERVER_ERROR
     turn.reply(request.ticket, refused)
 
@@ -54,7 +55,8 @@ def written(turn: Turn, group: Group, member_id: str) -> bool:
     join = member.join if member is not None else None
     if member is None or join is None or join.led is None or join.answered:
         return False
-    group.park_join(member, None)  # The session began with the replacement, and this answer does not renew it.
+    # The session of a returned static member began with the replacement, and the answer does not renew the session.
+    group.park_join(member, None)
     leads = group.is_leader(member)
     if join.version >= 9:
         members = answers.member_list(group)() if leads else []

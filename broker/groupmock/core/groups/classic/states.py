@@ -183,8 +183,8 @@ ANSWERS: Final[dict[tuple[State, Question], Answer]] = {
     (PREPARING, Question.DELETE): Answer(Do.ANSWER, error_codes.NON_EMPTY_GROUP),
     (COMPLETING, Question.JOIN_RESERVE): Answer(Do.RESERVE, error_codes.MEMBER_ID_REQUIRED),
     (COMPLETING, Question.JOIN_NEW): Answer(Do.REBALANCE),
-    # Nothing has changed since the join phase ended, so the member must have missed its answer, which is sent again, to followers too
-    # (SERVER-20).
+    # Nothing has changed since the join phase ended, so a leader that rejoins must have missed its answer, which is sent again, to
+    # followers too (SERVER-20).
     (COMPLETING, Question.JOIN_LEADER): Answer(Do.ANSWER),
     (COMPLETING, Question.JOIN_FOLLOWER): Answer(Do.ANSWER),
     (COMPLETING, Question.JOIN_CHANGED): Answer(Do.REBALANCE),

@@ -18,7 +18,7 @@ class Malformed(ValueError):
     """An array count or a length in the metadata exceeds the buffer, which makes Kafka's join phase fail."""
 
 
-SMALLEST_NAME: Final = 2  # A topic name has a length field of two bytes.
+SMALLEST_NAME: Final = 2  # Even an empty topic name takes two bytes, for its length field.
 
 
 class _Ends(Exception):
@@ -59,7 +59,8 @@ def _union(metadata: tuple[bytes, ...]) -> frozenset[str] | None:
     topics: set[str] = set()
     left = MOST_TOPICS
     try:
-        for one in dict.fromkeys(metadata):  # Equal metadata is read once, because members of one program have the same.
+        # Equal metadata is read once, because members that run the same program send the same metadata.
+        for one in dict.fromkeys(metadata):
             found = read_topics(one, left)
             if found is None:
                 return None
@@ -80,7 +81,7 @@ def read_topics(metadata: bytes, most: int = MOST_TOPICS) -> list[str] | None:
 
 
 def _read(data: bytes, most: int) -> list[str]:
-    _int(data, 0, 2)  # The version may be any number, even negative, because only the v0 prefix is read.
+    _int(data, 0, 2)  # The version of the Subscription may be any number, even negative, because only the v0 prefix is read.
     count, at = _int(data, 2, 4), 6
     if not 0 <= count <= len(data) - at:
         raise Malformed(f"{count} topics in {len(data) - at} bytes")
@@ -94,7 +95,7 @@ def _read(data: bytes, most: int) -> list[str]:
         topics.append(data[at : at + length].decode("utf-8", "replace"))
         at += length
     user_data, at = _int(data, at, 4), at + 4
-    # A null (-1) is accepted, and so are bytes after the user data, because later versions have more fields.
+    # Null user data (-1) are accepted, and so are later bytes, because later versions have more fields.
     if user_data > len(data) - at:
         raise Malformed(f"user data of {user_data} bytes where {len(data) - at} are left")
     return topics

@@ -92,7 +92,7 @@ class ClassicGroup(Group):
 
     def loaded(self, turn: Turn) -> None:
         """Rebalance if the group has more members than the node allows, so that some of them are refused when they rejoin."""
-        # No member is singled out: the last members to rejoin are refused with GROUP_MAX_SIZE_REACHED (81)
+        # No member is singled out when the group is too large: the last members to rejoin are refused with GROUP_MAX_SIZE_REACHED (81)
         # (docs/kafka/group-protocol.md#group-size-limit).
         if self.state is STABLE and len(self.members) > turn.settings.group_max_size:
             rebalance.prepare(turn, self, causes.GROUP_TOO_LARGE)

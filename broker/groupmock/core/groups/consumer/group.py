@@ -328,7 +328,7 @@ class Group(GroupType):
         self.restless.discard(old.member_id)
         self.members[new.member_id] = new
         if target is not None:
-            # The target is copied, because Kafka writes its record again, which may change the order.
+            # The target is copied, because Kafka writes the target's record again, which may change the order of partitions.
             self.targets[new.member_id] = at_once(stored({}, target, Effort()))
         for instance in old.instances:
             self.static_members.pop(instance, None)
@@ -400,7 +400,7 @@ class Group(GroupType):
             else:
                 del self.subscribers[name]
                 self.spreads.pop(name, None)
-            if count in (0, step):  # The name has lost its last subscriber or got its first.
+            if count in (0, step):  # The topic name has lost its last subscriber or got its first subscriber.
                 changed.append(name)
         if self.recounted is not None:
             self.recounted.update(dict.fromkeys(changed))

@@ -116,8 +116,8 @@ def _answered(turn: Turn, moment: Moment, why: Why | None, aimless: bool) -> Ans
         membership.settle(turn, group, why or causes.member_arrived(member.member_id, member.epoch), moment.bumped)
     told = None
     if changed or beat.epoch == JOINING or beat.is_full:
-        # If this heartbeat computed the partitions, even without a change, they are in the order of the computation. Otherwise they are in
-        # the order of the log.
+        # The answer has the partitions in the order of this heartbeat's computation, even if they are unchanged; without a computation they
+        # are in the order of the log.
         order = as_laid_out if member.assigned is not had else by_topic
         told = Assignment([TopicPartitions(topic, indexes) for topic, indexes in order(member.assigned)])
     response = ConsumerGroupHeartbeatResponse(

@@ -92,7 +92,7 @@ def update(turn: Turn, group: Group, member: Member, beat: Beat) -> None:
     if beat.assignor is not None:
         member.assignor = beat.assignor
     if _stored(member) != before:
-        group.end_leases()  # A repeated heartbeat on another connection would change the fields back.
+        group.end_leases()  # The leases of the group end, because a repeated heartbeat on another connection would change the fields back.
 
 
 def _stored(member: Member) -> tuple[object, ...]:
@@ -125,7 +125,7 @@ def advance(turn: Turn, group: Group, member: Member, owned: Owned, resubscribed
     if before == (member.epoch, member.progress, member.assigned.keys(), member.revoking.keys()):
         return False
     if member.progress is Progress.UNREVOKED:
-        if member.classic is None:  # A classic member has the timer of its JoinGroup instead (`timing`).
+        if member.classic is None:  # A classic member has a timer for its next JoinGroup instead of a revocation timer (`timing`).
             timing.await_revocation(turn, group, member)
         what, why = "revoking", causes.must_revoke(member.member_id, in_words(group, list(member.revoking)))
     else:
@@ -140,7 +140,7 @@ def advance(turn: Turn, group: Group, member: Member, owned: Owned, resubscribed
 
 def in_words(group: Group, spots: list[Spot], most: int = 4) -> str:
     """Return the partitions as text, such as "orders/0, orders/1 and 3 more"."""
-    # The names come from the cluster and not from the group, because a member may still have to revoke topics without subscribers.
+    # The topic names come from the cluster and not from the group, because a member may still have to revoke topics without subscribers.
     told = [f"{group.home.topics.name_of(topic) or 'a deleted topic'}/{index}" for topic, index in nsmallest(most, spots)]
     more = f" and {len(spots) - most} more" if len(spots) > most else ""
     return ", ".join(told) + more if told else "nothing"

@@ -85,7 +85,7 @@ def _why_not(turn: Turn, group: ClassicGroup) -> str | None:
         _send_back(turn, group, member)
     chosen = group.protocol_name or ""
     if not all(lists(member.protocols, chosen) for member in group.members.values()):
-        # Kafka throws if a member does not list the protocol of the last generation, or if there is none yet
+        # Kafka throws if a member does not list the protocol of the last generation, or if the group has had no generation yet
         # (ConsumerGroup.fromClassicGroup, seen on 4.3.0).
         raise Refused(error_codes.UNKNOWN_SERVER_ERROR, "")
     try:

@@ -97,8 +97,7 @@ def _take(group: Group, resolved: dict[str, Resolved]) -> causes.Why | None:
     before, group.resolved = group.resolved, resolved
     group.end_leases()
     matches = [regex for regex, now in resolved.items() if now.topics != (before[regex].topics if regex in before else frozenset())]
-    # The topics may also have changed because an expression with matches was dropped and the expression that replaced it matches nothing
-    # (CG-114).
+    # The subscribed topics may also have changed because an expression with matches was replaced by an expression without matches (CG-114).
     if not (group.refresh_topics() or matches):
         return None
     group.bump()

@@ -49,7 +49,7 @@ class CommittedOffsets(dict[At, Offset]):
         super().__init__()
         self._tables: dict[str, _Topic] = {}
         self._scala_table = SMALLEST_TABLE
-        self._pending: PendingOffsets | None = None  # The object is created when a transaction first commits an offset.
+        self._pending: PendingOffsets | None = None  # The attribute is None until a transaction commits an offset for the group.
         self._filed: ByTopic | None = None
         self._owner: Owner = (0, "")
 
@@ -104,7 +104,7 @@ class CommittedOffsets(dict[At, Offset]):
             if not number % A_FEW:
                 yield
         for at in waited.listed(scala=False):
-            if self._pending.wins(producer_id, at) is not None:  # The topic may have been deleted since the last step.
+            if self._pending.wins(producer_id, at) is not None:  # The topic may have been deleted between two steps.
                 self[at] = waited[at]
                 self._pending.settle(producer_id, at)
                 count += 1
