@@ -46,8 +46,8 @@ class Quirks(msgspec.Struct, frozen=True):
     Kafka 4.4.0 without the flags that 4.4.0 has (one of them makes large test groups hang, one leaves a client waiting). The comment of
     a flag names the releases that have it."""
 
-    # 4.3 3.9: a malformed Subscription, or a protocol listed twice, keeps the join phase from ending
-    malformed_subscription_hangs: bool = False
+    malformed_subscription_hangs: bool = False  # 4.3 3.9: a Subscription with a false count or length keeps the join phase from ending
+    doubled_protocol_hangs: bool = False  # 4.4 4.3 3.9: a protocol that a member lists twice keeps the join phase from ending
     group_record_limit: bool = False  # 4.4 4.3 3.9: a group record (or commit) above message.max.bytes is refused
     failing_join_unanswered: bool = False  # 3.9: a join phase that failed once is never completed, and no member gets an answer
     # 3.9: only a group without any generation so far extends the initial rebalance delay for new members
@@ -64,6 +64,18 @@ class Quirks(msgspec.Struct, frozen=True):
     refused_reservation_ends_phase: bool = False
     scala_vote_order: bool = False  # 3.9: Scala's hash order decides ties of the protocol vote
     scala_member_order: bool = False  # 3.9: the leader's member list, DescribeGroups and the next leader follow Scala's hash order
+
+    assignor_change_computes_nothing: bool = False  # 4.3 3.9: another preferred assignor of a consumer group raises no group epoch
+    # 4.3 3.9: the assignment epoch of a consumer group whose last member left stays behind its group epoch
+    emptied_group_keeps_assignment_epoch: bool = False
+    # 4.3 3.9: embedded metadata with a false count or length gets UNKNOWN_SERVER_ERROR (-1) where consumer groups read it, not 23 or 69
+    malformed_metadata_fails: bool = False
+    full_group_refuses_known_instances: bool = False  # 4.3 3.9: a full consumer group refuses a static member that returns with another id
+    former_instance_ids_stay: bool = False  # 4.3 3.9: a member of a consumer group that changed its instance id keeps the former one, too
+    # 4.3 3.9: a static member that returns with another id has no target before the computation, so that an equal one is stored again
+    replacement_has_no_target: bool = False
+    # 4.3 3.9: JoinGroup to a consumer group ignores that group.consumer.migration.policy is disabled (4.3.1 refuses it)
+    disabled_migration_admits_classic_members: bool = False
 
     # 3.9: the replacement of a static member that had no answer yet may expire while its JoinGroup is parked
     replacement_stays_new: bool = False

@@ -173,3 +173,4 @@ def test_profiles_have_the_quirks_that_their_comments_give_them() -> None:
     assert set(said) == set(Quirks.__struct_fields__)
     for release in ("4.4", "4.3", "3.9"):
         assert profiles.load(f"kafka-{release}").quirks == {name for name, releases in said.items() if release in releases.split()}
+    assert not profiles.load("groupmock").quirks

@@ -71,6 +71,14 @@ PROFILE = Profile(
     quirks=frozenset(
         {
             "malformed_subscription_hangs",
+            "doubled_protocol_hangs",
+            "assignor_change_computes_nothing",
+            "emptied_group_keeps_assignment_epoch",
+            "malformed_metadata_fails",
+            "full_group_refuses_known_instances",
+            "former_instance_ids_stay",
+            "replacement_has_no_target",
+            "disabled_migration_admits_classic_members",
             "group_record_limit",
             "old_produce_closes",
             "repeated_alteration_unanswered",

@@ -70,6 +70,7 @@ PROFILE = Profile(
     # `core.settings.Quirks` describes each quirk, and docs/kafka/releases.md says what was seen on brokers.
     quirks=frozenset(
         {
+            "doubled_protocol_hangs",
             "group_record_limit",
             "old_produce_closes",
             "repeated_alteration_unanswered",

@@ -67,7 +67,8 @@ def _answer(cluster: Cluster, turn: Turn, request: Request, message: ConsumerGro
     if not said.member_id:  # A member may lack an id in v0 only, where the coordinator assigns one (CG-30).
         said = msgspec.structs.replace(said, member_id=turn.environment.dice.short_id())
     if isinstance(found, ConsumerGroup | ClassicGroup):
-        beat.check_room(found.members, said, turn.settings.group_consumer_max_size)
+        instances = () if turn.quirks.full_group_refuses_known_instances else found.static_members
+        beat.check_room(found.members, instances, said, turn.settings.group_consumer_max_size)
     known = None if group is None else beat.sender(group, said)
     matcher = subscription.matcher_of(turn, group, cluster.topics, said.regex) if said.regex else None
     _check_size(turn, group, said)

@@ -275,6 +275,11 @@ def resubscribed(member_id: str) -> Why:
     return Why("member_changed", f"member {member_id} subscribes to something else")
 
 
+def assignor_changed(member_id: str, assignor: str) -> Why:
+    """Return the cause for a member whose vote makes another assignor the group's."""
+    return Why("member_changed", f"with the vote of member {member_id} the group's assignor is {assignor}")
+
+
 def regex_resolved(regex: str, topics: int) -> Why:
     """Return the cause for new matches of a regular expression that the coordinator resolved in the background."""
     return Why("regex_resolved", f"{regex!r} matches {topics} topics")

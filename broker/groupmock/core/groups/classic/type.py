@@ -33,10 +33,8 @@ class ClassicGroup(Group):
     @classmethod
     def begin(cls, turn: Turn, home: Home, group_id: str, partition: int) -> Self:
         """Return a new Empty group with generation 0."""
-        # One quirk covers both reasons for a failing join phase: a protocol that is listed twice (P1-b6) and a malformed Subscription
-        # (P1-b5).
         quirks = turn.quirks
-        return cls(home, group_id, partition, turn.wall_ms, quirks.malformed_subscription_hangs, quirks.scala_member_order)
+        return cls(home, group_id, partition, turn.wall_ms, quirks.doubled_protocol_hangs, quirks.scala_member_order)
 
     def is_empty(self) -> bool:
         """True if the group is in state Empty, in which member ids may be reserved."""

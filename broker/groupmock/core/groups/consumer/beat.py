@@ -7,7 +7,7 @@ and get...MemberOrThrow that follow it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -108,9 +108,10 @@ def _invalid(text: str) -> Refused:
     return Refused(error_codes.INVALID_REQUEST, text)
 
 
-def check_room(members: Mapping[str, object], beat: Beat, most: int) -> None:
-    """Refuse the heartbeat of a new member if the group is full, whatever its epoch is (CG-99). Raises Refused."""
-    if len(members) >= most and beat.member_id not in members:
+def check_room(members: Mapping[str, object], instances: Collection[str], beat: Beat, most: int) -> None:
+    """Refuse the heartbeat of a new member if the group is full, whatever its epoch is (CG-99). `instances` are the instance ids that may
+    come back with any member id. Raises Refused."""
+    if len(members) >= most and beat.member_id not in members and beat.group_instance_id not in instances:
         raise Refused(error_codes.GROUP_MAX_SIZE_REACHED, f"The consumer group has reached its maximum capacity of {most} members.")
 
 

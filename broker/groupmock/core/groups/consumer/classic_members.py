@@ -60,7 +60,7 @@ def join(
     answer, after the target if one is computed, which may take long. JoinRefused is raised before anything has changed."""
     _check(turn, group, message, version)
     _check_instance(group, message)
-    said = _subscription(message)
+    said = _subscription(turn, message)
     beat = _as_beat(turn, group, message, version, said, client)
     known, before, resolved = group.members.get(beat.member_id), group.alike(), group.last_resolved()
     protocols = tuple([(each.name, each.metadata) for each in message.protocols])
@@ -128,7 +128,11 @@ def _joined(member: Member, generation: int) -> JoinGroupResponse:
 
 def _check(turn: Turn, group: Group, message: JoinGroupRequest, version: int) -> None:
     """Check a JoinGroup in Kafka's order (CG-177, CG-178)."""
-    if len(group.members) >= turn.settings.group_consumer_max_size and message.member_id not in group.members:
+    settings, quirks = turn.settings, turn.quirks
+    if settings.group_consumer_migration_policy == "disabled" and not quirks.disabled_migration_admits_classic_members:
+        raise JoinRefused(error_codes.INCONSISTENT_GROUP_PROTOCOL)
+    known = message.group_instance_id in group.static_members and not quirks.full_group_refuses_known_instances
+    if len(group.members) >= settings.group_consumer_max_size and message.member_id not in group.members and not known:
         raise JoinRefused(error_codes.GROUP_MAX_SIZE_REACHED)
     if message.protocol_type != "consumer" or not message.protocols or not _fits(group, message):
         raise JoinRefused(error_codes.INCONSISTENT_GROUP_PROTOCOL)
@@ -141,11 +145,12 @@ def _fits(group: Group, message: JoinGroupRequest) -> bool:
     return any(group.spoken[each.name] == group.classics for each in message.protocols)
 
 
-def _subscription(message: JoinGroupRequest) -> Subscription:
+def _subscription(turn: Turn, message: JoinGroupRequest) -> Subscription:
     try:
         return decode_subscription(message.protocols[0].metadata)
     except DecodeError:
-        raise JoinRefused(error_codes.UNKNOWN_SERVER_ERROR) from None
+        fails = turn.quirks.malformed_metadata_fails
+        raise JoinRefused(error_codes.UNKNOWN_SERVER_ERROR if fails else error_codes.INCONSISTENT_GROUP_PROTOCOL) from None
 
 
 def _as_beat(turn: Turn, group: Group, message: JoinGroupRequest, version: int, said: Subscription, client: tuple[str, str]) -> Beat:

@@ -62,7 +62,7 @@ class Member(msgspec.Struct, eq=False, gc=False):
 
     `epoch`, `previous_epoch`: see `states`. `assigned`: the partitions that it may have. `revoking`: the partitions that it has to revoke
     and may still have. `session`: timer since the last accepted heartbeat. `session_timeout_ms`: the timeout with which it was armed.
-    `former_instances`: earlier instance ids, which still mean this member."""
+    `former_instances`: earlier instance ids, which still mean this member before Kafka 4.4."""
 
     member_id: str
     group_instance_id: str | None
@@ -110,7 +110,8 @@ class Group(GroupType):
     """The data of a consumer group; `type.ConsumerGroup` adds the methods that groups of any type have.
 
     `generation`: the group epoch. `targets`: member id -> its target. `holders`: partition -> the member that has it, assigned or
-    revoking. `computed_at`: time of the last computed target (ns of the run), None before the first. `restless`: members that have not
+    revoking. `computed_at`: time of the last computed target (ns of the run), None if
+    the next one need not wait. `restless`: members that have not
     reached the target. `topics`: the subscribed topics at the last bump of the group epoch, name -> (id, partitions). `stale`: a topic was
     created, grown or deleted since, or the topics were never read. `recounted`: names that got their first subscriber or lost their last
     one since (None: an expression was dropped, so that all names are read again). `subscribers`: topic name -> number of members that name
@@ -124,7 +125,7 @@ class Group(GroupType):
         "assignment_epoch", "classics", "computed_at", "expressions", "forgotten", "generation", "group_id", "holders", "home", "judged",
         "leader_id", "listed_bytes", "lost", "matchers", "members", "named", "partition", "protocol_name", "protocol_type",
         "recounted", "resolved", "restless", "spoken", "spreads", "stale", "state", "static_members", "subscribers", "table", "targets",
-        "topics",
+        "topics", "votes",
     )  # fmt: skip
 
     def __init__(self, home: Home, group_id: str, partition: int) -> None:
@@ -152,6 +153,7 @@ class Group(GroupType):
         self.spreads = Spreads()
         self.recounted: dict[str, None] | None = {}
         self.spoken: Counter[str] = Counter()
+        self.votes: Counter[str] = Counter()
         self.classics = 0
         self.lost: Departure | None = None
         self.judged: bool | None = None
@@ -286,6 +288,7 @@ class Group(GroupType):
         if member.group_instance_id is not None:
             self.static_members[member.group_instance_id] = member.member_id
         self._count(member, 1)
+        self._vote(member.assignor, 1)
         if member.classic is not None:
             self._speak(member.classic, 1)
         self._hold(member)
@@ -314,6 +317,7 @@ class Group(GroupType):
             if self.static_members.get(instance) == member.member_id:
                 del self.static_members[instance]
         self._count(member, -1)
+        self._vote(member.assignor, -1)
         self._forget_expressions()
         if member.classic is not None:
             self._speak(member.classic, -1)
@@ -337,6 +341,18 @@ class Group(GroupType):
         self._hold(new)
         self.watch(new)
         self.epoch += 1
+
+    def vote(self, member: Member, assignor: str) -> None:
+        """Change the assignor that the member names."""
+        self._vote(member.assignor, -1)
+        member.assignor = assignor
+        self._vote(assignor, 1)
+
+    def _vote(self, assignor: str | None, step: int) -> None:
+        if assignor is not None:
+            self.votes[assignor] += step
+            if not self.votes[assignor]:
+                del self.votes[assignor]
 
     def speak(self, member: Member, classic: ClassicSide | None) -> None:
         """Note which protocol the member uses: the classic protocol with these terms, or the consumer protocol if `classic` is None."""
@@ -376,6 +392,11 @@ class Group(GroupType):
         self.targets, self.assignment_epoch, self.computed_at, self.protocol_name = targets, self.generation, now, assignor
         self.restless = set(self.members)
         self.epoch += 1
+
+    def catch_up(self) -> None:
+        """Let the assignment epoch of a group without members follow the group epoch, and the next target be computed at once."""
+        assert not self.members
+        self.assignment_epoch, self.computed_at = self.generation, None
 
     def watch(self, member: Member) -> None:
         """Update the member's entry in `restless`, because its epoch or progress may have changed."""

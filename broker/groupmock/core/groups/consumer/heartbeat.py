@@ -71,6 +71,7 @@ def answer(
     identical heartbeat is answered alike. If a target is computed, which may take long, the answer comes after it."""
     subscribes = known is None or beat.listed is not None or beat.regex is not None
     before, resolved = group.alike() if subscribes else None, group.last_resolved()
+    preferred = targets.preferred(turn, group)
     nameless = beat.group_instance_id is not None and beat.group_instance_id not in group.static_members
     member, replaced, why = membership.admit(turn, group, beat, known)
     resubscribed, called_for = membership.subscribe(group, member, beat, matcher)
@@ -78,6 +79,8 @@ def answer(
         subscription.resolve_soon(turn, group, topics, resolved)
     if called_for:
         why = why or causes.resubscribed(member.member_id)
+    elif _prefers_another(turn, group, member, preferred):
+        called_for, why = True, why or causes.assignor_changed(member.member_id, targets.preferred(turn, group, member))
     # The group epoch is raised once for all reasons together, including changed topics (CG-31 to CG-38).
     looks = called_for or group.stale
     bumped = looks and (group.refresh_topics() or called_for)
@@ -98,6 +101,13 @@ def answer(
         turn.reply(ticket, *_answered(turn, moment, why or causes.TARGET_COMPUTED, aimless=False))
 
     turn.begin(computing, group)
+
+
+def _prefers_another(turn: Turn, group: Group, member: Member, preferred: str) -> bool:
+    """True if a heartbeat of the member makes another assignor than `preferred` the group's, which needs another target (CG-101;
+    GroupMetadataManager.hasPreferredServerAssignorChanged). If every assignor has one vote, that holds for each heartbeat of a member that
+    does not name the first one, because its own vote wins then (`targets.preferred`; seen on 4.4.0)."""
+    return not turn.quirks.assignor_change_computes_nothing and targets.preferred(turn, group, member) != preferred
 
 
 def _answered(turn: Turn, moment: Moment, why: Why | None, aimless: bool) -> Answer:
@@ -130,6 +140,8 @@ def _lease(turn: Turn, group: Group, topics: Topics, member: Member) -> Lease | 
     """Return a lease if the member has reached its target and nothing is pending, so that an identical heartbeat would change nothing.
     Any change ends the lease."""
     if group.generation != group.assignment_epoch or not group.at_rest(member):
+        return None
+    if _prefers_another(turn, group, member, targets.preferred(turn, group)):
         return None
     if not group.expressions:
         return Lease(group, member, group.epoch)

@@ -47,6 +47,9 @@ INVARIANTS: Final[dict[str, Callable[[Group], bool]]] = {
     "expressions are those of the members": lambda group: (
         group.expressions == Counter(member.regex for member in group.members.values() if member.regex)
     ),
+    "assignors are those that members name": lambda group: (
+        group.votes == Counter(member.assignor for member in group.members.values() if member.assignor is not None)
+    ),
     "names are those of the members": lambda group: (
         {names: named.members for names, named in group.named.items()} == Counter(member.names for member in group.members.values())
     ),

@@ -78,8 +78,12 @@ def update(turn: Turn, group: Group, member: Member, beat: Beat) -> None:
     """Update the stored fields of a member that do not affect its target (CG-35, CG-41)."""
     before = _stored(member)
     if beat.group_instance_id is not None and beat.group_instance_id != member.group_instance_id:
-        member.former_instances = tuple(instance for instance in member.instances if instance != beat.group_instance_id)
-        member.group_instance_id = beat.group_instance_id
+        former = tuple(instance for instance in member.instances if instance != beat.group_instance_id)
+        if not turn.quirks.former_instance_ids_stay:
+            for instance in former:
+                del group.static_members[instance]
+            former = ()
+        member.former_instances, member.group_instance_id = former, beat.group_instance_id
         group.static_members[beat.group_instance_id] = member.member_id
     member.client_id, member.client_host = beat.client_id, beat.client_host
     if member.classic is not None:  # The member sent a heartbeat, so it uses the consumer protocol from now on.
@@ -90,7 +94,7 @@ def update(turn: Turn, group: Group, member: Member, beat: Beat) -> None:
     if beat.rebalance_timeout_ms != -1:
         member.rebalance_timeout_ms = beat.rebalance_timeout_ms
     if beat.assignor is not None:
-        member.assignor = beat.assignor
+        group.vote(member, beat.assignor)
     if _stored(member) != before:
         group.end_leases()  # The leases of the group end, because a repeated heartbeat on another connection would change the fields back.
 
@@ -199,6 +203,8 @@ def remove(turn: Turn, group: Group, members: list[Member], why: Why) -> None:
     if not left_to_classics(turn, group):  # If the group becomes classic, the registry converts it at the present epoch.
         group.count_topics()
         group.bump()
+        if not group.members and not turn.quirks.emptied_group_keeps_assignment_epoch:
+            group.catch_up()
         settle(turn, group, why, bumped=True)
 
 

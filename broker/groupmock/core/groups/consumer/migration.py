@@ -90,7 +90,11 @@ def _why_not(turn: Turn, group: ClassicGroup) -> str | None:
         raise Refused(error_codes.UNKNOWN_SERVER_ERROR, "")
     try:
         given = [_read(member, chosen)[1] for member in group.members.values()]
-    except DecodeError:
+    except DecodeError as malformed:
+        # Before 4.4 Kafka expects that the bytes end inside a number, but not a false count or length (ConsumerProtocol).
+        ends = malformed.path == "version" or malformed.reason.startswith("stream read less")
+        if turn.quirks.malformed_metadata_fails and not ends:
+            raise Refused(error_codes.UNKNOWN_SERVER_ERROR, "") from None
         return "the embedded consumer protocol is malformed"
     return CUSTOM if any(each.user_data for each in given) else None
 

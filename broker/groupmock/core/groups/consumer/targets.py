@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
 from typing import Final
@@ -35,15 +34,16 @@ def compute(turn: Turn, group: Group, heard: Member, names: Sequence[str] | None
     subscriptions only together with the topics. So a member that joins without topics leaves a group alike, and may get all partitions of
     the others' topics (seen on 4.3.0)."""
     assignor = preferred(turn, group, heard)
-    instead_of = replaced if replaced != heard.member_id else None
+    instead_of = replaced if replaced != heard.member_id and turn.quirks.replacement_has_no_target else None
     alike, effort = group.judge() if alike is None else alike, Effort()
-    members = yield from _members(group, heard, names, effort)
+    members = yield from _members(group, heard, names, instead_of, effort)
     targets = yield from assign(assignor, members, group.topics, instead_of, alike=alike, effort=effort)
     group.assign(targets, turn.now, assignor)
 
 
-def _members(group: Group, heard: Member, names: Sequence[str] | None, effort: Effort) -> Steps[list[Seen]]:
-    """Return all members of the member table in the form of assignors, followed by `heard` if it is new."""
+def _members(group: Group, heard: Member, names: Sequence[str] | None, instead_of: str | None, effort: Effort) -> Steps[list[Seen]]:
+    """Return all members of the member table in the form of assignors, followed by `heard` if it is new. `instead_of` is the id of a
+    replaced static member to keep, which is still in the table."""
     newcomers = () if heard.member_id in group.table else ((heard.member_id, None),)
     nothing: Target = {}
     found = []
@@ -51,7 +51,8 @@ def _members(group: Group, heard: Member, names: Sequence[str] | None, effort: E
     for member_id, spread in chain(group.table.spreads(), newcomers):
         member = group.members.get(member_id)
         if member is None:  # A replaced static member is still in the table, but has no subscription any more.
-            found.append(Seen(member_id, None, NOTHING_NAMED, nothing, spread))
+            if member_id == instead_of:
+                found.append(Seen(member_id, None, NOTHING_NAMED, nothing, spread))
             continue
         subscription, cost = _subscription(group, member, names if member is heard else None, matched)
         found.append(Seen(member_id, member.group_instance_id, subscription, group.targets.get(member_id, nothing), spread))
@@ -81,15 +82,14 @@ def _subscription(
 
 
 def preferred(turn: Turn, group: Group, heard: Member | None = None) -> str:
-    """Return the assignor that most members name, or the first configured one if no member names any (CG-100).
+    """Return the assignor that most members name, of those that name one; else the first configured one (CG-100).
 
     In a tie the first in the map of votes wins, which is `uniform`. But a heartbeat (of the member `heard`) counts its member's vote
     again, in a copy of the map, and an assignor that no other member names is put in front there
     (ConsumerGroup.computePreferredServerAssignor; HashMap.compute)."""
-    named = [member.assignor for member in group.members.values() if member.assignor is not None]
-    if not named:
+    votes = group.votes
+    if not votes:
         return listed(turn.settings.group_consumer_assignors)[0]
-    votes = Counter(named)
     most = max(votes.values())
     if heard is not None and most == 1 and heard.assignor is not None:
         return heard.assignor

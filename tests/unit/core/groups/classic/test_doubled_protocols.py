@@ -10,7 +10,7 @@ from groupmock.core.effects import Note
 from groupmock.core.settings import Quirks
 from groupmock.rig import Ask
 
-KAFKA = Quirks(malformed_subscription_hangs=True)
+KAFKA = Quirks(doubled_protocol_hangs=True)
 LISTS = {"A": "x", "B": "yyx", "C": "yx", "b": "xyy"}
 """Protocols that each member lists. `y` is counted three times among A, B and C, and A does not list it."""
 

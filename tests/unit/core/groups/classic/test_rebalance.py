@@ -240,7 +240,7 @@ def test_a_tie_within_one_bucket_goes_to_the_first_vote_in_member_order() -> Non
 # -- phases that cannot end (every real release, not groupmock's own profile) --------------------------------------------
 
 TWICE: Protocols = [("range", subscription("orders")), ("range", subscription("orders"))]
-HANGS = Quirks(malformed_subscription_hangs=True)
+HANGS = Quirks(malformed_subscription_hangs=True, doubled_protocol_hangs=True)
 
 
 @for_each("protocols", [[("range", BROKEN)], TWICE])

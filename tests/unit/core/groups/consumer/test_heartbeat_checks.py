@@ -7,6 +7,7 @@ from typing import Any, Final
 from cases import for_each
 from consumer_world import GO_AWAY, LEAVE, ConsumerWorld
 
+from groupmock.core.settings import Quirks
 from groupmock_codec.messages.k68_consumer_group_heartbeat import TopicPartitions
 
 FENCE: Final = "The member must abandon all its partitions and rejoin."
@@ -69,8 +70,20 @@ def test_an_empty_classic_group_gives_way_and_its_offsets_stay() -> None:
     assert world.fetched("A", 2) == (0, [5])
 
 
-def test_a_full_group() -> None:
+def test_a_full_group_admits_only_its_members_and_their_instances() -> None:
     world = ConsumerWorld(group_consumer_max_size=1)
+    world.join("A", instance_id="i")
+    full = (81, "The consumer group has reached its maximum capacity of 1 members.")
+    assert world.refused(**{**JOINING, "member_id": "B"}) == full
+    assert world.refused(**{**JOINING, "member_id": "B", "instance_id": "j"}) == full
+    assert world.refused(**{**JOINING, "member_id": "B", "instance_id": "i"})[0] == 111
+    assert world.refused(member_id="B", member_epoch=2, instance_id="i")[0] == 82
+    world.beat("A", member_epoch=GO_AWAY, instance_id="i")
+    assert world.join("B", instance_id="i").epoch == 2
+
+
+def test_a_full_group_before_4_4_refuses_a_known_instance_with_another_id() -> None:
+    world = ConsumerWorld(group_consumer_max_size=1, quirks=Quirks(full_group_refuses_known_instances=True))
     world.join("A", instance_id="i")
     full = (81, "The consumer group has reached its maximum capacity of 1 members.")
     assert world.refused(**{**JOINING, "member_id": "B"}) == full

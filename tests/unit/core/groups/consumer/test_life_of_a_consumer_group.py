@@ -46,6 +46,16 @@ def test_nobody_on_the_way_has_a_lease() -> None:
     assert not leased(world)
 
 
+def test_a_member_whose_heartbeats_change_the_assignor_has_no_lease() -> None:
+    world = ConsumerWorld()
+    world.join("A", server_assignor="range")
+    world.join("B", server_assignor="uniform")
+    world.beat("A", owned=[0, 1, 2])
+    assert not leased(world)
+    world.beat("B", server_assignor="range")
+    assert leased(world)
+
+
 def test_a_group_is_where_it_was_when_its_coordinator_has_moved() -> None:
     world = ConsumerWorld(nodes=2)
     world.join("A", instance_id="i")

@@ -10,6 +10,7 @@ from consumer_world import LEAVE, ConsumerWorld
 from groupmock.core.groups.classic.type import ClassicGroup
 from groupmock.core.groups.consumer.orders import MemberTable
 from groupmock.core.groups.offsets.committed import CommittedOffsets, Offset
+from groupmock.core.settings import Quirks
 from groupmock.core.work import at_once
 from groupmock.rig import Ask
 from groupmock_codec.embedded.consumer import (
@@ -137,6 +138,29 @@ def test_groups_that_may_not_go_over(policy: str, fields: dict[str, Any], why: s
     assert world.refused(member_epoch=0, **asked) == (69, CANNOT + why)
 
 
+@for_each(
+    ("quirk", "assignment", "code"),
+    [
+        (False, b"\0", 69),
+        (False, b"\0\0\xff\xff\xff\xff", 69),
+        (True, b"\0", 69),
+        (True, b"\xff\xff\0\0\0\0", 69),
+        (True, b"\0\0\0\0\0\1\0", 69),
+        (True, b"\0\0\xff\xff\xff\xff", -1),
+        (True, b"\0\0\0\0\0\1\0\x09t", -1),
+    ],
+)
+def test_a_malformed_assignment_forbids_the_upgrade(quirk: bool, assignment: bytes, code: int) -> None:
+    world = MixedWorld(quirks=Quirks(malformed_metadata_fails=quirk))
+    asked = world.classic()
+    world.sleep(10_000)
+    leader = world.answers[asked.ticket].member_id
+    world.sync(leader, 1, [SyncGroupRequestAssignment(member_id=leader, assignment=assignment)])
+    joins = {"subscribed_topic_names": ["t"], "rebalance_timeout_ms": 9, "topic_partitions": []}
+    told = CANNOT + "the embedded consumer protocol is malformed." if code == 69 else None
+    assert world.refused(member_epoch=0, **joins) == (code, told)
+
+
 def test_a_group_that_never_had_a_generation_is_an_accident_on_kafka() -> None:
     world = MixedWorld()
     waiting = world.classic()
@@ -166,7 +190,8 @@ def test_an_assignment_with_user_data_is_of_a_custom_assignor() -> None:
         ({"group_instance_id": "i", "version": 5}, 0),
         ({"group_instance_id": "i", "member_id": "X", "version": 5}, 25),
         ({"protocol_type": "connect"}, 23),
-        ({"metadata": b"\0"}, -1),
+        ({"metadata": b"\0"}, 23),
+        ({"metadata": b"range0"}, 23),
     ],
 )
 def test_who_may_join_a_consumer_group(fields: dict[str, Any], code: int) -> None:
@@ -177,6 +202,28 @@ def test_who_may_join_a_consumer_group(fields: dict[str, Any], code: int) -> Non
     if code == 79:
         assert len(told.member_id) == 22
         assert world.state()[1] == 2, "nothing is remembered"
+
+
+@for_each("metadata", [b"", b"\0", b"range0"])
+def test_malformed_metadata_joining_a_consumer_group_is_an_unknown_error_before_4_4(metadata: bytes) -> None:
+    world = MixedWorld(quirks=Quirks(malformed_metadata_fails=True))
+    world.join("A")
+    assert world.joined(metadata=metadata).error_code == -1
+
+
+@for_each(("admitted", "code"), [(True, 0), (False, 23)])
+def test_a_classic_member_joins_a_group_whose_migration_is_disabled_only_before_4_4(admitted: bool, code: int) -> None:
+    quirks = Quirks(disabled_migration_admits_classic_members=admitted)
+    world = MixedWorld(group_consumer_migration_policy="disabled", quirks=quirks)
+    world.join("A")
+    assert world.joined("B").error_code == code
+
+
+@for_each(("refused", "code"), [(False, 0), (True, 81)])
+def test_a_classic_member_may_take_the_place_of_an_instance_in_a_full_group_since_4_4(refused: bool, code: int) -> None:
+    world = MixedWorld(group_consumer_max_size=1, quirks=Quirks(full_group_refuses_known_instances=refused))
+    world.join("A", instance_id="i")
+    assert world.joined("", group_instance_id="i", version=5).error_code == code
 
 
 def test_classic_members_have_a_protocol_in_common() -> None:
@@ -247,7 +294,7 @@ def test_the_last_consumer_member_that_is_expired_by_command_takes_the_protocol_
 
 @for_each("policy", ["upgrade", "disabled"])
 def test_where_the_policy_forbids_it_stays_what_it_is(policy: str) -> None:
-    world = MixedWorld(group_consumer_migration_policy=policy)
+    world = MixedWorld(group_consumer_migration_policy=policy, quirks=Quirks(disabled_migration_admits_classic_members=True))
     world.join("A")
     old = world.joined("B").member_id
     world.sync(old, world.member(old).member_epoch)
@@ -405,7 +452,7 @@ def test_a_group_that_was_taken_away_so_is_there_for_who_loads_the_log() -> None
     assert world.joined("stranger").error_code == 25
     assert world.described()[0].error_message == "Group g not found."
     world.command("move_coordinator", group="g", node=3 - world.node)
-    assert world.state() == ("Empty", 3, 2)
+    assert world.state() == ("Empty", 3, 3)
     assert world.commit() == 0
 
 

@@ -9,6 +9,7 @@ from cases import for_each
 from consumer_world import GO_AWAY, LEAVE, ConsumerWorld
 
 from groupmock.core.groups.consumer.orders import by_topic, given, remaining
+from groupmock.core.settings import Quirks
 from groupmock_codec.messages.k68_consumer_group_heartbeat import TopicPartitions
 
 ALL = [0, 1, 2, 3, 4, 5]
@@ -118,17 +119,27 @@ def test_other_names_by_who_already_gave_up_need_one_answer() -> None:
 def test_the_same_names_in_another_order_and_what_else_is_stored_call_for_nothing() -> None:
     world = ConsumerWorld()
     world.join("A", "t", "u")
-    world.beat("A", subscribed_topic_names=["u", "t", "t"], rack_id="r", server_assignor="range", rebalance_timeout_ms=7)
+    world.beat("A", subscribed_topic_names=["u", "t", "t"], rack_id="r", server_assignor="uniform", rebalance_timeout_ms=7)
     assert world.state() == ("Stable", 2, 2)
-    assert (world.member("A").rack_id, world.described()[0].assignor_name) == ("r", "range")
+    assert (world.member("A").rack_id, world.described()[0].assignor_name) == ("r", "uniform")
 
 
-def test_after_the_last_leave_the_group_is_empty_and_goes_on_from_there() -> None:
-    world = ConsumerWorld()
+def test_after_the_last_leave_both_epochs_go_on_and_the_next_target_does_not_wait() -> None:
+    world = ConsumerWorld(group_consumer_assignment_interval_ms=1000)
+    world.join("A")
+    world.beat("A", member_epoch=LEAVE)
+    assert world.state() == ("Empty", 3, 3)
+    assert world.join("B") == (4, ALL)
+
+
+def test_before_4_4_the_assignment_epoch_of_an_emptied_group_stays_behind() -> None:
+    quirks = Quirks(emptied_group_keeps_assignment_epoch=True)
+    world = ConsumerWorld(group_consumer_assignment_interval_ms=1000, quirks=quirks)
     world.join("A")
     world.beat("A", member_epoch=LEAVE)
     assert world.state() == ("Empty", 3, 2)
-    assert world.join("B") == (4, ALL)
+    assert world.join("B") == (2, []), "the next target waits for the interval"
+    assert world.state() == ("Assigning", 4, 2)
 
 
 def test_any_order_of_heartbeats_converges_and_nothing_is_in_two_hands() -> None:
@@ -228,7 +239,7 @@ def test_a_static_member_that_stays_away_is_gone_after_its_session() -> None:
     world.join("A", instance_id="i")
     world.beat("A", member_epoch=GO_AWAY, instance_id="i")
     world.sleep(30_000)
-    assert world.state() == ("Empty", 3, 2)
+    assert world.state() == ("Empty", 3, 3)
 
 
 # -- timers
@@ -281,6 +292,49 @@ def test_even_votes_are_won_by_who_casts_one_alone_and_else_by_uniform() -> None
     assert found == [*told, ("uniform", "uniform"), ("range", "range")]
 
 
+def test_another_preferred_assignor_needs_another_target() -> None:
+    """KAFKA-20434: the vote of a heartbeat counts, but only if it changes the assignor of the group."""
+    world = ConsumerWorld(group_consumer_assignment_interval_ms=1000)
+    world.join("A")
+    world.beat("A", server_assignor="uniform")
+    assert world.state() == ("Stable", 2, 2), "uniform is the first assignor, which the group used without a vote"
+    assert world.beat("A", server_assignor="range") == (2, None)
+    assert world.state() == ("Assigning", 3, 2)
+    world.sleep(1000)
+    assert world.beat("A") == (3, None)
+    assert (world.group and world.group.protocol_name, world.state()) == ("range", ("Stable", 3, 3))
+
+
+def test_a_static_member_that_returns_with_another_assignor_needs_another_target() -> None:
+    world = ConsumerWorld()
+    world.join("A", instance_id="i")
+    world.beat("A", member_epoch=GO_AWAY, instance_id="i")
+    assert world.join("B", instance_id="i", server_assignor="range") == (3, ALL)
+    world.beat("B", member_epoch=GO_AWAY, instance_id="i")
+    assert world.join("C", instance_id="i") == (3, ALL), "it has the vote of the member whose place it takes"
+    assert world.described()[0].assignor_name == "range"
+
+
+def test_a_member_whose_lone_vote_wins_only_in_its_own_heartbeats_raises_the_epoch_with_each() -> None:
+    """Kafka 4.4.0 compares the winner of all votes with the winner of a copy in which the sender's vote was counted anew (seen there)."""
+    world = ConsumerWorld()
+    world.join("A", server_assignor="uniform")
+    world.join("B", server_assignor="range")
+    world.beat("A", owned=[0, 1, 2])
+    epochs = [world.beat("B").epoch for _ in range(3)]
+    assert epochs == [4, 5, 6]
+    before = world.state()
+    world.beat("A")
+    assert world.state()[1] == before[1], "uniform wins the tie in the heartbeats of its own member"
+
+
+def test_before_4_4_another_assignor_computes_nothing() -> None:
+    world = ConsumerWorld(quirks=Quirks(assignor_change_computes_nothing=True))
+    world.join("A")
+    assert world.beat("A", server_assignor="range") == (2, None)
+    assert (world.state(), world.described()[0].assignor_name) == (("Stable", 2, 2), "range")
+
+
 def test_who_waits_is_told_what_it_has_as_it_is_laid_out_anew_each_time() -> None:
     world = ConsumerWorld()
     world.topic("w", 9)
@@ -307,8 +361,16 @@ def test_an_instance_id_that_a_member_takes_later_has_no_target_yet() -> None:
     assert world.shown("A") == (3, [], [0, 1, 2])
 
 
-def test_every_instance_id_that_a_member_had_is_its_own_until_it_goes() -> None:
+def test_a_member_that_changes_its_instance_id_gives_the_former_one_up() -> None:
     world = ConsumerWorld()
+    world.join("A", instance_id="i")
+    world.join("A", instance_id="j")
+    assert world.refused(member_epoch=2, instance_id="i") == (25, "Instance id i is unknown.")
+    assert world.join("B", instance_id="i").epoch == 3
+
+
+def test_before_4_4_every_instance_id_that_a_member_had_is_its_own_until_it_goes() -> None:
+    world = ConsumerWorld(quirks=Quirks(former_instance_ids_stay=True))
     world.join("A", instance_id="i")
     world.join("A", instance_id="j")
     assert world.beat("A", instance_id="i").epoch == 2

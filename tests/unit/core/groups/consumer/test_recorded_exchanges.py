@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from consumer_world import ConsumerWorld
 
+from groupmock.config import profiles
+from groupmock.core.settings import Quirks
 from groupmock_codec import APIS
 from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
@@ -25,7 +27,8 @@ OTHERWISE: Final = {
 
 def test_every_answer_is_kafkas() -> None:
     recorded = json.loads(DATA.read_text())
-    world = ConsumerWorld(topics=False, group_consumer_max_size=8)
+    quirks = Quirks(**dict.fromkeys(profiles.load("kafka-4.3").quirks, True))
+    world = ConsumerWorld(topics=False, group_consumer_max_size=8, quirks=quirks)
     for name, topic in recorded["topics"].items():
         world.topics.add(world.turn(), name, [[1]] * topic["partitions"], {}, bytes.fromhex(topic["id"]))
     wrong = [each["note"] for each in recorded["exchanges"] if _answer(world, each) != each["response"]]
