@@ -118,6 +118,7 @@ class Quirks(msgspec.Struct, frozen=True):
     min_insync_replicas_pinned: bool = False  # 4.4 4.3: eligible leader replicas make min.insync.replicas=1 a config of the cluster
     no_cordoned_log_dirs: bool = False  # 3.9: the error text for too large a replication factor mentions brokers only
     topic_configs_before_4: bool = False  # 3.9: topics have old configs such as message.format.version, and segments may be tiny
+    configs_before_4_4: bool = False  # 4.3: groups and brokers have fewer configs, and refusals name the config of a bound, not its value
     repeated_alteration_unanswered: bool = False  # 4.4 4.3: AlterConfigs with a resource listed twice is never answered
     # 3.9: UpdateFeatures refuses features one by one and with other texts, while later releases update all or none
     features_updated_one_by_one: bool = False
@@ -162,7 +163,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         str,
         setting(
             "group.coordinator.rebalance.protocols",
-            "which group protocols are served, besides that of share groups, which are not: with `consumer` those of KIP-848",
+            "which group protocols are served, besides that of share groups, which are not: with `consumer` those of KIP-848 "
+            "(deprecated since Kafka 4.4 by KIP-1237, gone in 5.0)",
         ),
     ] = "classic,consumer,streams"
     group_consumer_session_timeout_ms: Annotated[
@@ -171,6 +173,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     group_consumer_heartbeat_interval_ms: Annotated[
         int, setting("group.consumer.heartbeat.interval.ms", "how often members of consumer groups are told to send heartbeats", 1)
     ] = 5_000
+    group_consumer_min_session_timeout_ms: Annotated[
+        int, setting("group.consumer.min.session.timeout.ms", "shortest session timeout that a consumer group may be given of its own", 1)
+    ] = 45_000
+    group_consumer_max_session_timeout_ms: Annotated[
+        int, setting("group.consumer.max.session.timeout.ms", "longest session timeout that a consumer group may be given of its own", 1)
+    ] = 60_000
+    group_consumer_min_heartbeat_interval_ms: Annotated[
+        int, setting("group.consumer.min.heartbeat.interval.ms", "shortest heartbeat interval that a consumer group may be given of its own", 1)
+    ] = 5_000
+    group_consumer_max_heartbeat_interval_ms: Annotated[
+        int, setting("group.consumer.max.heartbeat.interval.ms", "longest heartbeat interval that a consumer group may be given of its own", 1)
+    ] = 15_000
     group_consumer_assignment_interval_ms: Annotated[
         int, setting("group.consumer.assignment.interval.ms", "how long after one target of a consumer group the next may be computed", 0)
     ] = 1_000

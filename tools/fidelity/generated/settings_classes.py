@@ -25,7 +25,7 @@ ORACLE: Final = {"offsets.topic.num.partitions": "5"}
 """The settings in which the brokers of oracle/kafka.py differ from Kafka's defaults."""
 UNBUDGETED: Final = {"groupmock.request.max.work": str(2**31 - 1), "groupmock.cluster.max.partitions": str(2**31 - 1)}
 """Removes groupmock's own limits, which Kafka does not have (docs/kafka/differences.md#budgets-of-one-request)."""
-BROKERS: Final = {"4.3": "4.3.0", "3.9": "3.9.1"}
+BROKERS: Final = {"4.4": "4.4.0", "4.3": "4.3.0", "3.9": "3.9.1"}
 """Maps a release to the version of Apache Kafka that represents it."""
 UNLIMITED: Final = str(2**31 - 1)
 DEFAULTS: Final = {

@@ -81,6 +81,7 @@ PROFILE = Profile(
             "disabled_migration_admits_classic_members",
             "group_record_limit",
             "old_produce_closes",
+            "configs_before_4_4",  # CG-150, CG-152
             "repeated_alteration_unanswered",
             "min_insync_replicas_pinned",
         }

@@ -13,7 +13,7 @@ broker's values for settings that are not set.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -25,10 +25,10 @@ from ..java.orders import java_order
 from ..log import configs
 from ..log.broker_configs import DEFAULT, Overrides, Synonym, broker_keys, chain, started_with
 from ..log.change import Alteration, made
-from ..log.config_keys import BOOLEAN, INT, LONG_MAX, STRING, ConfigKey, number_of, written
+from ..log.config_keys import BOOLEAN, INT, LIST, LONG, LONG_MAX, STRING, ConfigKey, number_of, written
 from ..log.described import Described
 from ..log.refusal import TopicRefused
-from ..log.value_checks import at_least, fine, one_of
+from ..log.value_checks import at_least, fine, one_of, something
 
 if TYPE_CHECKING:
     from ..settings import Settings
@@ -111,6 +111,39 @@ KEYS: Final = {
         ),
     )
 }
+TAGS: Final = "streams.rack.aware.assignment.tags"
+ASSIGNOR: Final = "streams.assignor.name"
+DEAD_LETTERS: Final = "errors.deadletterqueue.topic.name"
+
+
+def _keys_since_4_4() -> Iterator[ConfigKey]:
+    """Yield the group configs of Kafka 4.4 in the order in which their values are checked."""
+    for key in KEYS.values():
+        yield key
+        if key.name.endswith(".assignment.interval.ms"):
+            offload = key.name.replace("assignment.interval.ms", "assignor.offload.enable")
+            yield ConfigKey(offload, BOOLEAN, "true", f"group.{offload}", fine, "Kept and returned: nothing here follows from it.")
+    for name, kind, default, lowest in (
+        ("streams.task.offset.interval.ms", INT, "60000", 1),
+        ("streams.num.warmup.replicas", INT, "2", 0),
+        (TAGS, LIST, "", None),
+        ("streams.acceptable.recovery.lag", LONG, "10000", 0),
+    ):
+        yield ConfigKey(name, kind, default, f"group.{name}", fine if lowest is None else at_least(lowest), _NOT_HERE, something)
+    yield ConfigKey(ASSIGNOR, STRING, "sticky", "group.streams.assignors", fine, _NOT_HERE)
+    yield ConfigKey(DEAD_LETTERS, STRING, "", None, fine, _NOT_HERE)
+    yield ConfigKey("errors.deadletterqueue.copy.record.enable", BOOLEAN, "false", None, fine, _NOT_HERE)
+
+
+KEYS_SINCE_4_4: Final = {key.name: key for key in _keys_since_4_4()}
+"""The configs of a group since Kafka 4.4, by name."""
+HIDDEN: Final = frozenset(
+    (
+        "consumer.assignor.offload.enable", "share.assignor.offload.enable", "streams.assignor.offload.enable",
+        "streams.task.offset.interval.ms", "streams.num.warmup.replicas", "streams.acceptable.recovery.lag",
+    )
+)  # fmt: skip
+"""The configs that Kafka calls internal: DescribeConfigs shows them only for a group that has them."""
 _BOUNDED: Final = (
     HEARTBEAT,
     SESSION,
@@ -125,6 +158,8 @@ _BOUNDED: Final = (
     "streams.session.timeout.ms",
     "streams.num.standby.replicas",
     "streams.assignment.interval.ms",
+    "streams.task.offset.interval.ms",
+    "streams.num.warmup.replicas",
 )
 """The group configs that the broker limits by a `group.TYPE.min.REST`, a `group.TYPE.max.REST`, or both."""
 
@@ -135,6 +170,8 @@ class GroupConfigs:
 
     def __init__(self, settings: Settings, overrides_of: Callable[[int], Overrides], changed: Callable[[str], None]) -> None:
         self._settings, self._overrides_of, self._changed = settings, overrides_of, changed
+        self._by_name = settings.quirks.configs_before_4_4
+        self._keys = KEYS if self._by_name else KEYS_SINCE_4_4
         self.own: dict[str, dict[str, str]] = {}
         """Maps a group id to the configs that were set for the group, unparsed."""
         self._text = 0
@@ -181,7 +218,8 @@ class GroupConfigs:
         if not group_id:
             raise TopicRefused(error_codes.INVALID_REQUEST, "Group name must not be empty")
         found, changed = self.own.get(group_id, {}), self._overrides_of(node)
-        return [self._described(KEYS[name], found, changed) for name in java_order(KEYS, java_hash)]
+        shown = [name for name in self._keys if name not in HIDDEN or name in found]
+        return [self._described(self._keys[name], found, changed) for name in java_order(shown, java_hash)]
 
     def _described(self, key: ConfigKey, found: Mapping[str, str], changed: Overrides) -> Described:
         synonyms = [Synonym(key.name, written(key, found[key.name]), DYNAMIC_GROUP)] if key.name in found else []
@@ -200,12 +238,13 @@ class GroupConfigs:
 
     def _effective(self, name: str, found: Mapping[str, str], node: int) -> str:
         own = found.get(name)
-        return own if own is not None else self._broker_values(KEYS[name], self._overrides_of(node))[0].value or ""
+        return own if own is not None else self._broker_values(self._keys[name], self._overrides_of(node))[0].value or ""
 
     def alter(self, node: int, wanted: Alteration, validate_only: bool) -> None:
         """Change the configs of one group, or with `validate_only` only check the change. Raises TopicRefused."""
         before = self.own.get(wanted.name, {})
-        after = made(before, wanted, KEYS, lambda name: KEYS[name].default)
+        # Kafka's controller knows no type of a group config, so that none is a list for APPEND and SUBTRACT.
+        after = made(before, wanted, {}, lambda name: self._keys[name].default)
         if not wanted.name:
             raise TopicRefused(error_codes.INVALID_REQUEST, "Default group resources are not allowed.")
         try:
@@ -228,30 +267,42 @@ class GroupConfigs:
     def _check(self, after: Mapping[str, str], node: int) -> None:
         """Check the configs of one group together. Raises BadConfig for the first problem."""
         for name in after:
-            if name not in KEYS:
+            if name not in self._keys:
                 raise configs.UnknownConfig(f"Unknown group config name: {name}")
-        for name, key in KEYS.items():
+        tags = [tag for tag in configs.split_list(after.get(TAGS, "")) if tag]
+        if len(set(tags)) < len(tags):
+            raise configs.BadConfig(f"{TAGS} must not contain duplicate tag keys.")
+        for name, key in self._keys.items():
             if name in after:
                 configs.check(key, after[name])
         for name in _BOUNDED:
             if name in after:
                 self._check_bounds(name, number_of(after[name]))
+        known = self._started("group.streams.assignors") if ASSIGNOR in after else ""
+        if ASSIGNOR in after and after[ASSIGNOR] not in (names := configs.split_list(known)):
+            text = f"{ASSIGNOR} '{after[ASSIGNOR]}' is not a registered task assignor. Registered assignors are: [{', '.join(names)}]."
+            raise configs.BadConfig(text)
         for kind in ("consumer", "share", "streams"):
             session, heartbeat = f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
             silent, beat = (number_of(self._effective(name, after, node)) for name in (session, heartbeat))
             if after.keys() & {session, heartbeat} and silent <= beat:
                 raise configs.BadConfig(f"{session} must be greater than {heartbeat}")
+        if after.get(DEAD_LETTERS, "").startswith("__"):
+            raise configs.BadConfig(f"{DEAD_LETTERS}: DLQ topic name must not start with '__'")
 
     def _check_bounds(self, name: str, value: int) -> None:
         """Check that a value is within the bounds that Kafka requires. If the broker's own value is beyond them, it is the bound
         instead: Kafka would not start such a broker (docs/kafka/differences.md)."""
         kind, _, rest = name.partition(".")
         keys = broker_keys(self._settings.quirks)
-        lowest, highest = f"group.{kind}.min.{rest}", f"group.{kind}.max.{rest}"
-        if rest == "num.standby.replicas":
-            highest = "group.streams.max.standby.replicas"
+        lowest, highest = f"group.{kind}.min.{rest}", f"group.{kind}.max.{rest.removeprefix('num.')}"
         own = number_of(self._started(f"group.{name}"))
-        if lowest in keys and value < min(own, number_of(self._started(lowest))):
-            raise configs.BadConfig(f"{name} must be greater than or equal to {lowest}")
-        if highest in keys and value > max(own, number_of(self._started(highest))):
-            raise configs.BadConfig(f"{name} must be less than or equal to {highest}")
+        least = min(own, number_of(self._started(lowest))) if lowest in keys else None
+        most = max(own, number_of(self._started(highest))) if highest in keys else None
+        below, above = least is not None and value < least, most is not None and value > most
+        if (below or above) and least is not None and most is not None and not self._by_name:
+            raise configs.BadConfig(f"{name} must be in the range {least} to {most} inclusive.")
+        if below:
+            raise configs.BadConfig(f"{name} must be greater than or equal to {lowest if self._by_name else least}")
+        if above:
+            raise configs.BadConfig(f"{name} must be less than or equal to {highest if self._by_name else most}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ..settings import Settings, declarations
 from . import tables
 from .config_keys import CLASS, KINDS, LIST, PASSWORD, TOPIC_CONFIGS, ConfigKey
-from .value_checks import Check, ListCheck, at_least, between, compression_level, fine, one_of, something, words, words_or_nothing
+from .value_checks import Check, ListCheck, at_least, between, compression_level, each_once, fine, one_of, something, words, words_or_nothing
 
 if TYPE_CHECKING:
     from ..identity import Identity
@@ -99,7 +99,7 @@ def started_with(name: str, settings: Settings) -> str | None:
 
 def broker_keys(quirks: Quirks) -> dict[str, BrokerKey]:
     """Return every broker config of the release by name, in the order in which Kafka checks them."""
-    return _release_keys("3.9" if quirks.topic_configs_before_4 else "4.3")
+    return _release_keys("3.9" if quirks.topic_configs_before_4 else "4.3" if quirks.configs_before_4_4 else "4.4")
 
 
 @cache
@@ -110,6 +110,8 @@ def _release_keys(release: str) -> dict[str, BrokerKey]:
     for row in tables.rows(release):
         kind = KINDS[row.kind]
         refuse, refuse_list = _checks(kind, row, release)
+        if release == "4.4" and refuse_list is not None:
+            refuse_list = each_once(refuse_list)
         about = texts.get(row.name) or f"A config of Kafka {release}'s brokers. groupmock keeps and shows it; nothing here follows from it."
         key = ConfigKey(row.name, kind, row.default or "", None, refuse, about, refuse_list, distinct=_distinct(row.name, release))
         keys[row.name] = BrokerKey(key, row.default, row.change)
@@ -117,18 +119,18 @@ def _release_keys(release: str) -> dict[str, BrokerKey]:
 
 
 def _distinct(name: str, release: str) -> bool:
-    return name == "log.cleanup.policy" and release == "4.3"
+    return name == "log.cleanup.policy" and release != "3.9"
 
 
 def _checks(kind: int, row: tables.ConfigRow, release: str) -> tuple[Check, ListCheck | None]:
     if row.bounds == "-":
         if kind == CLASS:
             return _known_class(row.default), None
-        return fine, something if kind == LIST and release == "4.3" and row.name != ANY_ENTRIES else None
+        return fine, something if kind == LIST and release != "3.9" and row.name != ANY_ENTRIES else None
     if ":" not in row.bounds:
         known = row.bounds.split(",")
         if kind == LIST:
-            return fine, words_or_nothing(*known) if release == "4.3" else words(*known)
+            return fine, words_or_nothing(*known) if release != "3.9" else words(*known)
         return one_of(*known), None
     lowest, _, highest = row.bounds.removesuffix("|-1").partition(":")
     if row.bounds.endswith("|-1"):

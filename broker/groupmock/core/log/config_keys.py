@@ -1,4 +1,4 @@
-"""Lists every topic config of Kafka 4.3.0, 3.9.1 and 2.8.2 with its type, default, bounds, and the broker config that gives the default."""
+"""Lists every topic config of Kafka 4.4.0, 4.3.0, 3.9.1 and 2.8.2 with its type, default, bounds, and the broker config of the default."""
 
 from __future__ import annotations
 
@@ -326,6 +326,18 @@ _BEFORE_4: Final = (
 TOPIC_CONFIGS_BEFORE_4: Final = dict(sorted({**TOPIC_CONFIGS, **{key.name: key for key in _BEFORE_4}}.items()))
 
 
+_KEPT: Final = "Kept and returned: nothing here follows from it."
+_SINCE_4_4: Final = (
+    ConfigKey("errors.deadletterqueue.group.enable", BOOLEAN, "false", None, fine, _KEPT),
+    ConfigKey("max.decompressed.message.bytes", INT, "2147483639", "max.decompressed.message.bytes", between(1, 2147483639), _KEPT),
+    ConfigKey("remote.copy.lag.bytes", LONG, "-1", "log.remote.copy.lag.bytes", at_least(-1), _KEPT),
+    ConfigKey("remote.copy.lag.ms", LONG, "0", "log.remote.copy.lag.ms", at_least(-1), _KEPT),
+)
+TOPIC_CONFIGS_SINCE_4_4: Final = dict(sorted({**TOPIC_CONFIGS, **{key.name: key for key in _SINCE_4_4}}.items()))
+
+
 def topic_keys(quirks: Quirks) -> dict[str, ConfigKey]:
     """Return the topic configs of the release, in alphabetical order."""
-    return TOPIC_CONFIGS_BEFORE_4 if quirks.topic_configs_before_4 else TOPIC_CONFIGS
+    if quirks.topic_configs_before_4:
+        return TOPIC_CONFIGS_BEFORE_4
+    return TOPIC_CONFIGS if quirks.configs_before_4_4 else TOPIC_CONFIGS_SINCE_4_4

@@ -114,10 +114,12 @@ def as_answered(found: list[Described], wanted: Collection[str], quirks: Quirks)
     by_name = {each.name: each for each in found}
     if quirks.topic_configs_before_4:
         return [by_name[name] for name in scala_table_order((name for name in by_name if not wanted or name in wanted), java_hash)]
-    names = _checked() if by_name.keys() == set(CHECKED) else by_name
+    names = _in_order_of_checks(tuple(by_name)) if by_name.keys() >= set(CHECKED) else by_name
     return [by_name[name] for name in names if not wanted or name in wanted]
 
 
 @lru_cache(maxsize=1)
-def _checked() -> list[str]:
-    return java_order(CHECKED, java_hash)
+def _in_order_of_checks(topic_configs: tuple[str, ...]) -> list[str]:
+    # Kafka 4.4 defines its new configs before those of remote logs, with which one shares a bucket.
+    added = [name for name in topic_configs if name not in CHECKED]
+    return java_order((*added, *CHECKED), java_hash)

@@ -91,3 +91,14 @@ def words_or_nothing(*known: str) -> ListCheck:
         return next((why for entry in entries if (why := before(name, [entry]) if entry else something(name, [entry])) is not None), None)
 
     return check
+
+
+def each_once(check_entries: ListCheck) -> ListCheck:
+    """Accept a list without equal entries that passes another check, too. Broker configs are so since Kafka 4.4."""
+
+    def check(name: str, entries: Sequence[str]) -> str | None:
+        if len(set(entries)) < len(entries):
+            return f"Configuration '{name}' values must not be duplicated."
+        return check_entries(name, entries)
+
+    return check

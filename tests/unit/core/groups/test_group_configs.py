@@ -1,15 +1,13 @@
-"""Group configs have the bounds, texts, order and sources of Apache Kafka 4.3.0 (CG-03, CG-150 to CG-157; recorded 2026-11-25)."""
+"""Group configs have the bounds, texts, order and sources of Apache Kafka 4.4.0 and 4.3.0 (CG-03, CG-150 to CG-157; recorded 2026-11-25)."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-import pytest
 from cases import for_each
 from log_world import LogWorld
 
-from groupmock.core.groups import configs as group_configs
-from groupmock.core.groups.configs import ASSIGNMENT, HEARTBEAT, KEYS, MOST_GROUPS, SESSION, TOO_MANY
+from groupmock.core.groups.configs import ASSIGNMENT, DEAD_LETTERS, HEARTBEAT, KEYS, MOST_GROUPS, SESSION, TAGS, TOO_MANY
 from groupmock.core.settings import Quirks
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
@@ -24,6 +22,7 @@ from groupmock_codec.messages.k74_list_config_resources import ListConfigResourc
 TOPIC, BROKER, CLIENT_METRICS, GROUP = 2, 4, 16, 32
 SET, DELETE, APPEND, SUBTRACT = range(4)
 MALFORMED: Final = "This most likely occurs because of a request being malformed"
+OLD: Final = Quirks(configs_before_4_4=True)
 Outcome = tuple[int, str | None]
 
 
@@ -62,7 +61,7 @@ def listed(world: LogWorld, *kinds: int, version: int = 1) -> Any:
 
 
 def test_any_name_is_described_with_the_brokers_values() -> None:
-    world = LogWorld()
+    world = LogWorld(quirks=OLD)
     found = described(world, "nobody")
     assert [(row.name, row.value, row.config_type) for row in found.configs] == [
         ("consumer.session.timeout.ms", "45000", 3),
@@ -89,6 +88,85 @@ def test_any_name_is_described_with_the_brokers_values() -> None:
     assert [row.name for row in described(world, "g", HEARTBEAT, ASSIGNMENT, "nope").configs] == [ASSIGNMENT, HEARTBEAT]
     empty = described(world, "")
     assert (empty.error_code, empty.error_message) == (42, "Group name must not be empty")
+
+
+def test_configs_of_4_4_are_described_in_kafkas_order() -> None:
+    found = described(LogWorld(), "nobody")
+    assert [(row.name, row.value, row.config_type, row.synonyms[0].name) for row in found.configs] == [
+        ("consumer.session.timeout.ms", "45000", 3, "group.consumer.session.timeout.ms"),
+        ("streams.assignor.name", "sticky", 2, "group.streams.assignors"),
+        ("consumer.assignment.interval.ms", "1000", 3, "group.consumer.assignment.interval.ms"),
+        ("errors.deadletterqueue.copy.record.enable", "false", 1, "errors.deadletterqueue.copy.record.enable"),
+        ("share.auto.offset.reset", "latest", 2, "share.auto.offset.reset"),
+        ("streams.rack.aware.assignment.tags", "", 7, "group.streams.rack.aware.assignment.tags"),
+        ("share.renew.acknowledge.enable", "true", 1, "share.renew.acknowledge.enable"),
+        ("streams.initial.rebalance.delay.ms", "3000", 3, "group.streams.initial.rebalance.delay.ms"),
+        ("share.session.timeout.ms", "45000", 3, "group.share.session.timeout.ms"),
+        ("streams.assignment.interval.ms", "1000", 3, "group.streams.assignment.interval.ms"),
+        ("share.heartbeat.interval.ms", "5000", 3, "group.share.heartbeat.interval.ms"),
+        ("streams.heartbeat.interval.ms", "5000", 3, "group.streams.heartbeat.interval.ms"),
+        ("share.delivery.count.limit", "5", 3, "group.share.delivery.count.limit"),
+        ("errors.deadletterqueue.topic.name", "", 2, "errors.deadletterqueue.topic.name"),
+        ("consumer.heartbeat.interval.ms", "5000", 3, "group.consumer.heartbeat.interval.ms"),
+        ("share.record.lock.duration.ms", "30000", 3, "group.share.record.lock.duration.ms"),
+        ("share.assignment.interval.ms", "1000", 3, "group.share.assignment.interval.ms"),
+        ("share.isolation.level", "read_uncommitted", 2, "share.isolation.level"),
+        ("streams.session.timeout.ms", "45000", 3, "group.streams.session.timeout.ms"),
+        ("share.partition.max.record.locks", "2000", 3, "group.share.partition.max.record.locks"),
+        ("streams.num.standby.replicas", "0", 3, "group.streams.num.standby.replicas"),
+    ]
+    assert {(row.read_only, row.is_sensitive, row.config_source) for row in found.configs} == {(False, False, 5)}
+
+
+def test_an_internal_config_is_described_once_a_group_has_it() -> None:
+    world = LogWorld()
+    warmups = "streams.num.warmup.replicas"
+    assert change(world, "g", (warmups, "1")) == (0, None)
+    assert chain(world, "g", warmups) == ("1", 8, [(warmups, "1", 8), (f"group.{warmups}", "2", 5)])
+    assert len(described(world, "g").configs) == 22
+    assert change(LogWorld(quirks=OLD), "g", (warmups, "1")) == (40, f"Unknown group config name: {warmups}")
+
+
+WITHIN: Final = "{} must be in the range {} to {} inclusive."
+
+
+@for_each(
+    "changes, message",
+    [
+        ([(SESSION, "44999")], WITHIN.format(SESSION, 45000, 60000)),
+        ([(SESSION, "60001")], WITHIN.format(SESSION, 45000, 60000)),
+        ([(SESSION, "1"), (HEARTBEAT, "1")], WITHIN.format(HEARTBEAT, 5000, 15000)),
+        ([(ASSIGNMENT, "15001")], WITHIN.format(ASSIGNMENT, 0, 15000)),
+        ([("share.partition.max.record.locks", "4001")], WITHIN.format("share.partition.max.record.locks", 100, 4000)),
+        ([("streams.session.timeout.ms", "1"), ("streams.assignor.name", "x")], WITHIN.format("streams.session.timeout.ms", 45000, 60000)),
+        ([("streams.num.standby.replicas", "3")], "streams.num.standby.replicas must be less than or equal to 2"),
+        ([("streams.num.warmup.replicas", "21")], "streams.num.warmup.replicas must be less than or equal to 20"),
+        ([("streams.task.offset.interval.ms", "1")], "streams.task.offset.interval.ms must be greater than or equal to 15000"),
+        (
+            [("streams.assignor.name", "x")],
+            "streams.assignor.name 'x' is not a registered task assignor. Registered assignors are: [sticky].",
+        ),
+        ([(TAGS, "a,a")], f"{TAGS} must not contain duplicate tag keys."),
+        ([(TAGS, "a,,b")], f"Configuration '{TAGS}' values must not be empty."),
+        ([(DEAD_LETTERS, "__x")], f"{DEAD_LETTERS}: DLQ topic name must not start with '__'"),
+        ([("consumer.assignor.offload.enable", "x")],
+         "Invalid value x for configuration consumer.assignor.offload.enable: Expected value to be either true or false"),
+    ],
+)  # fmt: skip
+def test_values_that_4_4_refuses(changes: list[tuple[str, str]], message: str) -> None:
+    assert change(LogWorld(), "g", *changes) == (40, message)
+
+
+def test_no_config_of_a_group_is_a_list_to_append_to() -> None:
+    refused = (40, f"Can't APPEND to key {TAGS} because its type is not LIST.")
+    assert change(LogWorld(), "g", (TAGS, "a"), operation=APPEND) == refused
+
+
+def test_bounds_are_the_brokers_settings() -> None:
+    world = LogWorld(group_consumer_min_session_timeout_ms=6000, group_consumer_max_heartbeat_interval_ms=7000)
+    assert change(world, "g", (SESSION, "6000")) == (0, None)
+    assert change(world, "g", (SESSION, "5999")) == (40, WITHIN.format(SESSION, 6000, 60000))
+    assert change(world, "g", (HEARTBEAT, "7001")) == (40, WITHIN.format(HEARTBEAT, 5000, 7000))
 
 
 def test_where_a_value_comes_from() -> None:
@@ -154,8 +232,8 @@ BOUNDS: Final = [
 
 
 @for_each("key, value, words", BOUNDS)
-def test_bounds(key: str, value: str, words: str) -> None:
-    world = LogWorld()
+def test_bounds_before_4_4(key: str, value: str, words: str) -> None:
+    world = LogWorld(quirks=OLD)
     kind, _, rest = key.partition(".")
     assert change(world, "g", (key, value)) == (40, words.format(key=key, value=value, kind=kind, rest=rest))
     assert listed(world, GROUP) == (0, [])
@@ -192,7 +270,7 @@ RESET: Final = (
     ],
 )
 def test_values_that_are_refused(changes: list[tuple[str, str]], message: str) -> None:
-    assert change(LogWorld(), "g", *changes) == (40, message)
+    assert change(LogWorld(quirks=OLD), "g", *changes) == (40, message)
 
 
 @for_each("value", ["earliest", " latest", "by_duration:pt1h", "by_duration:P1DT2H3M4.5S"])
@@ -200,10 +278,8 @@ def test_offset_resets_that_are_taken(value: str) -> None:
     assert change(LogWorld(), "g", ("share.auto.offset.reset", value)) == (0, None)
 
 
-def test_a_session_outlasts_the_heartbeat_interval(monkeypatch: pytest.MonkeyPatch) -> None:
-    lowest = "group.consumer.min.session.timeout.ms"
-    monkeypatch.setattr(group_configs, "started_with", lambda name, _: "5000" if name == lowest else None)
-    world = LogWorld()
+def test_a_session_outlasts_the_heartbeat_interval() -> None:
+    world = LogWorld(group_consumer_min_session_timeout_ms=5000)
     text = f"{SESSION} must be greater than {HEARTBEAT}"
     assert change(world, "g", (SESSION, "5000")) == (40, text)
     assert change(world, "g", (SESSION, "5001")) == (0, None)
@@ -216,8 +292,7 @@ def test_a_group_may_go_as_low_as_its_broker_was_started_with() -> None:
     world = LogWorld(group_consumer_session_timeout_ms=4000, group_consumer_heartbeat_interval_ms=300)
     assert change(world, "g", (SESSION, "4000"), (HEARTBEAT, "300")) == (0, None)
     assert change(world, "g", (SESSION, "12000")) == (0, None)
-    lowest = "group.consumer.min.session.timeout.ms"
-    assert change(world, "g", (SESSION, "3999")) == (40, f"{SESSION} must be greater than or equal to {lowest}")
+    assert change(world, "g", (SESSION, "3999")) == (40, WITHIN.format(SESSION, 4000, 60000))
 
 
 def test_what_is_no_change() -> None:

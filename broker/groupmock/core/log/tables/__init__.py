@@ -21,12 +21,14 @@ class ConfigRow(NamedTuple):
 
 
 def rows(release: str) -> Iterator[ConfigRow]:
-    """Yield the broker configs of a release, which is 3.9, 4.3 or a later one that has a table. A table is imported when it is first
+    """Yield the broker configs of a release, which is 3.9, 4.3 or 4.4. A table is imported when it is first
     asked for, which a server that starts does not do."""
     if release == "3.9":
         from .kafka_3_9 import ROWS
-    else:
+    elif release == "4.3":
         from .kafka_4_3 import ROWS
+    else:
+        from .kafka_4_4 import ROWS
     for line in ROWS.splitlines():
         name, kind, change, bounds, default = line.split(" ", 4)
         yield ConfigRow(name, kind, change, bounds, None if default == NULL else default[1:-1])
