@@ -174,16 +174,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int, setting("group.consumer.heartbeat.interval.ms", "how often members of consumer groups are told to send heartbeats", 1)
     ] = 5_000
     group_consumer_min_session_timeout_ms: Annotated[
-        int, setting("group.consumer.min.session.timeout.ms", "shortest session timeout that a consumer group may be given of its own", 1)
+        int, setting("group.consumer.min.session.timeout.ms", "shortest session timeout that one consumer group may have", 1)
     ] = 45_000
     group_consumer_max_session_timeout_ms: Annotated[
-        int, setting("group.consumer.max.session.timeout.ms", "longest session timeout that a consumer group may be given of its own", 1)
+        int, setting("group.consumer.max.session.timeout.ms", "longest session timeout that one consumer group may have", 1)
     ] = 60_000
     group_consumer_min_heartbeat_interval_ms: Annotated[
-        int, setting("group.consumer.min.heartbeat.interval.ms", "shortest heartbeat interval that a consumer group may be given of its own", 1)
+        int, setting("group.consumer.min.heartbeat.interval.ms", "shortest heartbeat interval that one consumer group may have", 1)
     ] = 5_000
     group_consumer_max_heartbeat_interval_ms: Annotated[
-        int, setting("group.consumer.max.heartbeat.interval.ms", "longest heartbeat interval that a consumer group may be given of its own", 1)
+        int, setting("group.consumer.max.heartbeat.interval.ms", "longest heartbeat interval that one consumer group may have", 1)
     ] = 15_000
     group_consumer_assignment_interval_ms: Annotated[
         int, setting("group.consumer.assignment.interval.ms", "how long after one target of a consumer group the next may be computed", 0)
@@ -308,9 +308,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = 604_800_000
     transactional_id_cleanup_interval_ms: Annotated[
         int,
-        setting(
-            "transaction.remove.expired.transaction.cleanup.interval.ms", "how often the broker looks for unused transactional ids", 1
-        ),
+        setting("transaction.remove.expired.transaction.cleanup.interval.ms", "how often the broker looks for unused transactional ids", 1),
     ] = 3_600_000
     transaction_partition_verification_enable: Annotated[
         bool,

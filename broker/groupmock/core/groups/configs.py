@@ -25,7 +25,7 @@ from ..java.orders import java_order
 from ..log import configs
 from ..log.broker_configs import DEFAULT, Overrides, Synonym, broker_keys, chain, started_with
 from ..log.change import Alteration, made
-from ..log.config_keys import BOOLEAN, INT, LIST, LONG, LONG_MAX, STRING, ConfigKey, number_of, written
+from ..log.config_keys import BOOLEAN, INT, LIST, LONG, LONG_MAX, STRING, ConfigKey, number_of, split_list, written
 from ..log.described import Described
 from ..log.refusal import TopicRefused
 from ..log.value_checks import at_least, fine, one_of, something
@@ -269,7 +269,7 @@ class GroupConfigs:
         for name in after:
             if name not in self._keys:
                 raise configs.UnknownConfig(f"Unknown group config name: {name}")
-        tags = [tag for tag in configs.split_list(after.get(TAGS, "")) if tag]
+        tags = [tag for tag in split_list(after.get(TAGS, "")) if tag]
         if len(set(tags)) < len(tags):
             raise configs.BadConfig(f"{TAGS} must not contain duplicate tag keys.")
         for name, key in self._keys.items():
@@ -279,7 +279,7 @@ class GroupConfigs:
             if name in after:
                 self._check_bounds(name, number_of(after[name]))
         known = self._started("group.streams.assignors") if ASSIGNOR in after else ""
-        if ASSIGNOR in after and after[ASSIGNOR] not in (names := configs.split_list(known)):
+        if ASSIGNOR in after and after[ASSIGNOR] not in (names := split_list(known)):
             text = f"{ASSIGNOR} '{after[ASSIGNOR]}' is not a registered task assignor. Registered assignors are: [{', '.join(names)}]."
             raise configs.BadConfig(text)
         for kind in ("consumer", "share", "streams"):

@@ -11,7 +11,19 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ..settings import Settings, declarations
 from . import tables
 from .config_keys import CLASS, KINDS, LIST, PASSWORD, TOPIC_CONFIGS, ConfigKey
-from .value_checks import Check, ListCheck, at_least, between, compression_level, each_once, fine, one_of, something, words, words_or_nothing
+from .value_checks import (
+    Check,
+    ListCheck,
+    at_least,
+    between,
+    compression_level,
+    each_once,
+    fine,
+    one_of,
+    something,
+    words,
+    words_or_nothing,
+)
 
 if TYPE_CHECKING:
     from ..identity import Identity

@@ -74,14 +74,14 @@ def test_what_a_version_tells_of_a_config(version: int) -> None:
 def test_documentation_is_given_when_asked_for() -> None:
     world = world_with_topic()
     texts = [each["documentation"] for each in describe(world, TOPIC, "t", include_documentation=True)["configs"]]
-    assert len(texts) == 33 and all(texts)
+    assert len(texts) == 37 and all(texts)
 
 
 @for_each("keys", [None, []])
 def test_no_keys_are_all_keys(keys: list[str] | None) -> None:
     resource = DescribeConfigsResource(resource_type=TOPIC, resource_name="t", configuration_keys=keys)
     configs = world_with_topic().ask(32, 4, DescribeConfigsRequest(resources=[resource])).results[0].configs
-    assert len(configs) == 33 and {each.config_source for each in configs} == {5}
+    assert len(configs) == 37 and {each.config_source for each in configs} == {5}
 
 
 def test_unknown_keys_are_left_out() -> None:

@@ -1,4 +1,4 @@
-"""Group configs have the bounds, texts, order and sources of Apache Kafka 4.4.0 and 4.3.0 (CG-03, CG-150 to CG-157; recorded 2026-11-25)."""
+"""Group configs have the bounds, texts, order and sources of Apache Kafka 4.4.0 and 4.3.0 (CG-03, CG-150 to CG-157)."""
 
 from __future__ import annotations
 
