@@ -292,7 +292,7 @@ def test_a_journal_that_begins_in_the_middle_blames_nobody(code: str) -> None:
 
 
 @pytest.mark.parametrize(("version", "groups", "name"), [(7, [], "one"), (8, ["two"], "two"), (9, ["two", "three"], None)])
-def test_which_group_offsets_are_asked_of(version: int, groups: list[str], name: str | None) -> None:
+def test_offset_fetch_names_the_group_of_its_version(version: int, groups: list[str], name: str | None) -> None:
     """A journal row contains all fields of a request, and fields of other versions have their defaults."""
     message = {"group_id": "one" if version < 8 else "", "groups": [{"group_id": each} for each in groups]}
     row = RequestRow(t=0, connection=1, ticket=1, correlation_id=1, api_key=9, api_name="OffsetFetch", api_version=version, received=0,
@@ -313,7 +313,7 @@ def test_more_than_a_reader_reads_is_not_judged() -> None:
     assert inside.subscription("cooperative-sticky", subscribed(consumer.READ_ELEMENTS + 1)) is None
 
 
-def test_what_ten_thousand_members_have_in_common_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_assignments_of_many_members_are_decoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A leader of a large group assigns the same bytes to most members."""
     read: list[bytes] = []
     once = inside.subscription

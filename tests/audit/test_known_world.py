@@ -54,7 +54,7 @@ def test_a_member_that_reconnects_is_the_same() -> None:
 
 
 @pytest.mark.parametrize("error", [25, 82])
-def test_whom_nobody_knows_any_more_is_another_when_it_comes_back(error: int) -> None:
+def test_forgotten_member_that_returns_is_a_new_member(error: int) -> None:
     """The connection remembers the forgotten member, even if the group was removed with the member."""
     pen = Watched()
     line = pen.connect()
@@ -81,7 +81,7 @@ def test_one_step_back_is_remembered_and_no_more() -> None:
     assert (last.id, last.before.id, last.before.before) == ("m4", "m3", None)
 
 
-def test_an_id_refused_by_one_request_and_confirmed_by_the_next_begins_anew() -> None:
+def test_member_id_refused_and_then_confirmed_starts_over() -> None:
     pen = Watched()
     line, other = pen.connect(), pen.connect()
     line.enters("m1")
@@ -133,7 +133,7 @@ def test_the_twin_of_a_process_has_its_name_and_neither_is_blamed_for_the_other(
 # -- who leaves
 
 
-def test_who_leaves_is_leaving_as_soon_as_it_says_so() -> None:
+def test_member_is_leaving_from_its_request_on() -> None:
     pen = Watched()
     line = pen.connect()
     line.enters("m1")
@@ -145,7 +145,7 @@ def test_who_leaves_is_leaving_as_soon_as_it_says_so() -> None:
 
 
 @pytest.mark.parametrize("named", [("m1",), ("m1", "m2")])
-def test_whom_an_admin_removes_does_not_know_it(named: tuple[str, ...]) -> None:
+def test_member_removed_by_an_admin_does_not_know(named: tuple[str, ...]) -> None:
     pen = Watched()
     line, other, admin = pen.connect(), pen.connect("other"), pen.connect("admin")
     line.enters("m1")
@@ -218,7 +218,7 @@ def test_a_journal_that_begins_in_the_middle() -> None:
     assert member.generation == 8
 
 
-def test_of_a_connection_older_than_the_journal_the_host_is_not_known() -> None:
+def test_connection_older_than_the_journal_has_no_known_host() -> None:
     """The connection may belong to a member of this process or of a process on another host, so the audit attributes the fetch to no
     member."""
     pen = Watched()
@@ -263,7 +263,7 @@ def lapsed(spoken: list[tuple[float, int]], *, heard: int = 0, lost: bool = Fals
     return pen.member("m1").lapsed
 
 
-def test_of_a_process_that_went_on_it_is_said_that_its_session_lapsed() -> None:
+def test_session_lapses_for_a_process_that_sends_other_requests() -> None:
     assert lapsed([(200, FETCH), (700, FETCH)]) == 0
     assert lapsed([(700, METADATA)]) == 0
     assert lapsed([(700, METADATA)], heard=27) == 0

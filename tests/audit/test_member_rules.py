@@ -195,7 +195,7 @@ BLAMED: list[tuple[str, tuple[Told, ...]]] = [
 
 
 @pytest.mark.parametrize(("code", "told"), BLAMED, ids=[f"{number}-{code}" for number, (code, _) in enumerate(BLAMED)])
-def test_whoever_breaks_it_is_blamed_once(code: str, told: tuple[Told, ...]) -> None:
+def test_member_that_breaks_a_rule_is_blamed_once(code: str, told: tuple[Told, ...]) -> None:
     assert len(findings(code, *told)) == 1
 
 

@@ -48,7 +48,7 @@ def test_a_key_goes_where_kafkas_producers_send_it_by_every_door() -> None:
 
 
 @pytest.mark.parametrize("by", ["reset", "clear"])
-def test_a_reset_is_the_brokers_too(by: str) -> None:
+def test_reset_restores_the_plan_of_the_broker(by: str) -> None:
     """The reset restores the fault plan that was given as text."""
     plan = '[[rule]]\nname = "mine"\nwhen = { api = "Heartbeat" }\ndo = { kind = "drop" }\n'
     with Broker(topics={"orders": 1}, control=0, plan=plan) as broker:

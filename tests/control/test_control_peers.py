@@ -275,7 +275,7 @@ async def test_a_client_that_hangs_up_waits_no_longer(api) -> None:
     await until(lambda: api.control.context.arrivals.waiting == 0)
 
 
-async def test_a_reset_is_done_also_if_who_asked_hangs_up(api) -> None:
+async def test_reset_completes_after_its_client_disconnects(api) -> None:
     """aiohttp cancels the handler of a disconnected client, and a half-finished reset would leave no cluster."""
     before = api.control.running
     release = asyncio.Event()

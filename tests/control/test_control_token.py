@@ -43,7 +43,7 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("form", [[], ["--json"], ["--about"]])
-def test_the_settings_say_where_it_is_from_and_not_what_it_is(form: list[str], file: Path) -> None:
+def test_settings_show_the_origin_of_the_token_only(form: list[str], file: Path) -> None:
     """The settings also say if no token is set."""
     for words, variables, origin in (
         (["--token", SECRET], {}, "flag --token"),
@@ -80,7 +80,7 @@ def test_no_error_of_settings_says_it(file: Path, tmp_path: Path) -> None:
     assert SECRET not in str(refused.value)
 
 
-def test_a_configuration_that_is_printed_hides_it() -> None:
+def test_printed_configuration_hides_the_token() -> None:
     """pytest prints a configuration when an assertion about it fails."""
     config = resolve({"token": SECRET})
     assert SECRET not in repr(config) + f"{config}"
@@ -96,7 +96,7 @@ def routes() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("log", ["text", "json"])
-async def test_neither_answers_nor_rows_nor_logs_say_it(tmp_path: Path, log: str, capfd: pytest.CaptureFixture[str], caplog) -> None:
+async def test_answers_rows_and_logs_do_not_contain_the_token(tmp_path: Path, log: str, capfd: pytest.CaptureFixture[str], caplog) -> None:
     """Every route is called correctly and incorrectly, with the right token, a part of the token and none, also when groupmock raises an
     internal error."""
     journal = tmp_path / "run.jsonl"

@@ -86,7 +86,7 @@ class House:
 
 @pytest.mark.parametrize("before", [0, 6], ids=["all of them come while it waits", "some were there"])
 @pytest.mark.parametrize("at_once", [1, 4, 100])
-async def test_who_waits_is_given_what_a_search_finds(before: int, at_once: int) -> None:
+async def test_waiter_gets_the_rows_of_a_search(before: int, at_once: int) -> None:
     """Every filter and count returns exactly the rows of a search, without missing or repeated rows, however many rows arrive in one
     turn of the loop."""
     whole = House()
@@ -139,7 +139,7 @@ async def test_a_waiter_costs_its_own_filter_per_row_at_most_once(monkeypatch) -
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def test_waiters_that_come_together_look_back_in_turns_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_waiters_scan_old_rows_in_separate_loop_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each waiter scans all stored rows, so two waiters must not scan in the same turn of the loop."""
     house, looks, together = House(), 0, 0
 

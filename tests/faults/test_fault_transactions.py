@@ -181,7 +181,7 @@ def test_a_fence_strikes_before_the_request(house: House) -> None:
         house.epoch = house.comes().producer_epoch
 
 
-def test_an_abort_strikes_as_a_timeout_does(house: House) -> None:
+def test_forced_abort_has_the_effect_of_a_timeout(house: House) -> None:
     """A forced abort has the effect of a transaction timeout: it fences an old client, and a new client gets an error and can abort
     (TX-92)."""
     for version, commit, code in ((1, True, 47), (OLD, True, 90), (OLD, False, 90), (NEW, True, 48), (NEW, False, 0)):

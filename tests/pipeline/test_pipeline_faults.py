@@ -132,7 +132,7 @@ def test_a_member_that_is_expelled_comes_back_and_the_other_group_hears_nothing(
     assert line.errors["UNKNOWN_MEMBER_ID"] >= 1 and line.until_stable_ns > 0
 
 
-def test_only_what_somebody_had_got_before_is_fetched_again(spark: SparkSession) -> None:
+def test_only_offsets_fetched_before_count_as_fetched_again(spark: SparkSession) -> None:
     """Reader a fetches offsets 0 to 29, and its successor b begins at 20."""
 
     def asked(seq: int, connection: int, api: int, **message: Any) -> tuple[Any, ...]:

@@ -131,7 +131,7 @@ class Walk:
 @pytest.mark.property
 @pytest.mark.soak
 @pytest.mark.parametrize("share", range(SHARES))
-def test_nobody_is_forgotten_at_a_door(share: int) -> None:
+def test_no_parked_request_is_forgotten(share: int) -> None:
     done: Counter[str] = Counter()
     for seed in seeds(SEEDS)[share::SHARES]:
         walk = Walk(seed)

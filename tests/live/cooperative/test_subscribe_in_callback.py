@@ -47,7 +47,7 @@ def made(twin: bool, bootstrap: str) -> tuple[Any, CooperativeAssignor]:
 
 
 @pytest.mark.parametrize("twin", [False, True], ids=["stock", "twin"])
-async def test_it_gets_what_it_asked_for(twin: bool, house: Any) -> None:
+async def test_subscription_changed_in_a_callback_is_assigned(twin: bool, house: Any) -> None:
     """Without the adapter aiokafka 0.14 silently ends its coordination here."""
     house.broker.create_topic("U", 4)
     consumer, assignor = made(twin, house.broker.bootstrap)

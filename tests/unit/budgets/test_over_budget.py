@@ -215,7 +215,7 @@ def test_a_request_that_waited_for_an_operator_is_refused_when_it_is_let_in() ->
     assert "groupmock.request.max.work" in (ask.reason or "")
 
 
-def test_who_would_make_a_crowd_of_those_that_wait_for_one_partition_does_not_wait() -> None:
+def test_number_of_fetches_waiting_for_a_partition_is_limited() -> None:
     """One new record makes the broker examine every waiting Fetch with all its partitions."""
     rig = rig_of(groupmock_request_max_work=10)
     partitions = [FetchPartition(partition=index, partition_max_bytes=1000) for index in range(2)]

@@ -110,7 +110,7 @@ def test_a_bad_plan_is_one_clear_error_and_nothing_is_registered(text: str) -> N
     assert rules.reports() == []
 
 
-def test_so_many_rules_stand_at_a_time() -> None:
+def test_number_of_fault_rules_is_limited() -> None:
     """The number of rules is limited, because every request is compared with each of them."""
     rules = registry()
     rules.add_all([make_rule({"do": {"kind": "drop"}})] * MAX_RULES)

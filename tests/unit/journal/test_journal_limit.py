@@ -81,7 +81,7 @@ def test_a_row_that_is_larger_than_the_limit_is_left_out_with_all_that_follow(tm
     assert ([row.t for row in found], source.left_out, told) == ([1], LeftOut(2, LIMIT, 2), [2])
 
 
-def test_what_a_kill_leaves_says_it_too(tmp_path: Path) -> None:
+def test_killed_run_has_the_note_about_missing_rows(tmp_path: Path) -> None:
     """The first note is on disk as soon as rows are left out, and not only at the end of the run."""
     journal, _, _ = opened(tmp_path / "j")
     for number in range(100):

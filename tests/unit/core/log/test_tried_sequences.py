@@ -105,7 +105,7 @@ def test_a_higher_epoch_counts_anew() -> None:
     assert [first, *(world.write(newer, each, version=11) for each in (7, 0, 8))] == [120, 0, 45, 0]
 
 
-def test_what_is_tried_is_forgotten_some_day() -> None:
+def test_tried_sequences_expire() -> None:
     """The time limit is producer.id.expiration.ms, and only a limited number of producers without written records is remembered."""
     world = TransactionWorld("kafka-4.3")
     for pid in range(producers.MOST_TRIED + 1):

@@ -283,7 +283,7 @@ def test_an_empty_list_is_answered_with_one_and_begins_a_transaction() -> None:
     assert (world.add_nothing(pid), world.state(), world.end(pid), world.state()) == ([], ("Ongoing", 0), 0, ("CompleteCommit", 0))
 
 
-def test_brokers_ask_only() -> None:
+def test_add_partitions_v4_answers_each_transaction_separately() -> None:
     """AddPartitionsToTxn v4 is for brokers and answers each transaction separately (TX-44)."""
     world = TransactionWorld()
     pid = world.init()
@@ -400,7 +400,7 @@ def test_markers_wait_for_who_leads_the_partition() -> None:
     assert (world.described(node=1)[0].transaction_state, world.markers(topic="alone")) == ("CompleteCommit", [(0, 0, True)])
 
 
-def test_a_topic_that_is_gone_keeps_nobody() -> None:
+def test_deleted_topic_does_not_block_other_markers() -> None:
     """The transaction's other partitions get their markers (TX-58)."""
     world = TransactionWorld()
     world.topic("gone")

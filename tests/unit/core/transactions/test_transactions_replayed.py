@@ -50,7 +50,7 @@ def test_a_journal_of_transactions_plays_again(tmp_path: Path) -> None:
     assert result.difference is None and result.rows > 30, result
 
 
-def test_what_was_ordered_plays_again(tmp_path: Path) -> None:
+def test_commands_on_transactions_are_replayed(tmp_path: Path) -> None:
     """One transaction is aborted by command, another fenced while its markers are held, and finally the id expires."""
     rig = WireRig.make(topics={"t": 1}, seed=3, sinks=[FileSink(str(tmp_path / "run.jsonl"), never)])
     wire = rig.connect()

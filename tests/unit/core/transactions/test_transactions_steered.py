@@ -76,7 +76,7 @@ def test_a_fence_waits_for_markers_that_come_late() -> None:
     assert [world.state(), world.init_code("x", pid)] == [("Empty", 2), (90, *NOBODY)]
 
 
-def test_an_id_that_is_forgotten_is_anybodys() -> None:
+def test_expired_transactional_id_can_be_used_by_anybody() -> None:
     """An idle id is removed after transactional.id.expiration.ms (TX-93)."""
     world = TransactionWorld()
     pid = world.init()

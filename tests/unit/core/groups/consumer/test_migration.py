@@ -342,7 +342,7 @@ def test_who_goes_back_while_another_target_is_called_for_stays_where_it_is() ->
     assert (told.error_code, told.generation_id, group.state, group.generation) == (0, 0, "PreparingRebalance", 5)
 
 
-def test_who_goes_back_in_place_comes_behind_the_others() -> None:
+def test_member_that_returns_to_the_classic_protocol_comes_last() -> None:
     """D would be the first in the coordinator's table and therefore the leader (ClassicGroup.fromConsumerGroup)."""
     world = MixedWorld()
     world.join("B")
