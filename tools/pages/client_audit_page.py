@@ -109,7 +109,7 @@ def _not_reached(data: dict[str, Entry]) -> Iterator[str]:
     rows = [[client, f"`{name}`", cell(one_line(why))] for client, entry in data.items() for name, why in entry["not reached"].items()]
     if rows:
         yield "A situation was not reached if its event did not occur, or if the group was not stable again after the event, within 30 s."
-        yield "This may be correct behaviour of the client, or a finding of its own."
+        yield "A situation that was not reached may be correct behaviour of the client, or a finding of its own."
         yield ""
         yield from table(["client", "situation", "why"], rows)
     else:

@@ -79,7 +79,13 @@ def twins_table(folder: Path) -> str:
     results = _results(folder / LIVE) or _results(folder / VIRTUAL)
     if results is None:
         raise FileNotFoundError(f"neither {LIVE} nor {VIRTUAL} is in {folder}: `make scenarios` makes them")
-    return _lines([*characteristics(results, TWINS), "", f"Partitions moved · partition-seconds not delivered. {sizes(results)}"])
+    return _lines(
+        [
+            *characteristics(results, TWINS),
+            "",
+            f"A cell shows the partitions that moved and the partition-seconds without delivery. {sizes(results)}",
+        ]
+    )
 
 
 def _results(file: Path) -> ScenarioResults | None:
