@@ -2,8 +2,9 @@
 
 One round, `compact`, does this:
 
-1. A round may clean up to a border: the beginning of the active segment, the last stable offset, or the first segment with a record younger
-   than min.compaction.lag.ms, whichever comes first. The active segment is never touched, so the newest records stay.
+1. A round may clean up to a border: the beginning of the active segment, of the segment with the last stable offset, or of the first
+   segment with a record younger than min.compaction.lag.ms, whichever comes first. The active segment is never touched, so the newest
+   records stay.
 2. In the part that no earlier round has seen (from `Partition.cleaned_to` on), it notes the last offset of every key.
 3. It rewrites everything from the log's start to the border without the records that have a noted later record with the same key.
    Offsets never change: gaps remain, and a Fetch in a gap is answered from the next batch on.
@@ -54,12 +55,14 @@ def border(partition: Partition, limits: LogLimits, wall_ms: int) -> int:
     active = partition.segments.active
     if active is None:
         return partition.start
+    # A segment with a part of an open transaction is left alone as a whole (seen on 4.4.0).
+    most = min(active.base_offset, partition.segments.base_at(partition.stable()))
     if limits.min_compaction_lag_ms > 0:
         for segment in partition.segments.kept():
             is_young = segment.newest_ms > wall_ms - limits.min_compaction_lag_ms
             if segment.base_offset >= partition.cleaned_to and is_young:
-                return min(segment.base_offset, partition.stable())
-    return min(active.base_offset, partition.stable())
+                return min(segment.base_offset, most)
+    return most
 
 
 def compact(partition: Partition, limits: LogLimits, wall_ms: int) -> Round | None:

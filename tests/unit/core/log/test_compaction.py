@@ -14,6 +14,7 @@ import pytest
 from cases import for_each
 from log_world import LogWorld, batch
 from searching import seeds
+from transaction_world import TRANSACTIONAL, TransactionWorld
 
 from groupmock.core.steering import NoSuch, NotNow
 from groupmock_codec.messages.k21_delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
@@ -289,3 +290,19 @@ def _check_log(world: LogWorld, seed: int) -> None:
         behind = [one for one in batches if one.last_offset >= offset]
         assert log.available(offset) == sum(len(one.data) for one in behind), f"seed {seed} at {offset}"
         assert read_batches(log.read(offset, 1 << 20, True)) == behind, f"seed {seed} at {offset}"
+
+
+def test_a_segment_with_an_open_transaction_is_not_cleaned_even_before_it() -> None:
+    """Neither are its records removed, nor do they remove older ones of their keys (as on 4.4.0)."""
+    world = TransactionWorld()
+    world.topic("c", cleanup_policy="compact", segment_ms="1000")
+    pid, later = world.init(), 1_700_000_600_000
+    world.append(keyed((b"a", b"0")), keyed((b"a", b"1")), topic="c")
+    world.append(keyed((b"a", b"2"), timestamp=later), keyed((b"b", b"3"), (b"b", b"4"), timestamp=later), topic="c")
+    assert world.add(pid, topic="c") == [0]
+    opened = keyed((b"b", b"5"), timestamp=later, producer_id=pid.id, producer_epoch=pid.epoch, base_sequence=0, attributes=TRANSACTIONAL)
+    assert world.produce(opened, topic="c", transactional_id="x", version=10).get("error_code", 0) == 0
+    world.append(keyed((b"b", b"6"), timestamp=later + 600_000), topic="c")
+    world.command("compact_topic", topic="c", roll=True)
+    found = [(each.offset, each.value) for one in world.topics.batches("c", 0) for each in decode_records(one)]
+    assert found == [(1, b"1"), (2, b"2"), (3, b"3"), (4, b"4"), (5, b"5"), (6, b"6")]
