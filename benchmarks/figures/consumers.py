@@ -31,7 +31,7 @@ SECONDS = 60.0
 
 
 def product(partitions: int) -> Start:
-    """Return a start of groupmock with a topic of this many partitions."""
+    """Return a function that starts groupmock with a topic of this many partitions."""
 
     def start(cores: Cores) -> AbstractContextManager[RunningServer]:
         return servers.groupmock(cores, "--topic", f"{TOPIC}:{partitions}")

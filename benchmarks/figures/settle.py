@@ -30,7 +30,7 @@ LIMITS_MS = {1: 7, 10: 26, 50: 110}
 
 
 def wait_of(count: int) -> float:
-    """Return the seconds for which the coordinator wait on purpose."""
+    """Return the seconds for which the coordinator waits on purpose."""
     return DELAY if count == 1 else 2 * DELAY
 
 

@@ -38,7 +38,7 @@ Answer = tuple[int, ...]
 
 
 def asked_twice(ask: Callable[[], Any]) -> tuple[float, Answer]:
-    """Ask twice; return the seconds of the second time and the answer."""
+    """Ask an engine twice, and return the seconds of the second time and the answer."""
     ask()
     begun = time.monotonic()
     found = ask()

@@ -1,4 +1,4 @@
-"""Python workers over Arrow batches, for the jobs that need them."""
+"""Run Python workers over Arrow batches, for the jobs that need them."""
 
 from __future__ import annotations
 

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Final
 
 SILENT: Final = ("-Xshare:auto", "-Xlog:disable", "-Xlog:all=error:stderr")
-"""Silences Java, which would report on stdout each class that cannot be archived."""
+"""The options that silence Java, which would report on stdout each class that cannot be archived."""
 FORGOTTEN_S: Final = 30 * 86400
 MAKING: Final = ".making"
 MADE: Final = ".jsa"
 WHOLE, PART = "all", "some"
-"""Says whether an archive has the classes of all jobs or of some."""
+"""The parts of an archive's name that say whether it has the classes of all jobs or of some."""
 
 
 def options(java: str | None, whole: bool, environment: Mapping[str, str] = os.environ) -> list[str]:

@@ -31,7 +31,7 @@ def identified(client_id: str) -> dict[str, str]:
 
 
 def library_of(client_id: str | None, software: tuple[str, str] | None) -> tuple[str, str | None]:
-    """Return library and version of one connection, by the same rules. `software` is what the connection sent."""
+    """Return library and version of one connection by the rules of `identified`. `software` is what the connection sent."""
     if software is not None:
         return software[0], software[1] or None
     named = re.match(NAMED, client_id or "", re.ASCII)

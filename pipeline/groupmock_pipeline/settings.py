@@ -50,9 +50,9 @@ QUICK_JAVA: Final = (
     "-XX:Tier3InvocationThreshold=100", "-XX:Tier3MinInvocationThreshold=50", "-XX:Tier3CompileThreshold=1000",
     "-XX:Tier3BackEdgeThreshold=20000", "-XX:MetaspaceSize=256m", "-XX:NewRatio=1",
 )  # fmt: skip
-"""Use the quick compiler alone, at half of its thresholds. Java would reserve only 48 MB for its code, which a long session fills, after
-which Spark ends. Memory is allocated at the start, because otherwise Java collects garbage in the first seconds, when there is hardly
-any."""
+"""The options for Java's quick compiler alone, at half of its thresholds. Java would reserve only 48 MB for its code, which a long
+session fills, after which Spark ends. Memory is allocated at the start, because otherwise Java collects garbage in the first seconds,
+when there is hardly any."""
 COMPILING: Final = {
     # The limit is in bytes. Java never compiles a longer method, and interpreting it takes three times as long.
     "spark.sql.codegen.hugeMethodLimit": "8000",
@@ -62,8 +62,8 @@ THOROUGH_JAVA: Final = (
     "-XX:Tier4InvocationThreshold=20000", "-XX:Tier4MinInvocationThreshold=5000", "-XX:Tier4CompileThreshold=40000",
     "-XX:Tier4BackEdgeThreshold=100000",
 )  # fmt: skip
-"""Use both compilers, the slow one later than by default. By default it takes a fourth of all cores' time for a minute, much of it for
-code that plans and generates code and is not used any more afterwards."""
+"""The options for both of Java's compilers, of which the slow one starts later than by default. By default it takes a fourth of all
+cores' time for a minute, much of it for code that plans and generates code and is not used any more afterwards."""
 PARALLEL: Final = "-XX:+UseParallelGC"
 """The parallel collector, because nobody waits for an answer within milliseconds. Java's default (G1) makes each write of a reference
 more expensive and holds more memory. The serial one pauses all threads for 1.5 s of a small job's 30 s."""

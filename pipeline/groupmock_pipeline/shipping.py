@@ -1,4 +1,4 @@
-"""Send our packages to Spark's Python workers as one zip, for clusters without groupmock.
+"""Send groupmock's packages to Spark's Python workers as one zip, for clusters without groupmock.
 
 Only pure Python can be sent like this. Third-party packages (pyarrow, pandas, msgspec and, for `campaign`, all that groupmock itself needs)
 must be installed there, or come as `--set spark.archives=...`.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("groupmock_pipeline")
 
 EXPLAIN: Final = "groupmock.explain"
-"""A Spark setting: print the plan of each table that is written."""
+"""The Spark setting by which jobs print the plan of each table that they write."""
 MADE_BY: Final = {"rows": "ingest", "runs": "ingest", "quarantine": "ingest", "characteristics": "campaign", "rule_drift": "drift"}
 """Maps a table to the job that makes it, if the names differ."""
 LINES: Final = "lines"

@@ -120,7 +120,7 @@ class Consumer(Member):
         return self._elsewhere(METADATA, MetadataRequest(topics=topics, allow_auto_topic_creation=False))
 
     def committed(self) -> dict[Partition, int]:
-        """Fetch the offsets of its partitions, -1 without a commit."""
+        """Fetch the committed offsets of the consumer's partitions, with -1 for none."""
         answer = self._ask(OFFSET_FETCH, self.offsets_request(self.assignment))
         return {(topic.name, each.partition_index): each.committed_offset for topic in answer.topics for each in topic.partitions}
 

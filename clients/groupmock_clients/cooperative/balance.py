@@ -31,7 +31,7 @@ def subscribers_of(subscriptions: Mapping[str, Collection[str]]) -> dict[str, tu
 
 
 def place(held: Mapping[Partition, str], loose: Iterable[Partition], subscribers: Subscribers) -> dict[Partition, str]:
-    """Assign every loose partition to the subscriber with the fewest partitions so far. Partitions with the fewest subscribers come
+    """Assign every unowned partition to the subscriber with the fewest partitions so far. Partitions with the fewest subscribers come
     first."""
     loads = Counter(held.values())
     heaps: dict[tuple[str, ...], list[tuple[int, bytes, str]]] = {}

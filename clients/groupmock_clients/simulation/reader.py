@@ -28,7 +28,7 @@ LOADING: Final = frozenset((COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILA
 NOT_THERE: Final = frozenset((3, 5, 6, 9, 74, 75, 76))
 """The errors that Fetch may return for a partition whose leader moves."""
 COMMIT_EVERY: Final = 3
-"""Commit in every so many rounds of the poll loop."""
+"""The number of poll rounds between two commits."""
 
 
 class Reader(Process):

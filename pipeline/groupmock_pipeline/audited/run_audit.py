@@ -43,7 +43,8 @@ PARTS: Final = StructType(
         StructField("findings", ArrayType(FINDING)),
     ]
 )
-"""The verdicts about one library and one rule for one lifetime of a group. If `rule` is null, `crashed` says what is missing of the run."""
+"""The columns with the verdicts about one library and one rule for one lifetime of a group. If `rule` is null, `crashed` says what is
+missing of the run."""
 
 
 class Judged(msgspec.Struct):

@@ -25,7 +25,7 @@ from .scenario_sizes import SIZES
 STAGE: Final = "virtual"
 SEEDS: Final = re.compile(r"\s*(\d+)\s*(?:\.\.\s*(\d+)\s*)?")
 NO_PLAN: Final = "-"
-"""Given instead of a plan file if flags alone make up the plan."""
+"""The argument that replaces a plan file if flags alone make up the plan."""
 
 Number = int | float
 
@@ -78,7 +78,7 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """Return the names and sizes, with a digest of all of it."""
+        """Return a short name of the cell with a digest of its names and sizes."""
         sizes = {name: getattr(self.sizes, name) for name in SIZES}
         everything = json.dumps([self.product, self.scenario.name, str(self.protocol), sizes])
         digest = blake2s(everything.encode(), digest_size=5).hexdigest()

@@ -20,7 +20,7 @@ from ..errors import BadInput
 log = logging.getLogger("groupmock_pipeline")
 
 SHAPE: Final = "day string, run string, group string, library string, version string, measure string, value double, at bigint"
-"""A sample: one value of one measure and its origin. `at` is in ns since 1970; for a rebalance it is the begin."""
+"""The columns of a sample, which is one value of one measure with its origin. `at` is in ns since 1970; for a rebalance it is the begin."""
 LABEL: Final = r"^(.*?)(?: ([0-9][^ ]*))?$"
 """Matches `kafka-python 3.0.12`, or the library alone."""
 UNKNOWN: Final = "unknown"
@@ -44,7 +44,7 @@ class Measure:
 
 REFUSED: Final = "aggregate(map_values(errors), 0L, (sum, count) -> sum + count) / nullif(heartbeats, 0)"
 ENDED: Final = "ended <> 'journal''s end'"
-"""Excludes rebalances that the journal's end cut short, because their length is unknown."""
+"""The condition that excludes rebalances which the journal's end cut short, because their length is unknown."""
 
 MEASURES: Final = (
     Measure("rebalance_duration", "rebalances", f"case when {ENDED} then ended_at - started_at end", "ns"),

@@ -71,7 +71,7 @@ def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
 
 
 def flags(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the flags by the names of a sweep's fields. Raises BadInput."""
+    """Return the flags of the command line by the names of a sweep's fields. Raises BadInput."""
     sizes = dict(_size(word) for word in arguments.size)
     said = {"seeds": arguments.seeds, "scenarios": arguments.scenario, "protocols": arguments.protocol}
     return {**said, "sizes": sizes, "kinds": arguments.simulation, "batch": arguments.batch}

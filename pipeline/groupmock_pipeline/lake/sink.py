@@ -147,7 +147,7 @@ def parts(frames: Mapping[str, DataFrame]) -> DataFrame:
 
 
 class Due(NamedTuple):
-    """A batch to write, and the stream of numbers that selects it."""
+    """A batch to be written, with the stream of numbers that selects it."""
 
     path: str
     number: int

@@ -48,7 +48,7 @@ def owned(lines: DataFrame) -> DataFrame:
 
 
 def _opened(lines: DataFrame) -> DataFrame:
-    """Keep the lines of rebalances, and only the SyncGroup replies among the changes."""
+    """Split lines from their changes: run, group, rebalance, last_at, and either `summary` and `parts` or the fields of a change."""
     apart = ("run", "`group`", "rebalance", "last_at", "changes", "parts")
     whole = f"struct(* except ({', '.join(apart)}))"
     line = f"case when change is null then {whole} end as summary, case when change is null then parts end as parts"
@@ -59,8 +59,8 @@ def _opened(lines: DataFrame) -> DataFrame:
 
 
 def _given(changes: DataFrame) -> DataFrame:
-    """Keep the lines, and of the changes the SyncGroup replies. Such a reply gets `losses` [{until, held}], the member's changes before
-    its `next` reply."""
+    """Keep the lines of rebalances, and only the SyncGroup replies among the changes. Such a reply gets `losses` [{until, held}], the
+    member's changes before its `next` reply."""
     by = f"last(case when event = '{JOIN}' then connection end, true) over ({OF_MEMBER} order by line {BEFORE})"
     so_far = f"count_if(event = '{SYNCED}') over ({OF_MEMBER} order by line {SO_FAR})"
     marked = changes.selectExpr(
@@ -74,7 +74,7 @@ def _given(changes: DataFrame) -> DataFrame:
 
 
 def _until(partition: str) -> str:
-    """Return SQL of the place at which a member lost a partition."""
+    """Return SQL of the place in the journal at which a member lost a partition."""
     loss = f"get(filter(losses, loss -> not array_contains(loss.held, {partition})), 0).until"
     never = f"struct({FOR_EVER}L as line, cast(null as bigint) as at, cast(null as bigint) as rebalance)"
     return f"coalesce({loss}, next, {never})"

@@ -41,7 +41,7 @@ def counted(lines: DataFrame) -> DataFrame:
 
 
 def _one_by_one(lines: DataFrame) -> DataFrame:
-    """Put each line and each of its parts into a row of its own."""
+    """Put each line, and each of the parts in it, into a row of its own."""
     parts = "if(summary is null, parts, array_prepend(parts, null))"
     each = f"inline(transform({parts}, part -> struct(case when part is null then summary end as summary, part)))"
     return lines.selectExpr("run", "`group`", "rebalance", "last_at", each).selectExpr(

@@ -120,7 +120,7 @@ class Send(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Raw(Step):
-    """A member sends bytes: `frame` prepends a length, `bytes` does not."""
+    """The step in which a member sends bytes: `frame` prepends a length, `bytes` does not."""
 
     member: str
     framed: bool
@@ -130,7 +130,7 @@ class Raw(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Await(Step):
-    """A member awaits the answer to its oldest unanswered request."""
+    """The step in which a member awaits the answer to its oldest unanswered request."""
 
     member: str
     expects: Expectations
@@ -138,7 +138,7 @@ class Await(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Pause(Step):
-    """Let `ms` milliseconds pass, counted from now or from a mark."""
+    """The step that lets `ms` milliseconds pass, counted from now or from a mark."""
 
     ms: Expr
     since: str | None = None
@@ -156,7 +156,7 @@ class Act(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Command(Step):
-    """A command to the core (`!name field=value`), for the core stage only."""
+    """The step that sends a command to the core (`!name field=value`), for the core stage only."""
 
     name: str
     fields: tuple[tuple[str, Expr], ...]

@@ -54,7 +54,7 @@ class Liveness:
                 self._unsure = [each for each in self._unsure if each not in asked_about]
 
     def death(self) -> Death:
-        """Return what is known about the death, when every dialogue has ended."""
+        """Return what is known about the server's death, once every dialogue has ended."""
         with self._lock:
             return Death(list(self._unsure), self._before)
 

@@ -27,7 +27,7 @@ ROUND_MS: Final = 100
 
 
 def measured(broker: TcpBroker) -> dict[str, str]:
-    """Return the settings of groups that the broker does not tell, as measured."""
+    """Return the settings of groups that were measured because the broker does not tell them."""
     found: dict[str, str] = {}
     if broker.versions(JOIN_GROUP) is None:
         return found

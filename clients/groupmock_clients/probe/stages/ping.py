@@ -9,7 +9,8 @@ from groupmock_codec.api_keys import API_VERSIONS
 
 
 def ping(link: socket.socket) -> None:
-    """Send the request and read one whole answer of any content. Raises OSError at the end of the stream, TimeoutError when time is up."""
+    """Send an ApiVersions request and read one whole answer of any content. Raises OSError at the end of the stream, TimeoutError when
+    time is up."""
     side = ClientSide("probe")
     link.sendall(side.ask(API_VERSIONS, 0))
     try:

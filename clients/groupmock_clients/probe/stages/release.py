@@ -63,7 +63,7 @@ def _compared(release: str, ranges: Mapping[int, Versions]) -> tuple[tuple[int, 
 
 
 def _distance(one: Versions | None, other: Versions | None) -> int:
-    """Count the versions at either end that only one side has. An API that only one side has counts as five."""
+    """Count the versions at either end of a range that only one side has. An API that only one side has counts as five."""
     if one is None or other is None:
         return 0 if one is other else 5
     return abs(one.highest - other.highest) + abs(one.lowest - other.lowest)

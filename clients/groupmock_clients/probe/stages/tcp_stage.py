@@ -90,7 +90,7 @@ class TcpStage:
         return (self._clock() - self._start) * 1000
 
     def _late(self, since_ms: float) -> None:
-        """Add the time since a step was due to the stalled time. It is next to nothing on an idle machine."""
+        """Add to the stalled time how late a step comes. It is next to nothing on an idle machine."""
         late = self.now_ms() - since_ms
         if late > WORTH_NOTING_MS:
             self.stalled_ms += late

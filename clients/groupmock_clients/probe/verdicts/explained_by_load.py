@@ -22,9 +22,9 @@ from .outcome import BROKEN, KEPT, DialogueOutcome, Failure
 from .runner import play
 
 STRAINED_MS: Final = 60
-"""A smaller lateness explains nothing, because clients see such a broker as late too."""
+"""The least lateness in ms that can explain a failure, because clients would see a broker with less lateness as late too."""
 PARTS: Final = (1.0, 0.5, 0.25)
-"""Shorter stalls are tried too, because the measurement is a maximum or a sum."""
+"""The shares of the measured lateness that are tried, because the measurement is a maximum or a sum."""
 FOR_A_RUN: Final = (
     (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "<uuid>"),
     (re.compile(r"groupmock-probe-[\w-]+|\bg-[0-9a-f]{10}\b"), "<name>"),

@@ -327,7 +327,7 @@ class _Dialogue:
         return self.stage.answer(member, due + self._beyond(expected))
 
     def _beyond(self, expected: Expectation) -> float:
-        """Return how long after it is due an answer is awaited."""
+        """Return how long to await an answer after it is due."""
         tolerance = self.stage.tolerance
         return tolerance.eventually if expected.timing.kind == "eventually" else tolerance.patience
 

@@ -107,7 +107,7 @@ atexit.register(lambda: close_all())
 
 
 def forkserver_of(library: str) -> ForkServer:
-    """Return the fork server for a library, which this process shares. It ends with the process, or by `close_all`."""
+    """Return the fork server for a library, of which this process has only one. It ends with the process, or by `close_all`."""
     with _making:
         found = _servers.get(library)
         if found is None or not found.lives:

@@ -41,7 +41,7 @@ class VirtualFollower(VirtualMember):
 
     @property
     def eager(self) -> bool:
-        """Return False, because it keeps partitions that are not revoked."""
+        """Return False, because the member keeps partitions that are not revoked."""
         return False
 
     @property

@@ -25,7 +25,7 @@ def pairs(partitions: Iterable[TopicPartition]) -> list[tuple[str, int]]:
 
 
 def spans(offsets: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Yield first and last of each range without a gap."""
+    """Yield the first and the last offset of each range without a gap."""
     first = last = None
     for offset in offsets:
         if first is None or last is None:
