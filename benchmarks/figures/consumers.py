@@ -1,4 +1,4 @@
-"""Measures consumer groups (KIP-848): heartbeats against the echo, memory, and ten thousand members that join one group and settle.
+"""Measures consumer groups (KIP-848): heartbeats against an echo server, memory, and ten thousand members that join one group and settle.
 
 All settings are Kafka's defaults: a new target at most once a second, a heartbeat every five. Each member gets one partition. The pause is
 the longest stretch of CPU in which the server touched no socket (`workers.pause`), from the first heartbeat until all have settled.

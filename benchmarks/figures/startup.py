@@ -21,7 +21,7 @@ ROUNDS_PER_REPEAT = 3
 
 
 def seconds_to_import(bench: Bench) -> float:
-    """Return the seconds of the bare interpreter with uvloop, from exec to exit."""
+    """Return the seconds from exec to exit of a bare interpreter that imports uvloop."""
     with pinned(bench.cores.server):
         begin = time.perf_counter()
         subprocess.run([sys.executable, "-c", "import uvloop"], env=servers.environment(), check=True)
@@ -39,7 +39,7 @@ def seconds_to_answer(bench: Bench) -> float:
 
 
 def run(bench: Bench) -> None:
-    """Fill the ratio of the startup. The first round warms the page cache and does not count."""
+    """Fill the ratio of groupmock's startup time to that of a bare interpreter. The first round warms the page cache and does not count."""
     missing = servers.product_missing()
     if missing:
         raise Missing(missing)

@@ -62,8 +62,8 @@ def _changed(path: Path) -> int:
 
 
 def _of(folder: Path, name: str, whole: bool, environment: Mapping[str, str]) -> list[str]:
-    """Use the best archive, or make one. Each session writes a file of its own, so that no two sessions write the same file. The next
-    session that starts renames the finished file and puts its size into the name."""
+    """Use the best class archive in the folder, or make one. Each session writes a file of its own, so that no two sessions write the
+    same file. The next session that starts renames the finished file and puts its size into the name."""
     for made in folder.glob(f"{name}.*{MAKING}"):
         if _written(made):
             os.replace(made, folder / f"{name}.{made.name.split('.')[1]}.{made.stat().st_size}{MADE}")

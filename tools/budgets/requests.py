@@ -103,7 +103,7 @@ class Case(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The filling of a message: `counts` of arrays, `numbers` and `words` by path, and `fill`, the content of arrays."""
+    """Describes how to fill a message: `counts` of arrays, `numbers` and `words` by path, and `fill`, the content of arrays."""
 
     counts: Mapping[str, int]
     fill: str = EXISTING
@@ -204,7 +204,7 @@ def _paths(kind: type[Message], version: int, before: str = "") -> tuple[list[st
 
 
 class _Filling:
-    """Builds one message of a plan. `place` is the index of the element in the arrays around it."""
+    """Builds one message as a Plan describes it. `place` is the index of the element in the arrays around it."""
 
     def __init__(self, state: BigState, version: int, plan: Plan) -> None:
         self._state, self._version, self._plan = state, version, plan

@@ -1,4 +1,4 @@
-"""Write the page about whether the checks notice mistakes, from the last complete run of tools/mutations."""
+"""Write the page that shows whether the checks notice planted mistakes, from the last complete run of tools/mutations."""
 
 from __future__ import annotations
 

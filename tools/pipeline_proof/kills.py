@@ -51,7 +51,7 @@ class Moment(NamedTuple):
 
 
 class Undisturbed(NamedTuple):
-    """Duration and file events of a run that is not killed."""
+    """The duration and the file events of a run that is not killed."""
 
     seconds: float
     events: int

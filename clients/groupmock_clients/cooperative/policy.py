@@ -263,8 +263,8 @@ class Round:
     def timeout(self, waiting: bool) -> int:
         """Return the ms until members rejoin, or 0 if a member rejoins at once anyway (leader rule 8). `waiting` says that moves are left
         for later."""
-        # The document leaves open whose revocation counts (docs/kafka/seed-documents.md). Here any revocation does, because one member that
-        # rejoins at once begins the round for all.
+        # The document leaves open which member's revocation counts (docs/kafka/seed-documents.md). Here any revocation counts, because one
+        # member that rejoins at once begins the round for all members.
         if any(self.revoked.values()):
             return 0
         if self.lost:

@@ -197,7 +197,7 @@ class _Judge:
         assert seen.planned_ms is not None
         if changed:
             self.rounds, self.started, self.settled, self.balancing = 0, seen.planned_ms, 0, []
-            # None stands for the deadline that all losses share which a new leader found
+            # None stands for the common deadline of all losses that a new leader found.
             self.deadlines = len({self.lost_until.get(each) for each in self._deferred(seen)})
         if changed or self._news(seen):
             self.rounds += 1

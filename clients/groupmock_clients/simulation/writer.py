@@ -80,7 +80,7 @@ Doing = Generator[Ask | Sleep | Find, Any, Any]
 
 
 class Order(NamedTuple):
-    """A transaction to be written: its number of records for each partition, whether it commits an offset, its end, and its group
+    """A transaction to be written: its number of records for each partition, whether it commits an offset, how it ends, and its group
     member."""
 
     places: dict[Partition, int]

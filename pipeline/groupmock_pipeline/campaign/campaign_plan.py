@@ -108,7 +108,7 @@ class SimulationCell:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Seeds `first` to `last` of a cell in blocks of the plan's batch. `offset` numbers the first block."""
+    """A range of seeds of one cell, from `first` to `last`, in blocks of the plan's batch. `offset` numbers the first block."""
 
     cell: Cell
     first: int
@@ -118,7 +118,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class SimulationStretch:
-    """Seeds `first` to `last` of a simulation, in blocks like those of a Stretch."""
+    """A range of seeds of a simulation, from `first` to `last`, in blocks like those of a Stretch."""
 
     cell: SimulationCell
     first: int

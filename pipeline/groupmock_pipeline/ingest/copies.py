@@ -30,8 +30,8 @@ def contents(rows: DataFrame, found: DataFrame) -> DataFrame:
 
 
 def copies(contents: DataFrame) -> DataFrame:
-    """Return the columns run and of: the file that has all rows of that run. Among several the one with most rows wins, then the
-    smallest path."""
+    """Return the columns run and of, which is the file that has all rows of that run. Among several the one with most rows wins, then
+    the smallest path."""
     end = F.max_by(F.struct("digest", "line", "content", "rows", "file"), "line")
     last = contents.groupBy("run").agg(end.alias("last")).select("run", "last.*")
     inner = [F.col(name).alias(f"inner_{name}") for name in ("run", "rows", "file")]

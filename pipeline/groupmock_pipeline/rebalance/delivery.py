@@ -38,8 +38,8 @@ def undelivered(lines: DataFrame, rows: DataFrame) -> DataFrame:
 
 
 def _positions(rows: DataFrame) -> DataFrame:
-    """Return PARTITION, line, at and either `had` (an offset from which a client of the group fetched) or `made` (an offset that was
-    produced)."""
+    """Return one line per offset from which a client of the group fetched (`had`) or that was produced (`made`), with PARTITION, line
+    and at."""
     of_client = "case when client_id is not null then collect_set(`group`) over (partition by run, client_id) end as groups"
     asked = _read(rows).repartition("run").selectExpr("* except (`group`)", of_client)
     topics = asked.selectExpr("run", "line", "at", "groups", "inline(topics)")

@@ -1,4 +1,4 @@
-"""Compute the minimal duration of an exchange from its text, so that a real broker is not waited for without the user's consent."""
+"""Compute the minimal duration of an exchange from its text, because users must agree before they wait that long for a real broker."""
 
 from __future__ import annotations
 

@@ -9,7 +9,8 @@ from .scope import Scope, Value
 from .syntax import Anything, Between, Capture, ExchangeError, Expr, FunctionCall, Literal, Regex, Sequence, Struct
 
 PATTERN_CALLS = ("len", "set", "any", "not", "has", "lacks", "first")
-"""The calls that are patterns: length, any order, one of, other than, a list with or without such an element, a list that begins so."""
+"""The functions that are patterns: length, any order, one of, other than, a list with or without an element, a list with a given
+beginning."""
 
 
 class Matcher:

@@ -29,7 +29,7 @@ ELEMENTS: Final = {
 }  # fmt: skip
 """The list whose first element holds the fields of a one-group answer, if they are not at the top."""
 LISTED: Final = {"LeaveGroup": "members", "OffsetFetch": "groups", "DescribeGroups": "groups"}
-"""Lists made from one member's or group's fields, if a request has them and the exchange does not name them (`_wrapped`)."""
+"""The lists into which a request's fields about one member or group are put, unless the exchange names the list (`_wrapped`)."""
 LISTS: Final = (
     "groups", "coordinators", "results", "topics", "partitions", "responses", "partition_responses", "results_by_topic_v3_and_below",
     "results_by_partition", "markers", "transaction_states",

@@ -27,7 +27,7 @@ UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 def surprises(
     api: str, version: int, request: dict[str, Value], answer: dict[str, Value], stated: set[str], memory: MemberMemory, release: str
 ) -> Iterator[tuple[str, str]]:
-    """Yield row and sentence for every general expectation that the answer breaks."""
+    """Yield the rule's name and a sentence for every general expectation that the answer breaks."""
     expected: dict[str, Value] = {"throttle_time_ms": 0}
     if api == "JoinGroup":
         expected |= _join(version, request, answer, release)
@@ -45,7 +45,7 @@ def surprises(
 
 
 def _row(api: str, name: str, answer: dict[str, Value]) -> str:
-    """Return the row that a field of an answer belongs to."""
+    """Return the name of the rule (row) that covers a field of an answer."""
     if name == "throttle_time_ms" or api == "SyncGroup":
         return "P1-d5"
     return "SERVER-12" if answer["error_code"] == 0 else "P1-d4"

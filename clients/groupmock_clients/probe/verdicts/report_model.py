@@ -180,8 +180,8 @@ def _row_result(row: Statement, results: Sequence[ExchangeResult], aside: str | 
 
 
 def _verdict(row: Statement, results: Sequence[ExchangeResult]) -> tuple[str, str]:
-    """Broken outweighs what may be the release, that outweighs unknown, and unknown outweighs kept. A row without a dialogue is unknown,
-    never kept."""
+    """Combine the verdicts of dialogues: broken outweighs `may be the release`, which outweighs unknown, which outweighs kept. A row
+    without a dialogue is unknown, never kept."""
     if any(each.verdict == KEPT for each in results):
         results = [each for each in results if not each.beyond]
     for verdict in (BROKEN, MAY_BE_RELEASE, UNKNOWN, KEPT):

@@ -86,7 +86,7 @@ def _fits(name: str, pattern: str) -> bool:
 
 
 def newest(decided: Sequence[Planned | DialogueOutcome]) -> list[Planned | DialogueOutcome]:
-    """Keep of every exchange the last dialogue that applies to this broker, or else the last one."""
+    """Keep the last dialogue of every exchange that applies to this broker, or else its last dialogue."""
     found: dict[str, Planned | DialogueOutcome] = {}
     for each in decided:
         name = each.name.partition("[")[0]

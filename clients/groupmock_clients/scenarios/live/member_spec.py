@@ -11,7 +11,7 @@ ROUND_ROBIN: Final = "roundrobin"
 STICKY: Final = "cooperative-sticky"
 COOPERATIVE: Final = "cooperative"
 DUAL: Final = "range-or-cooperative"
-"""The name for members that list a single assignor called range, which migrates aiokafka (cooperative.aiokafka.RangeOrCooperative)."""
+"""The name of the migration from range to cooperative by a single assignor (cooperative.aiokafka.RangeOrCooperative)."""
 CLASSIC: Final = "classic"
 CONSUMER: Final = "consumer"
 FETCH_MS: Final = 100
