@@ -80,8 +80,8 @@ def _added(
     first: AddPartitionsToTxnTransaction,
     last: AddPartitionsToTxnTransaction,
 ) -> AddPartitionsToTxnResult:
-    """Handle one transaction. `first` and `last` are the first and the last entry with its transactional id: if the id is listed twice,
-    Kafka adds or verifies the partitions of the last entry, and answers an addition with the partitions of the first
+    """Add or verify the partitions of one transaction. `first` and `last` are the first and the last entry with its transactional id: if
+    the id is listed twice, Kafka adds or verifies the partitions of the last entry, and answers an addition with those of the first
     (AddPartitionsToTxnRequest.partitionsByTransaction, errorResponseForTransaction)."""
     codes = dict(_codes(cluster, request, turn, asked, _places(last)))
     mapped = asked.verify_only or error_codes.UNKNOWN_TOPIC_OR_PARTITION in codes.values()
