@@ -28,6 +28,7 @@ PAGES: Final[dict[str, str]] = {
     "peers": "docs/proof/peers.md",
     "pipeline": "docs/how-to/pipeline.md",
     "python": "docs/reference/python.md",
+    "releases": "docs/kafka/releases.md",
     "read_the_story": "docs/how-to/read-the-story.md",
     "scenarios": "docs/proof/scenarios.md",
     "seed_data_schema": "docs/reference/seed-data.schema.json",

@@ -151,9 +151,10 @@ class Inquiry:
         build.mkdir(parents=True, exist_ok=True)
         stem = f"releases-{self.version}"
         texts, by_hand = self._texts()
-        file = build / f"{stem}.patch"
-        file.write_text(proposal.patch(texts), encoding="utf-8")
-        self.found.patch, self.found.patch_says, self.found.by_hand = str(file), proposal.applies(file.resolve()), by_hand
+        file, patch = build / f"{stem}.patch", proposal.patch(texts)
+        file.write_text(patch, encoding="utf-8")
+        self.found.patch, self.found.by_hand = str(file) if patch else "", by_hand
+        self.found.patch_says = proposal.applies(file.resolve()) if patch else ""
         (build / f"{stem}.md").write_text(markdown(self.found), encoding="utf-8")
         (build / f"{stem}.json").write_bytes(msgspec.json.format(msgspec.json.encode(self.found)))
 
@@ -178,7 +179,7 @@ def main(words: Sequence[str] | None = None) -> int:
     except NoOracle as missing:
         parser.error(str(missing))
     inquiry.run()
-    print(f"{inquiry.found.patch.removesuffix('.patch')}.md")
+    print(asked.build / f"releases-{asked.version}.md")
     return 0
 
 

@@ -81,7 +81,7 @@ def compared(
         features=tuple(_features(before, after)),
         errors=unknown_errors(after.errors),
         configs=tuple(_configs(before, after)),
-        refusals=tuple(_refusals(before, after)),
+        refusals=tuple(refusals(before, after)),
         shown={kind: (len(before.shown[kind]), len(after.shown[kind])) for kind in RESOURCES},
         unknown_here={
             "topic": tuple(name for name in after.shown["topic"] if name not in TOPIC_CONFIGS),
@@ -133,7 +133,7 @@ def _configs(before: BrokerFacts, after: BrokerFacts) -> Iterator[ConfigChange]:
                 yield ConfigChange(kind, name, older.get(name), definitions.get(name))
 
 
-def _refusals(before: BrokerFacts, after: BrokerFacts) -> Iterator[RefusalChange]:
+def refusals(before: BrokerFacts, after: BrokerFacts) -> Iterator[RefusalChange]:
     """Yield one change for each pattern of words, and all configs that show it."""
     found: dict[tuple[str, str, str], list[tuple[str, str, str, str]]] = {}
     for kind, name, value in {**before.refusals, **after.refusals}:

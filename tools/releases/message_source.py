@@ -21,7 +21,7 @@ PYTHON: Final = {"bool": "bool", "float64": "float", "string": "str", "bytes": "
 """Python's type of a wire type; the others are int."""
 WIDTH: Final = 120
 _IMPORT: Final = re.compile(r"from \.\.declare import (?:\([^)]*\)|[^\n]*)")
-_FREE: Final = re.compile(r"versions? \d+(-\d+)?")
+_SPAN: Final = re.compile(r"versions? \d+(-\d+)?")
 
 
 class ByHand(Exception):
@@ -131,17 +131,21 @@ def _new_in(fields: tuple[SchemaField, ...], version: int) -> Iterator[str]:
     for field in fields:
         if field.versions is not None and field.versions.lowest == version:
             yield field.name
-        else:
+        elif field.versions is not None and version in field.versions:
             yield from _new_in(field.fields, version)
 
 
 def _structs(fields: tuple[SchemaField, ...], valid: Versions, written: dict[str, str], known: frozenset[str] = frozenset()) -> None:
-    """Add the classes of the structs in these fields to `written`, inner ones first."""
+    """Add the classes of the structs in these fields to `written`, inner ones first. Raises ByHand if two structs have one name."""
     for field in fields:
         if field.fields and field.own not in known:
             _structs(field.fields, valid, written, known)
-            if field.own not in written or (field.default is ... and "FrozenMessage" not in written[field.own]):
-                written[field.own] = _class(field.own, field.fields, valid, "", frozen=field.default is ... and not field.array)
+            text = _class(field.own, field.fields, valid, "", frozen=field.default is ...)
+            older = written.setdefault(field.own, text)
+            if older.partition("\n")[2] != text.partition("\n")[2]:
+                raise ByHand(f"the request and the response have different structs of the name {field.own}")
+            if field.default is ...:
+                written[field.own] = text
 
 
 def _class(name: str, fields: tuple[SchemaField, ...], valid: Versions, about: str, frozen: bool = False) -> str:
@@ -167,7 +171,7 @@ def changed_file(text: str, before: Mapping[str, Schema], after: Mapping[str, Sc
     span, highest = before[request.own].versions, request.versions.highest
     if highest > span.highest:
         text = text.replace(f"Versions({span.lowest}, {span.highest})", f"Versions({span.lowest}, {highest})")
-        text = _FREE.sub(f"versions {span.lowest}-{highest}", text, count=1)
+        text = _SPAN.sub(f"versions {span.lowest}-{highest}", text, count=1)
         told = "\n".join(_versions_text(request, response, span.highest + 1))
         about, quotes, rest = text[3:].partition('"""')
         text = f'"""{about.rstrip()}\n{told}\n{quotes}{rest}'

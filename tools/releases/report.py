@@ -165,5 +165,6 @@ def _clients(found: ClientFindings, version: str) -> Iterator[str]:
 
 
 def _patch(found: Findings) -> Iterator[str]:
-    yield f"`{found.patch}`: " + (f"`git apply --check` refuses it: {found.patch_says}" if found.patch_says else "`git apply` takes it.")
+    if found.patch:
+        yield f"`{found.patch}`: {f'`git apply --check` refuses it: {found.patch_says}' if found.patch_says else '`git apply` takes it.'}"
     yield from (f"- by hand: {each}" for each in found.by_hand)

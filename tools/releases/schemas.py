@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -30,7 +30,8 @@ class SchemaField(NamedTuple):
     """A field of a message or struct.
 
     `type` is Kafka's name of the element's type, `struct` if it has fields of its own; `array` says whether there are many of them. `own`
-    is the name of that struct's class. A range is None if there are no such versions.
+    is the name of that struct's class. `versions` are those in the file: a field of a struct is only where the struct is. A range is None
+    if there are no such versions.
     """
 
     name: str
@@ -84,7 +85,7 @@ def read_schema(text: str) -> Schema | None:
         return None
     flexible = span(str(shown.get("flexibleVersions", "none")))
     structs = {each["name"]: each for each in shown.get("commonStructs", ())}
-    fields = _fields(shown["fields"], structs, EVERY)
+    fields = _fields(shown["fields"], structs)
     listeners = frozenset(shown.get("listeners", ()))
     return Schema(shown["apiKey"], shown["name"], versions, flexible.lowest if flexible else None, fields, listeners, _notes(text))
 
@@ -124,13 +125,13 @@ def _notes(text: str) -> dict[int, tuple[str, ...]]:
     return {version: tuple(dict.fromkeys(cited)) for version, cited in found.items() if cited}
 
 
-def _fields(shown: list[dict[str, Any]], structs: Mapping[str, dict[str, Any]], outer: Versions | None) -> tuple[SchemaField, ...]:
-    return tuple(_field(each, structs, outer) for each in shown)
+def _fields(shown: list[dict[str, Any]], structs: Mapping[str, dict[str, Any]]) -> tuple[SchemaField, ...]:
+    return tuple(_field(each, structs) for each in shown)
 
 
-def _field(shown: dict[str, Any], structs: Mapping[str, dict[str, Any]], outer: Versions | None) -> SchemaField:
+def _field(shown: dict[str, Any], structs: Mapping[str, dict[str, Any]]) -> SchemaField:
     kind: str = shown["type"].removeprefix(ARRAY)
-    versions = common(span(str(shown.get("versions", "0+"))), outer)
+    versions = span(str(shown.get("versions", "0+")))
     simple = kind in SIMPLE
     inner = shown.get("fields") or structs.get(kind, {}).get("fields", [])
     return SchemaField(
@@ -144,7 +145,7 @@ def _field(shown: dict[str, Any], structs: Mapping[str, dict[str, Any]], outer: 
         ignorable=bool(shown.get("ignorable", False)),
         default=_default(kind, shown["type"].startswith(ARRAY), shown.get("default")),
         own="" if simple else kind,
-        fields=() if simple else _fields(inner, structs, versions),
+        fields=() if simple else _fields(inner, structs),
     )
 
 
@@ -168,27 +169,27 @@ def _default(kind: str, array: bool, shown: Any) -> Any:
 # -- our declarations
 
 
-def declared() -> dict[str, Schema]:
+def declared(keys: Iterable[int] = APIS) -> dict[str, Schema]:  # type: ignore[assignment]  # APIS is iterated by its keys
     """Return the codec's requests and responses by Kafka's names."""
-    return {schema.own: schema for schema in _declared()}
+    return {schema.own: schema for schema in _declared(keys)}
 
 
-def _declared() -> Iterator[Schema]:
-    for key in APIS:
+def _declared(keys: Iterable[int]) -> Iterator[Schema]:
+    for key in keys:
         api = APIS[key]
         for half, message in (("Request", api.declaration.request), ("Response", api.declaration.response)):
             yield Schema(key, api.name + half, api.versions, api.flexible_from, declared_fields(message))
 
 
-def declared_fields(message: type[Message], outer: Versions | None = EVERY) -> tuple[SchemaField, ...]:
+def declared_fields(message: type[Message]) -> tuple[SchemaField, ...]:
     """Return the fields of one of our message classes in the form of a schema file."""
-    return tuple(_declared_field(field, outer) for field in fields_of(message))
+    return tuple(_declared_field(field) for field in fields_of(message))
 
 
-def _declared_field(field: Field, outer: Versions | None) -> SchemaField:
+def _declared_field(field: Field) -> SchemaField:
     wire, array = field.wire, field.wire.kind == "array"
     element = wire.element_wire if array else wire
-    versions = common(Versions(field.since, field.until), outer)
+    versions = Versions(field.since, field.until)
     struct = element.struct if element.kind == "struct" else None
     return SchemaField(
         name=field.name,
@@ -201,5 +202,5 @@ def _declared_field(field: Field, outer: Versions | None) -> SchemaField:
         ignorable=field.ignorable,
         default=... if isinstance(field.default, Message) else field.default,
         own="" if struct is None else struct.__name__,
-        fields=() if struct is None else declared_fields(struct, versions),
+        fields=() if struct is None else declared_fields(struct),
     )

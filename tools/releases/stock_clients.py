@@ -52,13 +52,13 @@ def _problems(home: Path, version: str) -> Iterator[CompileProblem]:
         for source in (SHARED, home):
             shutil.copytree(source, folder, ignore=shutil.ignore_patterns("target"), dirs_exist_ok=True)
         done = ended(["mvn", "-q", "-B", f"-Dkafka.version={version}", "compile"], BUILD_S, Path(folder))
-        found = dict.fromkeys(_read(done.output, folder, home))
+        found = dict.fromkeys(problems_in(done.output, folder, home))
         if done.code and not found:
             yield CompileProblem(str(home.relative_to(INTEROP) / "pom.xml"), 0, done.output.strip()[-400:], "")
         yield from found
 
 
-def _read(output: str, folder: str, home: Path) -> Iterator[CompileProblem]:
+def problems_in(output: str, folder: str, home: Path) -> Iterator[CompileProblem]:
     """Yield what the compiler says, with the paths of our tree. Maven prints each error twice."""
     for path, line, says in _PROBLEM.findall(output):
         inside = Path(path.removeprefix("file:")).relative_to(folder)
