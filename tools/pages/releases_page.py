@@ -25,7 +25,7 @@ def text() -> str:
 def releases(rows: Sequence[ReleaseRow]) -> list[str]:
     """Return the table, the newest release first. The oldest one is what the next is compared with."""
     head = ["Kafka", "jars of", "new APIs", "newer versions", "new errors", "broker configs", "profile"]
-    return table(head, (_cells(row, oldest=row is rows[0]) for row in reversed(rows)))
+    return table(head, ([*_cells(row, oldest=row is rows[0])] for row in reversed(rows)))
 
 
 def _cells(row: ReleaseRow, oldest: bool) -> Iterator[str]:

@@ -12,11 +12,7 @@ import pytest
 from groupmock_codec.api_keys import DELETE_GROUPS
 from tools.releases.message_changes import CHANGED, GONE, NEW, RENAMED, change
 from tools.releases.message_source import ByHand, changed_file, new_file
-from tools.releases.proposal import CODEC
 from tools.releases.schemas import Schema, declared, declared_fields, read_schema
-from tools.runs import ROOT
-
-FILE = ROOT / CODEC / "messages" / "k42_delete_groups.py"
 
 
 def schema(name: str, fields: list[dict[str, Any]], versions: str = "0-3", note: str = "", **more: Any) -> Schema:
@@ -72,7 +68,7 @@ def test_schema_of_the_codecs_own_versions_shows_no_difference() -> None:
 
 def test_schema_with_a_new_field_shows_its_version_and_what_kafka_cites() -> None:
     note = "// Version 2 is flexible (KIP-482).\n//\n// Version 3 adds texts\n// (KIP-4000)."
-    found = change(declared([DELETE_GROUPS])["DeleteGroupsResponse"], response([*RESULT, ERROR_MESSAGE], note=note))
+    found = change(response(RESULT, versions="0-2"), response([*RESULT, ERROR_MESSAGE], note=note))
     assert found is not None
     assert (str(found), found.cites) == ("DeleteGroupsResponse (42): 0-2 -> 0-3", ("KIP-4000",))
     assert [(each.path, each.what, each.says) for each in found.fields] == [
@@ -102,10 +98,11 @@ def test_version_that_no_release_reads_any_more_is_no_difference() -> None:
 
 
 def test_changed_file_declares_what_the_schema_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = schema("DeleteGroupsRequest", [field("GroupsNames", "[]string")], "0-2"), response(RESULT, versions="0-2")
     after = {each.own: each for each in (REQUEST, response([*RESULT, ERROR_MESSAGE], note="// Version 3 has texts (KIP-4000)."))}
-    ours = declared([DELETE_GROUPS])
+    ours = {each.own: each for each in before}
     found = tuple(each for name in after if (each := change(ours[name], after[name])) is not None)
-    text = changed_file(FILE.read_text(encoding="utf-8"), ours, after, found)
+    text = changed_file(new_file(*before), ours, after, found)
     proposed = module(monkeypatch, text).API
     halves = {"DeleteGroupsRequest": proposed.request, "DeleteGroupsResponse": proposed.response}
     again = {
