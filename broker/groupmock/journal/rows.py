@@ -45,6 +45,7 @@ UNSERVED: Final[dict[int, str]] = {
     79: f"ShareAcknowledge: {_NO_SHARE_GROUPS}", 88: f"StreamsGroupHeartbeat: {_NO_STREAMS_GROUPS}",
     89: f"StreamsGroupDescribe: {_NO_STREAMS_GROUPS}", 90: f"DescribeShareGroupOffsets: {_NO_SHARE_GROUPS}",
     91: f"AlterShareGroupOffsets: {_NO_SHARE_GROUPS}", 92: f"DeleteShareGroupOffsets: {_NO_SHARE_GROUPS}",
+    93: f"StreamsGroupTopologyDescriptionUpdate: {_NO_STREAMS_GROUPS}",
 }  # fmt: skip
 """The `reason` of a close row for each API key that is not served."""
 ASKED_TO_STOP: Final = "asked to stop"

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ..journal.dispatch import RowReader, takes
 from ..journal.rows import NO_SASL, REMEDIES, UNSERVED, CloseRow, OpenRow, ReplyRow, RequestRow
-from ..journal.whose import field
+from ..journal.whose import asks_again, field
 from .exchanged import items, named
 from .folding import Line
 from .words import MOST, count, listed, seconds, shortened, text
@@ -118,7 +118,7 @@ class NotServed(RowReader):
         client = self._asked.pop(row.ticket, None)
         if client is None or row.api_name in SASL:
             return
-        if row.error and len(client.errors) < KEPT:
+        if row.error and not asks_again(row) and len(client.errors) < KEPT:
             client.errors[f"{row.api_name} {row.error}"] = None
         brokers = items(row.message, "brokers") if row.api_name == "Metadata" else [row.message, *items(row.message, "coordinators")]
         for each in brokers if row.api_name in ("Metadata", "FindCoordinator") else ():

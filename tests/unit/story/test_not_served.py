@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import pytest
 from kitchen_of_two import TwoMembers
 
@@ -9,7 +11,7 @@ from groupmock.journal.rows import UNSERVED
 from groupmock.rig import WireRig
 from groupmock.rig.kept_rows import KeptRows
 from groupmock.story.teller import obstacles, tell
-from groupmock_codec.api_keys import DESCRIBE_ACLS, FIND_COORDINATOR, METADATA, SASL_HANDSHAKE
+from groupmock_codec.api_keys import API_VERSIONS, DESCRIBE_ACLS, FIND_COORDINATOR, METADATA, SASL_HANDSHAKE
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
 from groupmock_codec.messages.k17_sasl_handshake import SaslHandshakeRequest
@@ -81,6 +83,18 @@ def test_a_lookup_that_is_refused_says_so_instead_of_the_remedy() -> None:
     cluster.rig.connect().ask(METADATA, 9, MetadataRequest(topics=topics, allow_auto_topic_creation=False), client_id="anna")
     refused = "REFUSED: Metadata UNKNOWN_TOPIC_OR_PARTITION"
     assert cluster.obstacles() == [f"client anna looked up the brokers 1 time, {refused}, and asked nothing else"]
+
+
+def test_a_client_newer_than_its_broker_is_not_said_to_be_refused() -> None:
+    """Java's 4.4 asks for ApiVersions 5 first, and falls back to the version that an older broker names (KIP-511)."""
+    cluster = Cluster()
+    wire = cluster.rig.connect()
+    body = struct.pack(">hhih4sB", API_VERSIONS, 99, 1, 4, b"anna", 0)
+    wire.send(struct.pack(">i", len(body)) + body)
+    wire.hang_up()
+    cluster.rig.connect().ask(METADATA, 9, MetadataRequest(topics=[]), client_id="anna")
+    (line,) = cluster.obstacles()
+    assert "REFUSED" not in line and line.endswith(ADVERTISE)
 
 
 def test_a_rule_that_refuses_connections_is_named() -> None:
