@@ -14,6 +14,7 @@ from .transactions.coordinator import TransactionCoordinator
 if TYPE_CHECKING:
     from .hosting import Hosting
     from .quotas import Quotas
+    from .scram import Credentials
 
 
 class Cluster:
@@ -38,6 +39,13 @@ class Cluster:
         from .quotas import Quotas
 
         return Quotas()
+
+    @cached_property
+    def credentials(self) -> Credentials:
+        """Return the SCRAM credentials of users. They are made on first use, as the quotas."""
+        from .scram import Credentials
+
+        return Credentials()
 
 
 def cluster_on(environment: Environment) -> Cluster:

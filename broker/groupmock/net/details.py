@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from groupmock_codec.api_keys import JOIN_GROUP, SASL_AUTHENTICATE, SYNC_GROUP
+from groupmock_codec.api_keys import ALTER_USER_SCRAM_CREDENTIALS, JOIN_GROUP, SASL_AUTHENTICATE, SYNC_GROUP
 from groupmock_codec.declare import Message, Wire, fields_of
 
 from ..journal.rows import Payload
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from .seen import Named
 
 BIG: Final = 1024
-SECRETS: Final = frozenset((SASL_AUTHENTICATE,))
-"""APIs whose requests contain a secret that no journal may keep, because a client authenticates itself with it."""
+SECRETS: Final = frozenset((SASL_AUTHENTICATE, ALTER_USER_SCRAM_CREDENTIALS))
+"""APIs whose requests contain a secret that no journal may keep, because clients authenticate themselves with it."""
 EMBEDDED_BYTES: Final = 500_000
 """At most this many different embedded bytes of one message are decoded for its row; the rest is shown as bytes. Reading costs at most
 0.1 us a byte."""
@@ -166,15 +166,32 @@ EMBEDDED: Final[dict[int, Callable[[Any], Places]]] = {JOIN_GROUP: _in_join, SYN
 
 
 def without_secret(message: Any, frame: bytes) -> tuple[Any, bytes]:
-    """Return a request of `SECRETS` and its frame with zeros in place of the secret. The length stays, so that the frame can be
-    replayed."""
+    """Return a request of `SECRETS` and its frame with zeros in place of each secret. The lengths stay, so that the frame can be
+    replayed; bytes behind the message are dropped, because nobody knows what they are."""
+    from groupmock_codec import APIS
     from groupmock_codec.headers import decode_request_header
 
-    size = len(message.auth_bytes)
-    _, body = decode_request_header(frame)
-    flexible = frame[2:4] >= b"\0\2"  # Lengths are varints from SaslAuthenticate version 2 on.
-    at = body + (((size + 1).bit_length() + 6) // 7 if flexible else 4)
-    return msgspec.structs.replace(message, auth_bytes=bytes(size)), frame[:at] + bytes(size) + frame[at + size :]
+    header, body = decode_request_header(frame)
+    bare = _BARE[header.api_key](message)
+    return bare, frame[:body] + APIS[header.api_key].request.encode(header.api_version, bare)
+
+
+def _without_token(message: Any) -> Any:
+    return msgspec.structs.replace(message, auth_bytes=bytes(len(message.auth_bytes)))
+
+
+def _without_passwords(message: Any) -> Any:
+    upsertions = [
+        msgspec.structs.replace(each, salt=bytes(len(each.salt)), salted_password=bytes(len(each.salted_password)))
+        for each in message.upsertions
+    ]
+    return msgspec.structs.replace(message, upsertions=upsertions)
+
+
+_BARE: Final[dict[int, Callable[[Any], Any]]] = {
+    SASL_AUTHENTICATE: _without_token,
+    ALTER_USER_SCRAM_CREDENTIALS: _without_passwords,
+}
 
 
 class Digested(msgspec.Struct, frozen=True):

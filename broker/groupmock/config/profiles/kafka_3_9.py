@@ -54,6 +54,7 @@ PROFILE = Profile(
         48: (0, 1),  # DescribeClientQuotas
         49: (0, 1),  # AlterClientQuotas
         50: (0, 0),  # DescribeUserScramCredentials
+        51: (0, 0),  # AlterUserScramCredentials
         55: (0, 2),  # DescribeQuorum
         57: (0, 1),  # UpdateFeatures
         60: (0, 1),  # DescribeCluster

@@ -1,4 +1,4 @@
-"""DescribeUserScramCredentials (50) finds no credentials, because no user has any (SEC-39)."""
+"""DescribeUserScramCredentials (50) shows the credentials that AlterUserScramCredentials (51) set (SEC-39)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from groupmock_codec import error_codes
 from groupmock_codec.messages.k50_describe_user_scram_credentials import (
+    CredentialInfo,
     DescribeUserScramCredentialsRequest,
     DescribeUserScramCredentialsResponse,
     DescribeUserScramCredentialsResult,
@@ -27,17 +28,20 @@ TWICE: Final = "Cannot describe SCRAM credentials for the same user twice in a s
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Answer a result for each user name, in the order of a map of the names. Null or no names ask for all, which are none."""
+    """Answer a result for each user name, in the order of a map of the names. Null or no names ask for all users with credentials."""
     asked = request.message
     assert isinstance(asked, DescribeUserScramCredentialsRequest)
-    names = [user.name for user in asked.users or ()]
+    names = [user.name for user in asked.users] if asked.users else cluster.credentials.users()
     Ration(turn.settings).take_names(names, USER_COST)
     times = Counter(names)
-    results = [_result(name, times[name]) for name in java_order(times, java_hash)]
+    results = [_result(cluster, name, times[name]) for name in java_order(times, java_hash)]
     turn.reply(request.ticket, DescribeUserScramCredentialsResponse(results=results))
 
 
-def _result(name: str, times: int) -> DescribeUserScramCredentialsResult:
+def _result(cluster: Cluster, name: str, times: int) -> DescribeUserScramCredentialsResult:
     if times > 1:
         return DescribeUserScramCredentialsResult(user=name, error_code=error_codes.DUPLICATE_RESOURCE, error_message=fitting(TWICE + name))
+    if infos := cluster.credentials.of(name):
+        rows = [CredentialInfo(mechanism=mechanism, iterations=iterations) for mechanism, iterations in infos]
+        return DescribeUserScramCredentialsResult(user=name, credential_infos=rows)
     return DescribeUserScramCredentialsResult(user=name, error_code=error_codes.RESOURCE_NOT_FOUND, error_message=fitting(ABSENT + name))
