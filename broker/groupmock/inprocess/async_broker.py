@@ -131,7 +131,7 @@ class AsyncBroker(AsyncCalls):
     async def client_says(self, client: str, what: str, /, **fields: Json) -> None:
         """Write a `client` row into the journal: what a client says about itself. This does not wait; rows of one caller keep their order.
         Raises TypeError if a value in `fields` has no JSON form."""
-        msgspec.json.encode((client, what, fields))  # checked here, because an error while the row is written would reach no caller
+        msgspec.json.encode((client, what, fields))  # Checked here, because an error while the row is written would reach no caller.
         self._on().call_soon_threadsafe(self._up().server.client_says, client, what, fields)
 
     async def requests(
@@ -498,15 +498,15 @@ class AsyncBroker(AsyncCalls):
         return await self._ask(lambda: self._up().load_plan(read))
 
     async def remove_fault(self, name: str) -> None:
-        """Remove a rule and let the requests that it holds go on. Raises UnknownRule (a LookupError) if there is none."""
+        """Remove a rule and let the requests that it holds continue. Raises UnknownRule (a LookupError) if there is none."""
         await self._command("remove_fault", name=name)
 
     async def release_fault(self, name: str) -> None:
-        """Let the requests that a rule holds go on. The rule stays."""
+        """Let the requests that a rule holds continue. The rule stays."""
         await self._command("release_fault", name=name)
 
     async def clear_faults(self) -> None:
-        """Remove all fault rules and let the requests that they hold go on."""
+        """Remove all fault rules and let the requests that they hold continue."""
         await self._command("clear_faults")
 
     async def wait_for_fault(self, name: str, hits: int = 1, timeout: float = 10.0) -> None:
@@ -544,9 +544,10 @@ class AsyncFaultBlock:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        report = await self._broker.fault_report(self.name)  # asked before the rule is removed, as a removed one has no report
+        # The report is asked for before the rule is removed, because a removed rule has no report.
+        report = await self._broker.fault_report(self.name)
         await self._broker.remove_fault(self.name)
-        # An error raised in the block says more than a rule that did not fire because of it.
+        # An error raised in the block says more than a rule that did not fire because of that error.
         if error is None and self._must_fire and not report.fired:
             raise FaultNeverFired(report.sentence)
 
@@ -566,7 +567,7 @@ class AsyncFaultBlock:
         return report.fired
 
     async def release(self) -> None:
-        """Let the requests that the rule holds go on."""
+        """Let the requests that the rule holds continue."""
         await self._broker.release_fault(self.name)
 
     async def wait(self, hits: int = 1, timeout: float = 10.0) -> None:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 __tracebackhide__: Final = True
 Topics = Mapping[str, int] | Iterable[str] | str
 DEFAULTS: Final = {"port": 0, "log": "off"}
-"""Options whose default differs from that of `groupmock serve`."""
+"""Options whose defaults differ from those of `groupmock serve`."""
 
 
 class Broker(Groups, Data, Commands, Faults):
@@ -156,7 +156,7 @@ class Broker(Groups, Data, Commands, Faults):
     def start(self, ports: Sequence[int] = ()) -> Broker:
         """Start serving and return once clients can connect. `ports`, one for each node, repeats the ports of an earlier start."""
         ready: Future[Running] = Future()
-        # A daemon thread, so that a test run that forgot `stop` still ends.
+        # A daemon thread lets a test run end that forgot `stop`.
         self._thread = threading.Thread(target=self._serve, args=(ready, ports), name="groupmock", daemon=True)
         self._thread.start()
         try:
@@ -184,7 +184,7 @@ class Broker(Groups, Data, Commands, Faults):
         ports, before = self._up().ports, self._config.journal
         if journal is not None:
             self._config = msgspec.structs.replace(self._config, journal=os.fspath(journal))
-        if self._control is not None:  # the control API keeps its port
+        if self._control is not None:  # The control API keeps its port over a reset.
             asyncio.run_coroutine_threadsafe(self._control.context.reset(self._config), self._on()).result()
             return
         self.stop()
@@ -195,7 +195,7 @@ class Broker(Groups, Data, Commands, Faults):
     def _up(self) -> Running:
         if self._running is None:
             raise RuntimeError("the broker is not running: use `with Broker(...) as broker` or broker.start()")
-        return self._control.running if self._control is not None else self._running  # a reset makes another one
+        return self._control.running if self._control is not None else self._running  # A reset makes another `Running`.
 
     def _on(self) -> asyncio.AbstractEventLoop:
         self._up()
@@ -214,12 +214,13 @@ class Broker(Groups, Data, Commands, Faults):
         self._stop = asyncio.Event()
         try:
             running = await start(self._config, ports=ports, stories=True, plan=self._plan, seed_data=self._seed_data)
-            self._seed_data = running.seed_data  # kept, because `clear` applies it again, even if it was copied from another cluster
+            # Kept, because `clear` applies the seed data again, even if they were copied from another cluster.
+            self._seed_data = running.seed_data
             if self._config.control is not None:
                 from ..control.start import start_control
 
                 self._control = await start_control(self._config, running, plan=self._plan)
-        except BaseException as error:  # belongs to the thread that called start()
+        except BaseException as error:  # The error is passed to the thread that called start().
             ready.set_exception(error)
             return
         ready.set_result(running)
@@ -231,7 +232,7 @@ class Broker(Groups, Data, Commands, Faults):
 
 
 def _argument(option: str) -> str:
-    """Return what an error calls the argument that sets an option."""
+    """Return the name of the argument that sets an option, for errors."""
     return f"Broker({ {'topic': 'topics', 'set': 'settings'}.get(option, option).replace('-', '_') }=...)"
 
 

@@ -1,4 +1,4 @@
-"""Calls from a broker's methods to the cluster, which runs on a thread and an event loop of its own.
+"""Calls from a broker's methods reach the cluster, which runs on a thread and an event loop of its own.
 
 `Broker` is built on `Calls`, whose `_ask`, `_run`, `_wait` and `_command` block until the cluster has answered. `AsyncBroker` is built on
 `AsyncCalls`, whose methods of the same names are coroutines; `make docs` writes async_broker.py from the methods of `Broker`.
@@ -32,11 +32,11 @@ LEVEL_OF_THE_TEST: Final = 3
 
 
 class HasCluster(ABC):
-    """The cluster that blocking calls and coroutines go to."""
+    """The cluster to which blocking calls and coroutines are sent."""
 
     @abstractmethod
     def _up(self) -> Running:
-        """Return the cluster that is running. Raises RuntimeError if there is none."""
+        """Return the running cluster, or raise RuntimeError if none runs."""
 
     @abstractmethod
     def _on(self) -> asyncio.AbstractEventLoop:
@@ -44,7 +44,7 @@ class HasCluster(ABC):
 
 
 class Calls(HasCluster):
-    """Blocking calls to the cluster, from any thread but the cluster's own."""
+    """Blocking calls to the cluster, from any thread except the cluster's own."""
 
     def _ask(self, function: Callable[[], T]) -> T:
         """Call the function on the cluster's thread and return its result."""
@@ -77,7 +77,7 @@ class Calls(HasCluster):
 
 
 class AsyncCalls(HasCluster):
-    """The same calls as coroutines for a loop of the caller's. Nothing happens before they are awaited."""
+    """The calls of `Calls` as coroutines, for an event loop of the caller's. Nothing happens before they are awaited."""
 
     async def _ask(self, function: Callable[[], T]) -> T:
         return await _awaited(_posted(self._on(), function))
@@ -93,7 +93,7 @@ class AsyncCalls(HasCluster):
 
 
 def _posted(loop: asyncio.AbstractEventLoop, function: Callable[[], T]) -> Future[T]:
-    """Call the function on the thread of that loop. The future gets its result or its error."""
+    """Call the function on the thread of that loop. The returned future gets its result or its error."""
     done: Future[T] = Future()
 
     def run() -> None:
@@ -102,7 +102,7 @@ def _posted(loop: asyncio.AbstractEventLoop, function: Callable[[], T]) -> Futur
             return
         try:
             done.set_result(function())
-        except BaseException as error:  # belongs to the caller's thread
+        except BaseException as error:  # The error is passed to the caller's thread.
             done.set_exception(error)
 
     loop.call_soon_threadsafe(run)
@@ -123,8 +123,8 @@ async def _awaited(done: Future[T]) -> T:
 
 
 def _own(error: BaseException) -> BaseException:
-    """Return the error without its traceback if groupmock declares its class, because the message says it all. Any other error is a
-    mistake in groupmock, and its traceback leads there."""
+    """Return the error without its traceback if groupmock declares its class, because its message says everything. Any other error is a
+    defect of groupmock, to which the traceback leads."""
     return error.with_traceback(None) if type(error).__module__.partition(".")[0] == "groupmock" else error
 
 
@@ -135,8 +135,8 @@ def _with_cause(message: str, cause: str) -> str:
 
 
 def _on_a_loop() -> bool:
-    """True if the caller's thread runs an event loop. A function of its own, so that no error of the wait has this RuntimeError as its
-    context."""
+    """True if the caller's thread runs an event loop. This is a separate function, so that the RuntimeError of the check is not the
+    context of an error of the wait."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

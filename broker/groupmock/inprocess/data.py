@@ -1,4 +1,4 @@
-"""The cluster's data as methods of `Broker`: topics, records, configs, committed offsets, lag and seed data.
+"""The cluster's data is read and written by methods of `Broker`: topics, records, configs, committed offsets, lag and seed data.
 
 The names are those of the routes and of the verbs (docs/how-to/seed-and-read.md). The functions run on the cluster's thread and import on
 first use what they need.
@@ -184,7 +184,7 @@ def write_lines(
 
 
 def move_offsets(running: Running, arguments: dict[str, Any], dry_run: bool) -> list[Reset]:
-    """Return what the command `reset_offsets` moves, and move it unless `dry_run`. Raises CannotSteer."""
+    """Return the changes that the command `reset_offsets` makes, and make them unless `dry_run`. Raises CannotSteer."""
     from ..core.steering import checked
     from ..core.steering.offsets import ResetOffsets, resets
 

@@ -1,4 +1,4 @@
-"""Assertion errors of a test whose wait for the cluster was in vain."""
+"""Errors of a test that waited in vain for the cluster are AssertionErrors."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ __tracebackhide__: Final = True
 
 
 class GroupTimeout(AssertionError):
-    """A group did not reach in time what a test waited for. The text says what was wanted, what is, and the group's story."""
+    """Raised if a group did not reach in time the state that a test waited for. The text has the wanted and the present state, and the
+    group's story."""
 
-    __module__ = "groupmock"  # reports show the name that tests import
+    __module__ = "groupmock"  # Reports then show the name that tests import.
 
     def __init__(self, missed: str, story: Iterable[str] = (), bootstrap: str = "") -> None:
         super().__init__("\n".join([missed, *story]))
@@ -22,12 +23,12 @@ class GroupTimeout(AssertionError):
 
 
 class FaultNeverFired(AssertionError):
-    """A fault rule never fired. The text names the call that came nearest and the condition that it missed."""
+    """Raised if a fault rule never fired. The text names the call that came nearest and the condition that it missed."""
 
     __module__ = "groupmock"
 
 
 class FaultNotSeen(AssertionError):
-    """A fault rule did not fire the expected number of times in time. The text names the call that came nearest."""
+    """Raised if a fault rule did not fire the expected number of times in time. The text names the call that came nearest."""
 
     __module__ = "groupmock"

@@ -1,4 +1,4 @@
-"""Fault rules and plans as methods of `Broker` (docs/how-to/faults.md)."""
+"""Fault rules and plans are managed by methods of `Broker` (docs/how-to/faults.md)."""
 
 from __future__ import annotations
 
@@ -60,15 +60,15 @@ class Faults(Calls):
         return self._ask(lambda: self._up().load_plan(read))
 
     def remove_fault(self, name: str) -> None:
-        """Remove a rule and let the requests that it holds go on. Raises UnknownRule (a LookupError) if there is none."""
+        """Remove a rule and let the requests that it holds continue. Raises UnknownRule (a LookupError) if there is none."""
         self._command("remove_fault", name=name)
 
     def release_fault(self, name: str) -> None:
-        """Let the requests that a rule holds go on. The rule stays."""
+        """Let the requests that a rule holds continue. The rule stays."""
         self._command("release_fault", name=name)
 
     def clear_faults(self) -> None:
-        """Remove all fault rules and let the requests that they hold go on."""
+        """Remove all fault rules and let the requests that they hold continue."""
         self._command("clear_faults")
 
     def wait_for_fault(self, name: str, hits: int = 1, timeout: float = 10.0) -> None:
@@ -106,9 +106,10 @@ class FaultBlock:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        report = self._broker.fault_report(self.name)  # asked before the rule is removed, as a removed one has no report
+        # The report is asked for before the rule is removed, because a removed rule has no report.
+        report = self._broker.fault_report(self.name)
         self._broker.remove_fault(self.name)
-        # An error raised in the block says more than a rule that did not fire because of it.
+        # An error raised in the block says more than a rule that did not fire because of that error.
         if error is None and self._must_fire and not report.fired:
             raise FaultNeverFired(report.sentence)
 
@@ -128,7 +129,7 @@ class FaultBlock:
         return report.fired
 
     def release(self) -> None:
-        """Let the requests that the rule holds go on."""
+        """Let the requests that the rule holds continue."""
         self._broker.release_fault(self.name)
 
     def wait(self, hits: int = 1, timeout: float = 10.0) -> None:
@@ -137,14 +138,14 @@ class FaultBlock:
 
 
 def rule_from(when: Mapping[str, Any], do: Mapping[str, Any] | str, stage: str | None, times: int | None, name: str) -> dict[str, Any]:
-    """Return a rule as the command `add_faults` takes it. Raises BadPlan for a wrong rule."""
+    """Return a rule in the form that the command `add_faults` takes. Raises BadPlan for a wrong rule."""
     table: dict[str, Any] = {"when": dict(when), "do": {"kind": do} if isinstance(do, str) else dict(do)}
     table |= {key: value for key, value in (("stage", stage), ("times", times), ("name", name or None)) if value is not None}
     return rule_as_data(make_rule(table))
 
 
 def add_rule(running: Running, rule: dict[str, Any]) -> str:
-    """Register a rule and return the name that it got."""
+    """Register a rule and return its name."""
     running.submit(Command("add_faults", {"rules": [rule]}))
     return running.server.driver.rules.reports()[-1].name
 

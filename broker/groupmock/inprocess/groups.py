@@ -1,4 +1,4 @@
-"""Queries and waits as methods of `Broker`: groups, transactions, requests, stories and audits."""
+"""Groups, transactions, requests, stories and audits are read and awaited by methods of `Broker`."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Groups(Calls):
     def client_says(self, client: str, what: str, /, **fields: Json) -> None:
         """Write a `client` row into the journal: what a client says about itself. This does not wait; rows of one caller keep their order.
         Raises TypeError if a value in `fields` has no JSON form."""
-        msgspec.json.encode((client, what, fields))  # checked here, because an error while the row is written would reach no caller
+        msgspec.json.encode((client, what, fields))  # Checked here, because an error while the row is written would reach no caller.
         self._on().call_soon_threadsafe(self._up().server.client_says, client, what, fields)
 
     def requests(

@@ -1,4 +1,4 @@
-"""Commands that last until the end of a `with` block: each has a command that undoes it."""
+"""Some commands last until the end of a `with` block, at which another command undoes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversions of the values that a test writes to those that the core takes."""
+"""Converts the values that a test writes to the values that the core takes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def content_bytes(content: bytes | str | None) -> bytes | None:
 
 
 def config_texts(configs: ConfigValues | None) -> dict[str, str]:
-    """Return config values as texts, which is Kafka's form. Raises ValueError for an argument that is no mapping."""
+    """Return config values as texts, which is Kafka's form. Raises ValueError for an argument that is not a mapping."""
     from ..data.seed import as_texts
 
     if configs is not None and not isinstance(configs, Mapping):
@@ -45,7 +45,7 @@ def config_changes(set: ConfigValues | None, unset: Iterable[str]) -> dict[str, 
 
 def offset_rows(offsets: Mapping[str, Mapping[int, int]]) -> list[dict[str, Any]]:
     """Return the offsets of `commit_offsets`, one row for each partition. Raises ValueError for an argument of another form."""
-    given: object = offsets  # checked at run time for callers without a type checker
+    given: object = offsets  # Checked at run time for callers without a type checker.
     if not (isinstance(given, Mapping) and all(isinstance(by_partition, Mapping) for by_partition in given.values())):
         raise ValueError(f'offsets: {{"orders": {{0: 17}}}}, not {offsets!r}')
     return [

@@ -1,1 +1,1 @@
-"""Copies of a real cluster: its state, read through the admin API and written as seed data (`groupmock.data.seed`)."""
+"""Copies a real cluster: reads its state through the admin API and writes it as seed data (`groupmock.data.seed`)."""

@@ -1,4 +1,4 @@
-"""The state of a real cluster as lines of seed data: topics with ids, configs and offsets, groups with committed offsets.
+"""Reads the state of a real cluster as lines of seed data: topics with ids, configs and offsets, and groups with committed offsets.
 
 Metadata and DescribeConfigs go to the named node, ListOffsets and Fetch to each partition's leader, ListGroups and OffsetFetch to every
 node, because each lists the groups that it coordinates. Nothing is written there, and no record is copied by default. A partition begins
@@ -39,7 +39,7 @@ SET_ON_TOPIC: Final = 1
 EARLIEST: Final = -2
 LATEST: Final = -1
 AT_ONCE: Final = 200
-"""The number of topics in one DescribeConfigs, or partitions in one ListOffsets."""
+"""The number of topics in one DescribeConfigs request, or of partitions in one ListOffsets request."""
 NAMED: Final = 5
 Line = dict[str, Any]
 Place = tuple[str, int]
@@ -54,19 +54,19 @@ class Bounds(NamedTuple):
 
 
 class Copy:
-    """The copying of one cluster. `keys` are the topic configs that the mock knows; `nodes` is its number of nodes; `left` says what was
-    left out, and why."""
+    """The copy of one cluster while it is made. `keys` are the topic configs that the mock knows; `nodes` is its number of nodes; `left`
+    says what was left out, and why."""
 
     def __init__(self, source: Source, keys: Mapping[str, ConfigKey], nodes: int) -> None:
         self._source, self._keys, self._nodes = source, keys, nodes
         self.nodes: dict[int, Where] = {}
         self.topics: dict[str, Any] = {}
-        """The row of Metadata for each topic by name."""
+        """The Metadata row of each topic, by the topic's name."""
         self.bounds: dict[Place, Bounds] = {}
         self._left: dict[str, list[str]] = defaultdict(list)
 
     def leave(self, why: str, what: str) -> None:
-        """Note that something was left out."""
+        """Note that `what` was left out of the copy, for the reason `why`."""
         self._left[why].append(what)
 
     def left(self) -> list[str]:
@@ -188,7 +188,7 @@ class Copy:
         return [line for topic in answer.topics for row in topic.partitions if (line := self._commit(group, topic.name, row)) is not None]
 
     async def _until_loaded(self, key: int, message: Message, highest: int, where: Where) -> Any:
-        """Ask again while a coordinator loads or is about to move."""
+        """Repeat a request while a coordinator loads or is about to move."""
         answer = await self._source.ask(key, message, highest, where)
         for _ in range(TRIES):
             if answer.error_code not in LATER:

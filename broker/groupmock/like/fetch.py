@@ -1,4 +1,4 @@
-"""The way from the address of a real cluster to seed data, for `serve --like` and for the verb `like`."""
+"""Copies the cluster at an address into seed data, for `serve --like` and for the verb `like`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Copied(NamedTuple):
 
 
 CALLED: Final = Called("cluster", "--like", "--like-tls")
-"""The names that error messages of `serve` use."""
+"""The names that error messages of `serve` use for the cluster and its flags."""
 
 
 async def copied_for(config: Config, like: Like) -> Copied:
@@ -33,7 +33,7 @@ async def copied_for(config: Config, like: Like) -> Copied:
 
 
 async def copied(where: Where, tls: ssl.SSLContext | None, called: Called, config: Config, most_records: int) -> Copied:
-    """Copy a cluster for a mock with this configuration, with `most_records` of each partition. Raises CannotStart."""
+    """Copy a cluster for a mock with this configuration, with at most `most_records` of each partition. Raises CannotStart."""
     source = Source(where, tls, called)
     try:
         copy = Copy(source, topic_keys(config.settings.quirks), config.nodes)

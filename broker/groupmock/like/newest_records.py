@@ -1,4 +1,4 @@
-"""The newest records of a real cluster's partitions as lines of seed data, limited for each partition and for all together.
+"""Reads the newest records of a real cluster's partitions as lines of seed data, with a limit for each partition and for all together.
 
 Offsets stay: a hole (compacted records, a transaction's marker, unreadable records) becomes a line with the next offset of the log. Only
 committed transactions are copied (isolation level read_committed).
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 READ_COMMITTED: Final = 1
 FETCH_BYTES: Final = 1024 * 1024
 MOST_OPENED: Final = 64 * 1024 * 1024
-"""The number of bytes to which a batch may be decompressed."""
+"""A batch may be decompressed to at most this many bytes."""
 MOST_BYTES: Final = 64 * 1024 * 1024
-"""The number of bytes of keys and values of all partitions."""
+"""The keys and values of all partitions may have at most this many bytes."""
 
 
 class Records:
-    """The reader of records and its remaining limits."""
+    """Reads records up to its limits, which shrink with each record."""
 
     def __init__(self, source: Source, copy: Copy, most_each: int) -> None:
         self._source, self._copy, self._most_each = source, copy, most_each
         self._records, self._bytes = MAX_COPIED, MOST_BYTES
 
     async def lines(self) -> list[Line]:
-        """Return the lines of every partition: its start, its newest records, its end."""
+        """Return the lines of every partition: its start, its newest records, and its end."""
         found: list[Line] = []
         for place in self._copy.places():
             bounds = self._copy.bounds.get(place)
@@ -78,13 +78,13 @@ class Records:
                 after = batch.next_offset
                 if not open_aborts.drops(batch) and not self._take(place, batch, offset, bounds, found):
                     return found
-            if after == offset:  # an unfinished transaction follows
+            if after == offset:  # An unfinished transaction follows.
                 break
             offset = after
         return found
 
     def _take(self, place: Place, batch: Batch, offset: int, bounds: Bounds, found: list[Record]) -> bool:
-        """Add the records of a batch. Returns False if the limit is reached."""
+        """Add the records of a batch. Returns False once the limit is reached."""
         try:
             records = list(iter_records(batch, opened(batch, MOST_OPENED)))
         except RecordsError as error:
@@ -111,20 +111,20 @@ class Records:
 
 
 class _Aborted:
-    """The aborted transactions of a partition (KIP-98): each lasts from the first offset that a Fetch response names to the producer's
-    marker."""
+    """The aborted transactions of a partition (KIP-98), each of which lasts from the first offset that a Fetch response names to the
+    producer's marker."""
 
     def __init__(self) -> None:
         self._open: set[tuple[int, int]] = set()
 
     def note(self, transactions: Iterable[Any]) -> None:
-        """Note the aborted transactions of a response. A later response may name some of them again."""
+        """Note the aborted transactions in a response. A later response may name some of them again."""
         self._open |= {(each.producer_id, each.first_offset) for each in transactions}
 
     def drops(self, batch: Batch) -> bool:
         """True for a marker and for an aborted batch. Batches have to be passed in order."""
         mine = {each for each in self._open if each[0] == batch.producer_id and each[1] <= batch.last_offset}
-        if batch.control:  # the marker ends the producer's transaction
+        if batch.control:  # The marker ends the producer's transaction.
             self._open -= mine
         return batch.control or (batch.transactional and bool(mine))
 

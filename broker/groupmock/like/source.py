@@ -1,4 +1,4 @@
-"""Requests to the cluster that is copied: one connection to each node, in the newest version that both sides know, with errors as
+"""Sends requests to the cluster that is copied: one connection to each node, in the newest version that both sides know, with errors as
 sentences."""
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ LATER: Final = (
     error_codes.NOT_LEADER_OR_FOLLOWER,
     error_codes.LEADER_NOT_AVAILABLE,
 )
-"""Error codes that pass by themselves, after which a request is repeated."""
+"""Retriable error codes, after which a request is repeated."""
 TRIES: Final = 10
 PAUSE_S: Final = 0.3
 
 
 class Source:
-    """The connections to a cluster. Raises CannotStart for whatever prevents an answer."""
+    """The connections to the nodes of a cluster. Raises CannotStart for whatever prevents an answer."""
 
     def __init__(self, where: Where, tls: ssl.SSLContext | None, called: Called) -> None:
         self.where = where
@@ -39,7 +39,8 @@ class Source:
         self._highest: dict[Where, dict[int, tuple[int, int]]] = {}
 
     async def ask(self, key: int, message: Message, highest: int, where: Where | None = None) -> Any:
-        """Return the answer of a node (None: the named one), in that version or in the highest below it that the node knows."""
+        """Return the answer of a node (None: the node of the given address), in version `highest` or the highest lower version that the
+        node knows."""
         node = where or self.where
         client = await self._client(node)
         lowest, known = self._highest[node].get(key, (0, -1))
@@ -69,7 +70,7 @@ class Source:
         return self._clients[where]
 
     async def _versions(self, where: Where, client: AsyncClient) -> dict[int, tuple[int, int]]:
-        """Return the node's versions of each API, asked by ApiVersions v0, which every broker reads."""
+        """Return the versions of each API that the node serves, asked by ApiVersions v0, which every broker reads."""
         try:
             async with asyncio.timeout(CONNECT_S):
                 answer = await client.ask(API_VERSIONS, 0, trailing=True)

@@ -1,1 +1,1 @@
-"""The cluster while it runs: its start, what in-process and HTTP callers ask of it, and waits for groups and fault rules."""
+"""A running cluster: its start, the queries of in-process and HTTP callers, and waits for groups and fault rules."""

@@ -1,4 +1,4 @@
-"""The start of a cluster from a configuration: sockets, core, journal and server."""
+"""Starts a cluster from a configuration: sockets, core, journal and server."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ async def start(
     plan: Plan | None = None,
     seed_data: SeedData | None = None,
 ) -> Running:
-    """Start a cluster on the running loop. Raises CannotStart, BadPlan, BadSeedData. `on_failure` is called when the journal cannot be
-    written any more. `ports`, one per node, replaces `config.port`. `plan` and `seed_data` replace those of `config`. `stories`: keep
-    recent rows in memory for `Running.story`; without a reader of stories this would build a row for every join in vain."""
+    """Start a cluster on the running event loop. Raises CannotStart, BadPlan, BadSeedData. `on_failure` is called when the journal
+    cannot be written any more. `ports`, one per node, replaces `config.port`. `plan` and `seed_data` replace those of `config`.
+    `stories`: keep recent rows in memory for `Running.story`; without a reader of stories this would build a row for every join in vain."""
     plan = _read_plan(config) if plan is None else plan
     seed_data, not_copied = (await _read_seed_data(config)) if seed_data is None else (seed_data, [])
     waivers = _read_waivers(config)
     seed = _seed(config, plan)
-    # The sockets are bound first, because the identity tells clients their ports and port 0 is unknown until it is bound.
+    # The sockets are bound first, because the identity has their ports, and a port of 0 is unknown until it is bound.
     listeners = _listen(config, ports)
     clock = LoopClock()
-    # Identity and core draw from a Random each: a replay takes the identity from the header, and the core must draw the same ids without
-    # it.
+    # Identity and core have a Random each, because a replay takes the identity from the header, and the core must draw the same ids
+    # nevertheless.
     identity = _identity(config, listeners, Random(seed))
     core = core_of(config.settings, identity, Random(seed), clock.epoch_ns // NS_PER_MS)
     ring = Ring(RING_BYTES) if stories else None
@@ -79,25 +79,25 @@ async def start(
         for listener in listeners.values():
             listener.close()
         raise CannotStart(f"cannot write the journal {path}: {failure.strerror}") from None
-    # no client is accepted before this, because accepting takes a turn of the loop
+    # No client is accepted before this, because accepting takes a turn of the loop.
     audit_sink = _audit(server, waivers) if config.audit else None
     running = Running(
         config, core, server, clock, seed, ring, [listener.getsockname()[1] for listener in listeners.values()], audit_sink, path
     )
     try:
         _furnish(running, seed_data, not_copied, plan)
-    except ValueError:  # BadSeedData or BadPlan: the cluster cannot have what they name
+    except ValueError:  # BadSeedData or BadPlan means that the cluster cannot have what the seed data or the plan names.
         await running.close()
         raise
     return running
 
 
 def _furnish(running: Running, seed_data: SeedData | None, not_copied: list[str], plan: Plan | None) -> None:
-    """Create topics, seed data and fault rules before the first client comes. They are commands, so that they are rows and a replay
-    repeats them."""
+    """Create topics, seed data and fault rules before the first client comes. This is done by commands, which are rows that a replay
+    repeats."""
     config = running.config
     if config.topics:
-        from ..core.steering.topics import CREATE_TOPIC  # imported alone, because a start needs no other commands
+        from ..core.steering.topics import CREATE_TOPIC  # Imported alone, because a start needs no other commands.
 
         for topic in config.topics:
             running.submit(Command(CREATE_TOPIC, {"name": topic.name, "partitions": topic.partitions or config.settings.num_partitions}))
@@ -156,7 +156,7 @@ def _audit(server: Server, waivers: Waivers | None) -> AuditSink:
 
 
 def _seed(config: Config, plan: Plan | None) -> int:
-    """Return the configured seed, else the plan's, else a random one."""
+    """Return the configured seed, or else the plan's seed, or else a random one."""
     if config.seed is not None:
         return config.seed
     return plan.seed if plan is not None and plan.seed is not None else int.from_bytes(os.urandom(6), "big")

@@ -1,4 +1,4 @@
-"""The wait until a fault rule has fired a number of times. The in-process API, HTTP and the command line share it."""
+"""Waits until a fault rule has fired a number of times. The in-process API, HTTP and the command line share it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FAULT: Final = frozenset(("fault", "command"))
 
 
 class NeverSoOften(ValueError):
-    """The rule cannot fire so many times. The message says how many times it can."""
+    """Raised if the rule cannot fire so many times. The message says how many times it can."""
 
 
 async def reach(running: Running, name: str, hits: int, timeout: float) -> RuleReport | str:

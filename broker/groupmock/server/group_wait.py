@@ -1,4 +1,4 @@
-"""Waits for the state of a group: the conditions, whether they can hold at all, when they hold, and what is missing when time is up.
+"""Waits for the state of a group, and says which conditions can hold at all, when they hold, and what is missing when the time is up.
 
 The in-process API, HTTP and the command line share the same words. Nothing polls: a row of the journal says that something changed
 (`Running.until`), and only then are the conditions checked, the cheapest first.
@@ -33,19 +33,19 @@ STATES: Final = (*(str(each) for each in State), str(OfConsumers.ASSIGNING), str
 WITH_MEMBERS: Final = (str(State.COMPLETING), str(State.STABLE), str(OfConsumers.ASSIGNING), str(OfConsumers.RECONCILING))
 """The states that a group without members is never in."""
 MOVES: Final = CHANGES | {"request", "reply", "command", "note", "timer"}
-"""The kinds of rows that can announce a committed offset, a written record or an added partition."""
+"""The kinds of rows that can mean a new committed offset, a new record or an added partition."""
 Place = tuple[str, int]
-"""A topic and a partition number."""
+"""A partition, as its topic and number."""
 Assignment = str | Iterable[str] | Mapping[str, Iterable[str] | Mapping[str, list[int]]]
-"""Topics all of whose partitions are assigned; or the partitions of each member: {"anna": ["orders/0"]}, {"anna": {"orders": [0]}}."""
+"""Either topics whose partitions are all assigned, or the partitions of each member: {"anna": ["orders/0"]}, {"anna": {"orders": [0]}}."""
 
 
 class BadWait(ValueError):
-    """A wait is written wrongly or can never succeed. The message says which part and what is possible."""
+    """Raised if a wait is written wrongly or can never succeed. The message says which part, and what is possible."""
 
 
 class Sight:
-    """A group at this moment. Its view is copied only if a condition asks for it."""
+    """The state of a group at this moment. Its view is copied only if a condition asks for it."""
 
     def __init__(self, cluster: Cluster, group_id: str) -> None:
         self.cluster = cluster
@@ -54,7 +54,7 @@ class Sight:
 
     @cached_property
     def view(self) -> GroupView:
-        """The group's view; for a missing group, the one that DescribeGroups gives."""
+        """The group's view, or for a missing group the view that DescribeGroups gives."""
         if self.group is None:
             return GroupView(self.group_id, DEAD, 0, None, None, None, [], {})
         return self.group.view()
@@ -74,8 +74,8 @@ class Sight:
 
 
 class Condition(NamedTuple):
-    """One condition of a wait. `wanted` describes it; `lacks` returns what is missing in words, or None. `reads_offsets`: it reads offsets
-    or logs, which change without a change of the group."""
+    """One condition of a wait. `wanted` describes it; `lacks` returns what is missing in words, or None. `reads_offsets`: it reads
+    offsets or logs, which change without a change of the group."""
 
     wanted: str
     lacks: Callable[[Sight], str | None]
@@ -83,7 +83,7 @@ class Condition(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """A group and the conditions to wait for. Without conditions, the group only has to exist."""
+    """A group and the conditions to wait for. Without conditions the group only has to exist."""
 
     group: str
     conditions: list[Condition]
@@ -103,8 +103,8 @@ class Wanted(NamedTuple):
 
 
 class Missed(NamedTuple):
-    """A wait that ran out of time. `sentence`: what was wanted and what is; `lacking`: one line for each condition; `advice`: what to do;
-    `obstacles`: the members that the group awaits and the clients that were never served."""
+    """The result of a wait that ran out of time. `sentence`: what was wanted and what is; `lacking`: one line for each condition;
+    `advice`: what to do; `obstacles`: the members that the group awaits and the clients that were never served."""
 
     sentence: str
     lacking: list[str]
@@ -113,13 +113,13 @@ class Missed(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The whole explanation in one line."""
+        """The whole explanation of a missed wait in one line."""
         lacking = f"; missing: {'; '.join(self.lacking)}" if self.lacking else ""
         return "; ".join([f"{self.sentence}{lacking}", *self.obstacles, self.advice])
 
     @property
     def lines(self) -> str:
-        """The explanation, one fact to a line."""
+        """The explanation of a missed wait, one fact in each line."""
         return "\n".join([self.sentence, *(f"missing: {each}" for each in self.lacking), *self.obstacles, self.advice])
 
 
@@ -402,7 +402,7 @@ def _name(member: MemberView) -> str:
 
 
 def short(view: GroupView) -> str:
-    """Describe a group in one line: state, generation, and the partitions of each member."""
+    """Describe a group in one line, with its state, its generation, and the partitions of each member."""
     members = [f"{_name(each)} has {shown_places(_places(each))}" for each in view.members]
     head = f"{view.state} with {len(members)} members in generation {view.generation}"
     return f"{head} ({_several(members)})" if members else head
@@ -419,7 +419,7 @@ def _missed(running: Running, wanted: Wanted, timeout: float) -> Missed:
 
 
 def _advice(running: Running, sight: Sight) -> str:
-    """Say which hold or fault rule keeps the group from going on, or else where to look."""
+    """Say which hold or fault rule keeps the group from making progress, or else where to look."""
     kept = list(_kept(running, sight))
     if kept:
         return "; ".join(kept)

@@ -1,4 +1,4 @@
-"""The sockets of a cluster's nodes and the addresses that clients are told, for nodes of the start and added ones."""
+"""Opens the sockets of a cluster's nodes and gives the addresses that clients are told, for nodes of the start and added nodes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ..net.listen import bracketed, listen
 
 
 def port_of(config: Config, node: int) -> int:
-    """Return the port that a node has to listen on. 0 stands for any free port."""
+    """Return the port on which a node has to listen. 0 means any free port."""
     return config.port + node - config.first_node_id if config.port else 0
 
 
 def listener_of(config: Config, port: int) -> socket.socket:
-    """Open a socket that listens there. Raises OSError, whose text says where and what to do."""
+    """Open a socket that listens on the port. Raises OSError, whose text says where and what to do."""
     try:
         return listen(config.host, port)
     except OSError as failure:
@@ -24,7 +24,7 @@ def listener_of(config: Config, port: int) -> socket.socket:
 
 
 def node_at(config: Config, node: int, listener: socket.socket, rack: str | None) -> Node:
-    """Return the node as clients are told. Advertised ports count up from the first node's, as node ids do."""
+    """Return the node with the address that clients are told. Advertised ports count up from the first node's, as node ids do."""
     port: int = listener.getsockname()[1]
     listens = f"{bracketed(config.host)}:{port}" if config.advertise is not None else None
     if config.advertise is not None and config.advertise.port is not None:

@@ -1,4 +1,4 @@
-"""The cluster while it runs: its queries, its commands and its end. The in-process API and the control API call it."""
+"""A running cluster with its queries, its commands and its end. The in-process API and the control API call it."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ ANY: Final = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "[::]": "[::1]"}
 MOST_VIEWS: Final = 100
 """The largest number of groups whose stories begin with a view of the group."""
 CHANGES: Final = frozenset(("moved", "member"))
-"""Kinds of rows that change what a group is."""
+"""Kinds of rows that change the state of a group."""
 
 
 class CannotStart(Exception):
-    """The cluster could not be started: a port is taken or a journal cannot be written. The message names it and the remedy. Exit code 3.
-    """
+    """Raised if the cluster could not be started, for example because a port is taken or a journal cannot be written. The message names
+    the cause and the remedy. The exit code is 3."""
 
 
 class JournalFailed(Exception):
-    """The journal could not be written to its end. Exit code 3."""
+    """Raised if the journal could not be written to its end. The exit code is 3."""
 
 
 class NotAudited(RuntimeError):
-    """An audit was asked for, but the cluster runs without one. The message says how to start one."""
+    """Raised if an audit was asked for, but the cluster runs without one. The message says how to start one."""
 
 
 class Running:
@@ -71,15 +71,15 @@ class Running:
         self.clock = clock
         self.seed = seed
         self.ring = ring
-        """The most recent rows, in memory; None if they are not kept."""
+        """The most recent rows in memory, or None if rows are not kept."""
         self.audit_sink = audit_sink
-        """The sink that judges the clients; None without an audit."""
+        """The sink that judges the clients, or None without an audit."""
         self.earlier: list[Audit] = []
-        """The audit of before the last reset: one, or none."""
+        """The audit of the time before the last reset, if there was a reset."""
         self.fired_earlier: frozenset[str] = frozenset()
         """The names of fault rules that fired before the last reset."""
         self.journal = journal
-        """The path of the journal's file, if there is one. `config.journal` may be its folder."""
+        """The path of the journal's file, if there is a journal. `config.journal` may be the file's folder."""
         self.seed_data: SeedData | None = None
         """The seed data of the start. A reset applies it again."""
         self.not_copied: list[str] = []
@@ -89,7 +89,7 @@ class Running:
 
     @property
     def ports(self) -> list[int]:
-        """The ports that the nodes of the start listen on, in the order of the nodes."""
+        """The ports on which the nodes of the start listen, in the order of the nodes."""
         return self._ports
 
     @property
@@ -99,7 +99,7 @@ class Running:
 
     @property
     def reachable(self) -> str:
-        """The addresses where the nodes listen, as `host:port` separated by commas. They ignore what is advertised to clients."""
+        """The addresses on which the nodes listen, as `host:port` separated by commas. They ignore what is advertised to clients."""
         return ",".join(_reached(node) for node in self.core.environment.identity.nodes)
 
     def ready_line(self, control: str | None = None) -> bytes:
@@ -118,11 +118,11 @@ class Running:
         return json.dumps(line).encode() + b"\n"
 
     def submit(self, command: Command) -> Effects:
-        """Run a command through the driver. Raises what the command raises."""
+        """Run a command through the driver. Raises the errors of the command."""
         return self.server.submit(command)
 
     def add_node(self, rack: str | None = None, port: int | None = None) -> int:
-        """Add a node that listens from now on and return its id. `port` None: the next port, or a free one if the configured port is 0.
+        """Add a node that listens from now on, and return its id. `port` None: the next port, or a free one if the configured port is 0.
         If it is not possible, nothing is left open. Raises NotNow (a CannotSteer)."""
         from ..core.steering import NotNow
         from .node_sockets import listener_of, node_at, port_of
@@ -211,12 +211,12 @@ class Running:
         twenty thousand rows take up to a second, and clients are served meanwhile."""
         if self.ring is None:
             return []
-        self.server.journal.flush()  # the story's last line names the journal's file, so that must be complete
+        self.server.journal.flush()  # The story's last line names the journal's file, so the file must be complete.
         rows, now, sessions, views = list(self.ring.rows), self.clock.now(), self._sessions(), self._views(group)
         return await asyncio.to_thread(_told, rows, group, member, self.seed, self.journal, self.ring.dropped, views, now, sessions)
 
     def _views(self, group: str | None) -> dict[str, ServerView]:
-        """Return the group, or the first groups, as they are now. Their stories begin with this view."""
+        """Return views of the group, or of the first groups, with which their stories begin."""
         from ..data.server_views import server_view
 
         groups = self.cluster.groups
@@ -224,7 +224,7 @@ class Running:
         return {group.group_id: server_view(self.cluster, group) for group in some if group is not None}
 
     async def obstacles(self, group: str) -> list[str]:
-        """Say what keeps a group from going on: members that it awaits, clients that were never served, transaction markers."""
+        """Say what keeps a group from making progress: members that it waits for, clients that were never served, transaction markers."""
         from ..story.teller import obstacles
 
         if self.ring is None:
@@ -234,7 +234,7 @@ class Running:
         return [*found, *self._markers(group)]
 
     def _markers(self, group: str) -> list[str]:
-        """Say which lag consists only of transaction markers."""
+        """Say for which partitions the lag consists only of transaction markers."""
         from ..data.lag import lag_of, lag_of_markers
 
         known = self.cluster.groups.find(group)
@@ -360,7 +360,7 @@ def _drawn(file: str, group: str | None, journal: str | None, rows: list[Row], d
 
 
 def _reached(node: Node) -> str:
-    """Return HOST:PORT by which this machine reaches a node."""
+    """Return the HOST:PORT by which this machine reaches a node."""
     if node.listens is None:
         return f"{bracketed(node.host)}:{node.port}"
     host, _, port = node.listens.rpartition(":")
@@ -368,7 +368,7 @@ def _reached(node: Node) -> str:
 
 
 class _Watcher(Sink):
-    """A sink that reports each row of some kinds, and its own end."""
+    """A sink that calls back for each row of some kinds, and at the end of the run."""
 
     def __init__(self, changed: Callable[[], None], kinds: frozenset[str]) -> None:
         self._changed = changed
