@@ -29,7 +29,7 @@ class Repeated(Protocol):
     identifiers: bytes  # Correlation ids of four bytes each.
     now: int
     waited: int  # Nanoseconds until the answers; above 0 there is only one heartbeat.
-    template: object  # For a sink to keep: the same object for every repetition of this heartbeat.
+    template: object  # A sink may keep this object, which is the same for every repetition of this heartbeat.
 
     def sample(self) -> tuple[RequestRow, ReplyRow]:
         """Return the request row and the reply row of the first heartbeat."""

@@ -145,7 +145,7 @@ def _fields(described: inspect.StructType, x: str, text: Text) -> tuple[int, lis
 
 
 def _flat(wire: inspect.Type, text: Text) -> tuple[int, str] | None:
-    """Return the fixed size of an element without nested values, and a statement that adds the strings of `y`. Returns None if elements
+    """Return the fixed size of a list element, and a statement that adds the sizes of its strings. Returns None if elements
     nest values."""
     element, null = _bare(wire)
     if isinstance(element, inspect.IntType):

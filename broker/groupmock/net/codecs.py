@@ -38,7 +38,7 @@ class Refused(Exception):
     """Raised for a request that makes Kafka close the connection. The text is the reason for the journal."""
 
     budget: Final = False
-    """Always False, as `CodecError.budget` for a wrong request: the request is not refused for its cost."""
+    """A refused request is wrong and not too expensive, so this is always False, unlike in `CodecError`."""
 
 
 def why(refusal: Refused | CodecError) -> str:

@@ -380,7 +380,7 @@ class Relay:
         try:
             message = abridged.read()
         except CodecError:
-            message = None  # The recording will find the same mistake and note it.
+            message = None  # An answer that cannot be decoded gets a note when it is recorded.
         self.house.dialogue.answered(self.line, frame, now, message, abridged.size - 4)
         return len(frame)
 

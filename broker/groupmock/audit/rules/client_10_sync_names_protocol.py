@@ -26,7 +26,7 @@ A: SyncGroup v5 protocol_name="roundrobin" assignments=[for($A.member_id, b"for 
 
     @asked(SYNC_GROUP)
     def repeats(self, x: Exchange) -> Judgements:
-        """Compare with the JoinGroup answer of the same generation."""
+        """Compare the protocol with the JoinGroup answer of the same generation."""
         member = x.member
         if x.version < 5 or member is None or member.joined is None or member.generation != x.asked["generation_id"]:
             return

@@ -27,7 +27,7 @@ GROUP: Final = 0
 """The key type of a FindCoordinator that looks up a group."""
 MOVED: Final = frozenset({COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR})
 FETCH_MOVED: Final = frozenset({NOT_COORDINATOR})
-"""OffsetFetch is an exception, because the Java client treats COORDINATOR_NOT_AVAILABLE (15) as an unexpected error."""
+"""For OffsetFetch only NOT_COORDINATOR counts, because the Java client treats COORDINATOR_NOT_AVAILABLE (15) as an unexpected error."""
 REMEMBERED: Final = 4096
 """At most this many (client, group) pairs are remembered, because clients look up coordinators on connections that have nothing else to
 do with the group."""

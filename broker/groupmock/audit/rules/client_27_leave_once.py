@@ -71,8 +71,8 @@ A: LeaveGroup v2 -> 25
 
     @answered(*OF_MEMBERS)
     def disturbed(self, x: Exchange) -> Judgements:
-        """Note that a LeaveGroup may be missing: it may be lost like an answer on the same connection, and a client without a
-        coordinator cannot send one."""
+        """Note that the LeaveGroup of a client may be missing, because an answer on its connection was lost or its coordinator was
+        not available."""
         if not x.heard or x.errors & {COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR}:
             x.link.note(self.code, Departures).disturbed = True
             if x.member is not None:

@@ -35,7 +35,7 @@ A: JoinGroup session_timeout_ms=7000 -> 0
 
     @asked(JOIN_GROUP)
     def joins(self, x: Exchange) -> Judgements:
-        """Compare with the member's previous JoinGroup."""
+        """Compare the timeouts and the protocol type with the member's previous JoinGroup."""
         before: Exchange | None = x.link.notes.get(self.code)
         x.link.notes[self.code] = x
         if before is None or before.asked["group_id"] != x.asked["group_id"]:

@@ -35,7 +35,7 @@ A: JoinGroup protocols=[p("range"), p("roundrobin")] -> 0
 
     @asked(JOIN_GROUP)
     def lists(self, x: Exchange) -> Judgements:
-        """Compare with the list in the member's last JoinGroup."""
+        """Compare the list of protocols with that of the member's last JoinGroup."""
         names = _names(x)
         who = x.member.name if x.member is not None else one_line(x.client_id or "a client")
         if not names or len(set(names)) < len(names):

@@ -82,8 +82,8 @@ A -> 22
         FIND_COORDINATOR, FETCH,
     )  # fmt: skip
     def comes(self, x: Exchange) -> Judgements:
-        """Judge a request behind one that waits. A broker that mutes its connections shows such a request only after the answer, a
-        recording shows it at once."""
+        """Judge a request sent behind a waiting JoinGroup or SyncGroup. A broker that mutes its connections shows such a request only
+        after the answer, a recording shows it at once."""
         line: _Line | None = x.link.notes.get(self.code)
         if line is not None and line.stands(x):
             line.behind = x
