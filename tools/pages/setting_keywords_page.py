@@ -14,8 +14,8 @@ from typing import Literal, TypedDict
 
 
 class SettingKeywords(TypedDict, total=False):
-    """Kafka's settings as keyword arguments, with underscores for dots and without a leading `groupmock.`: `group_max_size=3`.
-    docs/reference/settings.md has defaults and bounds."""
+    """Kafka's name with underscores for dots, without a leading `groupmock.`: `group_max_size=3`. docs/reference/settings.md has defaults
+    and bounds."""
 '''
 
 
