@@ -16,6 +16,10 @@ class SettingKeywords(TypedDict, total=False):
     group_coordinator_rebalance_protocols: str
     group_consumer_session_timeout_ms: int
     group_consumer_heartbeat_interval_ms: int
+    group_consumer_min_session_timeout_ms: int
+    group_consumer_max_session_timeout_ms: int
+    group_consumer_min_heartbeat_interval_ms: int
+    group_consumer_max_heartbeat_interval_ms: int
     group_consumer_assignment_interval_ms: int
     group_consumer_max_size: int
     group_consumer_assignors: str
