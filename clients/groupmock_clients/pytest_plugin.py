@@ -4,7 +4,8 @@
 Product code is imported when a fixture is used, so that other suites pay nothing. The plug-in works without pytest-asyncio, because
 `groupmock_async` is an ordinary fixture, and under xdist with one server per worker process.
 
-A failed test shows and keeps the same for its own cluster and for the shared one. The shared cluster is cleared before a test and not after
+A failed test shows the seed, the story of each group and where its picture and journal are, for its own cluster and for the shared one.
+The shared cluster is cleared before a test and not after
 it. So the remains of a failed test can be inspected, and the fixtures of the next test find an empty cluster.
 """
 

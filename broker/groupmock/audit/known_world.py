@@ -1,31 +1,30 @@
 """The audit's world is a model of connections, groups and members after each row, by which rules judge.
 
-The theory. A client knows what it was answered and what it sent; so does the world. A row of kind `request` becomes an Exchange that waits
-in its link until `reply` or `abandoned` brings the answer. Rules see both before the world takes them in, with the state as the client had
-it.
+The theory. A client knows which requests it sent and which answers it received, and this model knows the same. A row of kind `request`
+becomes an Exchange that waits in its link until a row of kind `reply` or `abandoned` brings the answer. The rules see both before the model
+changes, so they see the state that the client had.
 
-A member begins with the answer that gave it its id (79 or success), or with the first request that names it, if the journal begins later.
-It ends when it has left, is answered that nobody knows it (25) or that it is fenced (82), when its connection is given another id, or when
-it is silent for so long that any broker has given it up. A group ends with its last member. An answer that was not delivered changes
-nothing: the client goes on as it was, and so does the member here. One whom somebody else took out of the group (an admin's LeaveGroup, a
-static twin) does not know it either, until it is told.
+A member begins with the answer that gave it its id (MEMBER_ID_REQUIRED or success), or with the first request that names it if the journal
+begins later. It ends when it leaves, when an answer says UNKNOWN_MEMBER_ID (25) or FENCED_INSTANCE_ID (82), when its connection gets
+another id, or when it has been silent for so long that every broker has expired it. A group ends with its last member. An answer that was
+not delivered changes nothing, because the client does not know it. A member that somebody else removed (an administrator's LeaveGroup, a
+second process with the same instance id) does not know that either, until an answer tells it.
 
-Whose is a Fetch? Requests without a group are a member's if it is the only one of that host and client id (`sole_member`); Kafka's protocol
-does not tell more of a process, and of two with one name none is blamed for the other.
+A Fetch names no group. It belongs to a member if this is the only member with the Fetch's host and client id (`sole_member`). Kafka's
+protocol says no more about a process, so of two members with one client id neither is blamed for the other.
 
-Did a session lapse (`Member.lapsed`)? A process that is silent altogether may have been stopped, or its network cut, or the broker stands
-still; one that has lost its connection, was answered an error or asks for its coordinator is busy with that. Only of one that went on with
-other requests to the same node until its session was over, its last answer well, it is said. Whether it was silent all the while is known
-when it speaks again: what it sent may have been held up.
+A session has lapsed (`Member.lapsed`) only if the client sent other requests to the same node until the end of the session, and its last
+answer had no error. A client that sends nothing at all may have been stopped, its network may be cut, or the broker may stand still. A
+client that lost its connection, received an error or looks for its coordinator is busy with that. The model knows only with the client's
+next request whether it was silent, because earlier requests may have been delayed.
 
-Generations are those of the fold that stories are told from (`groupmock.rounds`): who leads, what the leader has brought, and whose a
-partition is. Rules judge a member by what its own answers said, because that is what its client knows, and this is here alone. Of a group
-without members nothing is kept, in the fold neither.
+Generations are those of the fold from which stories are told (`groupmock.rounds`): the leader, the plan that the leader sent, and the owner
+of each partition. Rules judge a member by its own answers, because its client knows nothing else, and only this model keeps them. Neither
+the model nor the fold keeps anything about a group without members.
 
-Heartbeats that merely repeat are taken down and not judged (`repeating`).
+Heartbeats that merely repeat earlier ones are counted and not judged (`repeating`).
 
-Rows that are missing (their numbers jump) make a hole in all of this: what was open is forgotten
-(`lost`), and what comes after it is judged afresh.
+If rows are missing (their numbers jump), open requests are forgotten (`lost`), and the rows after the gap are judged afresh.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The conditions of rules are pure functions that decide for each call which conditions hold, and name the actual values.
+"""The conditions of rules are pure functions that decide for each call which conditions hold, and name the actual values. `nth`, `every`
+and `probability` count only the calls for which all other conditions hold. (`RuleRegistry.decide` asks for them, rule by rule.)
 
 What all calls of one version of an API have in common is decided once (`ready`). Only the other conditions are checked for each call, and
 its messages are read only as far as those need it (`facts.Facts`).

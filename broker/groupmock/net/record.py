@@ -1,4 +1,4 @@
-"""The recorder writes what the driver observes as journal rows. Rows that no sink wants are not built."""
+"""The recorder writes as journal rows what the driver or a recording (`groupmock.record`) observes. Rows that no sink wants are not built."""
 
 from __future__ import annotations
 

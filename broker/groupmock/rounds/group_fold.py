@@ -5,8 +5,9 @@ under way begins it, the next one into rest ends it. What happens meanwhile diff
 ends with a leader, whose SyncGroup is the plan: a partition moves where that plan differs from the one before. A consumer group (KIP-848)
 has no plan on the wire: its epoch rises, each member is told in its own heartbeats what to give up (`revoking`), says that it did, and is
 at the epoch (`reconciled`); a partition moves when an answer gives it to somebody else. Where one heartbeat did all of that, the group
-goes from rest to rest, and the new epoch alone tells of a rebalance that took no time. Who had something and has it no more before the
-next one is told of it leaves a gap, which counts to the rebalance in which it was lost, or to the next one if there was none.
+goes from rest to rest, and the new epoch alone tells of a rebalance that took no time. If a
+member loses a partition before the next owner is told of it, the partition has no owner meanwhile: this gap counts to the rebalance in
+which the partition was lost, or to the next rebalance if there was none.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Makes the first line of a group's story, which describes the group as it is now."""
+"""Makes the head line of each group's story, which describes the group as it is now."""
 
 from __future__ import annotations
 

@@ -217,7 +217,7 @@ class Playing:
         self.world.bench.groups.look_at_all()
 
     def _expel(self) -> None:
-        """Remove the members that hostile peers left behind, as an operator does by hand. An operator does that by hand too."""
+        """Remove the members that hostile peers left behind, as an operator does by hand."""
         for group in self.world.bench.groups.peopled():
             for member in sorted(self.nobodys & {*group.members, *group.pending_joins}):
                 self.world.command("expire_member", group=group.group_id, member=member)

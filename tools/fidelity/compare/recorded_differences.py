@@ -23,8 +23,7 @@ FILE: Final = Path(__file__).with_name("recorded_differences.toml")
 
 
 class Recorded(msgspec.Struct, rename="kebab"):
-    """A known difference in an answer of `api-key` at a `path` (a regular expression, matched as a whole). It covers what differs in an
-    answer of `api-key` at a `path` (a regular expression, matched as a whole)."""
+    """A known difference in an answer of `api-key` at a `path` (a regular expression, matched as a whole)."""
 
     id: str
     family: str

@@ -1,8 +1,7 @@
-"""A stage on groupmock's core with a virtual clock, on which a script of twenty steps takes about a millisecond. Lean: a script of twenty
-steps takes about a millisecond.
+"""A stage on groupmock's core with a virtual clock, on which a script of twenty steps takes about a millisecond.
 
-It is driven step by step, by whoever knows the time: a generator, a real broker's player that wants to know what to expect, or a
-transcript that is played again (`replay`), with the ids that the broker drew.
+A generator drives it step by step, or the player of a real broker that asks what to expect, or a transcript that is played again
+(`replay`), with the ids that the broker drew.
 """
 
 from __future__ import annotations

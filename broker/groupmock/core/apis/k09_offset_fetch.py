@@ -1,5 +1,6 @@
 """OffsetFetch (9) returns committed offsets, of one group up to v7 and of several groups since v8 (docs/kafka/offsets.md#offsetfetch).
-Classic groups do not check membership; in a consumer group a member must send its id and epoch (KIP-848)."""
+Classic groups do not check membership; in a consumer group a member must send its id and epoch (KIP-848). With `require_stable` (v7,
+KIP-447) a partition with a pending offset of an open transaction is answered UNSTABLE_OFFSET_COMMIT (88)."""
 
 from __future__ import annotations
 

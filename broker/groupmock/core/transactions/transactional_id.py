@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 NONE: Final = -1
 LAST_EPOCH: Final = 32_766
 """The largest epoch that a producer gets; the next one is for the marker that ends its transaction
-(TransactionMetadata.isEpochExhausted). One more is for the marker that ends its transaction (TransactionMetadata.isEpochExhausted)."""
+(TransactionMetadata.isEpochExhausted)."""
 
 At = tuple[str, int]
 

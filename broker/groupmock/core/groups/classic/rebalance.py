@@ -277,8 +277,7 @@ def _fail(turn: Turn, group: Group, why: str) -> PhaseOutcome:
 
 
 def collect(turn: Turn, group: Group, member: Member, request: Request, message: SyncGroupRequest) -> None:
-    """Park a SyncGroup in CompletingRebalance; the leader's SyncGroup brings the assignments (SERVER-40). The leader's has the
-    assignments (SERVER-40)."""
+    """Park a SyncGroup in CompletingRebalance; the leader's SyncGroup brings the assignments (SERVER-40)."""
     earlier, member.sync = member.sync, Parked(request.ticket, request.version)
     if earlier is not None:
         turn.abandon(earlier.ticket, f"member {member.member_id} sent another SyncGroup")

@@ -1,4 +1,5 @@
-"""Handles the timers of a classic group: session, join phase, sync phase, and the write of a record."""
+"""Handles the timers of a classic group when they are due: session, join phase, sync phase, and the write of a record. `sessions` and
+`rebalance` set them."""
 
 from __future__ import annotations
 

@@ -247,8 +247,7 @@ class Group(GroupType):
         self.targets, self.state = targets, self.present()
 
     def refresh_topics(self) -> bool:
-        """Look up the subscribed topics again, and return True if they changed, so that a new target assignment is needed. Return True
-        if they changed, so that another target is needed."""
+        """Look up the subscribed topics again, and return True if they changed, so that a new target assignment is needed."""
         before = self.topics
         self.count_topics()
         self.stale = False
@@ -309,7 +308,7 @@ class Group(GroupType):
         self.table.add(member_id)
 
     def drop(self, member: Member) -> None:
-        """Remove a member from all maps but the member table, so that its partitions become free. Its partitions become free."""
+        """Remove a member from all maps but the member table, so that its partitions become free."""
         del self.members[member.member_id]
         self.targets.pop(member.member_id, None)
         self.restless.discard(member.member_id)

@@ -106,8 +106,7 @@ def _stored(member: Member) -> tuple[object, ...]:
 
 
 def subscribe(group: Group, member: Member, beat: Beat, matcher: Matcher | None) -> tuple[bool, bool]:
-    """Set the member's subscription from the heartbeat, and return whether it changed and whether a new target is needed. Return whether it
-    changed, and whether another target is needed.
+    """Set the member's subscription from the heartbeat, and return whether it changed and whether a new target is needed.
 
     A regular expression that was never resolved matches nothing yet, and needs no target (CG-110, CG-114)."""
     names = member.names if beat.names is None else beat.names

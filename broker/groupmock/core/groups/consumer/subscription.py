@@ -92,8 +92,7 @@ def resolve(turn: Turn, group: Group, topics: Topics) -> Steps:
 
 
 def _take(group: Group, resolved: dict[str, Resolved]) -> causes.Why | None:
-    """Store the new matches of the group's expressions, and return the cause for a new target, or None if none is needed. Return the
-    cause for another target, or None if none is needed."""
+    """Store the new matches of the group's expressions, and return the cause for a new target, or None if none is needed."""
     before, group.resolved = group.resolved, resolved
     group.end_leases()
     matches = [regex for regex, now in resolved.items() if now.topics != (before[regex].topics if regex in before else frozenset())]

@@ -1,4 +1,5 @@
-"""Sets the timers of a consumer group's members: session, revocation, and two for classic members (CG-80 to CG-87)."""
+"""Sets the timers of a consumer group's members, and handles them when they are due: session, revocation, and two for classic members
+(CG-80 to CG-87)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks and stores offset commits, and reads committed offsets (docs/kafka/offsets.md)."""
+"""Checks and stores offset commits (docs/kafka/offsets.md). OffsetFetch reads them in `core/apis/k09_offset_fetch.py`."""
 
 from __future__ import annotations
 

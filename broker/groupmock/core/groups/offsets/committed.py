@@ -1,4 +1,5 @@
-"""A group keeps its committed offsets in the order in which an OffsetFetch of all offsets lists them.
+"""A group keeps its committed offsets, and those that open transactions have pending, in the order in which an OffsetFetch of all offsets
+lists them.
 
 Kafka 4.3 keeps a TimelineHashMap of topics, each with one of its partitions (core/java/tables.py). The old coordinator keeps one Scala map
 of topic partitions.
