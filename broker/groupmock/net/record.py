@@ -1,4 +1,5 @@
-"""The recorder writes as journal rows what the driver or a recording (`groupmock.record`) observes. Rows that no sink wants are not built."""
+"""The recorder writes as journal rows what the driver or a recording (`groupmock.record`) observes. Rows that no sink wants are not
+built."""
 
 from __future__ import annotations
 
