@@ -48,8 +48,16 @@ def _unsubscribe(group: Group, member: Member, owned: Owned) -> None:
         return
     member.previous_epoch = member.epoch
     must_revoke = member.progress is Progress.UNREVOKED or _still_owns(owned, lost)
-    group.give(member, remaining(member.assigned, kept), {**member.revoking, **lost} if must_revoke else {})
+    group.give(member, remaining(member.assigned, kept), _revoked_too(member.revoking, lost) if must_revoke else {})
     member.progress = Progress.UNREVOKED if must_revoke else Progress.STABLE
+
+
+def _revoked_too(revoking: Held, lost: Held) -> Held:
+    """Return the partitions to revoke with those that were lost now. Their topics come first, the last one foremost, because Kafka's map
+    of topics puts a new one at the front of its bucket (HashMap.computeIfAbsent; seen on 4.4.0)."""
+    known = {topic for topic, _ in revoking}
+    first = [spot for spot in reversed(lost) if spot[0] not in known]
+    return {**{spot: lost[spot] for spot in first}, **revoking, **lost}
 
 
 def _go_on(group: Group, member: Member, owned: Owned, target: Target) -> None:

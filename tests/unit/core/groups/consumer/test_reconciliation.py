@@ -281,6 +281,19 @@ def test_topics_that_stay_are_in_the_order_of_a_small_copy() -> None:
     assert [topic for topic, _ in remaining(had, {spot: 2 for spot in had if spot[0] != gone})] == [first, second]
 
 
+def test_topics_that_are_revoked_in_two_steps_are_described_in_the_order_of_the_steps() -> None:
+    """Both topics are in one bucket of Kafka's map, so that the order of insertion decides (differential check, consumers seed 900607)."""
+    world = ConsumerWorld(topics=False)
+    for name, number in (("t", 1), ("u", 17)):
+        world.topics.add(world.turn(), name, [[1]] * 2, {}, bytes(15) + bytes([number]))
+    for kept, revoked in (("t", "u"), ("u", "t")):
+        world.join("D", "t", "u")
+        world.beat("D", subscribed_topic_names=[kept])
+        world.beat("D", subscribed_topic_names=[])
+        assert [each.topic_name for each in world.member("D").assignment.topic_partitions] == [revoked, kept]
+        world.beat("D", member_epoch=LEAVE)
+
+
 def test_even_votes_are_won_by_who_casts_one_alone_and_else_by_uniform() -> None:
     """ConsumerGroup.computePreferredServerAssignor counts in a copied map, in which a single vote comes first."""
     world, found = ConsumerWorld(), []
