@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupmock.config import profiles
+from groupmock.config.ignored import ignored_settings
 from groupmock.config.options import OPTIONS
 from groupmock.config.resolve import all_settings
 from groupmock.core.settings import Quirks
@@ -17,8 +18,13 @@ Kafka's values, which are no bound: records stay until the process ends, their t
 drops nothing by age (Kafka would after seven days). To write much with such a profile, bound it: `--set log.retention.bytes=...`, or while
 it runs IncrementalAlterConfigs of a topic or a broker, or a `retention.bytes` per topic.
 
-Every other config of Kafka's brokers is described and can be altered as that release does (340 on 4.3):
+Every other config of Kafka's brokers is described and can be altered as that release does (350 on 4.4):
 [differences](../kafka/differences.md) says what follows from a change."""
+
+
+IGNORED = """The brokers of the releases that groupmock has profiles for have these settings, too. groupmock accepts each of them, so that the
+settings of a real broker can be given as they are, and says in one line at the start that it ignores them: nothing that it serves depends on
+them. In the process, `Broker` warns. A name that is neither here nor above is an error."""
 
 
 def text() -> str:
@@ -37,6 +43,7 @@ def text() -> str:
     ]
     lines += table(["setting", "default", "takes", "what it does"], _settings())
     lines += ["", BOUNDS]
+    lines += ["", "## Kafka's settings that are ignored", "", IGNORED, "", ", ".join(f"`{name}`" for name in ignored_settings()) + "."]
     for name in profiles.names():
         lines += ["", *_profile(name)]
     return "\n".join(lines) + "\n"

@@ -39,7 +39,12 @@ def resolve_arguments(arguments: argparse.Namespace, **defaults: object) -> Conf
     flags |= {name: value for name, value in defaults.items() if flags.get(name) is None}
     if flags["topic"]:
         flags["topic"] = tuple(flags["topic"])
-    return resolve(flags, arguments.sets, arguments.config, os.environ)
+    config = resolve(flags, arguments.sets, arguments.config, os.environ)
+    if config.ignored:
+        from ..config.ignored import in_words
+
+        print(f"groupmock: {in_words(config.ignored)}", file=sys.stderr)
+    return config
 
 
 def bad_use(config: Config) -> tuple[type[Exception], ...]:

@@ -112,6 +112,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     like: Like | None
     run: str | None
     origins: Mapping[str, str]
+    ignored: tuple[str, ...] = ()
 
 
 class _Layers:
@@ -120,6 +121,7 @@ class _Layers:
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
         self.origins: dict[str, str] = {}
+        self.ignored: list[str] = []
 
     def put(self, name: str, value: Any, origin: str) -> None:
         self.values[name] = value
@@ -178,6 +180,7 @@ def resolve(
         like=_like(values, options.origins),
         run=_run_name(values["run"], options.origins["run"]),
         origins={**options.origins, **layers.origins},
+        ignored=tuple(layers.ignored),
     )
     if config.audit_waivers is not None and not config.audit:
         raise ConfigError(f"{options.origins['audit-waivers']}: nobody is audited: add --audit (audit = true, GROUPMOCK_AUDIT=true)")
@@ -259,7 +262,9 @@ def _environment_settings(variables: Mapping[str, str], layers: _Layers) -> None
     if not given:
         return
     # Variables are matched to the list of all settings, because an underscore may stand for a dot or for itself.
-    by_variable = {ENVIRONMENT_SET + key.replace(".", "_").upper(): key for key in all_settings()}
+    from .ignored import ignored_settings
+
+    by_variable = {ENVIRONMENT_SET + key.replace(".", "_").upper(): key for key in (*ignored_settings(), *all_settings())}
     for variable in given:
         if variable not in by_variable:
             raise ConfigError(
@@ -301,13 +306,17 @@ def _build(layers: _Layers) -> tuple[Settings, Limits]:
     if not layers.values:
         return Settings(), Limits()
     from .declared import BadValue, settings_of
+    from .ignored import ignored_settings
 
     core, net = settings_of(Settings), settings_of(Limits)
     chosen: dict[str, dict[str, Any]] = {"core": {}, "net": {}}
     for key, value in layers.values.items():
         setting = core.get(key) or net.get(key)
         if setting is None:
-            raise ConfigError(f"{layers.origins[key]}: {_no_such_setting(key)}")
+            if key not in ignored_settings():
+                raise ConfigError(f"{layers.origins[key]}: {_no_such_setting(key)}")
+            layers.ignored.append(key)
+            continue
         try:
             chosen["core" if key in core else "net"][setting.field] = setting.parse(value)
         except BadValue as bad:

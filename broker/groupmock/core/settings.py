@@ -269,6 +269,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     producer_id_expiration_ms: Annotated[
         int, setting("producer.id.expiration.ms", "how long a partition remembers an idempotent producer without writes", 1)
     ] = 86_400_000
+    producer_id_expiration_check_interval_ms: Annotated[
+        int,
+        setting(
+            "producer.id.expiration.check.interval.ms",
+            "how long after the last time a partition may next forget producers that are too old; it does so when it is written to",
+            1,
+        ),
+    ] = 600_000
     transactions_enable: Annotated[
         bool,
         setting(

@@ -11,6 +11,7 @@ import asyncio
 import inspect
 import os
 import threading
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from types import TracebackType
@@ -120,6 +121,10 @@ class Broker(Groups, Data, Commands, Faults):
         self._seed_data = _read_seed_data(seed_data) if seed_data is not None else None
         sets = [*_as_mapping(settings).items(), *_by_kafka_name(by_keyword)]
         self._config = resolve(flags, sets, environment=environment, defaults=DEFAULTS, place=_argument)
+        if self._config.ignored:
+            from ..config.ignored import in_words
+
+            warnings.warn(in_words(self._config.ignored), stacklevel=2)
         self._journal = self._config.journal
 
     def __enter__(self) -> Broker:

@@ -45,6 +45,7 @@ class SettingKeywords(TypedDict, total=False):
     log_message_timestamp_before_max_ms: int
     log_message_timestamp_after_max_ms: int
     producer_id_expiration_ms: int
+    producer_id_expiration_check_interval_ms: int
     transactions_enable: bool
     transaction_version: int
     transaction_markers_delay_ms: int

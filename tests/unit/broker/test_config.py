@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from cases import for_each
 
+from groupmock import Broker
+from groupmock.cli import main
 from groupmock.config import profiles
 from groupmock.config.resolve import Address, ConfigError, TopicSpec, all_settings, resolve
 from groupmock.core.settings import Quirks, Settings
@@ -174,3 +176,21 @@ def test_profiles_have_the_quirks_that_their_comments_give_them() -> None:
     for release in ("4.4", "4.3", "3.9"):
         assert profiles.load(f"kafka-{release}").quirks == {name for name, releases in said.items() if release in releases.split()}
     assert not profiles.load("groupmock").quirks
+
+
+def test_a_setting_of_kafka_that_is_not_served_is_ignored_by_name() -> None:
+    config = resolve({}, ["group.coordinator.threads=2", "num.partitions=3"])
+    assert (config.ignored, config.settings.num_partitions) == (("group.coordinator.threads",), 3)
+    environment = {"GROUPMOCK_SET_ZOOKEEPER_CONNECT": "x:1"}
+    assert resolve({}, environment=environment).ignored == ("zookeeper.connect",), "a setting of 3.9"
+
+
+def test_the_command_line_says_which_settings_it_ignores(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["config", "--set", "group.coordinator.threads=2"]) == 0
+    said = capsys.readouterr().err
+    assert said == "groupmock: ignored, because nothing that groupmock serves depends on them: group.coordinator.threads\n"
+
+
+def test_a_broker_in_the_process_warns_of_settings_that_it_ignores() -> None:
+    with pytest.warns(UserWarning, match=r"ignored, .*: group\.coordinator\.threads"):
+        Broker(settings={"group.coordinator.threads": 2})

@@ -118,6 +118,7 @@ def limits(set_on_topic: Mapping[str, str], changed: Overrides, settings: Settin
         # it.
         retention_bytes=number_of(value("retention.bytes")) if "delete" in policies else settings.log_retention_bytes,
         producer_expiration_ms=_expiration_ms(changed, settings),
+        producer_check_ms=settings.producer_id_expiration_check_interval_ms,
         retention_ms=number_of(value("retention.ms")) if "delete" in policies else -1,
         segment_ms=segment_ms,
         segment_bytes=number_of(value("segment.bytes")),

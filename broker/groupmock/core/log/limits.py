@@ -17,6 +17,7 @@ class LogLimits(NamedTuple):
     after_max_ms: int
     retention_bytes: int
     producer_expiration_ms: int
+    producer_check_ms: int = 600_000
     retention_ms: int = -1
     segment_ms: int = 2**63 - 1
     segment_bytes: int = 2**31 - 1

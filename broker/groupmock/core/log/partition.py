@@ -24,7 +24,6 @@ from .transactions import Aborted, Marker
 
 NO_EPOCH: Final = -1
 NO_OFFSET: Final = -1
-PRODUCER_SWEEP_MS: Final = 600_000
 _epoch = attrgetter("epoch")
 _start = attrgetter("start")
 MOST_OFFSETS: Final = 2**31 - 1
@@ -141,7 +140,7 @@ class Partition:
         """Append batches that were checked before, and return the result for the producer. A batch that repeats one of its producer's
         last five is not written again: its old offset is returned. Raises RecordsError(INVALID_PRODUCER_EPOCH,
         OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_TXN_STATE)."""
-        self._forget_producers(wall_ms, limits.producer_expiration_ms)
+        self._forget_producers(wall_ms, limits)
         for batch in batches:
             if batch.producer_id < 0:
                 continue
@@ -392,10 +391,10 @@ class Partition:
             self._batches[at] = self._batches[at]._replace(data=b"")
         self._dropped = place
 
-    def _forget_producers(self, wall_ms: int, expiration_ms: int) -> None:
-        if wall_ms - self._swept_ms >= PRODUCER_SWEEP_MS:
+    def _forget_producers(self, wall_ms: int, limits: LogLimits) -> None:
+        if wall_ms - self._swept_ms >= limits.producer_check_ms:
             self._swept_ms = wall_ms
-            self.producers.expire(wall_ms - expiration_ms)
+            self.producers.expire(wall_ms - limits.producer_expiration_ms)
 
 
 def _stamp(batch: Batch) -> int:

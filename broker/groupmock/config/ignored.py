@@ -1,0 +1,29 @@
+"""Names Kafka's broker settings that groupmock accepts and ignores, because no behaviour that it serves depends on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Final
+
+from ..core.log import tables
+from .declared import settings_of
+
+RELEASES: Final = ("4.4", "4.3", "3.9")
+"""The releases whose brokers define the settings."""
+
+
+@cache
+def ignored_settings() -> dict[str, str]:
+    """Return the settings of any release that groupmock does not serve, each with the default of the newest release that has it."""
+    from ..core.settings import Settings
+    from .limits import Limits
+
+    served = {*settings_of(Settings), *settings_of(Limits)}
+    rows = {row.name: row.default or "" for release in reversed(RELEASES) for row in tables.rows(release)}
+    return {name: rows[name] for name in sorted(rows) if name not in served}
+
+
+def in_words(given: Iterable[str]) -> str:
+    """Return the line that a server says about given settings that it ignores."""
+    return f"ignored, because nothing that groupmock serves depends on them: {', '.join(given)}"
