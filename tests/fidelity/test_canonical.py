@@ -19,7 +19,7 @@ FACTS = Facts("4.3", "plain", 1, "h", 1, "c", "/h", 0, ["d3-1"], [TopicFact("sha
 
 
 def pair() -> tuple[Transcript, Transcript]:
-    """Return two equal plays."""
+    """Return the transcripts of two equal plays."""
     first = play(SCRIPT)
     return first, deepcopy(first)
 

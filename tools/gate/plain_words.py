@@ -16,7 +16,6 @@ import re
 import subprocess
 import sys
 import tokenize
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -32,8 +31,6 @@ FEWEST_WORDS: Final = 5
 LONGEST_SUBJECT: Final = 72
 PRAGMA: Final = re.compile(r"#\s*(noqa|type:|fmt:|pragma|ruff:|mypy:|!|--)")
 SAMPLE: Final = {"docstring": 100, "comment": 100, "docs": 40, "commit": 20}
-NOT_YET: Final = {"broker/": 8, "tests/fidelity/": 1}
-"""Folders that were not rewritten yet -> how many docstrings of theirs may still be fragments or riddles."""
 
 
 class Text(NamedTuple):
@@ -118,17 +115,13 @@ def is_plain(text: Text) -> bool:
 
 
 def refused() -> list[str]:
-    """Docstrings to rewrite, but for as many as a folder of `NOT_YET` may have."""
-    lines: list[str] = []
-    allowed = Counter(NOT_YET)
-    for path, _, tree in modules():
-        folder = next((folder for folder in NOT_YET if path.startswith(folder)), "")
-        for text in docstrings(path, tree):
-            if not is_plain(text):
-                allowed[folder] -= 1
-                if allowed[folder] < 0:
-                    lines.append(f'{path}:{text.line} {text.name}: "{text.sentence}"')
-    return lines
+    """Return the docstrings to rewrite, each with its place."""
+    return [
+        f'{path}:{text.line} {text.name}: "{text.sentence}"'
+        for path, _, tree in modules()
+        for text in docstrings(path, tree)
+        if not is_plain(text)
+    ]
 
 
 def sample() -> Iterator[str]:

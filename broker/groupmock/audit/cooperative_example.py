@@ -22,7 +22,7 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
 B -> 0 generation_id=2
 B: SyncGroup -> parked
 """
-"""B joins. A joins again with the partitions that it owns, and becomes the leader that assigns."""
+"""Member B joins the group. Member A rejoins with its owned partitions and becomes the leader that assigns."""
 ONE_TAKEN: Final = """
 A: SyncGroup assignments=[for($A.member_id, told(held("$t1", 0))), for($B.member_id, told())] -> 0
 B -> 0

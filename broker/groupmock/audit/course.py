@@ -27,7 +27,7 @@ OUTSIDE: Final = {UNKNOWN_MEMBER_ID: "UNKNOWN_MEMBER_ID", FENCED_MEMBER_EPOCH: "
 
 
 class Course:
-    """What a member of a consumer group knows. `joined` is the heartbeat with which it last joined (None if older than the journal),
+    """The knowledge of a consumer group's member. `joined` is the heartbeat with which it last joined (None if older than the journal),
     `said` its last heartbeat, `told` the last heartbeat with a successful answer, `given` the last one whose answer had an assignment,
     and `assigned` that assignment. `owned` has the partitions that it last claimed (None if unknown), and `outside` is the heartbeat
     whose answer made it join again."""

@@ -83,7 +83,7 @@ async def conduct(wish: Wish, situations: Iterable[Situation], tell: Callable[[O
 
 @dataclass
 class Program:
-    """What earlier situations have shown about the program. `commits`: whether it commits, None while unknown; `stood`: whether its
+    """The program as earlier situations have shown it. `commits`: whether it commits, None while unknown; `stood`: whether its
     group became Stable (a program without a group cannot be judged); `protocol`: of its members."""
 
     commits: bool | None = None

@@ -38,7 +38,7 @@ class Copy:
     async def start(
         cls, command: Sequence[str], number: int, environment: Mapping[str, str], said: Path, ended: Callable[[Copy], None]
     ) -> Copy:
-        """Start a copy. Its stdout and stderr go to `said`, and `ended` is called when it has ended. Raises CannotRun."""
+        """Start one copy of the program. Its stdout and stderr go to `said`, and `ended` is called when it has ended. Raises CannotRun."""
         with said.open("ab") as out:
             try:
                 process = await asyncio.create_subprocess_exec(

@@ -34,7 +34,8 @@ class NotReached(Exception):
 
 
 class Situation(NamedTuple):
-    """A situation. `does` is a sentence that describes what happens, `waits` a sentence that names what must be seen.
+    """A situation into which copies of the program are brought. `does` is a sentence that describes what happens, `waits` a sentence that
+    names what must be seen.
 
     `rules`: fault rules from before the copies start; `nodes`: brokers of the cluster; `static`: the copies have a group.instance.id each;
     `late`: so many copies are held back, the script starts them; `bare`: the topic is not there, the script creates it, and the group

@@ -270,7 +270,7 @@ class Stage(Sink):
 
     @property
     def group(self) -> str:
-        """Return the group's id. Raises NotReached if no copy joined a group."""
+        """Return the id of the copies' group. Raises NotReached if no copy joined a group."""
         view = self.view
         if view is None:
             raise NotReached("no copy joined a group")
@@ -346,7 +346,8 @@ class Stage(Sink):
         self.running.submit(Command("add_faults", {"rules": [rule_as_data(make_rule(each)) for each in rules]}))
 
     async def start(self, instance: str | None = None, again: Copy | None = None) -> Copy:
-        """Start one more copy. `instance` is its group.instance.id; with `again` it gets the names and number of a copy that has ended."""
+        """Start one more copy of the program. `instance` is its group.instance.id; with `again` it gets the names and number of a copy that
+        has ended."""
         place = len(self.copies) + 1
         number = place if again is None else again.number
         if again is not None:

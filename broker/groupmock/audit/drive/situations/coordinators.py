@@ -104,7 +104,8 @@ async def unknown_topic(stage: Stage) -> None:
 
 @situation("partitions-added", "The topic gets two more partitions.", "the next generation, Stable")
 async def partitions_added(stage: Stage) -> None:
-    """Add partitions. The leader's client finds them in its metadata after metadata.max.age.ms at most, and joins again (SERVER-18)."""
+    """Add two partitions to the topic. The leader's client finds them in its metadata after metadata.max.age.ms at most, and joins again
+    (SERVER-18)."""
     before = stage.generation
     stage.steer("grow_topic", name=stage.topic, partitions=stage.partitions + 2)
     await stage.next_round(before)
