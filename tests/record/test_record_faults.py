@@ -25,6 +25,7 @@ from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, Offs
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
+from groupmock_codec.records import decode_records, read_batches
 
 SEED = 11
 HEARTBEAT = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
@@ -43,6 +44,8 @@ STRIKES: dict[str, dict[str, Any]] = {
     "wrong_correlation_id": {"kind": "wrong_correlation_id", "by": 100},
 }
 """Fault kinds whose effect on a Heartbeat the client can observe."""
+OF_RECORDS = {"corrupt_batch", "corrupt_value", "duplicate_records", "invalid_schema_id"}
+"""Fault kinds that change the answer to a Fetch."""
 SILENT = {"drop", "hold"}
 """Fault kinds after which the client receives nothing."""
 
@@ -115,7 +118,7 @@ def test_what_the_client_never_hears_of_is_a_row(kind: str, tmp_path: Path) -> N
 
 def test_every_kind_is_struck_here_or_refused() -> None:
     steers = {kind for kind, fault in all_kinds().items() if fault.CAUSES}
-    assert {*STRIKES, *SILENT, "refuse", "leave_out"} == all_kinds().keys() - steers
+    assert {*STRIKES, *SILENT, *OF_RECORDS, "refuse", "leave_out"} == all_kinds().keys() - steers
 
 
 def test_a_refused_connection_is_reset(tmp_path: Path) -> None:
@@ -185,6 +188,30 @@ def test_a_partition_of_a_fetch_session_is_struck_though_no_request_names_it(sta
             assert client.ask(1, 11, FetchRequest(session_id=session, session_epoch=2, max_bytes=1000)).responses == []
 
 
+def records_at(bootstrap: str) -> bytes:
+    host, _, port = bootstrap.rpartition(":")
+    asked = FetchRequest(max_bytes=1000, topics=[FetchTopic(topic="orders", partitions=[FetchPartition(partition_max_bytes=1000)])])
+    with Client(host, int(port), seconds=60) as client:
+        records: bytes = client.ask(1, 11, asked).responses[0].partitions[0].records
+    return records
+
+
+def test_records_of_a_real_cluster_are_changed_as_those_of_ours(tmp_path: Path) -> None:
+    plan = {"rule": [{"name": kind, "when": {"api": "Fetch"}, "do": {"kind": kind}} for kind in sorted(OF_RECORDS)]}
+    found = []
+    with Broker(topics={"orders": 1}) as broker, recording(broker.bootstrap, tmp_path / "j", plan=make_plan(plan)) as proxy:
+        broker.produce("orders", b"coffee", timestamp=1)
+        found.append(records_at(proxy.bootstrap))
+        rows = proxy.close()
+        broker.load_plan(plan)
+        found.append(records_at(broker.bootstrap))
+    assert found[0] == found[1]
+    (batch,) = read_batches(found[0])
+    assert not batch.crc_holds
+    assert [record.value for record in decode_records(batch)] == [b"\0\x7f\xff\xff\xff\x9coffee"] * 2
+    assert [row["action"] for row in of_kind(rows, "fault")] == sorted(OF_RECORDS)
+
+
 def join(member_id: str = "") -> JoinGroupRequest:
     protocols = [JoinGroupRequestProtocol(name="range", metadata=bytes(10))]
     times = {"session_timeout_ms": 60_000, "rebalance_timeout_ms": 60_000}
@@ -227,7 +254,7 @@ def test_kinds_that_steer_a_coordinator_are_refused_in_one_sentence(tmp_path: Pa
     said = capsys.readouterr().err
     assert said.startswith(
         f'groupmock record: {plan}, rule "storm": force_rebalance makes a coordinator of ours do something, and a recording has none: '
-        "what it can do is close, delay, drop, duplicate, error, garble, hold, leave_out, observe, refuse, reset, split, swallow, "
+        "what it can do is close, corrupt_batch, corrupt_value, delay, drop, duplicate, duplicate_records, error, garble, hold, "
     )
     assert said.count("\n") == 1
 

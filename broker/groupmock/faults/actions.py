@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from groupmock_codec.declare import Message
@@ -10,10 +11,11 @@ from groupmock_codec.declare import Message
 
 class Answer(NamedTuple):
     """Answer the call with this message. At stage request nothing is applied; at stage reply it replaces the real answer. For `mute_ns`
-    after the answer the connection is not served."""
+    after the answer the connection is not served. `said` has details for the row of the fault."""
 
     message: Message
     mute_ns: int = 0
+    said: Mapping[str, Any] = MappingProxyType({})
 
 
 class Wait(NamedTuple):

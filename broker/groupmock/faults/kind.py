@@ -67,12 +67,15 @@ class Target(NamedTuple):
 class Fault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
     """The base class of every kind of fault. `STAGES`: where it can fire, the usual stage first; `ALTERS`: it only changes the message,
     so that its bytes are encoded as usual; `CAUSES`: it changes the cluster, and the call itself goes on; `NEEDS`: conditions whose
-    fields the request must have."""
+    fields the request must have; `DECIDES`: later rules do not see the entities that it affects; `MISSED`: the wanted entity, for a call
+    that has no such entity."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("reply",)
     ALTERS: ClassVar[bool] = False
     CAUSES: ClassVar[bool] = False
     NEEDS: ClassVar[tuple[str, ...]] = ()
+    DECIDES: ClassVar[bool] = True
+    MISSED: ClassVar[str] = "one that no rule before this one has taken"
 
     def needs(self) -> tuple[str, ...]:
         """Return the conditions of NEEDS that are needed with the values of this fault's fields."""

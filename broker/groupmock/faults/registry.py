@@ -175,7 +175,7 @@ class RuleRegistry:
                 continue
             struck = fault.struck(rule.when, facts) if not failed else None
             if struck is not None and not struck.entities:
-                failed.append(FailedCondition(struck.kind, "one that no rule before this one has taken", None))
+                failed.append(FailedCondition(struck.kind, fault.MISSED, None))
             # The rule named in `after` may have been removed with its counts; then this rule never fires.
             if rule.when.after is not None and not self._tallies.get(rule.when.after, NEVER).fired:
                 failed.append(FailedCondition("after", rule.when.after, "not fired yet"))
@@ -190,7 +190,7 @@ class RuleRegistry:
                     self._near[rule.name] = failed, facts.now, f"{call} of {who}"
                 continue
             strikes.append(Strike(rule, fault, struck))
-            if struck is not None:
+            if struck is not None and fault.DECIDES:
                 # The first rule decides for an entity; later rules see only the other entities of the request.
                 facts = facts.without(struck.kind, struck.entities)
             if not (fault.goes_on(facts.stage) or (struck is not None and facts.entities.all)):

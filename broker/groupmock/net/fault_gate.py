@@ -178,7 +178,8 @@ class FaultGate(Generic[C]):
         muted = 0
         for armed in fired:
             action = armed.fault.act(Target(facts, call.asked(), reply.message, self.registry.dice, armed.struck, self._lookup))
-            self._row(armed, call.connection, call.ticket, now)
+            said = action.said if isinstance(action, Answer) else {}
+            self._row(armed, call.connection, call.ticket, now, **said)
             if isinstance(action, GoOn):
                 continue
             if isinstance(action, Answer):

@@ -10,14 +10,13 @@ from cases import for_each
 from found import packed
 from hypothesis import given
 from hypothesis import strategies as st
+from peer_records import MemoryRecords, MemoryRecordsBuilder
 from properties.codec import MESSAGE_SETS
 from searching import examples
 
 from groupmock_codec import error_codes
 from groupmock_codec.message_sets import down_convert, encode_message_set, read_message_set, up_convert
 from groupmock_codec.records import NewRecord, Record, RecordsError, check_produced, decode_records, encode_batch, read_batches
-
-from .peer_records import MemoryRecords, MemoryRecordsBuilder
 
 NEW = [NewRecord(b"k", b"v", (), 1000), NewRecord(None, b"", (), 990), NewRecord(b"", None, (), 2000)]
 OLD = [(0, b"k", b"v", 1000), (1, None, b"", 990), (2, b"", None, 2000)]

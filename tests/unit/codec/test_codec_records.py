@@ -11,6 +11,7 @@ from cases import for_each
 from found import packed
 from hypothesis import given
 from hypothesis import strategies as st
+from peer_records import MemoryRecords, MemoryRecordsBuilder
 from properties.codec import RECORDS, one
 from searching import examples
 
@@ -31,8 +32,6 @@ from groupmock_codec.records import (
     read_batches,
 )
 from groupmock_codec.varints import read_zigzag, zigzag
-
-from .peer_records import MemoryRecords, MemoryRecordsBuilder
 
 NEW = [
     NewRecord(b"k", b"v", [("h", b"1"), ("null", None), ("é", b"")], 1000),
