@@ -1,9 +1,9 @@
 """The auditor feeds rows to the rules and counts their judgements.
 
-Every row goes the same way, whoever brings it: time first (what was due before it is looked at), then the rules, then the world. So the
-verdicts of a run that is watched and those of its journal are the same.
+Every row is handled in the same order, wherever it comes from: first the appointments that were due before it, then the rules, then the
+world. So the verdicts about a running cluster and those about its journal are the same.
 
-A rule that crashes is unknown from then on and is asked no more; the others go on.
+If a rule crashes, its verdict is unknown and it is not called again. The other rules go on.
 """
 
 from __future__ import annotations
@@ -48,15 +48,16 @@ Hooks = list[tuple[Rule, BoundHook]]
 
 
 class Auditor(RowReader):
-    """Audits the rows of a journal, which are passed to `feed` in order. `found`: called with each finding as it is made; `over`: with
-    every group that is over, its name (None: connections without one) and the tallies of its rules; all are added up in `totals`. `judged`:
-    called with every judgement: code, group, the connection of whom it is about (None: not known) and the finding (None: kept).
+    """Audits the rows of a journal, which are passed to `feed` in order. `found` is called with each finding as it is made. `over` is
+    called with the name of each group that has ended (None: connections without a group) and the tallies of its rules; `totals` adds all
+    tallies up. `judged` is called with each judgement: the rule's code, the group, the judged connection (None: unknown) and the finding
+    (None: kept).
 
-    The rows that are looked at are those of the wire, those of the coordinator for the fold of generations, and what somebody outside
-    says of a client (`journal.rows.ASKED_TO_STOP`) and of a node of ours: while a node is stalled, answers are made and do not go out.
+    It reads the rows of the wire, the coordinator's rows (for the fold of generations), and notes that a client was asked to stop
+    (`journal.rows.ASKED_TO_STOP`) or that a node is stalled: a stalled node makes answers but does not send them.
 
-    `codes`: the rules to look at; all of them unless said. `waive`: the reason why a finding does not count, or None. `slack`: see
-    `known_world.SLACK_NS`. `pulse`: a broker that runs and makes no rows of heartbeats that repeat (`known_world`).
+    `codes` names the rules to apply (None: all). `waive` returns the reason why a finding does not count, or None. For `slack` see
+    `known_world.SLACK_NS`. `pulse` is a running broker that makes no rows of repeated heartbeats (`known_world`).
     """
 
     def __init__(

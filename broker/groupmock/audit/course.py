@@ -1,7 +1,8 @@
 """Follows a member of a consumer group (KIP-848) as its client knows it: the heartbeats that it sent and the answers that it got.
 
-It begins with the heartbeat of epoch 0 by which it joins, and anew with each other such one. Answers 25 and 110 do not end the member: it
-joins again under its own id. Partitions are pairs of a topic's id and a number: a heartbeat has no names.
+A course begins with the heartbeat of epoch 0 by which the member joins, and begins anew with each later heartbeat of epoch 0. The answers
+UNKNOWN_MEMBER_ID (25) and FENCED_MEMBER_EPOCH (110) do not end the member, because it joins again under its own id. Partitions are pairs of
+a topic id and a number, because heartbeats have no topic names.
 """
 
 from __future__ import annotations

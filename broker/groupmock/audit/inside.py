@@ -1,10 +1,11 @@
 """Rules read the messages embedded in JoinGroup and SyncGroup here: strictly, once per message, and at most READ_ELEMENTS elements. A
 larger message is not judged (None).
 
-A member is cooperative only if it says so: by `cooperative-sticky` (KIP-429) and the protocols of Designs I to III by their names, and by a
-protocol of another name if its Subscription owns partitions; never by `range`, `roundrobin` and `sticky`. A member that lists an eager
-protocol beside a cooperative one goes by the eager rules, as the Java client does: it uses the highest rebalance protocol that *all* its
-assignors support. An unknown protocol whose Subscription owns nothing may be either: rules that need to know say nothing.
+A member is cooperative only if its protocols say so: `cooperative-sticky` (KIP-429), the protocols of Designs I to III, or a protocol of
+another name whose Subscription has owned partitions. The protocols `range`, `roundrobin` and `sticky` are never cooperative. A member that
+lists an eager protocol beside a cooperative one follows the eager rules, as the Java client does, which uses the highest rebalance protocol
+that *all* its assignors support. An unknown protocol whose Subscription owns nothing may be either, so rules that need to know do not judge
+it.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ T = TypeVar("T")
 
 
 class Subscribed(NamedTuple):
-    """The content of a Subscription. `generation` is -1 without one. `wrong` says why the bytes are not a Subscription; the rest is
-    empty then."""
+    """The content of a Subscription. `generation` is -1 if the Subscription has none. `wrong` is the reason why the bytes are not a
+    Subscription; the other fields are empty then."""
 
     protocol: str
     version: int
@@ -66,8 +67,8 @@ class Told(NamedTuple):
 
 
 class Worker(NamedTuple):
-    """The content of a Connect worker's metadata. `allocation` has the (connector, task) pairs that the worker runs, or None if it does
-    not say. `wrong` says that the bytes are not readable."""
+    """The content of a Connect worker's metadata. `allocation` has the (connector, task) pairs that the worker runs, or None if the
+    metadata has none. `wrong` is the reason why the bytes are not readable."""
 
     version: int
     url: str
@@ -88,8 +89,8 @@ class Work(NamedTuple):
 
 
 class Plan:
-    """A generation that its leader has to assign, according to the answer to the leader's JoinGroup. `claims`: member -> metadata;
-    `skip`: the leader was told not to assign (KIP-814); `row`: of the answer. What distinct bytes say is read once."""
+    """A generation that its leader has to assign, according to the answer to the leader's JoinGroup. `claims` maps members to metadata.
+    `skip` is true if that answer forbids the leader to assign (KIP-814). `row` is the answer's row. Equal bytes are read only once."""
 
     def __init__(self, join: Exchange, answer: Json) -> None:
         self.generation = int(answer["generation_id"])

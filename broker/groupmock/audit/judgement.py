@@ -11,8 +11,8 @@ class Kept(NamedTuple):
 
 
 class Broken(NamedTuple):
-    """Judgement that the client did not do what the rule asks. `sentence` says who did what, for a developer. `rows` has the numbers of
-    the rows that show it, and `instead` says what would have been right."""
+    """Judgement that the client did not do what the rule asks. `sentence` tells a developer which client did what, `rows` has the numbers
+    of the rows that show it, and `instead` describes the right behaviour."""
 
     sentence: str
     rows: tuple[int, ...]

@@ -1,8 +1,8 @@
 """Judges how soon a client repeats a request that was refused with a retriable error.
 
-One quick repetition proves nothing: a timer may have been due just then, an application may have asked for the same thing twice. So the
-loop must have gone round several times, each time at once, and the broker must have answered at once too: a client whose answers are
-late sends what is overdue.
+One quick repetition proves nothing, because a timer may have been due just then, or an application may have made the same request twice. So
+a loop counts only after several immediate repetitions. The broker must have answered immediately too, because a client that receives late
+answers then sends its overdue requests.
 """
 
 from __future__ import annotations

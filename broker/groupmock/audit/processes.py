@@ -1,6 +1,6 @@
-"""The audit groups connections and members by their client process. Kafka's protocol tells only a host and a client id of a process, and
-two processes may have the same. So no client is blamed for another: a question about a process is answered only where one member alone
-can be meant."""
+"""The audit groups connections and members by their client process. Kafka's protocol tells only the host and client id of a process, and
+two processes may have the same values. So that no client is blamed for another, a question about a process is answered only if a single
+member can be meant."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 class Process:
-    """The members and connections with one host and client id. `sought` is that of `Link`. `topics` maps topics to the smallest number
-    of partitions in answers to the process."""
+    """The members and connections with one host and client id. `sought` is as in `Link`. `topics` maps topics to the smallest number of
+    partitions in answers to the process."""
 
     __slots__ = ("links", "members", "sought", "topics")
 

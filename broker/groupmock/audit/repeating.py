@@ -1,10 +1,10 @@
 """Heartbeats that repeat are counted and not judged.
 
-Nearly all rows of a journal are heartbeats that are equal to the one before them, on the same connection and with nothing between, and
-answered at once and without an error. Of those rules are not asked: nothing has changed since they were asked of the first. What they tell,
-when the member was heard last, is taken down all the same (`again`). One that comes after a pause longer than a third of the session
-timeout is asked about, and so is the first one after the member did anything else, on whatever connection. A broker that is audited while
-it runs need not make rows of the others: it is asked when a rule, or the world, wants to know (`catch_up`), and the verdicts are the same.
+Nearly all rows of a journal are heartbeats that equal the previous request of the same connection and are answered immediately and without
+an error. Rules are not called for those, because nothing has changed since the first one. Only the time at which the member was last heard
+is noted (`again`). Rules do see a heartbeat after a pause longer than a third of the session timeout, and the first heartbeat after the
+member did anything else on any connection. A running broker need not make rows of the repeated heartbeats: it is asked for them when a rule
+or the world needs to know (`catch_up`), and the verdicts are the same.
 """
 
 from __future__ import annotations

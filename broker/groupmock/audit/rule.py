@@ -1,10 +1,9 @@
 """A rule states what it asks of a client, and has hooks that judge one exchange at a time.
 
 A rule is a class in a file of its own in `rules/`. Its hooks are methods marked with `asked(KEY, ...)`, `answered(KEY, ...)`,
-`calm(HEARTBEAT)` or `closed`: they are called in the journal's order, *before* the exchange changes what is known of group and member, so
-that a hook sees the state that the client was in. A hook yields `KEPT` each time that the client did what the rule asks, a `Broken` each
-time that it did not, and nothing where the rule has nothing to say. A rule keeps its memory in the `notes` of the link, member or group
-that it is about.
+`calm(HEARTBEAT)` or `closed`. They are called in the journal's order, *before* the exchange changes the model of group and member, so that
+a hook sees the state that the client was in. A hook yields `KEPT` each time that the client did what the rule asks, a `Broken` each time
+that it did not, and nothing if the rule does not apply. A rule keeps its memory in the `notes` of the link, member or group that it judges.
 
 A rule uses `self.later(...)` to look again when time has passed, because a client that does nothing sends no row.
 """

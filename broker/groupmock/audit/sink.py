@@ -1,13 +1,13 @@
 """An audit beside a running cluster is a sink that judges rows as they come, and appends its findings as rows of the kind `finding`.
 
-What it costs. It is handed the rows of the wire but for heartbeats that merely repeat (`Sink.pulse`): those cost nothing, and all that they
-would tell is asked for when a rule wants to know (`subjects.Pulse`). The verdicts are those of the journal's file all the same
-(`known_world`).
+The sink receives the rows of the wire except for heartbeats that merely repeat (`Sink.pulse`). Those cost nothing: a rule that needs to
+know about them asks for them (`subjects.Pulse`). The verdicts still equal those about the journal's file (`known_world`).
 
-When time passes. Rules may wait for something that does not come. A row moves time on; where none comes, one appointment at the next
-moment that somebody waits for does (`Alarm`).
+Rules may wait for an event that does not come. Each row moves the audit's time on. While no row comes, an appointment does so at the next
+moment for which a rule waits (`Alarm`).
 
-What it cannot do is harm: a rule that crashes is unknown from then on, and if the audit itself does, all rules are. The cluster serves on.
+The audit cannot harm the cluster. If a rule crashes, its verdict is unknown from then on, and if the audit itself crashes, all verdicts
+are. The cluster keeps serving.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """The subjects of an audit are connections, groups and members, and the exchanges between them and a broker.
 
-All of it is what the wire shows, and all that may be known in front of a real cluster: rows of the kinds open, close, request, reply and
-abandoned. What a coordinator thinks of a group (rows `moved` and `member`) is on no wire. Only a group's `fold` reads it, to know which of
-a leader's assignments counts; in front of a real cluster the recorder writes these rows.
+They contain only what the wire shows, which can be known in front of a real cluster too: rows of the kinds open, close, request, reply and
+abandoned. The coordinator's view of a group (rows `moved` and `member`) is on no wire. Only a group's `fold` reads it, to know which of a
+leader's assignments counts. In front of a real cluster the recorder writes these rows.
 
-`notes` of a subject are the rules' own: what a rule remembers about a member goes when the member goes, so that an audit keeps no more
-than what is open.
+The `notes` of a subject belong to the rules. What a rule remembers about a member is dropped with the member, so that an audit keeps only
+what is open.
 """
 
 from __future__ import annotations
@@ -95,13 +95,13 @@ class Pulse(Protocol):
 
 
 class Link(Subject):
-    """A connection of a client to `node`. `open`: requests without an answer, oldest first, by ticket; `client_id`: as its last request
-    said; `last`: the member that spoke by it last; `closed`: when it ended (ns) and by whom; `ending`: the row that says so; `stopping`:
-    the row that says that its process was asked to stop; `software`: name and version of the library as ApiVersions told them (KIP-511),
-    None: it told nothing; `spoke`: when its last request came (ns); `sought`: when its last FindCoordinator came; `lossy`: an answer on
-    it was lost, and so may be what the client sent after that; `troubled`: when (ns) that was, or an answer to Metadata had an error;
-    `informed`: when (ns) Metadata was answered on it; `beat`: the heartbeat that others may repeat, `calm`: with pauses of so many ns
-    (`World.repeats`)."""
+    """A connection of a client to `node`. `open` maps tickets to requests without an answer, oldest first. `client_id` is that of the last
+    request, and `last` the member that last used the connection. `closed` has the time (ns) and the side that closed, `ending` the row that
+    says so, and `stopping` the row that says that the process was asked to stop. `software` is the library's name and version from
+    ApiVersions (KIP-511), or None. `spoke` and `sought` are the times (ns) of the last request and the last FindCoordinator. `lossy` is
+    true if an answer was lost, and then later requests may be lost too. `troubled` is the time of that or of a Metadata answer with an
+    error, and `informed` that of the last Metadata answer. `beat` is the heartbeat that may be repeated, and `calm` the longest pause (ns)
+    between repetitions."""
 
     __slots__ = (
         "beat", "calm", "client_id", "closed", "ending", "host", "informed", "last", "lossy", "node", "number", "open", "software",
@@ -135,18 +135,20 @@ class Link(Subject):
 class Member(Subject):
     """A member as its own client knows it, so that only answers that reached the client count.
 
-    `joining`, `syncing`: requests that wait; `joined`: its last JoinGroup that succeeded; `synced`: its last SyncGroup; `wish`: its last
-    JoinGroup, whatever came of it; `told`: the partitions of its assignment, None before the first, where it cannot be read, or after it
-    lost its place; `had`: those of the assignment before that; `before`: the member that this connection was before; `born`: its id was
-    given to it by an answer, not known from an earlier time; `link`: by which it spoke last; `ended`: the exchange after which it is none
-    any more (LeaveGroup, an answer 25 or 82, or a JoinGroup by which its connection became another member); `leaving`: its LeaveGroup, from
-    when it was sent: a client does not wait for that answer; `beat`: its last heartbeat, `beating`: those without an answer, `beats`: those
-    that may be repeated, one of each connection; `since`: when it was first seen.
+    Requests: `joining` and `syncing` wait for an answer. `joined` is the last successful JoinGroup, `wish` the last JoinGroup with any
+    result, `synced` the last SyncGroup. `beat` is the last heartbeat, `beating` has those without an answer, and `beats` those that may be
+    repeated, one per connection. `leaving` is the LeaveGroup from the moment it was sent, because a client does not wait for its answer.
+    `ended` is the exchange that ended the member: a LeaveGroup, an answer UNKNOWN_MEMBER_ID (25) or FENCED_INSTANCE_ID (82), or a JoinGroup
+    by which the connection became another member.
 
-    `alive`: its last sign of life, ns: a heartbeat or commit as it came, the answer to a JoinGroup or SyncGroup; `heard`: its last exchange
-    that is over; `confirmed`: when (ns) it was last answered without an error, `doubt`: the longest that it was not, since it joined;
-    `lapsed`: the sign of life after which its session passed by, while its process sent other requests and had no reason to be silent;
-    None: it did not.
+    State: `told` has the assigned partitions, or None before the first assignment, if it is unreadable, or after the member lost its place.
+    `had` has the previous assignment. `before` is the previous member of this connection. `born` is true if an answer gave the member its
+    id. `link` is the connection that it used last, and `since` the time when it was first seen.
+
+    Times (ns): `alive` is its last sign of life, which is a heartbeat, a commit, or the answer to a JoinGroup or SyncGroup. `heard` is its
+    last finished exchange. `confirmed` is its last answer without an error, and `doubt` the longest time without one since it joined.
+    `lapsed` is the sign of life after which its session passed, although its process sent other requests and had no reason for silence, or
+    None.
     """
 
     __slots__ = (
@@ -251,12 +253,12 @@ class Group(Subject):
 
 
 class Exchange:
-    """A request with its answer, once that has come. Times are ns of the journal.
+    """A request with its answer, once that has come. Times are in ns of the journal.
 
-    `at`: when it was handled, `received`: when its last byte came, `seq`: its row. `member`: who sent it, None without an id.
-    `answer`: as JSON has it, None while there is none (and for APIs whose answers no rule reads); `answered`: when; `delivered`: did it go
-    out; `abandoned`: there will be no answer; `read`: what the bytes in it say, read once (`inside`). Of a heartbeat that is `repeated`
-    times and rows are those of the last one that was equal to it.
+    `at` is when the request was handled, `received` when its last byte came, and `seq` its row. `member` is the sender, or None if the
+    request has no id. `answer` is the answer's JSON, or None while there is none and for APIs whose answers no rule reads. `answered` is
+    its time, and `delivered` says whether it was sent. `abandoned` means that no answer will come. `read` keeps the embedded messages,
+    which are read once (`inside`). For a `repeated` heartbeat, times and rows are those of its last repetition.
     """
 
     __slots__ = (

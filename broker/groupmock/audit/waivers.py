@@ -9,8 +9,8 @@
     group = "billing-*"      # optional, shell patterns
     client = "aiokafka*"     # optional
 
-A waiver past its day waives nothing: its findings count again, and a sentence says so. One that waived nothing is said as well: what is not
-needed any more is to go.
+An expired waiver waives nothing: its findings count again, and a sentence says so. A waiver that matched no finding is reported too,
+because it should be removed.
 """
 
 from __future__ import annotations

@@ -34,9 +34,10 @@ of consumer groups."""
 
 
 class Wish:
-    """The request for a conformance run. `command`: the program; `copies`: how many; `topics`: NAME[:PARTITIONS], the first one is
-    GROUPMOCK_TOPIC; `folder`: where journals and outputs go; `bound_s`: the longest wait for one event; `codes`: rules (None: all);
-    `waive`: as for `Auditor`; `sets`: settings of the broker, KEY=VALUE. Raises ConfigError for impossible topics, profile or settings."""
+    """The request for a conformance run. `command` is the program and `copies` the number of its processes. `topics` has NAME[:PARTITIONS]
+    entries, of which the first is GROUPMOCK_TOPIC. `folder` receives journals and outputs, `bound_s` is the longest wait for one event,
+    `codes` are the rules (None: all), `waive` is as for `Auditor`, and `sets` has KEY=VALUE settings of the broker. Raises ConfigError for
+    impossible topics, profile or settings."""
 
     def __init__(
         self,

@@ -17,14 +17,15 @@ LAST_BYTES: Final = 4096
 
 
 class CannotRun(Exception):
-    """Raised if the program cannot be started. The text says why. The exit code is 3."""
+    """Raised if the program cannot be started. The text gives the reason, and the exit code is 3."""
 
 
 class Copy:
-    """One process of the judged program. `client_id`, `instance_id`: what its environment told it to be; `asked`: was it sent a signal that
-    ends it; `status`: its exit status, None while it runs.
+    """One process of the judged program. `client_id` and `instance_id` are those in its environment. `asked` is true once it was sent a
+    signal that ends it. `status` is its exit status, or None while it runs.
 
-    It leads a process group of its own, and signals go to all of it: a program is often a shell, or a launcher, around the client.
+    The process leads a process group of its own, and signals go to the whole group, because a program is often a shell or a launcher around
+    the client.
     """
 
     def __init__(self, number: int, process: asyncio.subprocess.Process, client_id: str, instance_id: str | None, said: Path) -> None:

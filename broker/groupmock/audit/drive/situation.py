@@ -1,10 +1,11 @@
 """A situation has a name, a sentence that describes what happens to the client, and a script that makes it happen and waits for the events
 that show it.
 
-A situation is declared by `@situation(...)` over its script, in a file of `situations/`. The frame is the same for all (`conduct`): a fresh
-cluster, the copies, a group that is Stable and commits; then the script; then the group must be Stable and commit again; then the copies
-are asked to stop. A script waits for rows, through the methods of its `Stage`; an event that does not come within the bound that the user
-gave makes the situation "not reached", with the sentence of what was waited for. Nothing is judged here: the rules read the journal.
+A situation is declared by `@situation(...)` on its script, in a file of `situations/`. Every situation has the same frame (`conduct`): a
+fresh cluster and the copies are started, and the group becomes Stable and commits. Then the script runs, the group must become Stable and
+commit again, and the copies are asked to stop. A script waits for rows through the methods of its `Stage`. If an event does not come within
+the user's bound, the situation is "not reached", and a sentence says what was waited for. Nothing is judged here, because the rules read
+the journal.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ class Situation(NamedTuple):
     """A situation into which copies of the program are brought. `does` is a sentence that describes what happens, `waits` a sentence that
     names what must be seen.
 
-    `rules`: fault rules from before the copies start; `nodes`: brokers of the cluster; `static`: the copies have a group.instance.id each;
-    `late`: so many copies are held back, the script starts them; `bare`: the topic is not there, the script creates it, and the group
-    stands only then; `comes_back`: the group must be Stable and commit again when the script is over; `settings`: the broker's, Kafka's
-    names; `excuses`: rules that anybody breaks who is treated so from outside (a process stopped for long): they are not judged;
-    `protocol`: of the members that can be in it, CLASSIC or CONSUMER (KIP-848), "" of either.
+    `rules` are the fault rules from before the copies start, and `nodes` is the number of brokers. `static` gives each copy a
+    group.instance.id. `late` copies are held back until the script starts them. With `bare` the script creates the topic, and the group
+    becomes Stable only then. With `comes_back` the group must be Stable and commit again after the script. `settings` are the broker's, by
+    Kafka's names. `excuses` are rules that are not judged, because every client breaks them if it is treated like this (stopped for a long
+    time). `protocol` is that of the members for which the situation is possible: CLASSIC, CONSUMER (KIP-848) or "" for both.
     """
 
     name: str

@@ -53,11 +53,11 @@ class Heard:
 
 
 class Stage(Sink):
-    """One run of one situation. `bound_s`: the longest that one event is waited for; `remarks`: what a reader of the result should know;
-    `clients`: libraries and versions, as they said in ApiVersions (KIP-511); `commits`: does the program commit? None: not known yet;
-    `protocol`: of its members, CLASSIC until one sends ConsumerGroupHeartbeat.
+    """One run of one situation. `bound_s` is the longest wait for one event, and `remarks` are for the reader of the result. `clients` has
+    the libraries and versions from ApiVersions (KIP-511). `commits` says whether the program commits (None: not known yet). `protocol` is
+    that of the members, CLASSIC until one of them sends a ConsumerGroupHeartbeat.
 
-    Everything is called on the cluster's loop.
+    All methods are called on the cluster's loop.
     """
 
     routine = heartbeats = True

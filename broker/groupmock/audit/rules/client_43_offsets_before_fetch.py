@@ -13,8 +13,8 @@ from ..subjects import Exchange, Group, Member, fetched_of, wanted_of
 
 
 class Added:
-    """The new partitions of a member. Those in `unasked` have no OffsetFetch yet, those in `asked` have one but no Fetch. `sync` is the
-    last assignment, and `strangers` counts earlier requests for offsets whose sender is unknown."""
+    """The new partitions of a member. Partitions in `unasked` have had no OffsetFetch yet, and those in `asked` an OffsetFetch but no
+    Fetch. `sync` is the last assignment, and `strangers` counts earlier requests for offsets whose sender is unknown."""
 
     __slots__ = ("asked", "strangers", "sync", "unasked")
 
