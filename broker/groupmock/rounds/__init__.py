@@ -4,7 +4,8 @@ owner meanwhile, and who was late.
     for rebalance in rebalances(JournalReader(file)):
         print(rebalance.group, rebalance.number, rebalance.reason, rebalance.shares())
 
-`rebalances` reads a whole journal, `Rebalances` is fed row by row while one is written. All times are ns since the header's `epoch_ns`.
+`rebalances` reads a whole journal. `Rebalances` is fed row by row while a journal is written. All times are ns since the header's
+`epoch_ns`.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """The one fold from journal rows to rebalances, which stories, scenarios and the pipeline's judges use.
 
 A rebalance begins and ends with the coordinator's `moved` rows. In between, the leader's answer to JoinGroup shows every member's claims,
-its SyncGroup says what each is told, and the answers to SyncGroup show who heard it; in a consumer group the answers to heartbeats say to
-each what it may have. Rows come in the journal's order, which is not always
-that of their times. They may be read from a file, as dicts or as rows, or be the rows in memory.
+its SyncGroup has the assignments, and the answers to SyncGroup show which members received them. In a consumer group the answers to
+heartbeats tell each member its partitions. Rows come in the journal's order, which is not always that of their times. They may be read from
+a file, as dicts or as row objects, or be the rows in memory.
 
-Kept is what is open: a group's rebalance under way and its last one, requests without an answer, who owns what. What went by is handed out,
-and what was refused is forgotten: a group that no row of the coordinator names and nobody was let into, a member that is none, a topic
-that was deleted.
+The fold keeps only what is open: a group's current and last rebalance, unanswered requests, and the owners of partitions. It returns
+rebalances that ended, and forgets refused groups (no row of the coordinator names them and no member was admitted), former members and
+deleted topics.
 """
 
 from __future__ import annotations
@@ -50,8 +50,9 @@ class Rebalances(RowReader):
     """Folds rows, passed to `feed`, into rebalances. `groups` maps names to GroupFolds, `counts` maps topics to their number of partitions,
     and `created` maps the partitions of created topics to the time of creation (ns).
 
-    `group`: the only one that is looked at; it is there from the start. `watched`: called with the name of each group, returns who is to be
-    told of its changes of ownership. A group is in `groups` once there is such a group; `of` gives it to who wants to keep it.
+    If `group` is given, only that group is followed, and it exists from the start. `watched` is called with the name of each group and
+    returns the function to call when the group's ownership changes. A group is in `groups` once it exists; `of` returns its fold even
+    before.
     """
 
     def __init__(self, group: str | None = None, watched: Callable[[str], Changed] | None = None) -> None:

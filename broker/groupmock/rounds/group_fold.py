@@ -1,13 +1,12 @@
 """Folds the rows of one group: its current rebalance, its generations, and the owners of its partitions.
 
-A group is at rest (Empty, Stable, Dead) or under way, and a rebalance is the time between: the first `moved` row into a state that is
-under way begins it, the next one into rest ends it. What happens meanwhile differs by type. In a classic group members join, the phase
-ends with a leader, whose SyncGroup is the plan: a partition moves where that plan differs from the one before. A consumer group (KIP-848)
-has no plan on the wire: its epoch rises, each member is told in its own heartbeats what to give up (`revoking`), says that it did, and is
-at the epoch (`reconciled`); a partition moves when an answer gives it to somebody else. Where one heartbeat did all of that, the group
-goes from rest to rest, and the new epoch alone tells of a rebalance that took no time. If a
-member loses a partition before the next owner is told of it, the partition has no owner meanwhile: this gap counts to the rebalance in
-which the partition was lost, or to the next rebalance if there was none.
+A group is at rest (Empty, Stable, Dead) or in a rebalance: the first `moved` row to another state begins it, and the next one to a state of
+rest ends it. In a classic group members join, and the join phase ends with a leader, whose SyncGroup is the plan. A partition moves if that
+plan differs from the previous one. A consumer group (KIP-848) has no plan on the wire: its epoch rises, answers to heartbeats tell each
+member what to give up (`revoking`), and the member confirms that and reaches the epoch (`reconciled`). A partition moves when an answer
+gives it to another member. If one heartbeat does all of that, the group never leaves its state of rest, and only the new epoch shows a
+rebalance, which took no time. A partition whose owner lost it before the next owner received it has a gap. The gap counts to the rebalance
+in which the partition was lost, or else to the next one.
 """
 
 from __future__ import annotations
@@ -53,12 +52,12 @@ def replaced_by(member: str, reason: str) -> str:
 class GroupFold:
     """The state of one group after the last row.
 
-    `state` and `since` when (ns); `members`: ids of those that were seen; `size`: how many there are, None: no row has said so yet.
-    `leader`: member id; `epoch`: the generation of its last move, `protocol`: the last that was voted for. `moved_because`: the cause of
-    its last move. `rebalance`: under way; `last`: the one that ended last. `generation`: the newest. `lost`: gaps since the last
-    rebalance, which count to the next one. `arrived`: members of a consumer group that came to a target since then, and when, without
-    those that owe something; `given`: what these may have, by the last answer that said it. `ownership`: who owns what.
-    A log may follow many thousand groups, so one that is at rest has few objects.
+    `state` began at `since` (ns). `members` has the ids seen so far, and `size` the number of members (None if no row has said it).
+    `leader` is a member id, `epoch` the generation and `moved_because` the cause of the last move, and `protocol` the last one chosen.
+    `rebalance` is the current one, `last` the one that ended last, and `generation` the newest. `lost` has gaps since the last rebalance,
+    which count to the next one. `arrived` maps members of a consumer group that reached a target since then, and owe nothing, to the time;
+    `given` has their partitions by the last answer. `ownership` says which member owns what. A log may follow many thousand groups, so a
+    group at rest has few objects.
     """
 
     __slots__ = (

@@ -1,7 +1,8 @@
 """Follows the owners of one group's partitions over time, as the wire shows them.
 
-A member owns what an answer to SyncGroup gave it, until an answer gives it less, it joins and does not claim it (an eager member claims
-nothing), it is removed or replaced, or the connection by which it joined last ends. What a client knows better is on no wire.
+A member owns what an answer to SyncGroup gave it. It loses a partition when an answer leaves it out, when the member joins without claiming
+it (an eager member claims nothing), when the member is removed or replaced, or when the connection of its last JoinGroup ends. Anything
+else that its client knows is on no wire.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ Changed = Callable[[str, Partitions, Partitions, int, Sequence[Gap]], None]
 
 
 class Ownership:
-    """Which member owns which partitions of a group. `first` maps each partition to the time when it was first owned (ns). Memory grows
-    with members and partitions, not with time, if `forget` is called now and then. `changed` is called after each change of ownership,
+    """Which member owns which partitions of a group. `first` maps each partition to the time (ns) when it was first owned. Memory grows
+    with members and partitions, but not with time if `forget` is called now and then. `changed` is called after each change of ownership,
     for a caller that keeps the history."""
 
     __slots__ = ("_open", "_owned", "_owners", "changed", "first")

@@ -1,9 +1,9 @@
 """The model of a rebalance as an observer of the wire sees it.
 
-All times are those of journal rows: ns since the header's `epoch_ns`. Members are their ids. The states are Kafka's. A rebalance of a
-classic group goes from the first PreparingRebalance to the next rest, which is Stable, Empty or Dead. One of a consumer group (KIP-848)
-goes from a new group epoch, its generation here, until every member is at that epoch: by Assigning and Reconciling, or by neither where
-one heartbeat did it all.
+All times are those of journal rows: ns since the header's `epoch_ns`. Members are represented by their ids, and states have Kafka's names.
+A rebalance of a classic group lasts from the first PreparingRebalance to the next Stable, Empty or Dead. A rebalance of a consumer group
+(KIP-848) lasts from a new group epoch, which is its generation here, until every member is at that epoch. In between the group is in
+Assigning and Reconciling, or in neither if one heartbeat did it all.
 """
 
 from __future__ import annotations
@@ -42,9 +42,10 @@ def short_name(member_id: str, called: str | None = None) -> str:
 class Generation:
     """A generation has the members that joined together, the partitions that each claimed, the leader's assignments, and who received them.
 
-    `began`: the leader's answer to JoinGroup, which shows every member's claims. `planned`: when what the leader brought was taken, which
-    is when it counts; None: it never was. `told`: what it brought, nothing for those it left out, as the coordinator answers them. `heard`:
-    whom it reached, and when. `universe`: every partition of the topics that the members subscribe to, as many as there were then.
+    `began` is the time of the leader's answer to JoinGroup, which shows every member's claims. `planned` is the time when the leader's plan
+    was accepted, or None if it never was. `told` maps members to their partitions in the plan; the coordinator answers members without an
+    entry with nothing. `heard` maps the members that received their assignment to the time. `universe` has every partition that the
+    subscribed topics had then.
     """
 
     number: int
@@ -85,12 +86,12 @@ class Generation:
 
 @dataclass(slots=True)
 class Phase:
-    """A phase is one stay of the group in a state between rest and rest. In PreparingRebalance members join, and in CompletingRebalance the
-    group waits for the leader's plan. In Assigning a consumer group waits for a heartbeat, which has the target computed, and in
-    Reconciling for the members that are not at the target. One that begins a further epoch is another stay.
+    """A phase is one stay of the group in a state of a rebalance. In PreparingRebalance members join, and in CompletingRebalance the group
+    waits for the leader's plan. In Assigning a consumer group waits for a heartbeat, which has the target computed, and in Reconciling for
+    the members that are not at the target. A further epoch begins another phase.
 
-    `reason`: the coordinator's sentence; `cause`: its code, "" in journals that have none. `spent`: ns in it, never negative though a clock
-    goes back; 0 while it lasts.
+    `reason` is the coordinator's sentence, and `cause` its code ("" in journals that have none). `spent` is the duration in ns: 0 while the
+    phase lasts, and never negative even if a clock goes back.
     """
 
     state: str
@@ -128,9 +129,9 @@ class Gap:
 
 @dataclass(slots=True)
 class Arrival:
-    """The way of one member of a consumer group to the target assignment. `told`: when it was first told to give something up, ns (None:
-    it was not), `gave_up`: when it said that it had. `revoked`: all that it was told to give up, `given`: what it got. `arrived`: when
-    it was at an epoch of the rebalance last."""
+    """The way of one member of a consumer group to the target assignment. `told` is the time (ns) when it was first told to give up a
+    partition (None: never), and `gave_up` when it confirmed that. `revoked` has all partitions that it was told to give up, and `given`
+    those that it received. `arrived` is the last time when it reached an epoch of the rebalance."""
 
     told: int | None = None
     gave_up: int | None = None
@@ -160,16 +161,16 @@ class Share(NamedTuple):
 class Rebalance:
     """A rebalance begins with a group's first PreparingRebalance, or its new epoch, and ends at its next rest.
 
-    `number`: of this group in this journal, from 1. `ended_in`: Stable, Empty or Dead; None, as `ended`: still under way.
-    `generation_before` and `generation_after`; `members_before` (None: the journal began in the middle) and `members_after`: how many.
-    `joined`: member -> its last JoinGroup, in that order, the one that began it all included: who stands last was late. `last_joined`: who
-    was the last when the join phase ended. `leader`, `protocol`: of the last generation; None before there is one.
-    `had`: member -> partitions by the plan before; `had_known`: False where that plan is not in the rows, and `had` says nothing. `moves`:
-    where the plan differs from that. `gaps`: what was lost meanwhile.
-    `arrivals`: in consumer groups, member -> how it came to the target; nobody leads there, and `last_joined` is who arrived last.
-    `dealt`, `asked_back`: how often a partition was given to a member there, or asked back.
+    `number` counts this group's rebalances in the journal, from 1. `ended_in` is Stable, Empty or Dead, or None, as `ended` is, during the
+    rebalance. `members_before` (None: the journal began in the middle) and `members_after` are numbers. `joined` maps members to the time
+    of their last JoinGroup, in that order, so that the latest member is last; it includes the member that began the rebalance.
+    `last_joined` is the last one when the join phase ended. `leader` and `protocol` are those of the last generation, or None before there
+    is one. `had` maps members to their partitions by the previous plan; if `had_known` is False, the rows do not have that plan and `had`
+    means nothing. `moves` has the differences to that plan, and `gaps` the partitions that had no owner meanwhile. In consumer groups
+    `arrivals` maps members to their way to the target, no member leads, and `last_joined` arrived last; `dealt` and `asked_back` count how
+    often a partition was given to a member or asked back.
 
-    An answer to SyncGroup comes after the end: `heard` of the last generation and `until` of gaps go on being filled in.
+    Answers to SyncGroup come after the end, so `heard` of the last generation and `until` of gaps may still change then.
     """
 
     group: str

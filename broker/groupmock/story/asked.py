@@ -1,7 +1,7 @@
 """A request whose answer is not in the rows yet, with the state of its group when the request was handled.
 
-An answer may be written much later than its request was handled: a Fetch waits for records, a fault rule delays answers. A line about such
-a request says what was true when it was handled.
+The answer may be written much later than the request was handled, because a Fetch waits for records and a fault rule can delay answers. A
+line about the request describes the group as it was when the request was handled.
 """
 
 from __future__ import annotations
@@ -46,9 +46,10 @@ class GroupNow(Protocol):
 
 
 class Asked:
-    """An unanswered request, with the time (`at`, ns) and row (`order`) at which it was handled. `generation`, `state`, `since`: the
-    group's then; `committed`, `owners`: of the partitions that it commits. `rule`: the fault rule that made an error of its answer or of
-    a part of that, `made`: which error, `applied`: after it was handled; `kept_by`: the rule that keeps it or its answer."""
+    """An unanswered request, with the time (`at`, ns) and row (`order`) at which it was handled. `generation`, `state` and `since` are
+    those of the group then, and `committed` and `owners` those of the partitions that it commits. `rule` is the fault rule that put the
+    error `made` into the answer or a part of it, and `applied` says that the request was handled before. `kept_by` is the rule that delays
+    the request or its answer."""
 
     __slots__ = (
         "api", "applied", "at", "client_id", "committed", "connection", "generation", "kept_by", "made", "message", "order", "owners",

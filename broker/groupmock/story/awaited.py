@@ -1,9 +1,9 @@
 """Describes which members a group waits for, for which request, and for how much longer.
 
-A join phase waits for a JoinGroup of each member and of each id that was reserved (KIP-394), until the rebalance timeout is over. A member
-whose session ends earlier is awaited no longer. A sync phase waits for the leader's SyncGroup. A consumer group (KIP-848) waits for
-heartbeats that give partitions up. How long is an upper bound, because rows in memory leave out heartbeats that changed nothing; a server
-that tells of itself knows the deadlines of sessions exactly.
+A join phase waits for a JoinGroup of each member and of each reserved member id (KIP-394) until the rebalance timeout ends, and for a
+member no longer than its session lasts. A sync phase waits for the leader's SyncGroup. A consumer group (KIP-848) waits for heartbeats that
+give up partitions. The remaining time is an upper bound, because rows in memory leave out heartbeats that changed nothing. A server that
+describes its own groups knows the exact deadlines of sessions.
 """
 
 from __future__ import annotations

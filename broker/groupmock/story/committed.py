@@ -1,7 +1,7 @@
 """Follows the committed offsets of one group, as far as rows show them.
 
-A plain commit counts at once. The offsets of a transaction count when it is committed, unless something was committed later there
-(docs/kafka/transactions.md#tx-70). Some changes leave no complete row: then the offsets are unknown.
+A plain commit counts at once. The offsets of a transaction count when the transaction is committed, unless the partition got a later commit
+(docs/kafka/transactions.md#tx-70). Some changes leave no complete row, and then the offsets are unknown.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ STAYS: Final = "its offsets stay"
 
 
 class Committed:
-    """The committed `offsets` of a group by partition. `known` is true if no others can exist. `waiting` maps producer ids to the
+    """The committed `offsets` of a group by partition. `known` is true if no other offsets can exist. `waiting` maps producer ids to the
     offsets of their open transactions."""
 
     def __init__(self) -> None:

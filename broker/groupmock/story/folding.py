@@ -16,8 +16,8 @@ PARTITIONS: Final = 10_000
 
 
 class Line:
-    """A line of a story. `who` has the ids of the members that the line is about; without ids it is about the whole group. `key` is
-    equal for lines that repeat each other; a line without a key is written at once, after all lines that were held back."""
+    """A line of a story. `who` has the ids of the members that the line is about, and is empty if it is about the whole group. `key` is
+    equal for lines that repeat each other. A line without a key is written at once, after all lines that were held back."""
 
     def __init__(self, at: int, text: str, who: Iterable[str] = (), key: Hashable | None = None) -> None:
         self.at = self.until = at

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 class ServerView(NamedTuple):
-    """A group as its server knows it. `leader` is a member id, `members` a number, and `lag` is None if unknown. `only_markers` is true
-    if all of that lag is transaction markers."""
+    """A group as its server knows it. `leader` is a member id, `members` a number, and `lag` is None if unknown. `only_markers` is true if
+    all of the lag is transaction markers."""
 
     state: str
     generation: int

@@ -1,7 +1,7 @@
 """Describes clients that were never served, because they spoke TLS, asked for SASL, or only looked up brokers and coordinators.
 
-Such a client reaches no group, so no group's story has a line of it. Each kind of failure is one line with its remedy: how often, from when
-until when. A client that asked anything else was served, and is left out, unless it asked for what groupmock has not.
+Such a client reaches no group, so no group's story mentions it. Each kind of failure is one line with its number, its first and last time,
+and its remedy. A client that made any other request was served and is left out, unless it requested something that groupmock does not have.
 """
 
 from __future__ import annotations

@@ -85,8 +85,8 @@ class Person:
 
 
 class People:
-    """The members of a group by member id. `gone` maps member ids to when and how they went. Members are indexed by client ids on first
-    use: a log of many groups never needs it."""
+    """The members of a group by member id. `gone` maps the ids of former members to when and how they left. Members are indexed by client
+    id on first use, because a log of many groups never needs that."""
 
     __slots__ = ("_by_client", "_by_connection", "_wished", "gone", "here")
 

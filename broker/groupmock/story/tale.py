@@ -1,7 +1,7 @@
 """Makes the lines of one group's story from its rows. The group's state comes from `groupmock.rounds`, its members from `people`.
 
-A line says what happened and what came of it. Heartbeats that were answered well are no lines; commits, fetched offsets and refusals that
-repeat are one (`folding`). A refusal says the error's name and what was wrong (`refusals`).
+A line says what happened and what resulted from it. Heartbeats without an error have no lines. Repeated commits, offset fetches and
+refusals share one line (`folding`). A line about a refusal has the error's name and its cause (`refusals`).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ NEWS: Final = ("Heartbeat", "SyncGroup", "OffsetFetch", "ListOffsets", "Metadata
 
 class Tale:
     """The story of one group. `fold` is the group as of the last row, and `owners` maps partitions to member ids by the plan of its
-    generation. `names` knows topics by id; `open_on` describes the transactions that are open in a partition."""
+    generation. `names` maps topic ids to names. `open_on` describes the open transactions of a partition."""
 
     def __init__(self, fold: GroupFold, names: TopicNames, open_on: Callable[[Partition], list[str]]) -> None:
         self.fold = fold

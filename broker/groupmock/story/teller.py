@@ -1,10 +1,11 @@
 """Tells the stories of journal rows, as people read them in failed tests, `group show`, files and the demo.
 
-A story is a head line (state, generation, protocol, members, lag), a summary of at most ten lines where it is long, a line per thing that
-happened (`tale`), and a last line with seed and journal. Rows that name no group are told where they matter: what a member's client asked
-of topics and records, by its client id; commands, nodes and fault rules that are about all groups, in each.
+A story is a head line (state, generation, protocol, members, lag), a summary of at most ten lines if the story is long, a line per event
+(`tale`), and a last line with seed and journal. Rows without a group are told in the stories that they concern: a client's requests about
+topics and records in the story of the member with its client id, and commands, nodes and fault rules for all groups in every story.
 
-Memory and output are bounded, whatever the journal's length: of a long story the beginning and the end are kept, of many groups the first.
+Memory and output are bounded, whatever the journal's length: a long story keeps its beginning and end, and of many groups only the first
+are told.
 """
 
 from __future__ import annotations
