@@ -48,7 +48,7 @@ def left_with(words: list[str]) -> int:
         (["bytes", "--broker", "x"], 2, "--broker: HOST:PORT expected, not 'x'"),
         (["bytes", "--broker", NOBODY, "--seeds", "1", "1"], 2, "TO is exclusive and must be above FROM"),
         (["show", "exchanges", "999999"], 2, "exchanges for 4.3, from 0 on; not 999999"),
-        (["replay", "no/such/folder"], 2, "no golden plays of 4.3, 3.9 in no/such/folder"),
+        (["replay", "no/such/folder"], 2, "no golden plays of 4.4, 4.3, 3.9 in no/such/folder"),
         (["speed", "groups", "--processes", "none"], 2, "a number above 0 expected, not 'none'"),
     ],
 )

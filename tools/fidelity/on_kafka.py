@@ -13,7 +13,10 @@ from tools.fidelity.generated.settings_classes import BROKERS, CLASSES
 from tools.oracle import ORACLE
 from tools.runs import ROOT
 
-COUNTS: Final = {"4.3": {"groups": 8000, "log": 2000, "transactions": 3000, "consumers": 5000, "bytes": 6000}}
+COUNTS: Final = {
+    "4.4": {"groups": 2000, "log": 500, "transactions": 2000, "consumers": 3000, "bytes": 2000},
+    "4.3": {"groups": 8000, "log": 2000, "transactions": 3000, "consumers": 5000, "bytes": 6000},
+}
 """Maps release and family to the number of seeds, with OTHERS for releases that are not listed."""
 OTHERS: Final = {"groups": 1700, "log": 300, "transactions": 500, "bytes": 2000}
 PARALLEL: Final = {"groups": 32, "log": 8, "transactions": 10, "consumers": 20}

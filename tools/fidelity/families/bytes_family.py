@@ -28,7 +28,7 @@ TRIES: Final = 1000
 PROBE: Final = 0x70726F62
 """The correlation id of every script's last request."""
 INT_MAX: Final = 2**31 - 1
-PROFILES: Final = {"4.3": "kafka-4.3", "3.9": "kafka-3.9"}
+PROFILES: Final = {"4.4": "kafka-4.4", "4.3": "kafka-4.3", "3.9": "kafka-3.9"}
 FRAME_LIMIT: Final = 104_857_600
 NOT_TEXT: Final = (b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf5\x80\x80\x80", b"\xe2\x82", b"\x00")
 
