@@ -1,8 +1,8 @@
-"""The backlog holds the answers that one effect of the core gives by the thousand. They are made one at a time and sent in slices, so that
+"""The backlog holds the thousands of answers that one effect of the core may give. They are made one at a time and sent in slices, so that
 other connections do not wait for all of them.
 
-The last JoinGroup of a rebalance answers all members that wait for it, and the leader's answer lists all members (KIP-848 names this as a
-reason for the next protocol). Kafka's request threads share such work; a single loop has to pause it between two of its turns.
+The last JoinGroup of a rebalance has all waiting members answered, and the leader's answer lists all members (KIP-848 names this as a
+reason for the new protocol). Kafka's request threads share such work, but a single event loop has to do it in parts.
 """
 
 from __future__ import annotations

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class Call(msgspec.Struct, eq=False):
-    """A request that was read and decoded once and is not answered yet. Its connection is mute meanwhile: see the theory in `net.driver`.
+    """A request that was read and decoded once and is not answered yet. Meanwhile its connection is mute (see `net.driver`).
 
-    It is Kafka's RequestChannel.Request, with its header and message. It is dropped when it is answered, so that an idle connection keeps
-    no frame, which may be as long as socket.request.max.bytes."""
+    It is Kafka's RequestChannel.Request, with header and message. It is dropped after the answer, so that an idle connection keeps no
+    frame, which may be as long as socket.request.max.bytes."""
 
     connection: Connection
     codec: ApiCodec
@@ -63,10 +63,11 @@ class Call(msgspec.Struct, eq=False):
 
 
 class Tickets(dict[int, Call]):
-    """Maps the tickets of open requests to the requests. The driver is created with it, so that its owner can see what waits.
+    """Maps the tickets of open requests to the requests. The driver gets it when it is created, so that its owner can see the waiting
+    requests.
 
-    Tickets count every request of a run, repeated heartbeats too (`Counters.handled` is the last one): a journal with rows for each has
-    the same numbers as any other."""
+    Tickets count every request of a run, repeated heartbeats included (`Counters.handled` is the last one), so that they do not depend on
+    which requests have rows."""
 
     def __init__(self, counters: Counters | None = None) -> None:
         super().__init__()

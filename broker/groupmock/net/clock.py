@@ -1,7 +1,7 @@
 """Clocks for the driver give the time in nanoseconds since the start of the run and call back at a set time.
 
-There are two clocks: the loop's (real time) and a virtual one that only moves when it is told to (45 s sessions in microseconds). An
-alarm asks its clock to wake the driver at the core's next deadline.
+There are two clocks: the loop's (real time) and a virtual one that only moves when it is told to, so that a session of 45 s takes
+microseconds. An alarm asks its clock to wake the driver at the core's next deadline.
 """
 
 from __future__ import annotations

@@ -119,8 +119,8 @@ class ApiCodec:
 
 
 class Codecs(dict[bytes, ApiCodec]):
-    """Maps the first four bytes of a frame (API key and version) to the codec. Asking for one that is not advertised raises Refused.
-    `max_elements` limits a request; None: no limit."""
+    """Maps the first four bytes of a frame (API key and version) to the codec. A look-up of a version that is not advertised raises
+    Refused. `max_elements` limits the elements of a request (None: no limit)."""
 
     def __init__(self, advertised: Iterable[ApiRange], max_elements: int | None = None) -> None:
         super().__init__()

@@ -1,50 +1,49 @@
 """The driver is the loop around the pure core: requests go in, effects come out. Everything here runs on the thread of one loop.
 
-The way of one request. A connection hands over a whole frame when its turn has come. The first four bytes name API and version, which
-choose the codec. A request that is not served closes the connection, except for ApiVersions, which has an answer for that (KIP-511).
-Header and body are read once, into a `Call`; it gets a ticket, and its connection is mute. Then: admission -> gate `before` -> core ->
-request row -> effects, in the order in which the core lists them -> gate `after` -> encode -> reply row -> write; the connection goes on.
-The core sees messages and tickets, never bytes or sockets, and is entered from four places: a request, a timer, a command, a connection
-that is gone.
+One request. A connection passes on a whole frame when it is its turn. The first four bytes name API and version, which select the codec. A
+request that is not served closes the connection, except for ApiVersions, which has an answer for that (KIP-511). Header and body are
+decoded once, into a `Call` with a ticket, and the connection becomes mute. The call then passes these steps: admission -> gate `before` ->
+core -> request row -> effects, in the core's order -> gate `after` -> encode -> reply row -> write. Then the connection goes on. The core
+sees messages and tickets, never bytes or sockets. Only requests, timers, commands and closed connections enter it.
 
-Muting. A connection has one request open at a time, so its answers come in the order of its requests. Kafka's kafka.network.SocketServer
+Muting. A connection has one open request at a time, so its answers come in the order of its requests. Kafka's kafka.network.SocketServer
 does the same: its Processor mutes the channel (KafkaChannel.mute) when it has handed a request to the RequestChannel, and unmutes it when
-the response was sent. A client that keeps several requests in flight relies on the order: aiokafka's connection takes the next answer for
-that to its oldest request and gives up when the correlation ids differ. A mute connection dispatches nothing, but reads bytes on, up to a
-limit, because a loop that does not read does not notice that the peer disconnects (`net.inbox`).
+the response was sent. Clients that send several requests ahead rely on the order: aiokafka matches each answer with its oldest request and
+gives up if the correlation ids differ. A mute connection handles no request but still reads bytes, up to a limit, because a loop that does
+not read does not notice that the peer disconnects (`net.inbox`).
 
-Parked tickets. An answer that has to wait (a JoinGroup until everybody joined, a Fetch until there are records: Kafka's delayed
-operations) is no coroutine: the core keeps the ticket's number in its own state and names it in a `Reply`, however much later. `tickets`
-maps it to the `Call`, which has all that the answer needs. The client may be gone by then: groups ignore disconnections (P1-d7), and the
-answer is made and counted as lost. Only a Fetch ends with its connection.
+Parked tickets. An answer that has to wait (a JoinGroup until all members joined, a Fetch until there are records: Kafka's delayed
+operations) is not a coroutine: the core keeps the ticket in its own state and names it in a later `Reply`. `tickets` maps it to the `Call`,
+which has all that the answer needs. If the client has disconnected by then, the answer is made and counted as lost, because groups ignore
+disconnections (P1-d7). Only a Fetch ends with its connection.
 
-Abandoned. Kafka never answers the parked JoinGroup of a member that has joined again, nor the parked SyncGroup of one that was removed,
-and the connection stays open and mute for ever, because only a response unmutes it (P1-d6, P2-d1). `Abandoned` is that effect: it writes a
-row, the connection stays mute, and the bytes behind it are still counted.
+Abandoned requests. Kafka never answers the parked JoinGroup of a member that has joined again, nor the parked SyncGroup of a removed one.
+The connection stays open and mute for ever, because only a response unmutes it (P1-d6, P2-d1). The effect `Abandoned` does that: it writes
+a row, the connection stays mute, and the bytes behind the request are still counted.
 
-Turns. A request that comes alone is handled when it comes. A connection with more requests waits in a queue (`net.turns`), of which a
-slice of about 2 ms is served between two turns of the loop, each connection in it for an equal part. So a peer that sends thousands of
-requests ahead has its share, and the others' heartbeats, timers, signals and written answers come in between.
+Turns. A single request is handled when it arrives. A connection with more requests waits in a queue (`net.turns`). Between two iterations
+of the loop the queue is served for about 2 ms, each connection for an equal part. So a peer that sends thousands of requests ahead gets
+only its share, and heartbeats of other connections, timers, signals and writes come in between.
 
 Slices. The end of a join phase answers all waiting members by one effect with a lazy iterator. The state of the group has changed at once;
-the answers are made one by one, for about 2 ms (`replies_slice_us`) between two turns of the loop. Effects and requests that come
-meanwhile are handled at once, but an answer cannot overtake one that the same connection waits for, because that connection is mute.
+the answers are made one by one, for about 2 ms (`replies_slice_us`) between two iterations of the loop. Effects and requests that come
+meanwhile are handled at once, but no answer can overtake an earlier one on the same connection, because that connection is mute.
 
-Work. What would take long in one entry is done in steps (`core.work`), each performed before the next: at once for a slice of about 2 ms,
-and the rest between later turns of the loop, as for timers that are due together (`net.slices`). A complete journal has a row for each
-slice that ends too early, for a replay.
+Work. Long work is done in steps (`core.work`), and the effects of each step are performed before the next step. The first slice of about 2
+ms comes at once, and the rest between later iterations of the loop, as for timers that are due together (`net.slices`). For replays, a
+complete journal has a row for each slice that ended before the work did.
 
-Arrivals before timers. One alarm is set to the core's next deadline. When it rings, what has reached the sockets by then is handled first
-(`clock.LoopClock`): in Kafka 4 timers of the group coordinator are events of the queue in which its requests wait
-(org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime), so a heartbeat that came in time saves its member, however busy the
-broker is. `settle`, the end of every entry, serves the connections whose turn it is before it looks at the deadline.
+Arrivals before timers. One alarm is set to the core's next deadline. When it rings, everything that has reached the sockets is handled
+first (`clock.LoopClock`): in Kafka 4 timers of the group coordinator are events of the queue in which its requests wait
+(org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime), so a heartbeat that came in time saves its member, however busy the broker
+is. `settle`, the end of every entry, serves the connections whose turn it is before it looks at the deadline.
 
-The gates. `gate` is set while a fault rule could fire (`net.fault_gate`). It lets a call pass or keeps it, and hands it back later to
-`apply` or `deliver`, which come after the gate. An admission, if there is one, comes before it (`net.admission`). Without both a request
-pays one comparison.
+The gates. `gate` is set while a fault rule could fire (`net.fault_gate`). It lets a call pass, or keeps it and later passes it to `apply`
+or `deliver`, which come after the gate. An admission, if there is one, comes before it (`net.admission`). Without both, a request costs one
+comparison more.
 
-Defects. An exception out of the core is our mistake: a note has the traceback, the connection of that request is closed, and all others go
-on.
+Defects. An exception in the core is a defect of groupmock: a note has the traceback, the connection of that request is closed, and all
+others go on.
 """
 
 from __future__ import annotations
@@ -85,10 +84,10 @@ if TYPE_CHECKING:
 
 
 class Driver:
-    """The owner of one cluster's connections, which performs the effects of its core. `vacated` is called when a connection is gone.
+    """The owner of one cluster's connections, which performs the effects of its core. `vacated` is called when a connection has ended.
 
     `tickets`, `backlog`, `slices`, `turns` and `alarm` have defaults for a server on a loop; a replay, a virtual world or a rig passes its
-    own. `admission` decides which requests a connection may send; None: all."""
+    own. `admission` decides which requests a connection may send (None: all)."""
 
     def __init__(
         self,

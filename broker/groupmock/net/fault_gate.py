@@ -1,6 +1,6 @@
-"""The gate applies fault rules to a new connection, to a request before it is handled, and to an answer before it is sent. A driver has
-a gate only while a rule could still fire. Rules are changed by commands, so that a journal has them. Each decision is a row, and the end
-of every wait is a row too, so that a replay can repeat it."""
+"""The gate applies fault rules to a new connection, to a request before it is handled, and to an answer before it is sent. A driver has a
+gate only while a rule could still fire. Commands change the rules, so the journal has all changes. Each decision and the end of every wait
+is a row too, so that a replay can repeat them."""
 
 from __future__ import annotations
 

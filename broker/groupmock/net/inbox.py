@@ -1,8 +1,8 @@
 """The inbox keeps the bytes of one connection that are not handled yet and cuts them into frames, one at a time when the turn of each
 comes. There is no IO here.
 
-A quarter of a megabyte in one read may be 65,000 empty frames. Cut at once they would cost the others 30 ms; cut on demand they cost only
-what is asked for.
+One read of a quarter of a megabyte may hold 65,000 empty frames. Cutting all of them at once would delay other connections by 30 ms, so
+frames are cut only on demand.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ here."""
 
 
 class Inbox:
-    """The bytes of a connection in order: first those of an incomplete frame in `_framer`, then the pieces in `_chunks`, of whose first
-    piece `_at` bytes are done. `waiting` has the bytes of the chunks plus the overhead of each. A connection has an inbox only while
-    something is in it."""
+    """The bytes of a connection in order: first an incomplete frame in `_framer`, then the pieces in `_chunks`, of whose first piece `_at`
+    bytes are handled. `waiting` counts the bytes of the chunks plus an overhead for each. A connection has an inbox only while it is not
+    empty."""
 
     __slots__ = ("_at", "_chunks", "_framer", "waiting")
 

@@ -1,7 +1,7 @@
 """Listening sockets, and an acceptor that takes many connections in one turn of the loop.
 
-libuv takes one connection in each turn of the loop; a thousand clients arriving together then wait 0.8 s
-(docs/kafka/limits.md#accepting-connections). So connections are accepted here until the kernel has no more, and handed to the loop one by
+libuv accepts one connection per iteration of the loop, so that a thousand clients that arrive together wait 0.8 s
+(docs/kafka/limits.md#accepting-connections). This acceptor takes all connections that the kernel has, and passes them to the loop one by
 one.
 """
 

@@ -1,8 +1,8 @@
 """An idle server imports the modules that a request could still need (docs/reference/architecture.md).
 
-A server answers before it has imported all its files: the first request that needs a module imports it. That takes a file descriptor, and
-peers can use up all of them. So the rest is imported while the server is idle (`Server`), and connections leave some descriptors free
-until then (`listen.RESERVED`).
+A server answers before it has imported all its files: the first request that needs a module imports it. An import takes a file descriptor,
+and peers can use up all of them. So the rest is imported while the server is idle (`Server`), and until then some descriptors are kept free
+of connections (`listen.RESERVED`).
 """
 
 from __future__ import annotations

@@ -1,30 +1,29 @@
 """The fast path of heartbeats uses that a member's heartbeats within a generation are byte-identical except for the correlation id.
 
-The lease. When the core answers a Heartbeat with 0 in Stable or CompletingRebalance and changes nothing but the session timer (rule H7 of
-docs/kafka/group-protocol.md), its `Reply` has a `Lease`: group, member and the group's epoch. So has the answer to a
-ConsumerGroupHeartbeat of a member that has reached its target (docs/kafka/consumer-groups.md). A `Repeat` keeps that heartbeat and that
-answer as bytes. While `group.epoch` is unchanged and the next bytes of the same connection equal the last except for the correlation id
-(several such heartbeats in one read count too), the connection writes the same answer with the new id and calls `renew(lease, now)`, which
-moves the session deadline and does nothing else. Nothing is decoded, no event is made, the core decides nothing.
+The lease. If the core answers a Heartbeat with 0 in Stable or CompletingRebalance and changes only the session timer (rule H7 of
+docs/kafka/group-protocol.md), its `Reply` has a `Lease` with the group, the member and the group's epoch. The same holds for a
+ConsumerGroupHeartbeat of a member that has reached its target (docs/kafka/consumer-groups.md). A `Repeat` keeps that heartbeat and its
+answer as bytes. While `group.epoch` is unchanged and the connection's next bytes are the same heartbeats except for the correlation ids
+(one read may have several), the connection writes the same answer with the new id and calls `renew(lease, now)`, which only moves the
+session deadline. Nothing is decoded, no event is made, and the core decides nothing.
 
-Why it is safe. The answer to a Heartbeat is a function of the request and of the group's state (rules H1 to H8). The request is the same
-by comparison of all its bytes: API and version, client id, group, generation, member, instance id, trailing bytes. The state is the same
-because the epoch counts everything that this answer or its timer depend on; what time alone changes (regular expressions are to be
-evaluated again) is the lease's `until`. The repetition also does what the full path does besides: the deadline moves, the request is
-counted and takes its ticket number. Any difference takes the full path, where the core decides anew. So clients and journals get the same
-bytes with and without leases: a property test (tests/unit/net) and replay, which has no leases, compare the two.
+Why it is safe. The answer to a Heartbeat is a function of the request and of the group's state (rules H1 to H8). The request is the same,
+because all its bytes are compared: API and version, client id, group, generation, member, instance id, trailing bytes. The state is the
+same, because the epoch counts all changes on which the answer or its timer depends. The lease's `until` covers what time alone changes
+(when regular expressions must be evaluated again). The repetition also has the other results of the full path: the deadline moves, and the
+request is counted and takes its ticket. Any difference takes the full path, where the core decides anew. So clients and journals get the
+same bytes with and without leases, which a property test (tests/unit/net) and replay, which has no leases, verify.
 
-What ends an epoch. Inside the core: every transition of the group, every change of its members or of their subscriptions, a session timer
-that fired or was stopped, a group loaded or moved to another coordinator, a hold or another command that steers it. Outside of the core
-the `Repeat` itself is dropped: when any other request comes on the connection, when bytes wait in it, when it stops being idle (the peer
-finished or does not read, its node stalls, it closes), when a fault rule that could match a heartbeat is armed, and when leases are
-switched off.
+What ends an epoch. In the core: every transition of the group, every change of its members or their subscriptions, a session timer that
+fired or was stopped, loading the group or moving it to another coordinator, and a hold or another command about it. Outside of the core the
+`Repeat` itself is dropped when another request comes on the connection, when bytes wait in it, when it stops being idle (the peer finished
+or does not read, its node stalls, it closes), when a fault rule that could match a heartbeat is armed, and when leases are switched off.
 
 Rows. Heartbeats that changed nothing are rows only for a sink that wants all of them (`heartbeats`). It gets the request and reply rows of
-the full path, numbers and tickets included, and may write them without making them (`Repeated` in `journal.journal`). Without such a sink
-nothing is built. A sink that watches how long a client pauses (`pulse`) names a time, `until`. The first heartbeat after it is reported,
-and with it, in `Connection.beaten`, the time of the one before; all earlier ones came in time. A sink that watches each heartbeat (the
-audit, of consumer groups) gets them from the full path. So a heartbeat pays one comparison for all sinks together.
+the full path, with numbers and tickets, and may write them without creating them (`Repeated` in `journal.journal`). Without such a sink
+nothing is created. A sink that watches a client's pauses (`pulse`) names a time, `until`: the first heartbeat after it is reported,
+together with the time of the previous one (`Connection.beaten`). All earlier heartbeats were in time. A sink that watches each heartbeat
+(the audit, for consumer groups) gets them from the full path. So a heartbeat costs one comparison for all sinks together.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Long work and timers are done in slices of time, between which the loop handles its other events.
 
-Work gets a slice when it begins, so that small work is done before anything else happens. Longer work gets a slice in each round, one
-slice in each turn of the loop. Timers that are due together get theirs when the alarm rings.
+Work gets a slice when it begins, so that small work is done before anything else happens. Longer work then gets one slice in each iteration
+of the loop. Timers that are due together get theirs when the alarm rings.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class Slices:
     """Slices divide the long work and the due timers of one driver. `slice_us`, `clock` and `soon` are those of `Turns`.
 
-    `waiting` is work that is not done, in the order of its turns. `number` and `steps` are those of the present or last slice, for a
-    replay. `spent`: a slice has ended too early since the last turn of the loop, and new work gets none of its own."""
+    `waiting` has unfinished work, in the order of its turns. `number` and `steps` are those of the present or last slice, for a replay.
+    `spent` is true if a slice has run out since the loop's last iteration, and then new work gets no slice of its own."""
 
     def __init__(
         self, slice_us: int | None, clock: Callable[[], int] = time.monotonic_ns, soon: Callable[[Callable[[], None]], Handle] | None = None

@@ -1,8 +1,8 @@
 """Peers that speak another protocol on a Kafka port are recognized by the four bytes that should be a frame's length.
 
-A TLS hello is a record of type 22, version 3.x (RFC 8446, section 5.1); an HTTP request begins with its method. Read as a length both are
-above any `socket.request.max.bytes` below 369 MB, and Kafka closes such a connection silently (SEC-64); here the protocol is named in the
-reason. With a larger limit they are waited for like any large frame.
+A TLS hello is a record of type 22, version 3.x (RFC 8446, section 5.1), and an HTTP request begins with its method. Read as a length, both
+exceed any `socket.request.max.bytes` below 369 MB. Kafka then closes the connection silently (SEC-64); groupmock's reason names the
+protocol. With a larger limit the server waits for their bytes as for any large frame.
 """
 
 from __future__ import annotations

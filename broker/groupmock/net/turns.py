@@ -1,11 +1,10 @@
 """Connections take fair turns, so that a peer that sends much does not make the others wait.
 
-A request at the end of a read, with nothing before it, is handled when it comes. A connection with more requests than that (sent without
-waiting for answers, or behind one that was just answered) stands in a queue, and nothing more is read from it meanwhile. Between two turns
-of the loop the queue has one slice of time: each connection in it gets an equal part and goes to the end if it has not finished. When the
-slice is over the loop has its turn: other connections are read and answered, timers and signals come, answers are written. Kafka has the
-same shape: a connection has one request at a time in the queue of the request handlers (kafka.network.RequestChannel), behind all others
-that have a request ready.
+A single request at the end of a read is handled when it arrives. A connection with more requests (sent without waiting for answers, or
+behind one that was just answered) stands in a queue, and nothing more is read from it meanwhile. Between two iterations of the loop the
+queue has one slice of time: each connection in it gets an equal part and goes to the end if it has not finished. Then the loop goes on:
+other connections are read and answered, timers and signals come, answers are written. Kafka is similar: a connection has one request at a
+time in the queue of the request handlers (kafka.network.RequestChannel), behind all other connections with a request.
 
 A connection whose last request took longer than a whole slice is slow: its next request goes into the queue even if it comes alone. So
 twenty peers that each send one costly request after the other delay a bystander by one such request and not by twenty.
@@ -38,10 +37,10 @@ Each = TypeVar("Each", bound=Served)
 
 
 class Turns(Generic[Each]):
-    """The queue of connections that wait for their turn in one driver. `slice_us` is the longest stretch of waiting requests between two
-    turns of the running loop; None handles all of them at once, for a driver without a loop. `clock` gives ns of real time, because a
-    slice bounds how long others wait. `soon` calls back after the loop's next look at its sockets. The driver sets `again`, which is
-    called for the next slice."""
+    """The queue of connections that wait for their turn in one driver. `slice_us` is the longest time for waiting requests between two
+    iterations of the running loop; None handles all of them at once, for a driver without a loop. `clock` gives ns of real time, because a
+    slice bounds how long others wait. `soon` calls back after the loop's next look at its sockets. The driver sets `again`, which is called
+    for the next slice."""
 
     def __init__(
         self, slice_us: int | None, clock: Callable[[], int] = time.monotonic_ns, soon: Callable[[Callable[[], None]], Handle] | None = None
