@@ -7,8 +7,8 @@ A reader marks the methods that take rows. The annotation of the parameter `row`
         @takes
         def _answered(self, row: ReplyRow | AbandonedRow) -> None: ...
 
-`feed` hands a row to its method. A class of rows that no method takes is none of the reader's business, and that holds for `UnknownRow`
-too, which stands for the rows of later versions: a reader passes over them unless a method takes them.
+`feed` passes a row to its method. A reader ignores rows of a class that no method takes. That includes `UnknownRow`, which represents rows
+of later versions.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A journal is never silently incomplete. The first write that fails is reported o
 Nothing is written after it, and the missing last row (`note`, "end") shows it in the file too.
 
 With `max_bytes` the file stays below that size and has only whole rows. When a row does not fit, a note (`rows.LEFT_OUT`) says so at once,
-for readers that follow the file or find it after a kill -9. At the end another note says how many rows are missing.
+for readers that follow the file or open it after a kill -9. At the end another note says how many rows are missing.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ _decoded: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class Follower:
-    """A reader that returns the rows written since the last call, perhaps none. It never waits. Raises OSError, NotAJournal."""
+    """A reader that returns the rows written since the last call, which may be none. It never waits. Raises OSError, NotAJournal."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("rb")

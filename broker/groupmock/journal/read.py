@@ -99,10 +99,10 @@ class LeftOut(msgspec.Struct, frozen=True):
 
 
 class JournalReader:
-    """An iterator of a journal's rows. `only`: the APIs whose requests and answers are parsed; others are skipped. After the iteration
-    it has `cut` (the text of an incomplete last line), `damage` (of packed data, which cannot be read further), `ended` (closed properly
-    and complete), `left_out` (by a size limit), `broken`, `count` and `last` (number of the last row). Notes about left-out rows are not
-    returned. Raises NotAJournal, OSError."""
+    """An iterator of a journal's rows. `only` names the APIs whose requests and answers are parsed; others are skipped. After the iteration
+    it has `cut` (the text of an incomplete last line), `damage` (in packed data, which cannot be read further), `ended` (whether the
+    journal was closed properly and is complete), `left_out` (rows missing because of a size limit), `broken`, `count` and `last` (number of
+    the last row). Notes about left-out rows are not returned. Raises NotAJournal, OSError."""
 
     def __init__(self, source: IO[bytes]) -> None:
         self._source = source

@@ -1,7 +1,7 @@
 """This sink keeps the last rows in memory for stories and queries, with a limit of rows and bytes and without heartbeats that changed
 nothing.
 
-Bytes are those in memory (`journal.weight`), not those of frames. A row that alone would take an eighth of the room, such as a leader's
+The bytes are those in memory (`journal.weight`), not those of frames. A row that alone would take an eighth of the room, such as a leader's
 answer in a group of thousands, is kept without its large fields, so that no frame displaces the whole story.
 """
 

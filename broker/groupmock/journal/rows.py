@@ -1,8 +1,8 @@
 """The schema of every journal row (docs/reference/architecture.md#journal-version-1). JSON, docs and Spark's schema are made from these
 classes.
 
-Times are ns since the header's `epoch_ns`; `seq` counts from 1 without gaps. A row is written without the fields that are at their
-default. `message` is a request or response of the codec with Kafka's field names in snake_case; read back it is a plain dict.
+Times are ns since the header's `epoch_ns`, and `seq` counts from 1 without gaps. A row is written without the fields that have their
+default value. `message` is a request or response of the codec with Kafka's field names in snake_case, and is read back as a plain dict.
 """
 
 from __future__ import annotations

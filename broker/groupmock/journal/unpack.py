@@ -1,6 +1,7 @@
 """Yields the bytes of a journal file in pieces, unpacked if its first bytes are those of gzip or zstd, in bounded memory.
 
-gzip is Python's own. zstd is Python's own from 3.14 on and before that the package zstandard, which is imported when a file needs it.
+gzip is unpacked by Python itself. zstd is unpacked by Python from 3.14 on, and before that by the package zstandard, which is imported when
+a file needs it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ Unpack = Callable[[bytes], Iterator[bytes]]
 
 
 class DamagedFile(ValueError):
-    """Raised if packed data end too early or are damaged. The bytes before were returned. The text says where the damage is."""
+    """Raised if packed data end too early or are damaged. The text says where. The bytes before the damage were returned."""
 
 
 class CannotUnpack(ValueError):

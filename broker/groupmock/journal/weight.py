@@ -1,8 +1,8 @@
 """Computes the memory of a row in bytes, messages included, for sinks that keep rows.
 
-The size of a frame says little: a protocol of three bytes on the wire is a struct, its fields and a slot in a list. A class of rows or
-messages is inspected once, by `msgspec.inspect`, and becomes flat code that adds up sizes. Strings that all rows share (names of APIs and
-errors) count nothing. What a row shares with a group or a log counts in full, because the row may be the last to hold it.
+The size of a frame is misleading: a protocol of three bytes on the wire is a struct, its fields and a slot in a list. `msgspec.inspect`
+inspects each class of rows or messages once, and the result becomes flat code that adds up sizes. Strings that all rows share (names of
+APIs and errors) count nothing. What a row shares with a group or a log counts in full, because the row may be the last to hold it.
 """
 
 from __future__ import annotations

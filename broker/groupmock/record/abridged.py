@@ -1,16 +1,15 @@
 """Abridge an answer with records while it passes: keep everything but the records, and the length and digest of each batch of records. This
 module uses no sockets.
 
-Why. A consumer fetches megabytes, and a row shows none of them (`net.details`). To collect such an answer, cut it out and decode it would
-copy it four times, which costs more than passing it on. So the answer is walked as its pieces come: what is no record is kept, in a frame
-of its own in which every big `records` is null; records are only digested. That frame is then decoded like any other.
+A consumer fetches megabytes, and no row shows the records (`net.details`). Collecting such an answer, cutting it out and decoding it would
+copy it four times, which costs more than passing it on. So the answer is parsed piece by piece: everything but the records is kept, in a
+frame of its own in which every big `records` is null, and the records are only digested. That frame is then decoded like any other.
 
-The walk follows the declaration of the answer, field by field, and stops wherever the bytes of a piece end. Bytes that are no such answer
-are kept as they are from there on: the decoder says what is wrong with them.
+The parser follows the declaration of the answer, field by field, and stops wherever the bytes of a piece end. From the first byte that
+cannot belong to such an answer, all bytes are kept as they are, and the decoder reports what is wrong with them.
 
-Whether addresses can follow. Addresses stand in a tagged field at the very end (KIP-951), and the walk knows how many bytes come behind
-the records of a partition. When they are too few for one address, the pieces need not be kept back any longer: for an answer with one
-partition that is so before its first record has come.
+Addresses come in a tagged field at the very end (KIP-951), and the parser knows how many bytes follow the records of a partition. If they
+are too few for one address, the pieces need not be held back any longer. With one partition that is known before its first record comes.
 """
 
 from __future__ import annotations
@@ -103,8 +102,8 @@ class _NoSuchAnswer(Exception):
 
 
 class Abridged:
-    """An answer that is abridged while it passes in pieces. `feed` takes the pieces (`size` bytes with the length), `digest()` hashes
-    them when there is time, then `read()` decodes. `may_tell`: addresses may stand in it. `kept` holds what has arrived, without big
+    """An answer that is abridged while it passes in pieces. `feed` takes the pieces (`size` bytes with the length), `digest()` hashes them
+    when there is time, then `read()` decodes. `may_tell` says that addresses may still come. `kept` holds what has arrived, without big
     records."""
 
     def __init__(self, codec: WireCodec, size: int) -> None:

@@ -1,7 +1,7 @@
 """A recording replaces the addresses of brokers in answers by its own addresses.
 
-No list of APIs is kept here: the declarations of the codec say which answers have a field `host` beside a field `port`, and from which
-version on. ApiVersions is the other answer that is changed, because a client must not choose a version that could not be read.
+There is no list of APIs here: the codec's declarations show which answers have a field `host` beside a field `port`, and from which version
+on. The only other answer that is changed is ApiVersions, because a client must not choose a version that could not be decoded.
 """
 
 from __future__ import annotations

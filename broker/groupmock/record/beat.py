@@ -1,9 +1,9 @@
 """A connection's heartbeats differ only in the correlation id, and so do their answers: the first heartbeat is decoded, the others are only
 compared with it.
 
-What repeats is told by its bytes, as at a server of ours (`net.repeat`): the same request, header included, and the same answer. Its rows
-are a template with a few numbers in it, so that the recording of a heartbeat costs a fraction of reading it. Everything that differs in any
-byte takes the full way. What a heartbeat says of its group is the same as well: its member is alive.
+As in groupmock's server (`net.repeat`), a heartbeat repeats another if its bytes are equal, header included, and those of the answer too.
+The rows are then a template with a few numbers, so that recording a heartbeat costs a fraction of decoding it. Any different byte takes the
+full path. A repeated heartbeat also means the same to the group: its member is alive.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class Beat:
-    """The last heartbeat of a connection that was answered without an error, as bytes with which the next heartbeats are compared.
-    `head` + correlation id + `tail` is its frame, `answer` what follows the id in its answer; `start` and `answer_start`: what is before
-    the id, lengths included. `held`: a frame that repeats it and has no answer yet, with its time."""
+    """The last heartbeat of a connection that was answered without an error, as bytes with which the next heartbeats are compared. `head` +
+    correlation id + `tail` is its frame, and `answer` follows the id in its answer. `start` and `answer_start` are the bytes before the id,
+    lengths included. `held` is a repeating frame without an answer yet, with its time."""
 
     __slots__ = ("answer", "answer_start", "codec", "head", "held", "member", "message", "start", "tail", "template")
 

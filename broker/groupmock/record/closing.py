@@ -1,10 +1,10 @@
 """A relay that loses one of its two connections closes the other in the same way and records who began.
 
-A client that sends no more (FIN) may still read: its half is passed on, behind the requests that wait. Whoever closes or breaks off, the
-other is told alike: FIN for FIN, RST for RST. One row says who began, and why.
+A client that sends no more (FIN) may still read, so its FIN is passed on behind the requests that wait. An end of either kind is passed on
+in kind: FIN for FIN, RST for RST. One row says which side began, and why.
 
-What is to be done waits for its relay's turn (`net.turns`), behind the answers that wait for theirs. A loop reports thousands of ends in
-one turn when a program ends that had as many connections, and dealing with each of them at once would keep everybody else waiting.
+Closing waits for the relay's turn (`net.turns`), behind the answers that wait. When a program with thousands of connections ends, the loop
+reports all the ends in one iteration, and handling all of them at once would delay every other connection.
 """
 
 from __future__ import annotations

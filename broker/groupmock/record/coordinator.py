@@ -1,32 +1,32 @@
 """The changes of a group on an observed coordinator are inferred from requests and answers and written as `moved` and `member` rows.
 
-A coordinator of ours writes a row whenever a group changes. A real one tells nobody; but each change is made by a request or shows in an
-answer, so that an onlooker who sees both can name it:
+groupmock's own coordinator writes a row whenever a group changes. A real one reports nothing, but each change is made by a request or shows
+in an answer, so that an observer of both can infer it:
 
-    | seen                                                          | told                                                       |
-    |---------------------------------------------------------------|------------------------------------------------------------|
-    | JoinGroup answered 79                                         | an id is reserved                                          |
-    | JoinGroup of a reserved id, or of who needs none              | a member is added; from Empty, Stable, Completing: Preparing |
-    | JoinGroup of a member with another list, or of the leader      | Preparing                                                  |
-    | the first JoinGroup answer of a new generation                | who did not join is removed; Completing                    |
-    | the first SyncGroup answer without an error                   | Stable                                                     |
-    | LeaveGroup of a member                                        | it is removed; Preparing, and Empty if it was the last     |
-    | Heartbeat or SyncGroup answered 27 out of the blue            | whose session is over is removed; Preparing                |
-    | Heartbeat, SyncGroup answered 25                              | that member is gone                                        |
-    | DeleteGroups answered 0                                       | Dead                                                       |
+    | observed                                                        | inferred                                                   |
+    |-----------------------------------------------------------------|------------------------------------------------------------|
+    | JoinGroup answered MEMBER_ID_REQUIRED (79)                      | an id is reserved                                          |
+    | JoinGroup of a reserved id, or of a client that needs none      | a member is added; from Empty, Stable, Completing: Preparing |
+    | JoinGroup of a member with another list, or of the leader       | Preparing                                                  |
+    | the first JoinGroup answer of a new generation                  | members that did not join are removed; Completing          |
+    | the first SyncGroup answer without an error                     | Stable                                                     |
+    | LeaveGroup of a member                                          | it is removed; Preparing, and Empty if it was the last     |
+    | unexpected REBALANCE_IN_PROGRESS (27) to Heartbeat or SyncGroup | members with expired sessions are removed; Preparing       |
+    | Heartbeat or SyncGroup answered UNKNOWN_MEMBER_ID (25)          | that member is removed                                     |
+    | DeleteGroups answered 0                                         | Dead                                                       |
 
-A JoinGroup or LeaveGroup is taken at its word when it comes, since an answer may be minutes away: that of a known member begins the
-rebalance that our coordinator would begin. Its rows wait for the next thing that is heard of the group, with their own time; if that is
-its refusal there are none. A refusal that comes later takes the move back, by a row that says so. Where the recording cannot know (a
-member it never saw, a static one that comes back), it waits for evidence: the answer, or a 27 to somebody else.
+A JoinGroup or LeaveGroup counts when it comes, because its answer may be minutes away: that of a known member begins the rebalance that
+groupmock's coordinator would begin. Its rows wait, with their own time, for the next request or answer of the group. If that is the
+refusal, they are not written. A later refusal writes a row that undoes the change. If the recording cannot know (an unknown member, a
+static member that returns), it waits for the answer, or for a 27 to another member.
 
-The recorder keeps a model of its own beside the fold of rows (`groupmock.rounds`), because the two answer different questions. The fold
-reads `moved` and `member` rows and cannot say which of them are to be written. What decides that is nothing that the fold has: JoinGroups
-without an answer, sessions, protocol lists, reserved ids, members without an id. And the fold takes every row for good, while here a guess
-is taken back and rows wait. tests/record/test_own_journal.py compares what the fold makes of both kinds of rows.
+The recorder keeps a model of its own beside the fold of rows (`groupmock.rounds`). The fold reads `moved` and `member` rows and cannot say
+which of them to write. That depends on things that the fold does not have: unanswered JoinGroups, sessions, protocol lists, reserved ids,
+members without an id. The fold also accepts every row for good, while here guesses are undone and rows wait.
+tests/record/test_own_journal.py compares the fold's results for both kinds of rows.
 
-What no wire shows is in docs/how-to/record.md: timers, who expired while nobody asked, a leader chosen before anybody is told.
-Groups of the next protocol (KIP-848) have no phases; their rows are their requests.
+docs/how-to/record.md lists what no wire shows: timers, members that expire while no request comes, a leader that is chosen before any
+answer names it. Groups of the new protocol (KIP-848) have no phases; their rows are their requests.
 """
 
 from __future__ import annotations

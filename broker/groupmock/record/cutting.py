@@ -1,12 +1,12 @@
 """Finds where frames begin and end in bytes that pass by, and keeps back only the frames that must be complete to be changed. No sockets
 here.
 
-A request's first eight bytes say whether its answer is to be looked at: its correlation id is remembered. In the other direction a frame
-with such an id is given to whoever looks at it, everything else is handed on at once, in pieces as they came.
+A request's first eight bytes say whether its answer will be needed, and then its correlation id is remembered. In the other direction a
+frame with such an id goes to the code that needs it. All other bytes are passed on at once, in pieces as they came.
 
-Memory is bounded. `Held` counts the bytes of unfinished frames of all connections, in both directions. The recording keeps of a frame that
-is too long, or for which there is no room left, only its head (`Frames`). An answer in which addresses are replaced has to be kept whole,
-so one that does not fit is refused (`Refused`).
+Memory is bounded. `Held` counts the bytes of unfinished frames of all connections, in both directions. If a frame is too long or there is
+no room for it, the recording keeps only its head (`Frames`). An answer in which addresses are replaced has to be kept whole, so one that
+does not fit is refused (`Refused`).
 """
 
 from __future__ import annotations
@@ -158,9 +158,9 @@ class Collected:
 
 
 class Answers:
-    """Cuts the bytes that a node sends into answers. `awaited` maps correlation ids of the answers to look at to a value of the
-    caller's. `passes(data)` is called with bytes that pass. Where an awaited answer begins, `taker(what, size)` is called with its size
-    in bytes: the bytes go to the taker that it returns, in the same order, or pass if it returns None."""
+    """Cuts the bytes that a node sends into answers. `awaited` maps correlation ids of the needed answers to a value of the caller's.
+    `passes(data)` is called with bytes that pass. When an awaited answer begins, `taker(what, size)` is called with its size in bytes, and
+    returns the taker that gets the bytes in order, or None to let them pass."""
 
     __slots__ = ("_held", "_left", "_taker", "awaited", "limit", "passes", "taker")
 

@@ -1,6 +1,6 @@
 """Turns the observed frames of connections, in both directions, into the journal rows that groupmock's own server would have written.
 
-No sockets and no clock here: a proxy feeds it. How to use it:
+It uses no sockets and no clock, because a proxy feeds it:
 
     dialogue = Dialogue(journal)              # `journal` begun with `header(...)`
     line = dialogue.opened(number, node, client_host, client_port, t)     # one per connection, an open row
@@ -10,17 +10,16 @@ No sockets and no clock here: a proxy feeds it. How to use it:
     dialogue.closed(line, by, reason, t, cut_bytes)                       # "client" or "server"; a close row, once
     dialogue.ended()                          # nothing more comes
 
-Times are ns since the header's `epoch_ns`. Calls come in the order of their times, all connections mixed as they were: what a group did is
-told from that order (`record.coordinator`).
+Times are ns since the header's `epoch_ns`. Calls come in the order of their times, mixed over all connections, because what a group did is
+inferred from that order (`record.coordinator`).
 
-The theory. A broker serves one request of a connection at a time and answers in order (kafka.network.SocketServer mutes the channel). So a
-request that came behind another one is *handled* when that one was answered: only then its row is written, with that time as `t` and
-`handled` and its own as `received`, and it gets its ticket. An answer belongs to the request that is open, whose correlation id it has. No
-answer is due to Produce with acks 0. Where the ids differ something was not seen: an answer that belongs to a later request says that
-those before it were answered unseen, one that belongs to none is told in a note. Raw SASL tokens (SaslHandshake v0) have no header at all;
-they are counted in a note and never kept.
+A broker serves one request of a connection at a time and answers in order (kafka.network.SocketServer mutes the channel). So a request
+behind another one is *handled* when that one was answered: its row is written then, with that time as `t` and `handled` and its own as
+`received`, and it gets its ticket. An answer belongs to the open request and has its correlation id. Produce with acks 0 gets no answer. If
+the ids differ, an answer was missed: the id of a later request shows that the earlier ones were answered unseen, and an id of no request is
+reported in a note. Raw SASL tokens (SaslHandshake v0) have no header at all; a note counts them, and they are never kept.
 
-Memory is what is open: requests without an answer, as frames. Whoever feeds bounds them (`Line.waiting`).
+Memory holds only what is open: requests without an answer, as frames. The caller bounds them (`Line.waiting`).
 """
 
 from __future__ import annotations
@@ -165,8 +164,8 @@ class Passing(msgspec.Struct, eq=False):
 
 
 class Dialogue:
-    """All connections of one recording, whose rows are appended to `journal`. See above for the order of calls. `beats`: heartbeats that
-    repeat the last one are compared, not read (`record.beat`); who looks at `Line.pending` wants them read."""
+    """All connections of one recording, whose rows are appended to `journal`. See above for the order of calls. With `beats`, heartbeats
+    that repeat the last one are compared instead of decoded (`record.beat`); a caller that reads `Line.pending` needs them decoded."""
 
     def __init__(self, journal: Journal, counters: Counters | None = None, beats: bool = False) -> None:
         self.journal = journal

@@ -1,8 +1,8 @@
 """An observer between client and node follows fetch sessions (KIP-227), to know the partitions of a Fetch that names none.
 
-A full fetch (epoch 0) whose answer gives a session id begins one, with the partitions that it named; a later fetch adds those that it names
-and takes away those that it forgets; a final one (epoch -1) ends it. The node may have forgotten a session long ago: what is kept here is
-bounded, the oldest goes first, and a session that is not known means what its fetch names.
+A full fetch (epoch 0) whose answer has a session id begins a session with the partitions that it named. A later fetch adds the partitions
+that it names and removes those that it forgets, and a final one (epoch -1) ends the session. The number of sessions is bounded, and the
+oldest is dropped first, because the node may have forgotten it long ago. A fetch in an unknown session means the partitions that it names.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """A classic group as an observer of the wire knows it: its members, its state, and the rows that groupmock's own coordinator would have
-written about them. `record.coordinator` decides what changes the group; this module applies the changes. The rules are those of the
-classic group (theory: `core.groups.classic.states` and `rebalance`), so far as what members say and are told lets an onlooker apply
-them."""
+written about them. `record.coordinator` decides what changes the group, and this module applies the changes. The rules are those of the
+classic group (`core.groups.classic.states` and `rebalance`), as far as an observer of requests and answers can apply them."""
 
 from __future__ import annotations
 

@@ -1,19 +1,17 @@
 """A relay connects one client with its node: it passes bytes from one socket to the other as they come, and into the recording.
 
-The theory. A relay has two ends, each an asyncio protocol. What one end receives is first looked at (`record.cutting`), then written to the
-other, then handed to `record.work`, which reads it when the loop has time. Only answers that tell addresses are kept back until they are
-whole, and go out with ours. A big answer with records is read as it passes (`record.abridged`) and kept back no longer than addresses may
-still follow.
+A relay has two ends, each an asyncio protocol. What one end receives is first examined (`record.cutting`), then written to the other end,
+then passed to `record.work`, which decodes it when the loop has time. Only answers with addresses are held back until they are whole, and
+are sent with the recording's addresses. A big answer with records is parsed as it passes (`record.abridged`) and held back only while
+addresses may still follow.
 
-Fair turns. A client that sends thousands of requests ahead has at most `MOST_OPEN` of them passed on that are not answered and recorded
-yet; the rest waits here, and a Kafka broker would not look at it either, since it serves one request of a connection at a time. So the
-recording is never far behind, and rows of all connections are written in the order in which frames passed by. An answer in which addresses
-are replaced has to be decoded, which takes time: one that comes alone is handed on when it comes, those of a client that has asked for
-several wait in the queue of `net.turns`.
+Fair turns. If a client sends thousands of requests ahead, at most `MOST_OPEN` unanswered and unrecorded ones are passed on. The rest waits
+here, as it would at a Kafka broker, which serves one request of a connection at a time. So the recording is never far behind, and the rows
+of all connections are written in the order in which frames passed. Decoding an answer to replace addresses takes time: a single answer is
+passed on when it comes, but those of a client with several requests wait in the queue of `net.turns`.
 
-Backpressure. An end whose peer does not read stops the other end's reading (`pause_writing`), so that what waits is bounded by the two
-write buffers, as with no proxy between them it is by the kernel's. Each end has a set of reasons for not reading; it reads when there is
-none.
+Backpressure. An end whose peer does not read stops the other end's reading (`pause_writing`), so that the two write buffers bound what
+waits, as the kernel's buffers do without a proxy. Each end has a set of reasons for not reading, and reads when the set is empty.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """In a recording with fault rules every request and every answer passes the same gate as in a server (`net.fault_gate`).
 
-What differs from a plain relay: frames are taken one at a time, as a broker takes them. A request is forwarded when the one before it was
-answered or dealt with, an answer is whole before the client sees a byte of it. What waits is served in turns (`net.turns`). So a rule sees
-what it sees at a server of ours: the call, its group as the recording knows it (`record.coordinator`), the answer; it may keep either,
-change the answer, lose it, or hang up.
+Unlike in a plain relay, frames are handled one at a time, as in a broker. A request is forwarded after the previous one was answered or
+otherwise finished, and an answer is complete before the client sees a byte of it. Waiting frames are served in turns (`net.turns`). So a
+rule sees the same as in groupmock's server: the call, its group as the recording knows it (`record.coordinator`), and the answer. It may
+delay either, change the answer, lose it, or close the connection.
 
-What it cannot do is make the cluster do something: kinds that steer a coordinator of ours are refused at the start. And requests of APIs
-that are not decoded meet no rule: nobody knows what they say.
+It cannot make the cluster do anything, so fault kinds that steer groupmock's own coordinator are refused at the start. Requests of APIs
+that are not decoded meet no rule, because their content is unknown.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The nodes of the recorded cluster, each of which gets a listener of the proxy in front of it.
 
-A node is known by where it listens; its id is learned from the first answer that names it. One that appears later (it started, or an answer
-names it for the first time) gets its listener in that moment, before the client is told of it. A node that moves keeps its listener: what
-clients were told stays true.
+A node is identified by its address, and its id is learned from the first answer that names it. A node that appears later (it started, or an
+answer names it for the first time) gets its listener before any client is told of the node. A node that moves keeps its listener, so that
+addresses that clients have stay valid.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class TooManyNodes(Exception):
 
 
 class Node:
-    """A node of the recorded cluster. `number` is its id, or None until an answer gives it. `where` is its address. `host` and `port`
-    are what clients are told."""
+    """A node of the recorded cluster. `number` is its id, or None until an answer gives it. `where` is its address. `host` and `port` are
+    those that clients are told."""
 
     def __init__(self, number: int | None, where: Where, listener: socket.socket, host: str, port: int) -> None:
         self.number = number

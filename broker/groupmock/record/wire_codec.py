@@ -1,8 +1,8 @@
-"""Decodes observed frames: requests as a broker reads them, answers as a client does. What nothing of ours knows is opaque, and so is a
+"""Decodes observed frames: requests as a broker does, answers as a client does. A frame that groupmock cannot decode is opaque, and so is a
 request that is too long to be kept (`record.cutting`).
 
-An opaque frame is told by its header alone: its body may hold what no journal may (SASL tokens, SCRAM credentials, delegation tokens), so
-neither its bytes nor a part of them stands in any row.
+Only the header of an opaque frame is recorded. Its body may hold secrets (SASL tokens, SCRAM credentials, delegation tokens), so no row has
+any part of it.
 """
 
 from __future__ import annotations

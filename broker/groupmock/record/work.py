@@ -1,7 +1,7 @@
 """Observed bytes that are not in the journal yet wait as pieces of work. They are decoded and written between two turns of the loop.
 
-Passing bytes on comes first: a client waits for nothing here. But memory is bounded: when more than `MOST_BYTES` wait, nothing more is read
-from any connection until half of that is written. Then the recording limits the rate, and nobody's buffers grow.
+Passing bytes on comes first, so that clients never wait for the recording. But memory is bounded: when more than `MOST_BYTES` wait, no
+connection is read until half of that is written. Then the recording limits the rate, and no buffers grow.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Writes log lines to stderr, which structlog makes from journal rows. `text`: one sentence to a line, one line to a rebalance
-(`shortened`); `json`: the same as objects, in printable ASCII; `rows`, `json-rows`: one line to a row. Texts of peers are escaped, so
-that none makes a line of its own or reaches the terminal as a command (`groupmock.text.printable`)."""
+"""Writes log lines to stderr, which structlog makes from journal rows. `text` has one sentence per line and one line per rebalance
+(`shortened`), and `json` has the same as objects, in printable ASCII. `rows` and `json-rows` have one line per row. Texts of peers are
+escaped, so that they neither begin lines of their own nor reach the terminal as commands (`groupmock.text.printable`)."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class LogSink(Sink):
     """A sink that writes log lines to stderr.
 
     structlog and the story's sentences are imported for the first line, and the code about groups for the first row of a group, unless
-    `load` was called before: a server starts without them and loads them soon after. With `alarm` and `now`, a long rebalance is reported
-    even if no row comes. Raises ValueError for an unknown form."""
+    `load` was called before. So a server starts without them and loads them soon after. With `alarm` and `now`, a long rebalance is
+    reported even if no row comes. Raises ValueError for an unknown form."""
 
     kinds = KINDS
 

@@ -1,8 +1,8 @@
 """Makes the short log: one line for each rebalance, and lines for members, faults, commands, refusals, findings and expiries.
 
-The facts of a rebalance come from `groupmock.rounds`, its sentence from the story (`story.rebalancing`). The line of a new member has its
-whole id, and later lines its short name (`anna#d7e8`). Members that join or leave while a group rebalances are in the line of the
-rebalance. A long rebalance is reported after `PATIENCE`, then after twice the time again and again, and when the rows end.
+The facts of a rebalance come from `groupmock.rounds`, and its sentence from the story (`story.rebalancing`). The line of a new member has
+its whole id, and later lines its short name (`anna#d7e8`). Members that join or leave during a rebalance are in the line of the rebalance.
+A long rebalance is reported after `PATIENCE`, then repeatedly after twice the previous time, and when the rows end.
 """
 
 from __future__ import annotations

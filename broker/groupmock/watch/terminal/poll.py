@@ -1,6 +1,6 @@
 """Polls the control API for the present state and for the journal's tail as it grows.
 
-A cluster that was reset, or another one at the same address, numbers its rows anew. Then the tail begins again.
+A cluster that was reset, or another one at the same address, numbers its rows from 1 again. Then the tail begins anew.
 """
 
 from __future__ import annotations
