@@ -1,6 +1,6 @@
-"""Listeners follow the journal's rows, each at its own pace. Nothing is sent to a listener: each reads the ring (`journal.ring`) at its
-own pace and remembers only how far it has come. So a slow listener costs no memory and no time of the loop, and it learns how many rows
-it has missed."""
+"""Listeners follow the journal's rows, each at its own pace. Nothing is sent to a listener: each reads the ring (`journal.ring`) and
+remembers only how far it has come. So a slow listener costs no memory and no time of the loop, and it learns how many rows it has
+missed."""
 
 from __future__ import annotations
 

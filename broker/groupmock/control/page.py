@@ -1,7 +1,7 @@
 """The live page of a cluster consists of static files of `assets` and of the timeline, whose scripts use the other routes.
 
-Its policy (Content Security Policy level 3, W3C) runs only scripts of this server and none inside the page, so that a name that a peer
-made up stays text. Trusted types prevent scripts from making markup of a text.
+Its Content Security Policy (level 3, W3C) runs only scripts of this server and none inside the page, so that a name from a peer stays text.
+Trusted types prevent scripts from making markup of a text.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Pictures of groups' last seconds, for GET /timeline/{group}, grow with the rows (`timeline.growing`).
 
-No work is done while nobody asks. A request is answered with the last picture until that is old enough, so pictures take at most a fixed
+Without requests there is no work. A request is answered with the last picture until that is old enough, so pictures take at most a fixed
 share of the time, however many pages are open and however large the group is.
 """
 

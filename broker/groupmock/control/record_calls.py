@@ -1,4 +1,4 @@
-"""Routes that read and write records. A read is bounded, a write is all or nothing. Between slices of the work the loop serves Kafka's
+"""Routes that read and write records. A read is bounded, and a write is all or nothing. Between slices of the work the loop serves Kafka's
 clients."""
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ from groupmock_codec.declare import Message
 
 
 class Answer(NamedTuple):
-    """Answer the call with this message. At stage request nothing is applied; at stage reply it replaces the real answer. For `mute_ns`
-    after the answer the connection is not served. `said` has details for the row of the fault."""
+    """Answer the call with this message. At stage request nothing is applied; at stage reply the message replaces the real answer. For
+    `mute_ns` after the answer the connection is not served."""
 
     message: Message
     mute_ns: int = 0

@@ -1,8 +1,8 @@
 """The conditions of rules are pure functions that decide for each call which conditions hold, and name the actual values. `nth`, `every`
-and `probability` count only the calls for which all other conditions hold. (`RuleRegistry.decide` asks for them, rule by rule.)
+and `probability` count only the calls for which all other conditions hold. (`RuleRegistry.decide` evaluates them, rule by rule.)
 
-What all calls of one version of an API have in common is decided once (`ready`). Only the other conditions are checked for each call, and
-its messages are read only as far as those need it (`facts.Facts`).
+Conditions on API and version have one result for all calls of an API's version, and are evaluated once (`ready`). Only the other conditions
+are evaluated for each call, and they read as little of its messages as they need (`facts.Facts`).
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """Finds the entities that one request names side by side: groups, topics, partitions, resources and members. They are found by the codec's
 declarations, without a table of APIs.
 
-An answer with a result for each entity has, in every API of Kafka, one list of structs that leads to error codes, and its elements may
-have another such list: `groups` -> `topics` -> `partitions`. Those lists are the *levels* of the answer. A request names the same entities
-in the same order of levels: its first list of a version has what is asked for, and so has the first list of each element. The fields of an
-element say what it is: `partition_index` makes it a partition, `group_id` a group, `resource_name` a resource. An element that is a plain
-text or number in the request is of the answer's level.
+In every API of Kafka, an answer with a result for each entity has one list of structs that leads to error codes, and its elements may have
+another such list: `groups` -> `topics` -> `partitions`. Those lists are the *levels* of the answer. A request names the same entities in
+the same order of levels: its first list has the outermost level, and the first list of each element the next one. The fields of an element
+tell its kind: `partition_index` makes it a partition, `group_id` a group, `resource_name` a resource. An element of a request that is a
+plain text or number belongs to the answer's level.
 
-Some entities are only in an answer: Metadata names topics and is answered with their partitions. One request names less than it means: a
-fetch in an incremental session (KIP-227) names what changed, and means all that its session has.
+Some entities are only in an answer: Metadata requests name topics, and the answers have their partitions. One request names fewer entities
+than it means: a fetch in an incremental session (KIP-227) names the changed partitions and means all partitions of its session.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ NOBODY: Final = Entity()
 
 
 class Level(NamedTuple):
-    """A list of entities in a message. `error` is the field with an element's own error code, if there is one; `struct` is the class of
-    the elements, None for plain texts or numbers; `fields` are those of an element in this version. `stays`: an answer's element stays
+    """A list of entities in a message. `error` is the field with an element's own error code, if there is one. `struct` is the class of the
+    elements, or None for plain texts or numbers. `fields` are those of an element in this version. With `stays` an answer's element stays
     even if its own list is empty, as a group without offsets does; a topic that only contains partitions does not."""
 
     kind: str
@@ -281,8 +281,8 @@ Say = Callable[[Any, Level], Any]
 
 
 class Answering(NamedTuple):
-    """A change of some entities in an answer. `say` returns the new element for each given entity of that kind, or for what it contains
-    if the entity has no error code of its own. `add`: entities that the answer lacks are appended."""
+    """A change of some entities in an answer. `say` returns the new element for each given entity of that kind, or for the entities in it
+    if it has no error code of its own. With `add`, entities that the answer lacks are appended."""
 
     kind: str
     lookup: Lookup

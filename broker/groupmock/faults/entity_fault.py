@@ -1,9 +1,9 @@
 """The base of faults that can affect some of the entities in a call while the others are answered normally.
 
-At stage request an affected entity is removed from the request, and its result is put into the answer to the rest. Entities cannot be
-removed from two requests. A fetch tells its session what it is about (KIP-227), and a removed partition would not be fetched any more once
-the rule is gone; so it is served whole and at once, as a fetch with an error is, and its answer is changed. A Metadata without topics must
-still be answered with the nodes, and in v0 it means all topics: it is served, and its topics are removed from the answer.
+At stage request an affected entity is removed from the request, and its result is put into the answer to the rest. Two requests cannot lose
+entities, so they are served whole and at once, and only the answer is changed. A fetch defines the content of its session (KIP-227), so a
+removed partition would not be fetched any more after the rule ends. A Metadata without topics must still be answered with the nodes, and
+means all topics in v0.
 """
 
 from __future__ import annotations

@@ -124,9 +124,8 @@ def _ids(fields: tuple[str, ...], name: str, key_type: int) -> Callable[[Facts],
 
 
 class Facts:
-    """One call as conditions of rules see it. `now` is in ns of the run. What the messages and the cluster say beyond the header is read
-    when a rule asks for it, and once, because most rules ask for little. At stage connect there is no request, and rules ask for none of
-    it there."""
+    """One call as the conditions of rules see it. `now` is in ns of the run. Facts from messages and cluster, beyond the header, are read
+    on first use and only once, because most rules need few. At stage connect there is no request, and rules read none of its facts."""
 
     def __init__(
         self,

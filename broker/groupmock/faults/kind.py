@@ -1,7 +1,7 @@
 """The base class of all kinds of faults. A kind is a class in a file of `kinds/`; its fields are those of `do`, and one method turns a call
 into an action.
 
-The files of `kinds/` are the registry: `kind_of({"kind": "drop"})`, the docs and the checks of plans use it.
+The files of `kinds/` are the registry, from which `kind_of({"kind": "drop"})`, the docs and the checks of plans are made.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class Struck(NamedTuple):
 
 
 class Target(NamedTuple):
-    """The call to which a fault is applied. `request` is None at stage connect, `response` before stage reply. `struck` has the affected
-    entities, None for the call as a whole."""
+    """The call to which a fault is applied. `request` is None at stage connect, and `response` is None before stage reply. `struck` has the
+    affected entities, or None for the call as a whole."""
 
     facts: Facts
     request: Message | None

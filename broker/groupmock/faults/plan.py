@@ -1,8 +1,8 @@
-"""Fault rules are data: `when` selects calls, `stage` says at which moment, and `do` what happens; a rule also has a name, a lifetime and a
-count. A plan is a seed and a list of rules.
+"""Fault rules are data: `when` selects calls, `stage` names the moment, and `do` says what happens. A rule also has a name, a lifetime and
+a count. A plan is a seed and a list of rules.
 
-A plan is TOML (`[[rule]]` tables) or the same in JSON ({"seed": 7, "rule": [...]}); each mistake has one clear error. This module imports
-neither `faults.kinds`, which knows what `do` may have, nor the codec, which knows what a version has.
+A plan is TOML (`[[rule]]` tables) or the same in JSON ({"seed": 7, "rule": [...]}), and each mistake has one clear error. This module
+imports neither `faults.kinds`, which knows the contents of `do`, nor the codec, which knows the fields of each version.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Makes the answer that refuses a request, with the error in the field where the API version has it, and with the identities from the
 request.
 
-A version with an error for the whole answer gets it there, and defaults otherwise. In other versions each thing that was asked for (a
-group, a topic's partition, a key) is answered with the error: the answer's first list mirrors the request's, field by field.
+If the version has an error field for the whole answer, that gets the error, and the other fields get defaults. Otherwise each requested
+entity (a group, a topic's partition, a key) is answered with the error: the answer's first list mirrors the request's, field by field.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Turns the rows of one journal into the groups of a picture. Ownership, rebalances and generations are those of `groupmock.rounds`; here
-it is put down when they were, and whose each request was.
+"""Turns the rows of one journal into the groups of a picture. Ownership, rebalances and generations come from `groupmock.rounds`; this
+module adds their times, and the member of each request.
 
-Memory does not grow with the journal: what is kept of it is bounded (`thinning`), and `notices` says what was put together or left out.
+Memory does not grow with the journal: what is kept is bounded (`thinning`), and `notices` says what was merged or left out.
 """
 
 from __future__ import annotations

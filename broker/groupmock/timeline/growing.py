@@ -1,7 +1,8 @@
 """The picture of one group during a run grows with each row, and can be taken at any time.
 
-It is that of a journal's part (`builder`): what is under way is drawn as far as it has come. Memory does not grow with the run: less is
-kept than of a journal, what ended long ago is forgotten, and who came and went in masses makes it `worn`: then it is begun anew.
+It is the picture of a part of a journal (`builder`), in which unfinished spans are drawn as far as they have come. Memory does not grow
+with the run: less is kept than for a whole journal, and what ended long ago is forgotten. If very many members came and went, the picture
+is `worn`, and has to be begun anew.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The picture of a journal as pure data, which the forms (HTML, SVG, Perfetto) draw without adding anything.
 
-Times are ns since the `epoch_ns` of their source; a span whose `until` is None lasts to the end of its journal. Texts of peers are
-printable already (`text.printable`). What there may be many of is an array in JSON, in the order of its fields, and says partitions
-and texts by their place in `Timeline.sets` and `Timeline.texts`.
+Times are ns since the `epoch_ns` of their source. A span whose `until` is None lasts to the end of its journal. Texts of peers are
+printable already (`text.printable`). In JSON, objects that may be numerous are arrays in the order of their fields, and refer to partitions
+and texts by index in `Timeline.sets` and `Timeline.texts`.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class Mark(msgspec.Struct, array_like=True):
 
 
 class Event(msgspec.Struct, omit_defaults=True):
-    """An event that concerns one or more members. `kind`: fault, command, finding, closed, refused, says or note; `text`: more about it;
-    `severity` and `rows`: of a finding. `count` equal ones happened from `at` to `until`."""
+    """An event that concerns one or more members. `kind` is fault, command, finding, closed, refused, says or note, and `text` has details.
+    `severity` and `rows` are those of a finding. `count` equal events happened from `at` to `until`."""
 
     at: int
     until: int
@@ -76,8 +76,8 @@ class Event(msgspec.Struct, omit_defaults=True):
 
 
 class Lane(msgspec.Struct, omit_defaults=True):
-    """The lane of one member. `label`: client or instance id and four characters of the member id. Without `lives` it was no member: its
-    requests were refused."""
+    """The lane of one member. `label` is the client or instance id with four characters of the member id. A lane without `lives` has only
+    refused requests, of a client that never became a member."""
 
     label: str
     member_id: str = ""

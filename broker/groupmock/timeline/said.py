@@ -37,8 +37,8 @@ def said(row: RequestRow | ReplyRow) -> str:
 
 
 class Unsaid(NamedTuple):
-    """A message whose text is not needed yet. In a long journal most are merged with others and never told; those of one member are
-    mostly equal. As JSON it takes a tenth of the memory of its objects."""
+    """A message whose text is not needed yet. In a long journal most messages are merged with others and never shown, and those of one
+    member are mostly equal. As JSON a message takes a tenth of the memory of its objects."""
 
     before: str
     embedding: bool

@@ -1,6 +1,6 @@
-"""The size of a picture is bounded: at most a fixed number of marks and spans is kept. Beyond it marks that would be drawn side by side
-are merged, and the shortest spans are dropped. No screen shows each heartbeat of a day. How much was merged is said beside the picture,
-never silently."""
+"""The size of a picture is bounded: at most a fixed number of marks and spans is kept. Beyond that, marks that would be drawn side by side
+are merged, and the shortest spans are dropped, because no screen shows each heartbeat of a day. A text beside the picture always says how
+much was merged."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ D = TypeVar("D", bound=Dot)
 
 
 class Dots(Generic[D]):
-    """A bounded collection of at most `most` dots. Dots with the same key in one bucket of time are merged; buckets grow when there are
-    too many. `together` counts dots that others were merged into; `dropped` those without any room."""
+    """A bounded collection of at most `most` dots. Dots with the same key in one bucket of time are merged, and buckets grow when there are
+    too many dots. `together` counts the dots that represent several things, and those things. `dropped` counts the dots without room."""
 
     def __init__(self, most: int, add: Callable[[D, D], None]) -> None:
         self.width = 1

@@ -9,8 +9,8 @@ from ..kind import Fault, Target
 
 
 class AbortTransaction(Fault, tag="abort_transaction", frozen=True, kw_only=True):
-    """Abort the open transaction of the transactional id in the call, just before the request is applied, as if its
-    transaction.timeout.ms were over. The producer's epoch is invalid then: PRODUCER_FENCED (90) or INVALID_PRODUCER_EPOCH (47), or
+    """Abort the open transaction of the transactional id in the call, just before the request is applied, as if its transaction.timeout.ms
+    were over. The producer's epoch is invalid then, which is answered with PRODUCER_FENCED (90) or INVALID_PRODUCER_EPOCH (47), or with
     INVALID_TXN_STATE (48) for an EndTxn v5 that commits. Without an open transaction nothing happens."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)

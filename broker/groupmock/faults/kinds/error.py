@@ -18,10 +18,10 @@ from ..kind import Target
 
 
 class Error(EntityFault, tag="error", frozen=True, kw_only=True):
-    """Answer the call with this error. If `when` names some of several things in a request (groups, topics, partitions, resources,
-    members), it is the answer for those, and the others are answered normally. Otherwise it is for the whole request, in the field where
-    the API has it in that version, or for each thing asked for. At stage request what is refused is not applied; at stage reply it was,
-    and the client is told that it was not."""
+    """Answer the call with this error. If `when` names some of several entities in a request (groups, topics, partitions, resources,
+    members), only those get the error, and the others are answered normally. Otherwise the error is for the whole request, in the field
+    where the API has it in that version, or for each requested entity. At stage request the refused part is not applied. At stage reply it
+    was applied, although the client is told that it was not."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request", "reply")
     ALTERS: ClassVar[bool] = True

@@ -10,9 +10,9 @@ from ..kind import Fault, Target
 
 
 class FenceMember(Fault, tag="fence_member", frozen=True, kw_only=True):
-    """Remove the calling member of a consumer group and add it again without its knowledge, just before its request is applied. Its
-    epoch is invalid then, and its partitions are free: the answer is FENCED_MEMBER_EPOCH (110), or STALE_MEMBER_EPOCH (113) for a
-    commit. A member that is just joining, and members of the classic protocol, are left alone."""
+    """Remove the calling member of a consumer group and add it again without its knowledge, just before its request is applied. Its epoch
+    is invalid then, and its partitions are free. The answer is FENCED_MEMBER_EPOCH (110), or STALE_MEMBER_EPOCH (113) for a commit. A
+    member that is just joining, and members of the classic protocol, are left alone."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
     CAUSES: ClassVar[bool] = True

@@ -11,8 +11,8 @@ from ..kind import Fault, Target
 
 class FenceTransaction(Fault, tag="fence_transaction", frozen=True, kw_only=True):
     """Fence the producer of the transactional id in the call, just before the request is applied, as a newer producer's InitProducerId
-    does. An open transaction is aborted, and the request is refused (90, PRODUCER_FENCED; 47, INVALID_PRODUCER_EPOCH, in older versions
-    and by Produce and TxnOffsetCommit), unless it is an InitProducerId. No producer has the new epoch."""
+    does. An open transaction is aborted, and the request is refused unless it is an InitProducerId: with PRODUCER_FENCED (90), or with
+    INVALID_PRODUCER_EPOCH (47) in older versions and by Produce and TxnOffsetCommit. No producer has the new epoch."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
     CAUSES: ClassVar[bool] = True

@@ -30,8 +30,8 @@ def _names_brokers(api: str, version: int) -> bool:
 
 class LeaveOut(EntityFault, tag="leave_out", frozen=True, kw_only=True):
     """Leave out of the answer the groups, topics, partitions, resources or members that `when` names; the others are answered normally. At
-    stage reply the request was applied to them, at stage request it was not. A group (OffsetFetch since v8) without its partitions still
-    stays, and so does a topic with an error of its own (Metadata)."""
+    stage reply the request was applied to them, at stage request it was not. A group (OffsetFetch since v8) stays without its partitions,
+    and so does a topic with an error of its own (Metadata)."""
 
     level: Annotated[
         str | None,

@@ -14,8 +14,8 @@ from ..kind import Fault, Target
 
 class MoveCoordinator(Fault, tag="move_coordinator", frozen=True, kw_only=True):
     """Move the coordinator of the group in the call, just before the request is applied. Waiting requests and this one are answered with
-    16 (NOT_COORDINATOR); the new coordinator loads for so long (14, COORDINATOR_LOAD_IN_PROGRESS). With one node, it is unloaded and
-    loaded again there."""
+    NOT_COORDINATOR (16). The new coordinator loads for `loading_seconds`, with COORDINATOR_LOAD_IN_PROGRESS (14). With one node, the
+    coordinator is unloaded and loaded again there."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
     CAUSES: ClassVar[bool] = True

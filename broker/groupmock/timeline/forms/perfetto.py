@@ -1,8 +1,8 @@
 """The Perfetto form of a picture is for ui.perfetto.dev and chrome://tracing: the JSON of Chrome's Trace Event Format
 (https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU).
 
-A process per group, a thread per member. Ownership is slices ("X"), what a request waited for is asynchronous slices ("b", "e"), the rest
-are instants ("i"). `ts` and `dur` are microseconds.
+Each group is a process and each member a thread. Ownership is drawn as slices ("X"), waiting requests as asynchronous slices ("b", "e"),
+and everything else as instants ("i"). `ts` and `dur` are microseconds.
 """
 
 from __future__ import annotations
