@@ -47,7 +47,7 @@ MARKS = {
     "topics": '{"orders": 12} or ["orders:12"]',
     "nodes": "how many brokers",
     "first_node_id": "id of the first of them, 1 without it",
-    "profile": "whose versions, defaults and quirks: kafka-4.3, ...",
+    "profile": "whose versions, defaults and quirks: kafka-4.4, ...",
     "settings": 'Kafka\'s names: {"group.max.size": 3}',
     "clear": "of `groupmock_server` alone. False: it is not cleared before this test",
 }
