@@ -99,7 +99,6 @@ class Tale:
 
     @property
     def here(self) -> str:
-        """Return the names of the group's members."""
         return listed([person.name for person in self.people.here.values()])
 
     def flush(self) -> Iterator[Line]:
@@ -114,7 +113,6 @@ class Tale:
 
     @property
     def holds(self) -> bool:
-        """Return whether a line waits for later rows."""
         return self._held is not None or bool(self._endings)
 
     def end(self, now: int, known: Known) -> Iterator[Line]:

@@ -46,7 +46,7 @@ class DescribeLogDirsResult(Message):
 class DescribeLogDirsResponse(Message):
     """Response half of DescribeLogDirs."""
 
-    throttle_time_ms: Annotated[int, INT32, IGNORABLE] = 0
+    throttle_time_ms: Annotated[int, INT32] = 0
     error_code: Annotated[int, INT16, since(3), IGNORABLE] = 0
     results: Annotated[list[DescribeLogDirsResult], array(DescribeLogDirsResult)] = []
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from ..api_keys import LIST_CONFIG_RESOURCES
-from ..declare import INT8, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, since
+from ..declare import IGNORABLE, INT8, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, since
 
 
 class ListConfigResourcesRequest(Message):
@@ -19,7 +19,7 @@ class ListConfigResourcesRequest(Message):
 
 class ConfigResource(Message):
     resource_name: Annotated[str, STRING] = ""
-    resource_type: Annotated[int, INT8, since(1)] = 16
+    resource_type: Annotated[int, INT8, since(1), IGNORABLE] = 16
 
 
 class ListConfigResourcesResponse(Message):
