@@ -1,19 +1,19 @@
 """Work that a request can multiply is priced before it is done, and refused above a limit.
 
-**What is counted.** A request is a few bytes, and what it makes the core do may be any amount: a count of 2^31-1 partitions, one group
-named a thousand times, a look at everything there is. Handlers that multiply price their work before they do it: so many elements, each so
-many units. A unit is a microsecond of work on the machine that the prices were measured on, decoding and encoding included (`python -m
-tools.budgets`). It is a number and no clock, so that every replay of a run refuses the same requests. What an element carries (names,
-metadata, assignments) may be of any length, so it is counted in bytes.
+**What is counted.** A request of a few bytes can cause any amount of work: a count of 2^31-1 partitions, one group named a thousand times,
+a list of everything there is. Handlers that multiply work first compute its price: a number of elements, each of so many units. A unit is a
+microsecond of work on the machine where the prices were measured, with decoding and encoding (`python -m tools.budgets`). The price does
+not depend on a clock, so every replay of a run refuses the same requests. What an element carries (names, metadata, assignments) may be of
+any length, so it is counted in bytes.
 
-**What is refused.** `groupmock.request.max.work` is 50 ms and `groupmock.answer.max.bytes` keeps an answer and its copies within 32 MB: no
-real client comes near. Kafka has no such bounds: it has request threads to lose and a heap to fill. If Kafka has an error for such a
-request, that error is the answer (CreateTopics, CreatePartitions: 44). Otherwise the connection is closed with a sentence, as for a frame
-that is too large, because a client would retry an unknown error for ever.
+**What is refused.** `groupmock.request.max.work` is 50 ms and `groupmock.answer.max.bytes` keeps an answer and its copies within 32 MB, and
+no real client comes near either. Kafka has no such bounds, because it has many request threads and a large heap. If Kafka has an error for
+such a request, that error is the answer (POLICY_VIOLATION (44) for CreateTopics and CreatePartitions). Otherwise the connection is closed
+with a sentence, as for a frame that is too large, because a client would retry an unknown error for ever.
 
-**When.** The price is taken before anything is changed. A request that changes state is done or refused, never half done: its price is of
-all its elements, and is taken first. What a peer can build up by many requests is bounded where it is built
-(`groupmock.cluster.max.partitions`), so that asking for all of it stays possible.
+**When.** The price of all elements is checked before anything is changed, so that a request is executed or refused, never half executed.
+State that a peer builds up by many requests is bounded where it is built (`groupmock.cluster.max.partitions`), so that listing all of it
+stays possible.
 
 Each handler declares the price of its own work, next to that work. The test does not know the prices: it counts steps and bytes of every
 API and field (tests/unit/budgets).

@@ -1,32 +1,34 @@
 """The core is a state machine, and everything that happens to a cluster enters it by `handle`, `expire` or `renew`, and leaves it as
 effects.
 
-What the funnel is. A pure state machine: an event (a decoded request, a connection that ended, a command) and the time go in, a list of
-effects comes out. Nothing here waits, reads a clock or draws from a generator of its own; `now` is an argument and the dice are passed in.
-So a session of 45 seconds is tested in microseconds, and a journal with the same events, times and draws plays the same run again (journal
-rows: docs/reference/journal.md; groupmock.rig.replay).
+A pure state machine. An event (a decoded request, a connection that ended, a command) and the time go in, and a list of effects comes out.
+Nothing here waits, reads a clock or has a random generator of its own; `now` is an argument and the dice are passed in. So a session of 45
+seconds is tested in microseconds, and a journal with the same events, times and draws reproduces the run (docs/reference/journal.md;
+groupmock.rig.replay).
 
-Order of effects. Effects are performed in the order of the list, and each entry's before the next entry. Within an entry a state changes
-before the answers that depend on it are sent. A timer that did something is recorded before what it did (`TimerFired`). The answers to a
-thousand members at the end of a phase are one effect that makes them on demand (`Replies`): the state has changed by then. Long work is an
-effect as well (`core.work`): the driver calls `go_on` for each of its steps.
+Order of effects. Effects are performed in the order of the list, and all effects of an entry before the next entry. Within an entry a state
+changes before the answers that depend on it are sent. A timer that did something is recorded before what it did (`TimerFired`). The answers
+to a thousand members at the end of a phase are one effect that makes them on demand (`Replies`), after the state has changed. Long work is
+an effect as well (`core.work`): the driver calls `go_on` for each of its steps.
 
 Waiting. A request that cannot be answered yet is data (a ticket kept with the member or the fetch that waits), as Kafka keeps delayed
-operations in a purgatory (kafka.server.DelayedOperationPurgatory). A later entry's effects answer it, if anything does.
+operations in a purgatory (kafka.server.DelayedOperationPurgatory). The effects of a later entry answer it, if anything does.
 
-Timers. They fire after arrivals: the driver passes in all that has arrived before it calls `expire`, as Kafka 4 queues a timer that is due
-behind the requests that are there (docs/kafka/differences.md, "rebalance timeout 0"). Due timers fire by deadline, then in the order in
-which they were set. `deadline` may be too early and is never too late.
+Timers. They fire after arrivals: the driver passes in all that has arrived before it calls `expire`, as Kafka 4 queues a due timer behind
+the requests that are there (docs/kafka/differences.md, "rebalance timeout 0"). Due timers fire by deadline, then in the order in which they
+were set. `deadline` may be too early and is never too late.
 
 Held and released. An operator may hold groups, members and joins (core.steering.holds). A held request or timer is checked once, before it
-does anything. What is released goes to the end of a queue, `Environment.ready`, which is empty again before the entry returns: released
-requests and timers happen in order of arrival and never in the midst of something else.
+does anything. After its release it goes to the end of a queue, `Environment.ready`, which is emptied before the entry returns. So released
+requests and timers happen in order of arrival and never in the middle of something else.
 
-Budgets. A request that would cost too much is closed instead (`core.budget`): its handler raises OverBudget before it does anything.
+Budgets. The connection of a request that would cost too much is closed (`core.budget`): its handler raises OverBudget before it does
+anything.
 
-Renewal. A client repeats its heartbeat byte for byte, and its answer stays the same until its group changes. The answer carries a `Lease`:
+Renewal. A client repeats its heartbeat byte for byte, and the answer stays the same until its group changes. The answer carries a `Lease`:
 while `group.epoch` is unchanged, the driver repeats the answer itself and calls `renew`. That moves the session's deadline to a later time
-and may do nothing else: no effect, no draw, no look at the group. Whatever could alter the answer raises the group's epoch.
+and may do nothing else: it has no effects, draws nothing, and does not read the group. Everything that could change the answer raises the
+group's epoch.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The hosting of an internal topic decides which node leads each partition, and so where its coordinator is.
 
-A coordinator (of groups or transactions) keeps in memory what the log of its partition says. So the node that leads the partition is the
-one that answers, and a node that takes over has to read that log first: meanwhile the new one answers 14 and the old one 16
-(docs/kafka/group-protocol.md#load-unload-deletion). In Kafka: CoordinatorRuntime, one per internal topic.
+A coordinator (of groups or transactions) keeps in memory what the log of its partition says. So the node that leads the partition answers,
+and a node that takes over has to read that log first. Meanwhile the new node answers COORDINATOR_LOAD_IN_PROGRESS (14) and the old one
+NOT_COORDINATOR (16) (docs/kafka/group-protocol.md#load-unload-deletion). In Kafka: CoordinatorRuntime, one per internal topic.
 
 The coordinator is a `Tenant` and is passed in, and so are the topic's name and its partitioner: this module knows neither groups nor
 transactions. Partition p starts on the (p mod N)-th of N nodes and moves by unload and load.
@@ -52,8 +52,8 @@ class Tenant(Protocol):
 
 
 class Hosting:
-    """Decides which node leads each partition of one internal topic. The topic, which the first look-up of a coordinator creates, is
-    told. `places` is the number of partitions over which ids are spread. `timer` names the timer that ends loading; its subject is the
+    """Decides which node leads each partition of one internal topic. The topic, which the first look-up of a coordinator creates, is told
+    of it. `places` is the number of partitions over which ids are spread. `timer` names the timer that ends loading, whose subject is the
     partition."""
 
     def __init__(

@@ -1,5 +1,5 @@
-"""SCRAM credentials of users (KIP-554) as a controller checks and keeps them. Of a credential the mechanism and the number of iterations
-are kept, which DescribeUserScramCredentials shows. Salts and passwords are not kept, because nobody can authenticate here."""
+"""SCRAM credentials of users (KIP-554) as a controller checks and keeps them. Only the mechanism and the number of iterations of a
+credential are kept, which DescribeUserScramCredentials shows. Salts and passwords are not kept, because nobody can authenticate here."""
 
 from __future__ import annotations
 

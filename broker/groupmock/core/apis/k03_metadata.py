@@ -1,5 +1,6 @@
-"""Metadata (3) describes brokers, topics and leaders. v1 null asks for all; v4 may forbid auto-creation; v8 authorized operations; v10
-topic ids; v12 look-up by id; v13 an error of the whole answer. Figures: tests/unit/core/apis/test_metadata_answers.py."""
+"""Metadata (3) describes brokers, topics and leaders. Since v1 a null list requests all topics. v4 can forbid auto-creation, v8 requests
+authorized operations, v10 adds topic ids, v12 look-ups by id, and v13 an error for the whole answer. The figures are in
+tests/unit/core/apis/test_metadata_answers.py."""
 
 from __future__ import annotations
 

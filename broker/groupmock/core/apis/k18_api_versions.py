@@ -1,5 +1,5 @@
-"""ApiVersions (18) lists the API versions that this broker supports. v3 names the client's software (KIP-511) and answers features
-(KIP-584). v5 refuses a client that means another cluster or node (KIP-1242).
+"""ApiVersions (18) lists the API versions that this broker supports. v3 requests name the client's software (KIP-511), and v3 answers have
+features (KIP-584). v5 refuses a client that expects another cluster or node (KIP-1242).
 
 An unsupported version never gets here: the driver answers it in the v0 layout (P2-d12).
 """

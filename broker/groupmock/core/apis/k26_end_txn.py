@@ -1,5 +1,5 @@
-"""EndTxn (26) commits or aborts a producer's transaction (KIP-98). v2 has an error of its own for a fenced producer (KIP-588). v5
-answers the producer id and epoch for the next transaction (KIP-890)."""
+"""EndTxn (26) commits or aborts a producer's transaction (KIP-98). v2 has an error of its own for a fenced producer (KIP-588). v5 answers
+with the producer id and epoch for the next transaction (KIP-890)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""TxnOffsetCommit (28) commits offsets of a group within a transaction (KIP-98). v3 names the member that commits (KIP-447), and v5 adds
-the group's partition to the transaction by itself (KIP-890). Order of the checks: docs/kafka/transactions.md#tx-74."""
+"""TxnOffsetCommit (28) commits offsets of a group within a transaction (KIP-98). v3 names the committing member (KIP-447), and v5 adds the
+group's partition to the transaction by itself (KIP-890). docs/kafka/transactions.md#tx-74 has the order of the checks."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """The open and aborted transactions of a log decide how far consumers with read_committed may read (KIP-98).
 
-A transaction is open in a log from its first batch there to its marker, a control batch that says commit or abort. Records behind the first
-batch of the oldest open transaction are not stable: a read_committed reader does not get them, plain records and whole transactions
-included, until the marker comes (`last stable offset`). Aborted records stay where they are and are answered: with them goes a list of the
-aborted transactions, producer and first offset, in the order of their markers, by which the reader leaves out their batches itself. In
+A transaction is open in a log from its first batch there to its marker, a control batch that says commit or abort. Records from the first
+batch of the oldest open transaction on are not stable: until the marker comes, a read_committed reader gets none of them, not even plain
+records or those of ended transactions (`last stable offset`). Aborted records stay in the log and are returned. The answer lists the
+aborted transactions, with producer and first offset, in the order of their markers, so that the reader can drop their batches itself. In
 Kafka: ProducerStateManager.firstUnstableOffset, TransactionIndex.
 """
 

@@ -6,6 +6,6 @@ transactional ids (KIP-1152).
     syntax.py     the language: text -> postfix notation, or RE2/J's words for what is wrong
     matching.py   postfix notation -> automaton; `compiled(pattern)` and its Matcher
 
-Python's `re` would be the wrong judge and the wrong engine: it takes look-around and back references that RE2/J refuses, refuses what
-RE2/J takes, and tries one way after the other: `(a+)+b` takes twice as long with every `a`, and all of the cluster waits.
+Python's `re` is no replacement: it accepts look-around and back references, which RE2/J refuses, and refuses some expressions that RE2/J
+accepts. It also backtracks: `(a+)+b` takes twice as long with every further `a`, and the whole cluster would wait.
 """

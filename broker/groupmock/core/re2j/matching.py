@@ -1,12 +1,12 @@
 """Matches whole texts with a regular expression, in time that is linear in the length of the text.
 
 The expression becomes an automaton with a node for each character class (Thompson 1968; R. Cox,
-https://swtch.com/~rsc/regexp/regexp1.html). The automaton is in many places at once: all that some way of reading the text so far leads
-to. Such a set of places is a state. The successor of a state for a character is cached, so that frequent expressions soon cost one look-up
-for each character. For others a character costs at most a look at each node, at most `syntax.MOST_NODES`.
+https://swtch.com/~rsc/regexp/regexp1.html). A state is the set of all nodes to which some way of reading the text so far leads. The
+successor of a state for a character is cached, so that frequent expressions soon cost one look-up for each character. For others a
+character costs at most a look at each node, of which there are at most `syntax.MOST_NODES`.
 
-Conditions of a place on its surroundings (^, $, word boundaries) depend on the characters around it, so their kinds are part of the state.
-The whole text is matched, as `Matcher.matches` of RE2/J does and as Kafka asks it to (TopicRegexResolver, TransactionStateManager).
+Conditions (^, $, word boundaries) depend on the characters around a node, so their kinds are part of the state. The whole text is matched,
+as in `Matcher.matches` of RE2/J, which Kafka calls (TopicRegexResolver, TransactionStateManager).
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
 r"""Parses the language of RE2/J 1.8 in one pass, left to right, into postfix notation: `a(b|c)*` becomes a b c OR STAR JOIN.
 
-The language has only what can be matched in linear time: no look-around, no back references. RE2/J reads what it takes for Perl's syntax
-with oddities of its own, which peers see and which are kept: a `{` that opens no repetition counts as one for what follows (`a{*` is a
-"nested repetition"), `\Q` needs no end, `(?)` is fine and `(?-)` is not.
+The language has only what can be matched in linear time: no look-around, no back references. RE2/J has oddities of its own in Perl's
+syntax, which clients can see and which are kept: a `{` that opens no repetition counts as one for what follows (`a{*` is a "nested
+repetition"), `\Q` needs no end, and `(?)` is accepted but `(?-)` is not.
 
-Groups only group: a match of a whole name needs neither captures nor an order of alternatives. So a parenthesis leaves no trace, and
-greedy or not is the same. A counted repetition is written out as RE2/J writes it out, xx(x(x)?)? for x{2,4}. A thousand within a thousand
-is a million: RE2/J goes on until its heap is full. Here the nodes of an expression are counted, and too many are refused
+Groups only group, because matching a whole name needs neither captures nor an order of alternatives. So a parenthesis leaves no trace, and
+greedy and lazy repetitions are the same. A counted repetition is expanded as in RE2/J, to xx(x(x)?)? for x{2,4}. A thousand within a
+thousand is a million: RE2/J goes on until its heap is full. Here the nodes of an expression are counted, and too many are refused
 (docs/kafka/differences.md).
 
-Sources: RE2/J's syntax (https://github.com/google/re2/wiki/Syntax), the class com.google.re2j.Parser, and what Kafka 4.3.0 answered
-(CG-18, CG-118; tests/live/judge/test_judge_regexes.py compares generated expressions with RE2/J).
+Sources: RE2/J's syntax (https://github.com/google/re2/wiki/Syntax), the class com.google.re2j.Parser, and what Kafka 4.3.0 answered (CG-18,
+CG-118; tests/live/judge/test_judge_regexes.py compares generated expressions with RE2/J).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The Unicode data of RE2/J 1.8 (from 2010): the characters of each category and script, and the characters that differ only in case.
 tests/live/judge/test_judge_regexes.py compares it with RE2/J's own.
 
-A row is a name and its ranges: the distance from the end of the range before, then `-` and how many more there are, then `/` and the step
-between them if it is not one; all in base 36.
+A row is a name and its ranges. A range is its distance from the end of the previous range, then `-` and the number of further characters,
+then `/` and the step between them if it is not one; all numbers are in base 36.
 """
 
 from __future__ import annotations

@@ -106,9 +106,9 @@ def _successor(turn: Turn, group: GroupData, old: Member) -> Member:
 
 class FenceMember(Arguments):
     """Remove a member of a consumer group and add it again without its process, whose epoch is invalid from then on: its next heartbeat is
-    answered 110 (FENCED_MEMBER_EPOCH), a commit 113 (STALE_MEMBER_EPOCH). It has to give up all its partitions and join again.
+    answered FENCED_MEMBER_EPOCH (110), a commit STALE_MEMBER_EPOCH (113). It has to give up all its partitions and join again.
 
-    Its partitions are free for other members. A static member that joins again finds its instance in use (111, UNRELEASED_INSTANCE_ID), as
+    Its partitions are free for other members. A static member that joins again finds its instance in use (UNRELEASED_INSTANCE_ID, 111), as
     on Kafka, until its session has expired."""
 
     group: Group

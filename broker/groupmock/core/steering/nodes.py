@@ -23,7 +23,8 @@ OfPartition = Annotated[Partition | None, Meta(description="partition of __consu
 class MoveCoordinator(Arguments):
     """Move the coordinator of a group (or of a partition of __consumer_offsets) to another node, or unload and load it where it is.
 
-    Waiting requests are answered 16. Once the group is loaded, it has the state of its last record (Stable with its members, or Empty)."""
+    Waiting requests are answered NOT_COORDINATOR (16). Once the group is loaded, it has the state of its last record (Stable with its
+    members, or Empty)."""
 
     group: OfGroup = None
     partition: OfPartition = None

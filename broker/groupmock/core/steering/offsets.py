@@ -1,12 +1,12 @@
 """Commands for committed offsets commit them for a group, or reset them to another position.
 
-Permission. As in Kafka, only its members may commit while a group has some: OffsetCommit refuses others with UNKNOWN_MEMBER_ID, and
+Permission. As in Kafka, only its members may commit while a group has any: OffsetCommit refuses other clients with UNKNOWN_MEMBER_ID, and
 kafka-consumer-groups.sh does not even try unless the group is Empty or Dead ("Assignments can only be reset if the group 'g' is inactive,
 but the current state is Stable.": seen on 4.3.0). A group that does not exist is Dead, and its first commit creates it.
 
-Target of a reset. It is an offset that the log has: an offset before the log's start or after its end becomes the start or the end, and a
-time after the last record is the end (ConsumerGroupCommand.checkOffsetsRange, logTimestampOffsets; seen on 4.3.0). A commit, unlike a
-reset, is accepted as it is, whatever the log has.
+Target of a reset. It is always an offset of the log: an offset before the log's start or after its end becomes the start or the end, and a
+time after the last record becomes the end (ConsumerGroupCommand.checkOffsetsRange, logTimestampOffsets; seen on 4.3.0). A commit, unlike a
+reset, is accepted as it is, whatever offsets the log has.
 """
 
 from __future__ import annotations

@@ -125,8 +125,8 @@ def let_go(cluster: Cluster, name: str, turn: Turn) -> bool:
 
 
 class MoveTransactionCoordinator(Arguments):
-    """Move the coordinator of a transactional id to another node, or unload and load it where it is. Its producers get 16 from the old
-    node; an open transaction stays open, and pending markers are written by the new one. The id need not exist yet."""
+    """Move the coordinator of a transactional id to another node, or unload and load it where it is. Its producers get NOT_COORDINATOR (16)
+    from the old node. An open transaction stays open, and the new coordinator writes pending markers. The id need not exist yet."""
 
     transactional_id: TransactionalIdName
     node: Annotated[NodeId | None, Meta(description="where to; null: the next node that runs")] = None

@@ -108,14 +108,14 @@ class StoredGroup(NamedTuple):
 class Group(GroupType):
     """The data of a classic group; `type.ClassicGroup` adds the methods that groups of any type have.
 
-    `pending_joins`: ids that were reserved by 79. `pending_syncs`: ids that still have to send a SyncGroup. `awaiting`: the number of
-    members with a parked join. `most`: the largest number of members so far, because Kafka's member map never shrinks. `order`: the last
-    result of `ordered`, as long as it is valid. `line`: see `leaving`. `listed_bytes`: size of all members' metadata, which the leader
-    gets. `initial`: (delay, remaining) ms of the initial join phase. `join_phase_dead`: it failed once, and the old coordinator never
-    completes it.
+    `pending_joins` has the ids that were reserved with MEMBER_ID_REQUIRED (79), and `pending_syncs` those that still have to send a
+    SyncGroup. `awaiting` is the number of members with a parked join. `most` is the largest number of members so far, because Kafka's
+    member map never shrinks. `order` is the last result of `ordered`, while it is valid. `line`: see `leaving`. `listed_bytes` is the size
+    of all members' metadata, which the leader gets. `initial` has (delay, remaining) ms of the initial join phase. `join_phase_dead` is
+    true if that phase failed once, because the old coordinator never completes it then.
 
-    `duplicates_count` and `scala` are the release's quirks: a protocol listed twice counts twice; members are in the order of Scala's hash
-    map."""
+    `duplicates_count` and `scala` are quirks of releases: a protocol listed twice counts twice, and members are in the order of Scala's
+    hash map."""
 
     __slots__ = (
         "awaiting",

@@ -1,7 +1,7 @@
 """Members leave a classic group by LeaveGroup or because their session expires (docs/kafka/group-protocol.md#leavegroup-and-expiry).
 
-The member leaves first. The table of states is then asked once for the group's reaction, after all entries of a request (SERVER-46), in
-3.9 after each. In Kafka: GroupMetadataManager.classicGroupLeave and expireClassicGroupMemberHeartbeat.
+The member leaves first. The table of states then gives the group's reaction: once, after all entries of a request (SERVER-46), but in 3.9
+after each entry. In Kafka: GroupMetadataManager.classicGroupLeave and expireClassicGroupMemberHeartbeat.
 """
 
 from __future__ import annotations

@@ -3,23 +3,23 @@
 In Kafka: GroupMetadataManager.prepareRebalance, maybeCompleteJoinPhase, completeClassicGroupJoin, classicGroupSync. The tables that lead
 here are in `states`; numbered rules are those of docs/kafka/group-protocol.md and docs/kafka/seen-on-brokers.md.
 
-**The join phase waits for every member** to send a JoinGroup, and for each reserved id (79) to be used, given back or to expire
-(SERVER-27). It ends early only when none of them is missing. Otherwise it ends when the join timer fires: after the largest rebalance
-timeout of the members, determined when the phase begins (SERVER-26; a leave does not shorten it, P1-d11). Then dynamic members that did
-not join are removed. Static ones stay, because a process that restarts often does not join in time (SERVER-22, SERVER-23). If only such
-members are left, the phase starts over without a new generation, because no one could be told of it (SERVER-24). If the leader did not
-join, another member that did becomes the leader (SERVER-25).
+**The join phase waits for every member** to send a JoinGroup, and for each id reserved with MEMBER_ID_REQUIRED (79) to be used, given back
+or to expire (SERVER-27). It ends early only when none of them is missing. Otherwise it ends when the join timer fires: after the largest
+rebalance timeout of the members, determined when the phase begins (SERVER-26; a leave does not shorten it, P1-d11). Then dynamic members
+that did not join are removed. Static ones stay, because a process that restarts often does not join in time (SERVER-22, SERVER-23). If only
+such members are left, the phase starts over without a new generation, because no member could be told of it (SERVER-24). If the leader did
+not join, another member that did becomes the leader (SERVER-25).
 
 **The initial phase** (KIP-134), of a group that was Empty, lasts its whole delay even when no one is missing. Otherwise the first of ten
-members that start together would get all partitions, and the group would rebalance nine more times. If a member was added within a slice
-of the delay, another slice follows; the rebalance timeout limits the sum (SERVER-08, SERVER-09). Joins and leaves do not cut it short
+members that start together would get all partitions, and the group would rebalance nine more times. If a member was added within a slice of
+the delay, another slice follows; the rebalance timeout limits the sum (SERVER-08, SERVER-09). Joins and leaves do not cut it short
 (SERVER-10). In 4.x an expiry may, because it takes another path through the code.
 
 **The end of the join phase** has an order that is visible when something fails: first the generation is raised, then the vote is held and
 the subscriptions are read, then the state changes. Kafka throws in the middle if a list names a protocol twice or a Subscription is
-malformed (P1-b5, P1-b6): the generation has been raised, no join is answered, the group stays in PreparingRebalance. That is
-`PhaseOutcome.FAILED` and no exception here, because a broken client causes it in a healthy broker. The one JoinGroup that ended the phase
-is answered -1 and its member still counts as joined. If a timer ended the phase, no client is told.
+malformed (P1-b5, P1-b6): the generation has been raised, no join is answered, and the group stays in PreparingRebalance. Here that is
+`PhaseOutcome.FAILED` and no exception, because a broken client causes it in a healthy broker. The one JoinGroup that ended the phase is
+answered UNKNOWN_SERVER_ERROR (-1) and its member still counts as joined. If a timer ended the phase, no client is told.
 
 **The sync phase** waits for the leader only. The leader's SyncGroup answers all parked ones, and makes the group Stable; later ones are
 answered from the stored assignment (SERVER-38, SERVER-40). But every member has to send a SyncGroup within one rebalance timeout from the
@@ -27,10 +27,11 @@ end of the join phase, and heartbeats do not replace it. A member that has not s
 rebalances (KAFKA-12890, SERVER-41). Before that rule, a leader whose assignment hung while its heartbeats continued kept the group in
 CompletingRebalance for ever.
 
-**Parked requests** are data (`Parked`), and they are not treated alike. A JoinGroup whose member joins again is *abandoned*: the second is
-parked in its place, and the first is never answered. As Kafka reads no further request of a connection before it has answered, that
-connection stays mute (P1-d6, P1-d8). The same holds for a second SyncGroup, and for the SyncGroup of a removed member; a removed member's
-JoinGroup however is answered 25. A closed connection changes nothing: its request still counts (P1-d7).
+**Parked requests** are data (`Parked`), and not all are treated alike. If the member of a parked JoinGroup joins again, the first request
+is *abandoned*: the second is parked in its place, and the first is never answered. As Kafka reads no further request of a connection before
+it has answered, that connection stays mute (P1-d6, P1-d8). The same holds for a second SyncGroup, and for the SyncGroup of a removed
+member. A removed member's JoinGroup, however, is answered UNKNOWN_MEMBER_ID (25). A closed connection changes nothing: its request still
+counts (P1-d7).
 
 **Sessions** continue while a request is parked, but do not expire then, because the connection cannot carry a heartbeat. The timer that
 fires is used up, and the answer starts a new one (SERVER-30). New members are the exception: they have 300 s and then expire nevertheless

@@ -2,11 +2,11 @@
 GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin).
 
 Kafka 4's coordinator answers when the record is committed and handles other requests meanwhile (its `appendFuture`). Until then the
-JoinGroup is parked as in a join phase and treated like others there: a second replacement fences it (82), a LeaveGroup by the instance id
-refuses it (25), a rebalance counts it as joined and may answer it with the next generation (all seen on 4.3.0).
+JoinGroup is parked and treated as in a join phase: a second replacement fences it (FENCED_INSTANCE_ID, 82), a LeaveGroup by the instance id
+refuses it (UNKNOWN_MEMBER_ID, 25), and a rebalance counts it as joined and may answer it with the next generation (all seen on 4.3.0).
 
 Writing takes no time here: the timer "write" is due at once. On a virtual clock it fires after everything that has arrived. On the event
-loop it fires a millisecond later as well (net.clock), because two requests that were sent together may come in two turns of the loop.
+loop it fires a millisecond later (net.clock), because two requests that were sent together may come in two iterations of the loop.
 """
 
 from __future__ import annotations

@@ -13,39 +13,42 @@ From every state a group may become Dead, and is removed. In Kafka: ClassicGroup
 methods `classicGroup...` for the behaviour; up to 3.9 GroupCoordinator.scala, whose differences are quirks (core.settings.Quirks).
 docs/kafka/group-protocol.md has all rules with numbers (SERVER-nn), as checked on Kafka 4.3.0, 3.9.1 and 2.8.2.
 
-**Order of checks.** Ids come first (25, 82), then the generation (22), then SyncGroup's type and name (23), and the state last. So a cell
-of the table is about members of the current generation; requests that only members can send have no cell in Empty.
+**Order of checks.** The ids come first (UNKNOWN_MEMBER_ID (25), FENCED_INSTANCE_ID (82)), then the generation (ILLEGAL_GENERATION (22)),
+then SyncGroup's type and name (INCONSISTENT_GROUP_PROTOCOL (23)), and the state last. So a cell of the table is about members of the
+current generation, and requests that only members can send have no cell in Empty.
 
 **A generation** is a completed join phase. The number grows when the phase ends, not when it begins, and also when it ends without members
 (SERVER-11): during PreparingRebalance the old generation is still the current one. Two surprising rules follow:
 
-* Heartbeat is 27 in PreparingRebalance but 0 in CompletingRebalance (SERVER-42): 27 means "join again", and in CompletingRebalance all
-  members have just done so. The answer renews the session in both, so that a member does not expire because of it (SERVER-43).
+* Heartbeat is answered REBALANCE_IN_PROGRESS (27) in PreparingRebalance but 0 in CompletingRebalance (SERVER-42): 27 means "join again",
+  and in CompletingRebalance all members have just done so. The answer renews the session in both, so that a member does not expire because
+  of it (SERVER-43).
 * OffsetCommit is accepted in PreparingRebalance and refused (27) in CompletingRebalance (SERVER-50): in the former a member commits its
   work in the generation that it still has, in the latter it has a new one and no partitions yet.
 
 **Joining again** with the same list (the same names and metadata, in the same order; SERVER-19) means that the member lost its answer or
 wants a rebalance. A follower of a Stable group, and any member in CompletingRebalance, gets the answer again, and no other member notices
-(SERVER-17, SERVER-20). A leader of a Stable group wants a rebalance: only the leader sees that partitions were added (SERVER-18). A
-changed list always rebalances.
+(SERVER-17, SERVER-20). A leader of a Stable group wants a rebalance: only the leader sees that partitions were added (SERVER-18). A changed
+list always rebalances.
 
-**Ids.** The broker assigns member ids and never accepts one again after its removal: a removed member gets 25 in every API, at any time,
-and must join without an id. The same 25 is the answer for ids that never existed, and for a group that does not exist, which a JoinGroup
-with an id does not create (SERVER-04, SERVER-05). A JoinGroup v4+ without id and instance id adds no member: it is answered
-MEMBER_ID_REQUIRED (79) with an id to come back with (KIP-394). Otherwise clients that time out and ask again would leave a dead member
-behind each time, and each of these would cost the group a rebalance timeout. The id is only reserved and no member, but the join phase
-waits for it as for one (SERVER-27).
+**Ids.** The broker assigns member ids and never accepts one again after its removal: a removed member gets UNKNOWN_MEMBER_ID (25) in every
+API, at any time, and must join without an id. Ids that never existed get the same answer, and so do groups that do not exist, which a
+JoinGroup with an id does not create (SERVER-04, SERVER-05). A JoinGroup v4+ without id and instance id adds no member: it is answered
+MEMBER_ID_REQUIRED (79) with an id for the next attempt (KIP-394). Otherwise clients that time out and retry would leave a dead member
+behind each time, and each of these would cost the group a rebalance timeout. The id is only reserved and is not a member, but the join
+phase waits for it as for a member (SERVER-27).
 
-**Instances** (KIP-345). A group.instance.id stands for a process that may come back. It joins without 79, it is not dropped when it misses
-a join phase, and when it joins without its member id it gets a new one in the place of the old: *static replacement*. A process that then
-uses the old id and the instance id is fenced (82) and must stop, because otherwise two processes would replace each other for ever; with
-the old id alone it is unknown (25). In Stable the group keeps its generation, unless the vote changes: instance ids exist for restarts
-that do not disturb the others (SERVER-33, module replacement). In CompletingRebalance the leader may be assigning to the old id, so the
-group starts over (SERVER-36).
+**Instances** (KIP-345). A group.instance.id represents a process that may come back. It joins without MEMBER_ID_REQUIRED, it is not removed
+when it misses a join phase, and when it joins without its member id it gets a new one in the place of the old: *static replacement*. A
+process that then uses the old id and the instance id is fenced (FENCED_INSTANCE_ID, 82) and must stop, because otherwise two processes
+would replace each other for ever; with the old id alone it is unknown (25). In Stable the group keeps its generation, unless the vote
+changes, because instance ids exist for restarts that do not disturb the others (SERVER-33, module replacement). In CompletingRebalance the
+leader may be assigning to the old id, so the group starts over (SERVER-36).
 
-**Not states.** A group whose partition of __consumer_offsets is being loaded does not exist yet: the gate (core.hosting) answers 14 before
-the state matters, and Heartbeat 0, so that a move of the coordinator is no reason to join again (SERVER-48). After loading it is Stable or
-Empty, because only these two are ever written. Dead lasts for an instant only: the registry forgets the group in the same turn.
+**Not states.** A group whose partition of __consumer_offsets is being loaded does not exist yet. Before the state matters, the gate
+(core.hosting) answers COORDINATOR_LOAD_IN_PROGRESS (14), but 0 to a Heartbeat, so that a move of the coordinator is no reason to join again
+(SERVER-48). After loading the group is Stable or Empty, because only these two are ever written. Dead lasts for an instant only: the
+registry forgets the group in the same turn.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The group record is the state of a classic group in the coordinator's log (docs/kafka/group-protocol.md#load-unload-deletion).
 
 It is written when the leader's assignment comes, when a group becomes Empty and when a static member is replaced, but never in between. So
-a coordinator that moves during a rebalance restores the generation before, or no group, and members of the lost generation get 22 or 25
-and join again.
+a coordinator that moves during a rebalance restores the previous generation, or no group. Members of the lost generation then get
+ILLEGAL_GENERATION (22) or UNKNOWN_MEMBER_ID (25) and join again.
 """
 
 from __future__ import annotations

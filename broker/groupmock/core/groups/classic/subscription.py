@@ -1,7 +1,8 @@
 """Reads the topics to which the members of a classic group subscribe, like ClassicGroup.computeSubscribedTopics.
 
-The coordinator accepts bytes that simply end, but fails if a count or a length exceeds them: then the end of the join phase fails (P1-b5).
-`Malformed` is that case. OffsetDelete (86) and the sweep of expired offsets need the topics, both seldom, so they are read only then.
+The coordinator accepts bytes that end too early, but fails if a count or a length exceeds them. Then the end of the join phase fails
+(P1-b5), which is `Malformed`. Topics are read only when they are needed, which is seldom: by OffsetDelete (for GROUP_SUBSCRIBED_TO_TOPIC,
+86) and by the sweep of expired offsets.
 """
 
 from __future__ import annotations

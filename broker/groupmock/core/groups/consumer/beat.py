@@ -29,9 +29,9 @@ class Refused(Exception):
 
 
 class Beat(msgspec.Struct, frozen=True):
-    """The values of one ConsumerGroupHeartbeat request. None (and -1 for the timeout) means unchanged. `listed` has the topic names as
-    they were sent, with duplicates, and `names` the same as a set. `owned` has the partitions that the member claims to own, None if it
-    does not say."""
+    """The values of one ConsumerGroupHeartbeat request. None (and -1 for the timeout) means unchanged. `listed` has the topic names as they
+    were sent, with duplicates, and `names` the same as a set. `owned` has the partitions that the member claims to own, or None if the
+    request has no such list."""
 
     group_id: str
     member_id: str

@@ -1,8 +1,8 @@
 """A consumer group answers the JoinGroup, SyncGroup and Heartbeat of members that use the classic protocol (CG-172 to CG-192).
 
-There are no barriers: a JoinGroup is answered at once, with the member's epoch as generation, without a leader and without a list; the
-coordinator assigns. A Heartbeat tells such a member that it has to rejoin (27). Then it joins again, with its owned partitions. An eager
-member owns none and gets the new epoch. A cooperative one that has to revoke something stays at its epoch, gets by SyncGroup the
+There are no barriers. A JoinGroup is answered at once, with the member's epoch as generation, and without a leader or a member list,
+because the coordinator assigns. REBALANCE_IN_PROGRESS (27) to a Heartbeat tells such a member to join again, with its owned partitions. An
+eager member owns none and gets the new epoch. A cooperative member that has to revoke partitions stays at its epoch, gets by SyncGroup the
 partitions that it may keep, and joins once more without the others. In Kafka: GroupMetadataManager.classicGroupJoinToConsumerGroup and
 similar methods.
 """

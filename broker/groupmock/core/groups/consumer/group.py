@@ -32,7 +32,7 @@ NOTHING: Final[Held] = {}
 
 class Departure(NamedTuple):
     """A member has left the group, or was replaced by a classic member. `successor` is the classic member with the same instance id that
-    replaced it, None if it is gone. `rebalances` is True if the others have to join again."""
+    replaced it, or None if there is none. `rebalances` is true if the other members have to join again."""
 
     rebalances: bool
     successor: str | None = None
@@ -60,9 +60,9 @@ def no_session() -> Timer:
 class Member(msgspec.Struct, eq=False, gc=False):
     """A member of a consumer group. `names` is as it was sent (Kafka keeps a set); `regex` is "" if there is none.
 
-    `epoch`, `previous_epoch`: see `states`. `assigned`: the partitions that it may have. `revoking`: the partitions that it has to revoke
-    and may still have. `session`: timer since the last accepted heartbeat. `session_timeout_ms`: the timeout with which it was armed.
-    `former_instances`: earlier instance ids, which still mean this member before Kafka 4.4."""
+    For `epoch` and `previous_epoch` see `states`. `assigned` has the partitions that it may have, and `revoking` those that it must revoke
+    and may still have. `session` is the timer since the last accepted heartbeat, and `session_timeout_ms` the timeout with which it was
+    armed. `former_instances` are earlier instance ids, which still mean this member before Kafka 4.4."""
 
     member_id: str
     group_instance_id: str | None
@@ -109,17 +109,16 @@ class Resolved(msgspec.Struct, frozen=True):
 class Group(GroupType):
     """The data of a consumer group; `type.ConsumerGroup` adds the methods that groups of any type have.
 
-    `generation`: the group epoch. `targets`: member id -> its target. `holders`: partition -> the member that has it, assigned or
-    revoking. `computed_at`: time of the last computed target (ns of the run), None if
-    the next one need not wait. `restless`: members that have not
-    reached the target. `topics`: the subscribed topics at the last bump of the group epoch, name -> (id, partitions). `stale`: a topic was
-    created, grown or deleted since, or the topics were never read. `recounted`: names that got their first subscriber or lost their last
-    one since (None: an expression was dropped, so that all names are read again). `subscribers`: topic name -> number of members that name
-    it. `spreads`: hashes of these names. `named`: each set of names that members have. `judged`: whether members subscribe alike, if
-    Kafka's result differs from the present state. `forgotten`: the matches of expressions that no member has any more, during the present
-    event (`judge_anew`). `spoken`: name of a classic protocol -> number of members that list it. `classics`: number of members that use
-    the classic protocol. `lost`: the departure of a member during the present event. `expressions`: regular expression -> number of
-    members that have it; `matchers` and `resolved` belong to these."""
+    `generation` is the group epoch. `targets` maps member ids to targets, and `holders` each partition to the member that has it, assigned
+    or revoking. `computed_at` is the time of the last computed target (ns of the run), or None if the next one need not wait. `restless`
+    has the members that have not reached the target. `topics` has the subscribed topics at the last bump of the group epoch, name -> (id,
+    partitions). `stale` is true if a topic was created, grown or deleted since, or topics were never read. `recounted` has names that got
+    their first or lost their last subscriber since (None: an expression was dropped, so all names are read again). `subscribers` counts
+    members by topic name, and `spreads` has hashes of these names. `named` has each set of names that members have. `judged` says whether
+    members subscribe alike, if Kafka's result differs from the present state. `spoken` counts members by classic protocol that they list,
+    and `classics` those that use the classic protocol. `expressions` counts members by regular expression; `matchers` and `resolved` belong
+    to these. During one event `forgotten` has the matches of expressions that no member has any more (`judge_anew`), and `lost` the
+    departure of a member."""
 
     __slots__ = (
         "assignment_epoch", "classics", "computed_at", "expressions", "forgotten", "generation", "group_id", "holders", "home", "judged",

@@ -40,9 +40,9 @@ def leave(turn: Turn, group: Group, beat: Beat) -> ConsumerGroupHeartbeatRespons
 
 
 class Moment(msgspec.Struct):
-    """A heartbeat whose member is already in the group with its new subscription, but has not done its step towards the target.
-    `replaced`: the member whose place it takes. `joined`: it was no member before. `bumped`: the group has another epoch because of the
-    heartbeat. `upgraded`: the group was a classic one."""
+    """A heartbeat whose member is already in the group with its new subscription, but has not done its step towards the target. `replaced`
+    is the member that it replaces, and `joined` says that it was no member before. `bumped` says that the heartbeat raised the group epoch,
+    and `upgraded` that the group was a classic one."""
 
     group: Group
     topics: Topics

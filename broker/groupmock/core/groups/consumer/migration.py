@@ -1,12 +1,12 @@
 """A group can change between the classic and the consumer protocol while its members stay (KIP-848, online migration; CG-170 to CG-172,
 CG-180 to CG-189).
 
-Upgrade: a member of the consumer protocol joins a classic group. No member stops: every classic member keeps the partitions that its
-leader assigned, and its generation becomes its epoch. Parked requests are answered 27, and so are Heartbeats as soon as the new member
-needs another target. `classic_members` has the answers to classic members from then on.
+Upgrade: a member of the consumer protocol joins a classic group. No member stops: every classic member keeps the partitions that its leader
+assigned, and its generation becomes its epoch. Parked requests are answered REBALANCE_IN_PROGRESS (27), and so are Heartbeats as soon as
+the new member needs another target. From then on `classic_members` has the answers to classic members.
 
-Downgrade: the last member of the consumer protocol is gone, and classic ones remain. A consumer group of classic members does not change
-by itself: only that departure counts, and only if the policy allows it (`membership.left_to_classics`).
+Downgrade: the last member of the consumer protocol leaves, and classic ones remain. A consumer group of classic members does not change by
+itself: only that departure counts, and only if the policy allows it (`membership.left_to_classics`).
 
 In Kafka: GroupMetadataManager.validateOnlineUpgrade, convertToConsumerGroup, ConsumerGroup.fromClassicGroup; validateOnlineDowngrade...,
 ClassicGroup.fromConsumerGroup.

@@ -8,8 +8,9 @@ missing.
 
 **Three epochs.** The *group epoch* grows with every change that needs another target: members, subscriptions, topics. The *assignment
 epoch* is the group epoch for which the target was computed. A *member's epoch* is the assignment epoch that it has reached, after it
-revoked the partitions which that target takes from it. A member that sends another epoch than it has is fenced (110) and starts again with
-epoch 0. The exception is a member that lost an answer: it sends the epoch before and owns only partitions that it was given (CG-40).
+revoked the partitions that the target takes from it. A member that sends any other epoch is fenced (FENCED_MEMBER_EPOCH, 110) and starts
+again with epoch 0. The exception is a member that lost an answer: it sends its previous epoch and owns only partitions that it was given
+(CG-40).
 
     Empty        there are no members
     Assigning    the group epoch is ahead of the assignment epoch: the next heartbeat that may compute does (CG-54, CG-106)
@@ -25,8 +26,8 @@ epoch 0. The exception is a member that lost an answer: it sends the epoch befor
     next        if there is something to revoke that it still owns, or may own: UNREVOKED at the old epoch.
                 Else the target's epoch, with all free partitions of the target: STABLE, or UNRELEASED while some are missing.
 
-So two members never have the same partition: it is assigned again only after its holder released it in a heartbeat of its own, left, or
-was fenced. That is why a new member is at the newest epoch at once, without partitions, and the member that must revoke is behind (CG-53).
+So two members never have the same partition: it is assigned again only after its holder released it in a heartbeat of its own, left, or was
+fenced. That is why a new member is at the newest epoch at once, without partitions, and the member that must revoke is behind (CG-53).
 
 In Kafka: ConsumerGroup (states), ConsumerGroupMember, CurrentAssignmentBuilder (a member's steps), TargetAssignmentBuilder,
 GroupMetadataManager.consumerGroupHeartbeat.

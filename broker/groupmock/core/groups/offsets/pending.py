@@ -1,10 +1,9 @@
 """Pending offsets are those that open transactions have committed for a group (KIP-98, KIP-447; docs/kafka/transactions.md#tx-70).
 
-They are invisible until the marker of their producer is in the group's partition of __consumer_offsets: an OffsetFetch answers the older
-offset, or UNSTABLE_OFFSET_COMMIT (88) if it asks for stable offsets (`require_stable`). A commit adds them to the group,
-an abort drops them. The order of writing decides and not that of ending: an offset that was written later, by a plain commit or by another
-transaction, wins whatever ends last. So each one has a number, and `_settled` has the number of the winner, as long as an offset is
-pending in the partition.
+They are invisible until the marker of their producer is in the group's partition of __consumer_offsets: until then an OffsetFetch answers
+with the older offset, or with UNSTABLE_OFFSET_COMMIT (88) if it requires stable offsets (`require_stable`). A commit adds them to the
+group, and an abort drops them. The last written offset wins, by a plain commit or by any transaction, whichever transaction ends last. So
+each offset has a number, and `_settled` has the number of the winner, as long as an offset is pending in the partition.
 """
 
 from __future__ import annotations
