@@ -20,8 +20,8 @@ class Node(NamedTuple):
 class Listener(NamedTuple):
     """A listener of a node: an address that accepts connections, under a name that is the same on every node (KIP-103).
 
-    `host` and `port` are what clients of this listener are told (Kafka's `advertised.listeners`). `listens` is HOST:PORT if it really
-    listens elsewhere. `protocol` is PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL; only the first is served."""
+    `host` and `port` are the address that clients of this listener are told (Kafka's `advertised.listeners`). `listens` is HOST:PORT if the
+    listener's real address is different. `protocol` is PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL; only the first is served."""
 
     name: str
     protocol: str

@@ -1,6 +1,6 @@
 """Quotas of clients by user, client id and address can be set and listed, but are never enforced (KIP-546, KIP-612, KIP-599).
 
-An entity is its types and names, and a null name stands for the default. What is kept is bounded in entities and in text.
+An entity is its types and names, and a null name means the default. Both the number of entities and the length of texts are bounded.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """The timers of a cluster are deadlines by key, and moving a deadline to a later time costs one assignment, never a heap operation.
 
 A heartbeat moves a session's deadline tens of thousands of times a second (docs/kafka/limits.md#heartbeats: a timer per heartbeat doubles
-its cost), so the heap has each timer once, at the time of its last *look*, and an entry that comes up too early is pushed back.
+its cost). So the heap has each timer once, at the time of its next *look*, and an entry that comes up too early is pushed back.
 
 Removing an entry from the middle would cost the heap's length, so a cancelled or replaced entry stays there, marked. When marked entries
-outnumber the armed timers they are all removed at once: the heap stays within twice the timers, and each sweep is paid by the cancels
-since the one before.
+outnumber the armed timers they are all removed at once. So the heap has at most twice as many entries as timers, and the cancels since the
+previous sweep pay for each sweep.
 """
 
 from __future__ import annotations

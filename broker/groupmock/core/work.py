@@ -1,13 +1,13 @@
 """Work that would take long is split into steps, between which other requests are handled.
 
-Long work (a marker in each of a thousand partitions, the offsets of ten thousand groups) is a generator that does a little, less than a
-millisecond, and yields. `Turn.begin` makes it an effect at its place, as `Replies` is: the driver calls `Core.go_on` for step after step,
-and performs the effects of each before the next one. A driver with a loop stops when a slice of time is over and goes on in the loop's
-next turn; all others do all of it at its place, so that small work is done before anything else happens.
+Long work (a marker in each of a thousand partitions, the offsets of ten thousand groups) is a generator that yields after each step of less
+than a millisecond. `Turn.begin` makes it an effect, as `Replies` is: the driver calls `Core.go_on` for each step and performs its effects
+before the next step. A driver with a loop stops when a slice of time is over and goes on in the loop's next iteration. All other drivers do
+all of the work where the effect is, so that small work is done before anything else happens.
 
-Kafka has a thread for each partition of __consumer_offsets, in which long work delays the groups of that partition alone. Here work that
-names groups delays those: requests that name them too, and their timers, wait in order of arrival and happen when it is done, one per
-step. Work that names the controller delays what else the controller is asked, because Kafka's controller handles one request after the
+Kafka has a thread for each partition of __consumer_offsets, so that long work delays only the groups of that partition. Here work that
+names groups delays only those: requests that name them, and their timers, wait in order of arrival and are handled after the work, one per
+step. Work that names the controller delays other requests to the controller, because Kafka's controller handles one request after the
 other. Between two steps of work that names nothing anything may happen, so it reads the present state and never a copy of an earlier one.
 """
 
@@ -87,8 +87,8 @@ def at_once(steps: Generator[None, None, T]) -> T:
 
 
 class Work(msgspec.Struct, eq=False):
-    """Work in steps that has begun but may not be done. `turn` is updated before each step. No request that `asks` about `groups`
-    happens meanwhile; such requests are `waiting`. `let_in` is the one of them that happens now."""
+    """Work in steps that has begun but may not be done. `turn` is updated before each step. No request that `asks` about `groups` is
+    handled meanwhile: such requests are `waiting`, and `let_in` is the one that is being handled now."""
 
     steps: Steps
     turn: Any  # The type is Turn, which cannot be imported here without a circular import.

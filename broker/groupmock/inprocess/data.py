@@ -1,7 +1,7 @@
 """The cluster's data is read and written by methods of `Broker`: topics, records, configs, committed offsets, lag and seed data.
 
-The names are those of the routes and of the verbs (docs/how-to/seed-and-read.md). The functions run on the cluster's thread and import on
-first use what they need.
+The names are those of the routes and of the verbs (docs/how-to/seed-and-read.md). The functions run on the cluster's thread and import what
+they need on first use.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     CoreRig   the pure core on a virtual clock: messages in, messages out; scripted members
     WireRig   the whole driver on a virtual clock: a client's bytes in, the server's bytes out
-    KeptRows  what its journal said
-    ClassicMember, ConsumerMember  what a member of a group says, without IO
+    KeptRows  the rows of its journal
+    ClassicMember, ConsumerMember  the state and requests of a group member, without IO
     wire      the client's side of a connection without IO, and clients for real connections, blocking or asyncio
 
 docs/how-to/rig.md has a runnable example of each. A server never loads this package.

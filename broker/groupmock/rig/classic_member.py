@@ -35,9 +35,9 @@ Partition = tuple[str, int]
 
 
 class ClassicMember:
-    """The state of one member of a classic group. The last JoinGroup response set `member_id`, `generation` (-1: none), `leads`,
-    `protocol` and `members` (of a leader). `topics` is its subscription, `instance_id` that of a static member, `protocols` the names of
-    its assignors, the best first. Durations are ms, as in the requests."""
+    """The state of one member of a classic group. The last JoinGroup response set `member_id`, `generation` (-1: none), `leads`, `protocol`
+    and `members` (of a leader). `topics` is its subscription, `instance_id` that of a static member, and `protocols` has the names of its
+    assignors, most preferred first. Durations are ms, as in the requests."""
 
     def __init__(
         self,

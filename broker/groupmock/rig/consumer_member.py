@@ -23,7 +23,7 @@ class ConsumerMember:
     """The state of one member of a consumer group. `epoch` is the coordinator's last one; `assigned` has the assigned partitions, None
     before the first assignment.
 
-    `regex` is a regular expression that it subscribes to beside `topics`, `instance_id` that of a static member.
+    `regex` is a regular expression that it subscribes to in addition to `topics`, and `instance_id` is that of a static member.
     """
 
     def __init__(

@@ -2,10 +2,10 @@
 
 It follows the rules that the driver follows for a served cluster (net/driver.py):
 
-- A connection has one request in flight. Later ones wait and go to the core the moment that it is answered.
+- A connection has one request in flight. Later ones wait, and the next goes to the core as soon as that is answered.
 - A request that the core abandons leaves its connection mute: later ones never reach the core (P1-d6).
-- A connection that the core or the client closes loses its open requests; answers that come later are lost as well.
-- Timers fire at their own times, each before the next, however far the clock is moved at once.
+- A connection that the core or the client closes loses its open requests, and later answers to them are lost as well.
+- Timers fire one after the other, each at its own time, however far the clock is moved at once.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class _AtOnce(Turn):
 class CoreRig:
     """A core and its connections, on a virtual clock that starts at 0. `CoreRig.make` makes one from a profile and settings.
 
-    `watch` is called when something happens. `coded`: requests and answers are encoded and decoded in their version, so that an answer has
-    only what its version carries. `checked`: every group's invariants are checked after every event. `dice` replace the core's."""
+    `watch` is called when something happens. With `coded`, requests and answers are encoded and decoded in their version, so that an answer
+    has only what its version carries. With `checked`, every group's invariants are checked after every event. `dice` replace the core's."""
 
     def __init__(
         self, core: Core, *, watch: Watch | None = None, coded: bool = True, checked: bool = True, dice: FedDice | None = None

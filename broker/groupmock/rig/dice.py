@@ -12,8 +12,8 @@ from ..core.dice import Dice
 class FedDice(Dice):
     """A random source that gives the values of `fed`, oldest first, and random values when `fed` is empty.
 
-    `fed` holds texts: a member id's UUID as Java prints it or as 32 hex digits, 16 bytes in base64, a number in decimal. `drew` has the
-    UUID texts that were given, fed or drawn. Its own ids are 128 random bits without the marks of a version-4 UUID."""
+    `fed` has texts: a member id's UUID as Java prints it or as 32 hex digits, 16 bytes in base64, or a number in decimal. `drew` has all
+    UUID texts that were given, fed or random. The random ids are 128 bits without the marks of a version-4 UUID."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)

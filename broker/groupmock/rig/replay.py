@@ -1,8 +1,8 @@
 """A replay feeds the input of a complete journal to the same core, which must produce the same journal.
 
-Input from outside is taken from the rows: connections, whole frames with their times, commands, the moments at which timers were looked at
-and answers were sent. All other rows must come out again, field by field. The journal is compared while it is read; both rows are dropped
-after each comparison.
+The input from outside is taken from the rows: connections, whole frames with their times, commands, and the moments at which timers were
+checked and answers were sent. All other rows must be produced again, field by field. The journal is compared while it is read, and both
+rows are dropped after each comparison.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The client's side of Kafka's protocol turns requests and responses into frames: `ClientSide` without IO, and two clients over sockets.
 
-`Client` is blocking, `AsyncClient` runs on an event loop; `groupmock.rig.Wire` connects a `ClientSide` to a `WireRig`. None of them is a
-Kafka client: they keep no metadata and never retry. They send exactly what they are told to a broker, mock or real, and show exactly what
+`Client` is blocking, `AsyncClient` runs on an event loop, and `groupmock.rig.Wire` connects a `ClientSide` to a `WireRig`. None of them is
+a Kafka client: they keep no metadata and never retry. They send a broker, mock or real, exactly what they are told, and return exactly what
 comes back.
 """
 

@@ -1,7 +1,7 @@
 """The whole driver runs here without sockets, event loop or real time: bytes go in, bytes come out, and the clock moves only when the
 caller moves it.
 
-Decoding, one request at a time per connection, the core, fault rules, journal rows and encoding are real. Transport and time are not: the
+Decoding, one request at a time per connection, the core, fault rules, journal rows and encoding are real. Time is virtual, and the
 transport is a list. Nothing happens in the background, so that two runs of a test write the same bytes.
 """
 

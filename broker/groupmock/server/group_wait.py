@@ -74,8 +74,8 @@ class Sight:
 
 
 class Condition(NamedTuple):
-    """One condition of a wait. `wanted` describes it; `lacks` returns what is missing in words, or None. `reads_offsets`: it reads
-    offsets or logs, which change without a change of the group."""
+    """One condition of a wait. `wanted` describes it, and `lacks` returns what is missing in words, or None. `reads_offsets` says that it
+    reads offsets or logs, which may change without a change of the group."""
 
     wanted: str
     lacks: Callable[[Sight], str | None]

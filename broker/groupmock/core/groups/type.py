@@ -61,9 +61,9 @@ class GroupType:
     """The base class of groups of any type. An instance is a group, and a subclass a type of group. (`ABC` is no base class, because every
     request checks the type of a group, and that check would cost five times as much; mypy finds methods that a subclass lacks.)
 
-    `generation`: the number of the last rebalance (KIP-848: the group epoch). `epoch`: of leases, see `end_leases`. `stored`: the last
-    group record in the log, in the type's own form. `static_members`: instance id -> member id. `protocol_type`, `protocol_name` and
-    `leader_id` are None if the type has none."""
+    `generation` is the number of the last rebalance (KIP-848: the group epoch), and `epoch` that of leases (see `end_leases`). `stored` is
+    the last group record in the log, in the type's own form. `static_members` maps instance ids to member ids. `protocol_type`,
+    `protocol_name` and `leader_id` are None if the type has none."""
 
     __slots__ = ("epoch", "offsets")
 

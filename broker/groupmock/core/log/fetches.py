@@ -1,13 +1,12 @@
 """A fetch is long polling: it reads, decides whether the result is enough for an answer, and is otherwise parked until there is more.
 
 A Fetch is answered at once or parked. It is answered at once when its max wait is zero, when no partition in it has a log here, when a
-partition has an error or a divergence, or when there are enough bytes. A parked fetch is data: a `WaitingFetch` in a map by ticket, found
-by its partitions and by its connection (a connection has at most one request in progress). Its wait ends in one of four ways:
+partition has an error or a divergence, or when there are enough bytes. A parked fetch is data: a `WaitingFetch` in a map by ticket, with
+indexes by partition and by connection (a connection has at most one request in progress). Its wait ends in one of four ways:
 
-records came, the leader moved, the topic was deleted    `changed`: read again, and answered if that is enough or an error
-max wait is over                                         `expire` (timer "fetch"): answered with what there is, perhaps nothing
-the connection closed                                    `disconnected`: forgotten, because there is no client to answer
-the cluster ends                                         nothing: a parked fetch needs no clean-up
+records came, the leader moved, the topic was deleted `changed`: read again, and answered if that is enough or an error max wait is over
+`expire` (timer "fetch"): answered with what there is, perhaps nothing the connection closed `disconnected`: forgotten, because there is no
+client to answer the cluster ends nothing: a parked fetch needs no clean-up
 
 Kafka does the same with a purgatory of DelayedFetch operations (kafka.server.DelayedFetch, DelayedOperationPurgatory): each is watched
 under every partition in it, and is tried again whenever one of those changes. Four of its rules are surprising:

@@ -1,6 +1,6 @@
 """Administrators can change which replica leads a partition (KIP-183, KIP-460), and on which nodes its replicas are (KIP-455).
 
-There is one copy of every record whatever the replicas are, so a reassignment is done as soon as it is ordered and none is ever in
+There is one copy of every record whatever the replicas are, so a reassignment is done as soon as it is ordered, and none is ever in
 progress. Codes and texts are those of the KRaft controller (org.apache.kafka.controller.ReplicationControlManager), as seen on 4.3.0 and
 3.9.1.
 """

@@ -1,7 +1,7 @@
 """Retention by age (retention.ms) removes whole segments at fixed times, as Kafka does (LogManager.cleanupLogs).
 
-Kafka looks every log.retention.check.interval.ms. Here a timer is set for the first of these moments at which something will be too old,
-and none if nothing ages: so a virtual clock that jumps by a month does not stop nine thousand times.
+Kafka checks every log.retention.check.interval.ms. Here a timer is set for the first of these moments at which something will be too old,
+and none if nothing ages, so that a virtual clock that jumps by a month does not stop nine thousand times.
 """
 
 from __future__ import annotations

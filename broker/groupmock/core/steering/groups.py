@@ -49,8 +49,8 @@ class SetGeneration(Arguments):
     """Give a group another generation without telling its members, whose requests are then refused with ILLEGAL_GENERATION (22) until they
     join again. Members, leader and assignments stay.
 
-    A higher generation is like rounds whose answers were lost. A lower one is like a coordinator that took over a log without the last
-    rounds, so that members know a generation that never existed."""
+    A higher generation is like rebalances whose answers were lost. A lower one is like a coordinator that took over a log without the last
+    rebalances, so that members know a generation that never existed."""
 
     group: Group
     generation: Annotated[

@@ -1,13 +1,13 @@
 """The transaction coordinator assigns epochs, knows the partitions of each open transaction, decides how the transaction ends and has the
 markers written (`markers`).
 
-It is in the partitions of __transaction_state as groups are in those of __consumer_offsets (`hosting`): an id is answered by the node that
-leads its partition, and is read back from the log when another node loads it. The states of an id are in `states`.
+It is in the partitions of __transaction_state as groups are in those of __consumer_offsets (`hosting`): requests for an id are answered by
+the node that leads its partition, and another node that loads the partition reads the id from the log. The states of an id are in `states`.
 
-The order of its checks (TX-32): 42 for an empty id, 49 for an unknown one, 51 while markers are being written, 49 for another producer id,
-then the epoch, then the state. An old client's EndTxn gets 51 after the check of the epoch, and so do requests before 4.0 that add to a
-transaction. An epoch that is not the current one is `FENCED` here; old versions of requests are answered with 47 for it, newer ones with
-90 (`fenced_code`).
+The order of its checks (TX-32): an empty id gets INVALID_REQUEST (42), an unknown one INVALID_PRODUCER_ID_MAPPING (49), an id whose markers
+are being written CONCURRENT_TRANSACTIONS (51), another producer id 49, then the epoch is checked, then the state. An old client's EndTxn
+gets 51 only after the check of the epoch, and so do requests before 4.0 that add to a transaction. An epoch that is not the current one is
+`FENCED` here. Old versions of requests are answered INVALID_PRODUCER_EPOCH (47) for it, newer ones PRODUCER_FENCED (90) (`fenced_code`).
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """The feature level transaction.version decides which transaction protocol the cluster and its clients use (KIP-890, KIP-1022).
 UpdateFeatures changes it.
 
-    2   clients that see it in ApiVersions may speak as new ones: EndTxn v5, Produce v12, TxnOffsetCommit v5. An abort without its producer
-        leaves it who it was, so that it may go on (TX-23)
-    1   requests of new clients are answered all the same; whose transaction was aborted is fenced for good, as before KIP-890
-    0   the same, but the log of transactional ids has no room for what a new client's requests change: they are told 35, and the id is lost
-        to everybody until another coordinator loads it (TX-03)
+    2   clients that see it in ApiVersions may use the new requests: EndTxn v5, Produce v12, TxnOffsetCommit v5. If the coordinator aborts a
+        transaction, its producer keeps its identity and may go on (TX-23)
+    1   requests of new clients are still answered, but a producer whose transaction was aborted is fenced for good, as before KIP-890
+    0   like 1, but the log of transactional ids has no room for the changes that a new client requests: it gets UNSUPPORTED_VERSION (35),
+        and nobody can use the id until another coordinator loads it (TX-03)
 
-What is offered in ApiVersions does not depend on it (TX-02). A release that does not know it is told apart by `Quirks`. In Kafka:
+What ApiVersions offers does not depend on the level (TX-02). Releases without this feature are recognized by `Quirks`. In Kafka:
 TransactionVersion, TransactionLog.valueToBytes.
 """
 

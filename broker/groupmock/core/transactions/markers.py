@@ -1,8 +1,8 @@
 """When the end of a transaction is decided, a marker is written to each of its partitions as soon as possible.
 
 Markers are written after the answer to the decision (`settle`), or groupmock.transaction.markers.delay.ms later, one partition per step of
-work: an id whose end is decided is busy, whatever else happens between them. They wait while an operator holds them (`hold_markers`), and
-for a leader if a partition has none. A partition with its marker is removed from the transaction.
+work. Other requests may come between the steps, because an id whose end is decided refuses changes. Markers wait while an operator holds
+them (`hold_markers`), and while a partition has no leader. A partition with its marker is removed from the transaction.
 
 If a log refuses a marker, because it knows a later epoch, the transaction never ends, since the marker is not sent again. In Kafka:
 TransactionMarkerChannelManager, TransactionMarkerRequestCompletionHandler.

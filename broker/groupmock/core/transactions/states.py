@@ -1,24 +1,25 @@
 """A transactional id is a state machine, and its state decides the result of EndTxn.
 
-A transactional id is a name that outlives its process. A producer that comes with it (InitProducerId) gets a producer id and an epoch; the
-next producer with it gets the same producer id and a higher epoch, and the old one is fenced: everything that learned an epoch refuses a
-lower one from then on. Only this keeps a process that was thought dead from writing twice.
+A transactional id is a name that outlives its process. A producer that starts with it (InitProducerId) gets a producer id and an epoch. The
+next producer gets the same producer id and a higher epoch, and the old one is fenced: every log or coordinator that has seen an epoch
+refuses lower ones from then on. This alone prevents a process that seemed dead from writing twice.
 
-    Empty           no transaction was begun since a producer came
-    Ongoing         a partition or a group was added: the timeout counts from the first one
+    Empty           no transaction was begun since the producer's InitProducerId
+    Ongoing         a partition or a group was added; the timeout counts from the first one
     PrepareCommit   the end is decided and logged, and cannot be undone. Markers are being written to the partitions
     PrepareAbort    the same for an abort: the producer's own, that of a newer producer (fencing), or of the coordinator (timeout)
     CompleteCommit  every partition has its marker. The next transaction may begin
     CompleteAbort   the same after an abort
 
-EndTxn is answered at Prepare*, before the markers are written: a request that comes too early is answered with 51 and has to be repeated.
+EndTxn is answered at Prepare*, before the markers are written. A request that comes too early is answered CONCURRENT_TRANSACTIONS (51) and
+has to be repeated.
 
-Old and new clients (KIP-890). Up to v4 a producer keeps its epoch over all its transactions. From v5 on EndTxn answers the epoch of the
-next transaction, and the markers have it too, so that a batch that was delayed on its way cannot get into the wrong transaction. Hence the
-two tables. A new client whose answer was lost asks again with the former epoch: `RETRIED`. It may abort what it never began, which gives
-it a new epoch. In Kafka: TransactionCoordinator.endTransaction, TransactionMetadata.
+Old and new clients (KIP-890). Up to v4 a producer keeps its epoch over all its transactions. From v5 on EndTxn returns the epoch of the
+next transaction, and the markers have it too, so that a delayed batch cannot get into the wrong transaction. Hence the two tables. A new
+client whose answer was lost repeats the request with the former epoch (`RETRIED`). It may abort a transaction that it never began, which
+gives it a new epoch. In Kafka: TransactionCoordinator.endTransaction, TransactionMetadata.
 
-Epochs end at 32766: then the id gets another producer id and begins at 0 (32767 is for the marker that ends the last transaction).
+Epochs end at 32766. Then the id gets another producer id and begins at 0 (32767 is for the marker that ends the last transaction).
 """
 
 from __future__ import annotations

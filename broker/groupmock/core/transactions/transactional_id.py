@@ -28,11 +28,12 @@ class Holder(NamedTuple):
 class TransactionalId(msgspec.Struct, eq=False):
     """The state of one transactional id. Times are ms since 1970.
 
-    `started_ms` is -1 without a transaction since a producer came. `last_epoch` is the epoch before, if its producer may still use it,
-    because the answer with the current epoch may be lost. `previous_id` and `next_id` are the producer ids before and after the current
-    one when epochs are used up. `partitions` are those of the open transaction; while it ends, those without a marker. The partition of a
-    group is that of __consumer_offsets. `fencing`: after the end, the id does what a newer producer's second InitProducerId does. `stuck`:
-    a change could not be logged (`levels`), and Kafka waits for it: nothing else changes until another coordinator loads the id."""
+    `started_ms` is -1 if there was no transaction since InitProducerId. `last_epoch` is the previous epoch, if its producer may still use
+    it, because the answer with the current epoch may be lost. `previous_id` and `next_id` are the producer ids before and after the current
+    one when epochs are used up. `partitions` are those of the open transaction, and while it ends, those without a marker; a group is
+    represented by its partition of __consumer_offsets. `fencing` is true if the id must do the work of a newer producer's second
+    InitProducerId after the end. `stuck` is true if a change could not be logged (`levels`): as in Kafka, nothing else changes until
+    another coordinator loads the id."""
 
     name: str
     partition: int

@@ -1,6 +1,6 @@
 """Committed offsets expire when they have not been in use for the retention time (KIP-211; docs/kafka/offsets.md#retention; SERVER-57).
 
-The group's type decides from when an offset's age counts. An offset that may be in use has no age.
+The group's type decides from when an offset's age counts. An offset that may be in use has no age, so it does not expire.
 """
 
 from __future__ import annotations
