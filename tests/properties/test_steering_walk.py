@@ -174,6 +174,8 @@ STEERED: dict[str, Callable[[Random, Run], dict[str, Any]]] = {
     "add_node": lambda dice, run: _another_node(run),
     "lag_replica": lambda dice, run: {"topic": "C", "partition": 0, "node": dice.choice([1, 2])},
     "catch_up_replica": lambda dice, run: {"topic": "C", "partition": 0, "node": dice.choice([1, 2])},
+    "truncate_log": lambda dice, run: {"topic": "T", "partition": 0, "offset": dice.randrange(4)},
+    "elect_unclean_leader": lambda dice, run: {"topic": "T", "partition": 0, "node": dice.choice([None, 2]), "offset": dice.randrange(4)},
     "compact_topic": lambda dice, run: {"topic": "C", "roll": dice.random() < 0.5},
     "set_next_offset": lambda dice, run: {"topic": "C", "partition": 0, "offset": dice.randrange(40)},
     "retain_topic": lambda dice, run: {"topic": "C"},

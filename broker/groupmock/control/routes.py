@@ -106,6 +106,8 @@ ROUTES: Final[tuple[Route, ...]] = (
     _command("POST", "/topics/{topic}/next-offset", ("topic", "next-offset"), "set_next_offset", TopicPath),
     _command("POST", "/topics/{topic}/lag", ("topic", "lag"), "lag_replica", TopicPath),
     _command("POST", "/topics/{topic}/catch-up", ("topic", "catch-up"), "catch_up_replica", TopicPath),
+    _command("POST", "/topics/{topic}/truncate", ("topic", "truncate"), "truncate_log", TopicPath),
+    _command("POST", "/topics/{topic}/unclean-leader", ("topic", "unclean-leader"), "elect_unclean_leader", TopicPath),
     _command("POST", "/topics/{name}/grow", ("topic", "grow"), "grow_topic", TopicName),
     _command("DELETE", "/topics/{name}", ("topic", "delete"), "delete_topic", TopicName),
     Route("GET", "/topics", ("topic", "list"), "Every topic, a line each.", data_calls.topics, answer=list[TopicRow]),

@@ -145,6 +145,15 @@ class Commands(Calls):
         """Let a replica that was kept behind catch up with the log."""
         self._command("catch_up_replica", topic=topic, partition=partition, node=node)
 
+    def truncate_log(self, topic: str, partition: int, offset: int) -> None:
+        """Remove the records of a partition from an offset on; the next record gets that offset. The leader epoch stays."""
+        self._command("truncate_log", topic=topic, partition=partition, offset=offset)
+
+    def elect_unclean_leader(self, topic: str, partition: int, node: int | None = None, offset: int | None = None) -> None:
+        """Make a replica the leader whose log ends at `offset`, or where `lag_replica` stopped it: later records are lost, and the leader
+        epoch grows by one. `node` None is the first replica that lags, or else the next one."""
+        self._command("elect_unclean_leader", topic=topic, partition=partition, node=node, offset=offset)
+
     def compact(self, topic: str, partition: int | None = None, roll: bool = False) -> None:
         """Compact a topic's log now: the newest record of each key stays. `roll` begins a new segment first, because the active one is not
         compacted."""

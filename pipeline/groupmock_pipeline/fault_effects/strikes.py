@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from pyspark.sql.window import WindowSpec
 
 BREAKING: Final = (
-    "abort_transaction", "complete_delay", "expire_member", "expire_transactional_id", "fence_instance", "fence_member",
-    "fence_transaction", "force_rebalance", "freeze_member", "hold_group", "hold_markers", "jump_timer", "lag_replica", "load_coordinator",
-    "move_coordinator", "move_coordinators", "move_leader", "move_leaders", "move_transaction_coordinator", "order_joins", "set_generation",
-    "stall_node", "step_clock", "stop_node", "unload_coordinator",
+    "abort_transaction", "complete_delay", "elect_unclean_leader", "expire_member", "expire_transactional_id", "fence_instance",
+    "fence_member", "fence_transaction", "force_rebalance", "freeze_member", "hold_group", "hold_markers", "jump_timer", "lag_replica",
+    "load_coordinator", "move_coordinator", "move_coordinators", "move_leader", "move_leaders", "move_transaction_coordinator",
+    "order_joins", "set_generation", "stall_node", "step_clock", "stop_node", "truncate_log", "unload_coordinator",
 )  # fmt: skip
 """Steering commands that break or delay something. All other commands repair, choose or create something."""
 MENDING: Final = (

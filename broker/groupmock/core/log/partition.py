@@ -251,6 +251,23 @@ class Partition:
         self._drop_to(place)
         self._trim_epochs()
 
+    def truncate(self, offset: int) -> None:
+        """Remove all batches that end at `offset` or later; the next record gets this offset (UnifiedLog.truncateTo). The leader's epoch
+        begins there at the latest."""
+        place = self._batch_at(offset)
+        if place < len(self._batches):
+            self._bytes = self._places[place]
+        for entries in self._batches, self._lasts, self._places, self._newest:
+            del entries[place:]
+        kept = self._batches[self._dropped :]
+        self._index, self.end, self.cleaned_to = None, offset, min(self.cleaned_to, offset)
+        self.lagging = {node: min(end, offset) for node, end in self.lagging.items()}
+        self.segments.truncate(offset, kept)
+        self.producers.reload(kept)
+        self.epochs = [each for each in self.epochs if each.start < offset]
+        if not self.epochs or self.epochs[-1].epoch != self.leader_epoch:
+            self.epochs.append(EpochStart(self.leader_epoch, offset))
+
     def replace_before(self, offset: int, batches: list[Batch]) -> None:
         """Replace all batches that end before the offset, because compaction has removed records. Offsets do not change; there are only
         fewer records."""

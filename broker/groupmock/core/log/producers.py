@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from groupmock_codec import error_codes
+from groupmock_codec.markers import marker_of
 from groupmock_codec.records import Batch, RecordsError, next_sequence
 
 from .transactions import LogTransactions, Marker
@@ -199,6 +200,18 @@ class ProducerStates:
         """Return the last offset of the producer's last batch, or None if the partition does not remember the producer."""
         state = self._states.get(producer_id)
         return state.batches[-1].last_offset if state is not None and state.batches else None
+
+    def reload(self, batches: list[Batch]) -> None:
+        """Forget everything, and learn it again from the batches of a log that was truncated (ProducerStateManager.truncateAndReload). A
+        transaction whose marker was lost is open again."""
+        before, self._states, self._tried, self.transactions = self._states, {}, {}, None
+        for batch in batches:
+            if batch.control:
+                coordinator = before[batch.producer_id].coordinator_epoch if batch.producer_id in before else NO_COORDINATOR
+                marker = Marker(batch.producer_id, batch.producer_epoch, bool(marker_of(batch)), coordinator)
+                self.marked(marker, batch.base_offset, batch.max_timestamp)
+            elif batch.producer_id >= 0:
+                self.wrote(batch, batch.max_timestamp)
 
     def expire(self, before_ms: int) -> None:
         """Forget producers that have not written since `before_ms` (producer.id.expiration.ms), except those with an open transaction."""

@@ -35,12 +35,30 @@ def elect(turn: Turn, topics: Topics, topic: str, partition: Partition, kind: in
     first = partition.replicas[0]
     if partition.leader == first or (kind == UNCLEAN and partition.leader != NO_LEADER):
         raise TopicRefused(error_codes.ELECTION_NOT_NEEDED, NOT_NEEDED)
-    # An unclean election finds no replica here, because a running replica would already be the leader.
+    up = {each.node_id for each in turn.environment.up}
     if kind == UNCLEAN:
-        raise TopicRefused(error_codes.ELIGIBLE_LEADERS_NOT_AVAILABLE, NONE_ELIGIBLE)
-    if first not in {each.node_id for each in turn.environment.up}:
+        # A running replica that is in sync would already be the leader, so only a replica that lags is found here.
+        behind = next((replica for replica in partition.replicas if replica in up), None)
+        if behind is None:
+            raise TopicRefused(error_codes.ELIGIBLE_LEADERS_NOT_AVAILABLE, NONE_ELIGIBLE)
+        lead_uncleanly(turn, topics, topic, partition, behind, partition.end_at(behind))
+        return
+    if first not in up:
         raise TopicRefused(error_codes.PREFERRED_LEADER_NOT_AVAILABLE, NOT_AVAILABLE)
     topics.lead(turn, topic, partition.index, first)
+
+
+def lead_uncleanly(turn: Turn, topics: Topics, topic: str, partition: Partition, node: int, end: int) -> None:
+    """Make a node the leader whose log ends at `end`, so that all later records are lost."""
+    truncate(turn, topic, partition, end)
+    topics.lead(turn, topic, partition.index, node)
+
+
+def truncate(turn: Turn, topic: str, partition: Partition, offset: int) -> None:
+    """Remove the records from the offset on, with a row that says how many offsets were lost."""
+    lost = partition.end - offset
+    partition.truncate(offset)
+    turn.note("log_truncated", topic=topic, partition=partition.index, offset=offset, lost=lost)
 
 
 def check_replicas(turn: Turn, partition: Partition, replicas: Sequence[int], may_change_factor: bool) -> None:

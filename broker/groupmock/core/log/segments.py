@@ -16,6 +16,8 @@ from operator import attrgetter
 
 import msgspec
 
+from groupmock_codec.records import Batch
+
 from .limits import LogLimits
 
 _base = attrgetter("base_offset")
@@ -89,6 +91,15 @@ class Segments:
         while gone + 1 < len(self._kept) and self._kept[gone + 1].base_offset <= start:
             gone += 1
         del self._kept[:gone]
+
+    def truncate(self, end: int, batches: list[Batch]) -> None:
+        """Drop the segments from the log's new end on. `batches` are the batches before it."""
+        self._kept = [each for each in self._kept if each.base_offset < end]
+        if self._kept:
+            last = self._kept[-1]
+            inside = [batch for batch in batches if batch.base_offset >= last.base_offset]
+            last.size = sum(len(batch.data) for batch in inside)
+            last.newest_ms = max([last.first_ms, *[batch.max_timestamp for batch in inside]])
 
     def due_ms(self, retention_ms: int) -> int | None:
         """Return the time at which the oldest segment is too old, or None if it never is."""
