@@ -1,6 +1,6 @@
 """Rules can make appointments to look at a client again after some time of the journal, so that no rule has to wait.
 
-An appointment about a subject that is gone lets go of it at once, because a subject holds whole requests, and its time may be an hour away.
+An appointment may be an hour away, and a subject refers to whole requests. So an appointment drops its subject as soon as that has ended.
 """
 
 from __future__ import annotations

@@ -56,10 +56,10 @@ def _hooked(hook: H, moment: str, keys: tuple[int, ...]) -> H:
 
 
 class Rule:
-    """The base class of rules. Texts are whole sentences in Markdown; `source`: pages of docs/kafka (`clients.md#client-05`), KIPs and
-    classes; `implies`: codes of the rules that are broken with this one, because one mistake shows in both; `kept`, `broken`: examples,
-    a client that keeps it and one that breaks it, in the language of exchanges (docs/reference/exchanges.md); `settings`: of the broker
-    they talk to."""
+    """The base class of rules. Texts are whole sentences in Markdown. `source` names pages of docs/kafka (`clients.md#client-05`), KIPs and
+    classes. `implies` has codes of rules that are broken with this one, because one mistake shows in both. `kept` and `broken` are examples
+    of clients that keep and break the rule, in the language of exchanges (docs/reference/exchanges.md). `settings` are those of their
+    broker."""
 
     code: ClassVar[str]
     title: ClassVar[str]

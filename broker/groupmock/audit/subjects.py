@@ -240,8 +240,8 @@ class Member(Subject):
 
 
 class Group(Subject):
-    """A group as the requests and answers of its members show it. `fold`: its generations, as all rows show them, for the rules that ask
-    what a leader has assigned; `waiting`: requests about the group without an answer."""
+    """A group as the requests and answers of its members show it. `fold` has its generations, as all rows show them, for rules that need to
+    know what a leader has assigned. `waiting` has requests about the group without an answer."""
 
     __slots__ = ("fold", "members", "name", "waiting")
 

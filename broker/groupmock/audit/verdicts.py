@@ -65,8 +65,8 @@ class Tally(msgspec.Struct, kw_only=True):
 
 
 class Audit(msgspec.Struct, kw_only=True):
-    """The results of one audit. `rules`: every rule that was looked at, by code; `groups`: how many groups; `holes`: where rows were
-    missing, a sentence each; `rows`: how many rows were read."""
+    """The results of one audit. `rules` has every applied rule by code, `groups` is the number of groups, `rows` the number of rows read,
+    and `holes` has a sentence for each place where rows were missing."""
 
     rules: dict[str, Tally]
     groups: int = 0

@@ -1,4 +1,4 @@
-"""HTTP requests can wait for journal rows. New rows are looked at once per turn of the loop, however many requests wait: a table for
+"""HTTP requests can wait for journal rows. New rows are checked once per iteration of the loop, however many requests wait: a table for
 each condition in use shows a row only to the waiters whose most selective condition it meets, and to each of them once."""
 
 from __future__ import annotations

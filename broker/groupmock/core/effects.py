@@ -137,9 +137,9 @@ class Moved(msgspec.Struct, gc=False):
 
 
 class MemberChanged(msgspec.Struct, gc=False):
-    """Something has happened to a member of a group. `what`: reserved, added, replaced, updated, removed, refused, led (became leader);
-    only in consumer groups: revoking (was told to revoke partitions), reconciled (has reached the target's epoch), away (a static member
-    that left for a while), fenced (has an epoch that its process does not know)."""
+    """Something has happened to a member of a group. `what` is reserved, added, replaced, updated, removed, refused or led (became leader).
+    Only in consumer groups it may be revoking (was told to revoke partitions), reconciled (has reached the target's epoch), away (a static
+    member that left for a while) or fenced (has an epoch that its process does not know)."""
 
     group: str
     member_id: str
@@ -152,7 +152,7 @@ class MemberChanged(msgspec.Struct, gc=False):
 
 
 class TimerFired(msgspec.Struct, gc=False):
-    """A timer has fired, and that has had an effect. `timer` and `subject`, what it was set for, are as in `timers.NAMES`."""
+    """A timer has fired and had an effect. `timer` and its `subject` are as in `timers.NAMES`."""
 
     timer: str
     subject: tuple[str, ...]

@@ -65,10 +65,10 @@ class Target(NamedTuple):
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
-    """The base class of every kind of fault. `STAGES`: where it can fire, the usual stage first; `ALTERS`: it only changes the message,
-    so that its bytes are encoded as usual; `CAUSES`: it changes the cluster, and the call itself goes on; `NEEDS`: conditions whose
-    fields the request must have; `DECIDES`: later rules do not see the entities that it affects; `MISSED`: the wanted entity, for a call
-    that has no such entity."""
+    """The base class of every kind of fault. `STAGES` has the stages at which it can fire, the usual one first. `ALTERS`: it only changes
+    the message, whose bytes are encoded as usual. `CAUSES`: it changes the cluster, and the call itself goes on. `NEEDS` has conditions
+    whose fields the request must have. `DECIDES`: later rules do not see the entities that it affects. `MISSED` describes the wanted
+    entity, for a call that has no such entity."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("reply",)
     ALTERS: ClassVar[bool] = False

@@ -197,7 +197,7 @@ class MemberRow(Row, tag="member", kw_only=True):
 
 
 class TimerRow(Row, tag="timer", kw_only=True):
-    """The deadline of a timer passed. Without `timer`: time was looked at and nothing was due after all (replay needs to know)."""
+    """The deadline of a timer passed. Without `timer`, timers were checked and none was due after all (a replay needs to know)."""
 
     timer: Annotated[str | None, about("its name, one of those that `POST /v1/clock/jump` takes (docs/reference/control.md)")] = None
     subject: Annotated[tuple[str, ...], about("what it was set for, as group and member id")] = ()

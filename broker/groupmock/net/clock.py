@@ -249,8 +249,8 @@ class Alarm(Protocol):
 
 
 class ClockAlarm:
-    """An alarm that keeps one appointment with the clock for all deadlines. The appointment is only renewed for an earlier deadline:
-    every heartbeat moves a session's deadline back, and one look in vain is cheaper than two calls of the loop for each heartbeat."""
+    """An alarm that keeps one appointment with the clock for all deadlines. The appointment is only renewed for an earlier deadline: every
+    heartbeat moves a session's deadline back, and one needless wake-up is cheaper than two calls of the loop for each heartbeat."""
 
     def __init__(self, clock: Clock) -> None:
         self.ring: Callable[[], None] = _unheard

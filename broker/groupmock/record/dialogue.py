@@ -76,8 +76,8 @@ def header(run: str, epoch_ns: int, config: dict[str, Any], cluster: dict[str, A
 
 
 class Line:
-    """One observed connection between a client and a node. `pending`: requests without an answer, the open one first; `waiting` counts
-    bytes of those behind it."""
+    """One observed connection between a client and a node. `pending` has the requests without an answer, the open one first. `waiting`
+    counts the bytes of the requests behind it."""
 
     __slots__ = ("beat", "client_host", "cut_bytes", "deaf", "node", "number", "pending", "port", "raw_tokens", "waiting")
 

@@ -40,9 +40,9 @@ def seen(sentence: str) -> Inferred:
 
 
 class HeardMember(msgspec.Struct, eq=False):
-    """A member of an observed group. `parked`: ticket of its JoinGroup that has no answer; `alive`: when it was last told that it is one
-    (ns); `asked`: the latest time at which the coordinator began to count its session: when it had asked for that, by JoinGroup,
-    Heartbeat or OffsetCommit."""
+    """A member of an observed group. `parked` is the ticket of its unanswered JoinGroup. `alive` is the last time (ns) when an answer
+    confirmed its membership. `asked` is the time of its last successful JoinGroup, Heartbeat or OffsetCommit, when the coordinator may have
+    begun its session at the earliest."""
 
     member_id: str
     group_instance_id: str | None

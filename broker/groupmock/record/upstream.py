@@ -60,8 +60,8 @@ class Node:
 
 
 class Upstream:
-    """All known nodes of the recorded cluster. `began(node)` is called for a node whose listener was just made; `trouble(sentence)` if
-    there is none."""
+    """All known nodes of the recorded cluster. `began(node)` is called for a node that just got its listener, and `trouble(sentence)` if it
+    could not get one."""
 
     def __init__(self, host: str, port: int, advertise: Address | None, tls: ssl.SSLContext | None) -> None:
         self.nodes: list[Node] = []

@@ -95,9 +95,9 @@ def _shown(value: Any) -> str:
 
 
 class ReplayResult(msgspec.Struct):
-    """The result of a replay. `rows` were replayed; `difference` is None if all were equal; `cut`: the journal's last line was
-    incomplete; `left_out`: the rows that a size limit kept out of the journal, in words with `str(left_out)`; `unfinished`: why rows may
-    be missing after the last one (`JournalReader.unfinished`), None after a difference."""
+    """The result of a replay. `rows` is the number of replayed rows, and `difference` is None if all were equal. `cut` says that the
+    journal's last line was incomplete. `left_out` describes the rows that a size limit kept out of the journal (`str(left_out)`).
+    `unfinished` says why rows may be missing after the last one (`JournalReader.unfinished`), and is None after a difference."""
 
     rows: int
     difference: RowDifference | None

@@ -38,8 +38,8 @@ FIRST_PORT: Final = 40_000
 
 
 class Wire(Unbuffered):
-    """The client's side of a connection to a WireRig. `data` has the bytes that the server wrote and nobody has taken; `closed`: the
-    server closed it; `reading`: the server reads, because few enough bytes wait."""
+    """The client's side of a connection to a WireRig. `data` has the bytes that the server wrote and nobody has taken. `closed` says that
+    the server closed the connection, and `reading` that it reads, because few enough bytes wait."""
 
     def __init__(self) -> None:
         super().__init__()

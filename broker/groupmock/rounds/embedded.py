@@ -31,7 +31,8 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """The Assignment of a member: all that it owns from now on, what it must give up, and when it has to join again (ms, 0: not at all)."""
+    """The Assignment of a member: the partitions that it owns from now on, those that it must give up, and when it has to join again (ms,
+    0: not at all)."""
 
     assigned: Partitions
     revoked: Partitions

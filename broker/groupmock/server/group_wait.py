@@ -103,8 +103,8 @@ class Wanted(NamedTuple):
 
 
 class Missed(NamedTuple):
-    """The result of a wait that ran out of time. `sentence`: what was wanted and what is; `lacking`: one line for each condition;
-    `advice`: what to do; `obstacles`: the members that the group awaits and the clients that were never served."""
+    """The result of a wait that ran out of time. `sentence` has the wanted and the present state, `lacking` one line for each condition,
+    `advice` a remedy, and `obstacles` the members that the group awaits and the clients that were never served."""
 
     sentence: str
     lacking: list[str]

@@ -22,9 +22,9 @@ from .words import MOST, count, listed, member_text, partitions_text, seconds, t
 
 
 class Known(NamedTuple):
-    """Facts that the caller of `awaited` knows besides the group's own rows. `sessions`: member id -> the deadline of its session (ns);
-    `requests`: the open requests of a member's client, JoinGroup, SyncGroup and Fetch only if a rule keeps them; `held`: the state in
-    which a command holds the group."""
+    """Facts that the caller of `awaited` knows besides the group's own rows. `sessions` maps member ids to the deadlines of their sessions
+    (ns). `requests` returns the open requests of a member's client, of which JoinGroup, SyncGroup and Fetch only if a rule delays them.
+    `held` is the state in which a command holds the group."""
 
     sessions: Mapping[str, int] = {}
     held: str | None = None

@@ -43,8 +43,8 @@ class Repeated:
 
 
 class Client:
-    """A client id that has sent nothing but lookups. `sasl`: mechanisms; `lookups`: what it looked up -> how often; `coordinators`: did
-    it look up any; `addresses`: those that answers named; `errors`: those of answers to its lookups."""
+    """A client id that has sent only lookups. `sasl` has mechanisms, and `lookups` counts each kind of lookup. `coordinators` says whether
+    it looked up any coordinator. `addresses` are those in the answers, and `errors` those of the answers."""
 
     def __init__(self, at: int) -> None:
         self.seen = Repeated(at)

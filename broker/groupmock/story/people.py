@@ -19,9 +19,9 @@ NO_TOPICS: Final[frozenset[str]] = frozenset()
 
 
 class Person:
-    """A member of a group as the story knows it. `topics`: what it subscribes to, `regex`: and by which regular expression (KIP-848);
-    `offers`: its assignors; `connection`: by which it spoke last, `closed`: when that ended (ns); `came`: when it became a member (ns);
-    `heard`: when its last request came (ns); `synced`: the generation of its last SyncGroup."""
+    """A member of a group as the story knows it. `topics` and `regex` (KIP-848) are its subscription, and `offers` its assignors.
+    `connection` is the last one that it used, which ended at `closed`. It became a member at `came`, and its last request came at `heard`
+    (all in ns). `synced` is the generation of its last SyncGroup."""
 
     __slots__ = (
         "came", "client_id", "closed", "connection", "heard", "instance", "member_id", "name", "offers", "rebalance_ms", "regex",

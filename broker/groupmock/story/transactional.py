@@ -81,8 +81,8 @@ class OneId:
 
 
 class Transactions(RowReader):
-    """The stories of transactional ids, made from the rows passed to `feed`. `only`: the one id that is looked at; `names`: of topics;
-    `most`: lines of each; `since`: older lines are left out (ns)."""
+    """The stories of transactional ids, made from the rows passed to `feed`. `only` is the one id to follow, `names` has topic names,
+    `most` is the number of lines for each id, and lines before `since` (ns) are left out."""
 
     def __init__(self, only: str | None = None, *, names: TopicNames | None = None, most: int = MOST, since: int = 0) -> None:
         self.ids: dict[str, OneId] = {}

@@ -81,8 +81,9 @@ class Asked(NamedTuple):
 class TimelineBuilder(RowReader):
     """Collects the rows of a journal, passed to `feed` in order, until `finish`.
 
-    `name`: what the journal is called; `group`: this one alone; `begin`, `end`: ns of the run, what is drawn; `tables`: shared by the
-    journals of one picture; `findings`: False where somebody judges anew and calls `finding` himself.
+    `name` is that of the journal. If `group` is given, only that group is drawn. The picture has the time from `begin` to `end` (ns of the
+    run). `tables` are shared by the journals of one picture. `findings` is False if the caller judges the clients itself and calls
+    `finding`.
     """
 
     most_others = OPEN_REQUESTS

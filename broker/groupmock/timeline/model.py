@@ -46,8 +46,9 @@ class Band(msgspec.Struct, array_like=True):
 class Mark(msgspec.Struct, array_like=True):
     """A request of a member and its answer, or `count` requests with equal results that would be drawn side by side.
 
-    `at` and `until`: the first and the last one; `api`: place in APIS; `result`, `asked`, `answered`: places in `Timeline.texts`, the last
-    two of the first one; `latency`: ns from the last byte of the request to the answer, the longest; `seq`: row of the first one.
+    `at` and `until` are the times of the first and last request, and `seq` is the row of the first. `api` is an index into APIS. `result`,
+    `asked` and `answered` are indexes into `Timeline.texts`; the latter two describe the first request. `latency` is the longest time (ns)
+    from the last byte of a request to the answer.
     """
 
     at: int
@@ -169,8 +170,8 @@ class Group(msgspec.Struct, omit_defaults=True):
 
 
 class Source(msgspec.Struct, omit_defaults=True):
-    """One journal of the picture. `begin`, `end`: the part of it that is drawn; `notices`: what is missing of it or was left out, a
-    sentence each; `events`: those of no group."""
+    """One journal of the picture, drawn from `begin` to `end`. `notices` has a sentence for each thing that is missing or left out.
+    `events` are those of no group."""
 
     name: str
     run: str

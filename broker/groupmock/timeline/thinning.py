@@ -99,8 +99,8 @@ S = TypeVar("S", bound=Spanned)
 
 
 class Spans(Generic[S]):
-    """A collection of at most `most` spans. Beyond that, the shortest of the spans that are over are dropped; `dropped` counts them, and
-    each was shorter than `shortest` (ns)."""
+    """A collection of at most `most` spans. Beyond that, the shortest of the ended spans are dropped. `dropped` counts them, and each was
+    shorter than `shortest` (ns)."""
 
     def __init__(self, most: int) -> None:
         self.dropped = 0

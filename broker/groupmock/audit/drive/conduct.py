@@ -84,8 +84,8 @@ async def conduct(wish: Wish, situations: Iterable[Situation], tell: Callable[[O
 
 @dataclass
 class Program:
-    """The program as earlier situations have shown it. `commits`: whether it commits, None while unknown; `stood`: whether its
-    group became Stable (a program without a group cannot be judged); `protocol`: of its members."""
+    """The program as earlier situations have shown it. `commits` says whether it commits (None while unknown), `stood` whether its group
+    became Stable (a program without a group cannot be judged), and `protocol` is that of its members."""
 
     commits: bool | None = None
     stood: bool = False

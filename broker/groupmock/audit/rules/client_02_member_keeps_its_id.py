@@ -1,4 +1,4 @@
-"""CLIENT-02 requires that a member uses the id of its JoinGroup answer in all requests, until it is no member any more."""
+"""CLIENT-02 requires that a member uses the id of its JoinGroup answer in all requests, as long as it is a member."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Produce (0) appends records: v0-v2 message sets, v3 record batches and transactional ids, v7 zstd, v8 record errors, v10 leader hints
-(KIP-951), v13 topic ids. Answers as observed on Kafka 4.3.0 (tests/unit/core/apis/test_produce.py)."""
+"""Produce (0) appends records. It has message sets in v0-v2, record batches and transactional ids since v3, zstd since v7, record errors
+since v8, leader hints since v10 (KIP-951), and topic ids since v13. Answers are as observed on Kafka 4.3.0
+(tests/unit/core/apis/test_produce.py)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""ListOffsets (2) finds offsets by timestamp: v0 lists segment starts, v1 one offset and its timestamp, v4 leader epochs, v7 -3 max
-timestamp (KIP-734), v8 -4 earliest local (KIP-405), v9 -5 latest tiered (KIP-1005), v11 -6 earliest pending upload (KIP-1023)."""
+"""ListOffsets (2) finds offsets by timestamp. v0 lists segment starts, v1 one offset with its timestamp, and v4 adds leader epochs. Special
+timestamps are -3 for the maximum (v7, KIP-734), -4 for the earliest local offset (v8, KIP-405), -5 for the latest tiered one (v9,
+KIP-1005), and -6 for the earliest one whose upload is pending (v11, KIP-1023)."""
 
 from __future__ import annotations
 

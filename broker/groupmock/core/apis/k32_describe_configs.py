@@ -1,4 +1,4 @@
-"""DescribeConfigs (32) describes the configs of topics, brokers and groups; v1 sources and synonyms (KIP-226), v3 types and
+"""DescribeConfigs (32) describes the configs of topics, brokers and groups. v1 adds sources and synonyms (KIP-226), and v3 types and
 documentation (KIP-569)."""
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """ConsumerGroupHeartbeat (68) is the whole protocol of consumer groups in one request (KIP-848; docs/kafka/consumer-groups.md).
 
-With group.coordinator.rebalance.protocols=classic (3.9 by default) it is advertised nevertheless, and answered 35 before anything is
-checked (CG-02; P1-c10); clients treat that as final.
+With group.coordinator.rebalance.protocols=classic (3.9 by default) it is advertised nevertheless, but answered UNSUPPORTED_VERSION (35)
+before anything is checked (CG-02; P1-c10). Clients treat that error as final.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""DescribeTopicPartitions (75) describes topics in pages of partitions (KIP-966). Sorted by name; a cursor says where the next page
-begins."""
+"""DescribeTopicPartitions (75) describes topics in pages of partitions (KIP-966). Topics are sorted by name, and a cursor says where the
+next page begins."""
 
 from __future__ import annotations
 

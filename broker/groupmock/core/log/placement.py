@@ -1,5 +1,5 @@
-"""Replicas are placed on nodes as in Kafka, but the first broker of a topic is not random. Kafka draws a topic's first broker at random;
-groupmock derives it from the name, so that runs repeat."""
+"""Replicas are placed on nodes as in Kafka. Only the first broker of a topic is different: Kafka draws it at random, and groupmock derives
+it from the topic's name, so that runs repeat."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def set_next_offset(cluster: Cluster, arguments: SetNextOffset, turn: Turn) -> N
 class LagReplica(Arguments):
     """Keep a replica of a partition behind: it gets no new records from now on, and leaves the in-sync replicas.
 
-    A consumer that fetches from it (KIP-392) gets only the records that it has, and 1 (OFFSET_OUT_OF_RANGE) beyond them."""
+    A consumer that fetches from it (KIP-392) gets only the records that it has, and OFFSET_OUT_OF_RANGE (1) beyond them."""
 
     topic: TopicName
     partition: Annotated[int, Meta(description="partition of the topic", ge=0)]

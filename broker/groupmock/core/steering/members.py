@@ -66,9 +66,10 @@ def _expire(turn: Turn, group: ConsumerGroup, name: str) -> None:
 
 
 class FenceInstance(Arguments):
-    """Take a static member's place, as a second process with its instance id would: the process with the old member id is fenced (82).
+    """Take a static member's place, as a second process with its instance id would: the process with the old member id is fenced
+    (FENCED_INSTANCE_ID, 82).
 
-    No process has the new id: it expires after the member's session timeout unless the instance joins again."""
+    No process has the new id, so it expires after the member's session timeout unless the instance joins again."""
 
     group: Group
     instance: Annotated[str, Meta(description="group.instance.id", min_length=1)]

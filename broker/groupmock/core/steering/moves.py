@@ -58,7 +58,8 @@ def _moves(cluster: Cluster, arguments: MoveLeaders) -> Iterator[tuple[str, int,
 
 
 class MoveCoordinators(Arguments):
-    """Move the coordinators of all groups at once, or those of one node. Waiting requests are answered 16; committed offsets stay."""
+    """Move the coordinators of all groups at once, or those of one node. Waiting requests are answered NOT_COORDINATOR (16); committed
+    offsets stay."""
 
     node: Annotated[NodeId | None, Meta(description="what that node coordinates; null: what any node does")] = None
     to: Annotated[NodeId | None, Meta(description="where to; null: each to the next node that runs")] = None

@@ -96,7 +96,8 @@ def move_leader(cluster: Cluster, arguments: MoveLeader, turn: Turn) -> None:
 class StopNode(Arguments):
     """Stop a node: its port refuses connections, its coordinators move to the next node that runs, its partitions to their next replica.
 
-    With `clean`, coordinators move first and answer waiting requests (16), then connections are closed; otherwise the node just dies."""
+    With `clean`, coordinators move first and answer waiting requests with NOT_COORDINATOR (16), then connections are closed. Otherwise the
+    node just dies."""
 
     node: NodeId
     clean: Annotated[bool, Meta(description="answer who waits before it goes")] = True

@@ -13,8 +13,8 @@ from ..kind import Fault, Target
 
 
 class HoldMarkers(Fault, tag="hold_markers", frozen=True, kw_only=True):
-    """Delay the markers of the transactional id from this call on, for a time. The end of its transaction is decided and answered,
-    readers of committed records do not see it, and the producer's next request is answered with 51 (CONCURRENT_TRANSACTIONS)."""
+    """Delay the markers of the transactional id from this call on, for a time. The end of its transaction is decided and answered, readers
+    of committed records do not see it, and the producer's next request is answered with CONCURRENT_TRANSACTIONS (51)."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
     CAUSES: ClassVar[bool] = True

@@ -39,7 +39,7 @@ HIGHEST_SUBSCRIPTION = 3
 
 
 class JoinRefused(Exception):
-    """A JoinGroup is refused with the error `code`. The answer has no member id, except the new one of 79."""
+    """A JoinGroup is refused with the error `code`. The answer has no member id, except the new id with MEMBER_ID_REQUIRED (79)."""
 
     def __init__(self, code: int, member_id: str = "") -> None:
         super().__init__(code)

@@ -10,8 +10,8 @@ NULL: Final = "null"
 
 
 class ConfigRow(NamedTuple):
-    """One broker config of a release. `change`: i internal, r read-only, b for one broker, c for a broker or all of them; `bounds`: `0:`,
-    `0:1`, `1:9|-1`, `a,b` or `-`."""
+    """One broker config of a release. `change` is i (internal), r (read-only), b (for one broker) or c (for one broker or all of them).
+    `bounds` has a form such as `0:`, `0:1`, `1:9|-1`, `a,b` or `-`."""
 
     name: str
     kind: str
