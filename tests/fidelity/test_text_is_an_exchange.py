@@ -24,7 +24,7 @@ from tools.fidelity.generated.transcript import ANSWERED, Facts, Transcript
 from tools.fidelity.guided.core_player import play
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
-SEEDS = {"4.3": 60, "3.9": 20}
+SEEDS = {"4.4": 20, "4.3": 60, "3.9": 20}
 Read = Callable[[str], Exchange]
 
 
@@ -96,7 +96,7 @@ def test_bytes_are_sent_over_tcp_and_the_broker_is_there_afterwards(read: Read) 
         assert exchange.steps[-1].text == "End: ApiVersions v0 -> 0"
 
 
-@pytest.mark.parametrize("release", BROKERS)
+@pytest.mark.parametrize("release", ["4.3", "3.9"])
 @pytest.mark.parametrize("name", ["groups", "log"])
 def test_plays_of_real_brokers_are_exchanges(name: str, release: str, read: Read) -> None:
     count = 0
