@@ -15,17 +15,16 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from groupmock_codec import opening
-from groupmock_codec.extras import pip_install
 
 from ..core.java import numbers
 from ..core.settings import Quirks, Settings
 from ..text.printable import brief
 from . import profiles
+from .contradictions import OPENS, contradiction
 from .limits import Limits
 from .options import OPTIONS
 from .profiles import Profile
 
-OPENS: Final = "groupmock.compression.open"
 ENVIRONMENT: Final = "GROUPMOCK_"
 ENVIRONMENT_SET: Final = "GROUPMOCK_SET_"
 YES: Final = ("true", "yes", "on", "1")
@@ -150,9 +149,6 @@ def resolve(
     _environment_settings(environment or {}, layers)
     _flag_settings(sets, layers, place)
     settings, limits = _build(layers)
-    _check_sessions(settings, layers)
-    if settings.compression_open and not opening.available():
-        raise ConfigError(f"{layers.origins[OPENS]}: {OPENS} needs {opening.LIBRARY}: {pip_install('compression')}")
     values = options.values
     nodes = whole_number(values["nodes"], options.origins["nodes"], 1, MAX_NODES)
     config = Config(
@@ -321,16 +317,11 @@ def _build(layers: _Layers) -> tuple[Settings, Limits]:
             chosen["core" if key in core else "net"][setting.field] = setting.parse(value)
         except BadValue as bad:
             raise ConfigError(f"{layers.origins[key]}: {bad}") from None
-    return Settings(**chosen["core"]), Limits(**chosen["net"])
-
-
-def _check_sessions(settings: Settings, layers: _Layers) -> None:
-    lowest, highest = settings.group_min_session_timeout_ms, settings.group_max_session_timeout_ms
-    if lowest > highest:
-        places = {layers.origins[key] for key in ("group.min.session.timeout.ms", "group.max.session.timeout.ms") if key in layers.origins}
-        raise ConfigError(
-            f"{' and '.join(sorted(places))}: group.min.session.timeout.ms ({lowest}) is above group.max.session.timeout.ms ({highest})"
-        )
+    settings = Settings(**chosen["core"])
+    wrong = contradiction(settings, layers.origins)
+    if wrong is not None:
+        raise ConfigError(wrong)
+    return settings, Limits(**chosen["net"])
 
 
 def whole_number(value: object, origin: str, low: int, high: int) -> int:

@@ -1,0 +1,26 @@
+"""Checks settings that contradict each other, or the libraries that are installed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec import opening
+from groupmock_codec.extras import pip_install
+
+if TYPE_CHECKING:
+    from ..core.settings import Settings
+
+OPENS: Final = "groupmock.compression.open"
+
+
+def contradiction(settings: Settings, origins: Mapping[str, str]) -> str | None:
+    """Return what is wrong with the settings together, or None. `origins` says where each was given."""
+    lowest, highest = settings.group_min_session_timeout_ms, settings.group_max_session_timeout_ms
+    if lowest > highest:
+        places = {origins[key] for key in ("group.min.session.timeout.ms", "group.max.session.timeout.ms") if key in origins}
+        bounds = f"group.min.session.timeout.ms ({lowest}) is above group.max.session.timeout.ms ({highest})"
+        return f"{' and '.join(sorted(places))}: {bounds}"
+    if settings.compression_open and not opening.available():
+        return f"{origins[OPENS]}: {OPENS} needs {opening.LIBRARY}: {pip_install('compression')}"
+    return None
