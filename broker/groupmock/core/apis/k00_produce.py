@@ -1,5 +1,5 @@
-"""Produce (0) appends records. It has message sets in v0-v2, record batches and transactional ids since v3, zstd since v7, record errors
-since v8, leader hints since v10 (KIP-951), and topic ids since v13. Answers are as observed on Kafka 4.3.0
+"""Produce (0) appends records to partitions. It has message sets in v0-v2, record batches and transactional ids since v3, zstd since v7,
+record errors since v8, leader hints since v10 (KIP-951), and topic ids since v13. Answers are as observed on Kafka 4.3.0
 (tests/unit/core/apis/test_produce.py)."""
 
 from __future__ import annotations

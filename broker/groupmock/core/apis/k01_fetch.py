@@ -1,6 +1,6 @@
-"""Fetch (1) reads records. v3 adds the size limit of the whole answer, v4 record batches and isolation, v5 the log start offset, v7
-sessions (KIP-227), v9 leader epochs, v11 racks (KIP-392), v12 divergence, v13 topic ids, v15 the replica state, and v16 leader hints. The
-work is done in log/fetches.py."""
+"""Fetch (1) reads records from partitions. v3 adds the size limit of the whole answer, v4 record batches and isolation, v5 the log start
+offset, v7 sessions (KIP-227), v9 leader epochs, v11 racks (KIP-392), v12 divergence, v13 topic ids, v15 the replica state, and v16 leader
+hints. The work is done in log/fetches.py."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""CreateTopics (19) creates topics. v1 adds validate_only and error messages, v4 -1 for the broker's defaults, v5 the configs of each new
-topic in the answer, and v7 its id."""
+"""CreateTopics (19) creates topics with their configs. v1 adds validate_only and error messages, v4 -1 for the broker's defaults, v5 the
+configs of each new topic in the answer, and v7 its id."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""DeleteTopics (20) deletes topics. v5 adds error messages, and v6 names topics by name or by id. Kafka's controller answers refused topics
-first."""
+"""DeleteTopics (20) deletes topics with all records. v5 adds error messages, and v6 names topics by name or by id. Kafka's controller
+answers refused topics first."""
 
 from __future__ import annotations
 
