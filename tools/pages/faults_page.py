@@ -73,8 +73,9 @@ An impossible rule is refused with the reason when it is registered, and no rule
 condition that no request of that API can meet, and an error or a throttle time for which the answer of that version has no field.
 
 Rules are tried in the order of their registration, and the first rule that matches a call ends the search. After some kinds the next
-matching rule is tried as well: a changed answer (`error` and `leave_out` at stage reply, `throttle_time`), kinds that only change the
-cluster (marked *steers* below), and `observe`. A rule that affects a part of a request leaves the rest of the request to the next rule.
+matching rule is tried as well: a changed answer (`error` and `leave_out` at stage reply, `throttle_time`), changed records ([poison
+records](poison-records.md)), kinds that only change the cluster (marked *steers* below), and `observe`. A rule that affects a part of a
+request leaves the rest of the request to the next rule.
 Random choices (`probability`, the bytes of `garble`) depend on the seed of the plan, or else on the seed of the run: the same seed and the
 same calls give the same faults."""
 PARTS = """\
@@ -119,6 +120,9 @@ def test_a_commit_of_which_one_partition_is_refused(groupmock):
   created again.
 - The journal row of the fault lists the affected entities in `struck`. `groupmock record` applies faults for single entities in front of a
   real cluster too, and forwards only the other entities to the node.
+
+The kinds that change records (`corrupt_batch`, `corrupt_value`, `duplicate_records`, `invalid_schema_id`) affect the partitions that `when`
+names, or all, and only answers that have such records. Several of these rules may change the same answer.
 
 With every other kind, `partition`, `topic_id` and `resource` are ordinary conditions: they match a call that names the entity.
 
