@@ -52,8 +52,8 @@ class Tenant(Protocol):
 
 
 class Hosting:
-    """Decides which node leads each partition of one internal topic. The topic, which the first look-up of a coordinator creates, is told
-    of it. `places` is the number of partitions over which ids are spread. `timer` names the timer that ends loading, whose subject is the
+    """Decides which node leads each partition of one internal topic, and informs the topic, which the first look-up of a coordinator
+    creates. `places` is the number of partitions over which ids are spread. `timer` names the timer that ends loading, whose subject is the
     partition."""
 
     def __init__(

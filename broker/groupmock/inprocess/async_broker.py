@@ -42,11 +42,10 @@ __tracebackhide__: Final = True
 
 
 class AsyncBroker(AsyncCalls):
-    """The coroutine twin of `Broker`, with the same names. A property of `Broker` is a property here, and whatever asks the cluster is a
-    coroutine: `await broker.produce(...)`, `(await broker.groups)["kitchen"]`. Nothing happens before a coroutine is awaited. Python warns
-    of one that was never awaited (RuntimeWarning), mypy and pyright report it as an error (unused-coroutine, unused-awaitable,
-    reportUnusedCoroutine).
-    """
+    """The coroutine twin of `Broker`, with the same names. A property of `Broker` is a property here, and everything that calls the
+    cluster is awaited: `await broker.produce(...)`, `(await broker.groups)["kitchen"]`. Nothing happens before a coroutine is awaited.
+    Python warns of a coroutine that was never awaited (RuntimeWarning), and mypy and pyright report it as an error (unused-coroutine,
+    unused-awaitable, reportUnusedCoroutine)."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker

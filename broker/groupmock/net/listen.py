@@ -1,4 +1,4 @@
-"""Listening sockets, and an acceptor that takes many connections in one turn of the loop.
+"""Listening sockets, and an acceptor that takes many connections in one iteration of the loop.
 
 libuv accepts one connection per iteration of the loop, so that a thousand clients that arrive together wait 0.8 s
 (docs/kafka/limits.md#accepting-connections). This acceptor takes all connections that the kernel has, and passes them to the loop one by

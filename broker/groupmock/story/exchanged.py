@@ -1,6 +1,6 @@
 """Reads the partitions in requests and answers, whose messages are the codec's objects or dicts read from a file.
 
-A message without the fields of its API (a row in memory that was made small, a journal of another program) says nothing.
+A message without the fields of its API (a row in memory that was made smaller, a journal of another program) gives no partitions.
 """
 
 from __future__ import annotations

@@ -43,8 +43,8 @@ class Described(NamedTuple):
 
 
 class TopicConfigs:
-    """Builds the configs of topics for one request. Configs that a topic does not set are computed once for all topics. `changed`
-    belongs to the node that is asked."""
+    """Builds the configs of topics for one request. Configs that a topic does not set are computed once for all topics. `changed` has the
+    runtime changes of the node that answers."""
 
     def __init__(self, changed: Overrides, settings: Settings) -> None:
         self._changed, self._settings = changed, settings

@@ -58,7 +58,7 @@ class Slot(msgspec.Struct, gc=False):
 
 
 class Session(msgspec.Struct):
-    """A fetch session of one client (KIP-227). `epoch` is the one that its next request must have; times are wall clock ms."""
+    """A fetch session of one client (KIP-227). The next request of the session must have its `epoch`. Times are wall clock ms."""
 
     session_id: int
     uses_ids: bool

@@ -107,8 +107,8 @@ def hold_group(cluster: Cluster, arguments: HoldGroup, turn: Turn) -> None:
 
 
 class ReleaseGroup(Arguments):
-    """Release a held group, or JoinGroups that wait for an order: the waiting requests are handled now, in order of arrival. Harmless
-    otherwise."""
+    """Release a held group, or JoinGroups that wait for an order: the waiting requests are handled now, in order of arrival. A group
+    without a hold does not change."""
 
     group: Group
 

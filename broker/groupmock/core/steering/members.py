@@ -156,7 +156,8 @@ def freeze_member(cluster: Cluster, arguments: FreezeMember, turn: Turn) -> None
 
 
 class ThawMember(Arguments):
-    """Let a frozen member continue: the requests that it sent meanwhile are handled now, in order. Harmless for one that is not frozen."""
+    """Let a frozen member continue: the requests that it sent meanwhile are handled now, in order. A member that is not frozen does not
+    change."""
 
     group: Group
     member: MemberName

@@ -100,7 +100,8 @@ def hold_markers(cluster: Cluster, arguments: HoldMarkers, turn: Turn) -> None:
 
 
 class ReleaseMarkers(Arguments):
-    """Release the markers of a transactional id, so that waiting markers are written now. Harmless for one that is not held."""
+    """Release the markers of a transactional id, so that waiting markers are written now. An id whose markers are not held does not
+    change."""
 
     transactional_id: TransactionalIdName
 

@@ -1,4 +1,4 @@
-"""The data of a consumer group and its members, with the methods that change it. Theory: `states`.
+"""The data of a consumer group and its members, with the methods that change it. `states` explains the protocol.
 
 Only functions of this package change them. Values on which a heartbeat's answer depends are changed by methods of `Group` only, because
 each of them ends the leases that were given before (`GroupType.end_leases`).

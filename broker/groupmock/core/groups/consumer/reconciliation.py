@@ -1,4 +1,5 @@
-"""Each heartbeat moves its member one step towards its target assignment (CurrentAssignmentBuilder; CG-60 to CG-73). Theory: `states`."""
+"""Each heartbeat moves its member one step towards its target assignment (CurrentAssignmentBuilder; CG-60 to CG-73). `states` explains the
+steps."""
 
 from __future__ import annotations
 

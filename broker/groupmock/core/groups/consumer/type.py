@@ -29,7 +29,7 @@ MEMBER_EPOCH_SINCE: Final = 9
 
 
 class StoredGroup(msgspec.Struct, frozen=True):
-    """The records of a consumer group in the log. `topics` are the subscribed ones in their former state."""
+    """The records of a consumer group in the log. `topics` are the subscribed topics as they were when the records were written."""
 
     generation: int
     assignment_epoch: int
