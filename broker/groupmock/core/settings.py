@@ -119,6 +119,7 @@ class Quirks(msgspec.Struct, frozen=True):
     no_cordoned_log_dirs: bool = False  # 3.9: the error text for too large a replication factor mentions brokers only
     topic_configs_before_4: bool = False  # 3.9: topics have old configs such as message.format.version, and segments may be tiny
     configs_before_4_4: bool = False  # 4.3: groups and brokers have fewer configs, and refusals name the config of a bound, not its value
+    missing_topics_in_a_scala_set: bool = False  # 4.3 3.9: Metadata lists topics that do not exist in the order of a Scala set
     repeated_alteration_unanswered: bool = False  # 4.4 4.3: AlterConfigs with a resource listed twice is never answered
     # 3.9: UpdateFeatures refuses features one by one and with other texts, while later releases update all or none
     features_updated_one_by_one: bool = False

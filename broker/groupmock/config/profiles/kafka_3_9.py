@@ -88,6 +88,7 @@ PROFILE = Profile(
             "replacement_has_no_target",
             "disabled_migration_admits_classic_members",
             "group_record_limit",
+            "missing_topics_in_a_scala_set",
             "failing_join_unanswered",
             "new_member_at_generation_zero",
             "expiry_keeps_initial_delay",

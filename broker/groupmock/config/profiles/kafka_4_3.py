@@ -81,6 +81,7 @@ PROFILE = Profile(
             "replacement_has_no_target",
             "disabled_migration_admits_classic_members",
             "group_record_limit",
+            "missing_topics_in_a_scala_set",
             "old_produce_closes",
             "configs_before_4_4",  # CG-150, CG-152
             "repeated_alteration_unanswered",

@@ -21,7 +21,7 @@ from groupmock_codec.messages.k03_metadata import (
 
 from ..budget import Ration
 from ..java.hashes import MASK, java_hash
-from ..java.orders import SMALL_MAP, scala_map_order, scala_table_order, scala_trie_order
+from ..java.orders import SMALL_MAP, java_copied_order, scala_map_order, scala_table_order, scala_trie_order
 from ..log import internal, names
 from ..log.partition import Partition
 from ..log.placement import CREATION_COST, MADE_COST, TOPIC_SIZE
@@ -141,15 +141,22 @@ class Rows:
         found: list[MetadataResponseTopic] = []
         absent: list[str] = []
         names_asked = dict.fromkeys(topic.name or "" for topic in wanted)
-        # Topics are in Kafka's order, which puts the names into a Scala set and takes the existing topics out.
+        # Topics are in Kafka's order, which puts the names into a Scala set and takes the existing topics out. Since 4.4 those are taken
+        # out of a copy, which is a Java set.
         many = len(names_asked) > SMALL_MAP
-        for name in scala_map_order(names_asked, java_hash):
+        in_order = scala_map_order(names_asked, java_hash)
+        for name in in_order:
             topic = self._topics.get(name)
             if topic is not None:
                 found.append(self._row(topic))
             else:
                 absent.append(name)
-        for name in scala_trie_order(absent, java_hash) if many else absent:
+        if not self._turn.quirks.missing_topics_in_a_scala_set:
+            missing = set(absent)
+            absent = [name for name in java_copied_order(in_order, java_hash) if name in missing]
+        elif many:
+            absent = scala_trie_order(absent, java_hash)
+        for name in absent:
             found.append(self._missing_row(name))
             yield
         return found

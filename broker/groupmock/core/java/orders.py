@@ -41,6 +41,13 @@ def java_order(keys: Iterable[K], hash_of: HashOf[K]) -> list[K]:
     return sorted(held, key=lambda key: spread_bits(hash_of(key)) & mask)
 
 
+def java_copied_order(keys: Iterable[K], hash_of: HashOf[K]) -> list[K]:
+    """Return the keys in the order of a java.util.HashSet that was made of them at once, whose table is larger at 12, 24, ... keys."""
+    held = list(dict.fromkeys(keys))
+    mask = table_for(len(held) + 1) - 1
+    return sorted(held, key=lambda key: spread_bits(hash_of(key)) & mask)
+
+
 def java_computed_order(keys: Iterable[K], hash_of: HashOf[K]) -> list[K]:
     """Return the keys in the order of a java.util.HashMap that was filled by `compute`, which inserts a key at the front of its bucket."""
     return java_order(list(dict.fromkeys(keys))[::-1], hash_of)

@@ -7,7 +7,9 @@ from typing import Any
 from cases import for_each
 from log_world import LogWorld
 
+from groupmock.config import profiles
 from groupmock.core.identity import ApiRange, Feature
+from groupmock.core.settings import Quirks
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest
 from groupmock_codec.messages.k60_describe_cluster import DescribeClusterRequest
@@ -139,6 +141,34 @@ def test_authorized_operations_and_the_cluster() -> None:
     answer = world.show(3, 8, request)
     assert (answer["cluster_authorized_operations"], answer["topics"][0]["topic_authorized_operations"]) == (8096, 3576)
     assert (answer["cluster_id"], answer["controller_id"], [each["port"] for each in answer["brokers"]]) == ("world", 1, [9092, 9093])
+
+
+@for_each(
+    ("profile", "order"),
+    [
+        ("kafka-4.4", ["..", "a b", "x/y", "."]),
+        ("kafka-4.3", ["x/y", ".", "a b", ".."]),
+        ("kafka-3.9", ["x/y", ".", "a b", ".."]),
+    ],
+)
+def test_topics_that_do_not_exist_are_listed_in_the_order_of_the_releases_set(profile: str, order: list[str]) -> None:
+    """Each order is what a broker of the release answered, with three more names that exist by now."""
+    quirks = Quirks(**dict.fromkeys(profiles.load(profile).quirks, True))
+    world = LogWorld(quirks=quirks, auto_create_topics_enable=False)
+    for name in ("b", "c"):
+        world.topic(name)
+    asked = [MetadataRequestTopic(name=name) for name in ("a b", "..", "c", ".", "b", "x/y")]
+    assert [each.name for each in world.ask(3, 9, MetadataRequest(topics=asked)).topics][2:] == order
+
+
+def test_twelve_missing_topics_are_listed_in_the_order_of_a_larger_table() -> None:
+    """A Java set that is made of 12 names at once has 32 buckets, and one that grew to them has 16; asked of Kafka 4.4.0."""
+    world = LogWorld(auto_create_topics_enable=False)
+    for name in ("t7", "zoo", "cat", "d.d", "eel"):
+        world.topic(name)
+    names = ["Q", "no1", "nope", "q", "t7", "zoo", "cat", "d.d", "no2", "n o", "eel", "null9"]
+    answer = world.ask(3, 9, MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in names]))
+    assert [each.name for each in answer.topics] == ["d.d", "t7", "zoo", "eel", "cat", "nope", "no2", "q", "no1", "Q", "null9", "n o"]
 
 
 # -- ApiVersions
