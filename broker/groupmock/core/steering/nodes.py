@@ -54,7 +54,7 @@ class UnloadCoordinator(Arguments):
 
 @steers("unload_coordinator", UnloadCoordinator)
 def unload_coordinator(cluster: Cluster, arguments: UnloadCoordinator, turn: Turn) -> None:
-    """Unload the coordinator of a group. Parked requests are answered 16 (docs/kafka/group-protocol.md#unload)."""
+    """Unload the coordinator of a group. Parked requests are answered NOT_COORDINATOR (16) (docs/kafka/group-protocol.md#unload)."""
     partition = offsets_partition(cluster, arguments.group, arguments.partition)
     if cluster.groups.hosting.leader_of(partition) is None:
         raise NotNow(f"partition {partition} of __consumer_offsets is led by nobody already")
