@@ -23,8 +23,9 @@ Every other config of Kafka's brokers is described and can be altered as that re
 
 
 IGNORED = """The brokers of the releases that groupmock has profiles for have these settings, too. groupmock accepts each of them, so that
-the settings of a real broker can be given as they are, and says in one line at the start that it ignores them: nothing that it serves
-depends on them. In the process, `Broker` warns. A name that is neither here nor above is an error."""
+the settings of a real broker can be given as they are, and says in one line at the start that it does not use them. In the process,
+`Broker` warns. groupmock behaves as with the defaults of these settings, also where they change on Kafka what groupmock serves, for
+instance `max.decompressed.message.bytes`. A name that is neither here nor above is an error."""
 
 
 def text() -> str:

@@ -1,4 +1,4 @@
-"""Names Kafka's broker settings that groupmock accepts and ignores, because no behaviour that it serves depends on them."""
+"""Names Kafka's broker settings that groupmock accepts and ignores, because no code of groupmock reads them."""
 
 from __future__ import annotations
 
@@ -26,4 +26,4 @@ def ignored_settings() -> dict[str, str]:
 
 def in_words(given: Iterable[str]) -> str:
     """Return the line that a server says about given settings that it ignores."""
-    return f"ignored, because nothing that groupmock serves depends on them: {', '.join(given)}"
+    return f"accepted but not used, groupmock behaves as with their defaults: {', '.join(given)}"

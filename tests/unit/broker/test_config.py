@@ -188,7 +188,7 @@ def test_a_setting_of_kafka_that_is_not_served_is_ignored_by_name() -> None:
 def test_the_command_line_says_which_settings_it_ignores(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["config", "--set", "group.coordinator.threads=2"]) == 0
     said = capsys.readouterr().err
-    assert said == "groupmock: ignored, because nothing that groupmock serves depends on them: group.coordinator.threads\n"
+    assert said == "groupmock: accepted but not used, groupmock behaves as with their defaults: group.coordinator.threads\n"
 
 
 def test_a_broker_in_the_process_warns_of_settings_that_it_ignores() -> None:
