@@ -192,5 +192,5 @@ def test_the_command_line_says_which_settings_it_ignores(capsys: pytest.CaptureF
 
 
 def test_a_broker_in_the_process_warns_of_settings_that_it_ignores() -> None:
-    with pytest.warns(UserWarning, match=r"ignored, .*: group\.coordinator\.threads"):
+    with pytest.warns(UserWarning, match=r"accepted but not used, .*: group\.coordinator\.threads"):
         Broker(settings={"group.coordinator.threads": 2})
