@@ -21,8 +21,8 @@ HERE: Final = re.compile(r"local|spark://(localhost|127\.|\[::1\])")
 """Matches masters whose workers are on this machine."""
 JAVA_VARIABLES: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
 JAVA_SETTING: Final = "spark.driver.defaultJavaOptions"
-"""The setting and the environment variables with options for Java. Java itself reads the first three variables, and Spark's launcher
-adds the others."""
+"""The setting of Spark and the environment variables that hold options for Java. Java itself reads the first three variables, and
+Spark's launcher adds the others."""
 CONNECT_NEEDS: Final = ("grpc", "grpc_status", "google.rpc", "pandas", "zstandard")
 """The modules that PySpark's client of Spark Connect imports."""
 DETAILS: Final = re.compile(r'^\s*details = "(.+)"$', re.MULTILINE)

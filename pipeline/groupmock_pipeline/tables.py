@@ -126,7 +126,7 @@ class Unseen(NamedTuple):
 
 
 def extend(table: DataFrame, lake: str, name: str, asked: Unseen) -> None:
-    """Replace the table's lines about those runs. Raises Overtaken if the table has changed since `asked` was computed."""
+    """Replace the table's lines about the runs in `asked`. Raises Overtaken if the table has changed since `asked` was computed."""
     lines = table.join(F.broadcast(asked.runs), "run")
     _write(lake, name, asked.table, {LINES: lines, LOOKED_AT: asked.runs}, asked.table.edition)
 

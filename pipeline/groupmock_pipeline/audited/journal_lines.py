@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PLACE: Final = ("line",)
 FILES: Final = StructType([StructField("run", StringType()), StructField("file", StringType()), StructField("rows", LongType())])
-"""One line per file that a worker has written."""
+"""The schema of the workers' reports, one line per journal file that a worker has written."""
 NESTED: Final = schema.of_type(dict, Any)
 """Fields of rows that table `rows` has as JSON text."""
 HEADER_NESTED: Final = schema.of_type(dict, classes=[Header])

@@ -189,7 +189,7 @@ def _shown(name: str) -> str:
 
 
 def stretches(plan: CampaignPlan, name: str) -> list[Stretch]:
-    """List the seeds of each cell once, in an order that depends on the plan alone. Raises BadInput."""
+    """List the ranges of seeds to play, each seed of a cell once, in an order that depends only on the campaign's plan. Raises BadInput."""
     wanted: dict[Cell, list[tuple[int, int]]] = {}
     for index, sweep in enumerate(plan.sweeps):
         where = f"{_shown(name)}: sweeps[{index}]"
@@ -205,7 +205,7 @@ def stretches(plan: CampaignPlan, name: str) -> list[Stretch]:
 
 
 def simulation_stretches(plan: CampaignPlan, name: str) -> list[SimulationStretch]:
-    """List the seeds of each simulation once. Raises BadInput."""
+    """List the ranges of seeds to simulate, each seed of a kind of simulation once. Raises BadInput."""
     wanted: dict[SimulationCell, list[tuple[int, int]]] = {}
     for index, simulation in enumerate(plan.simulations):
         where = f"{_shown(name)}: simulations[{index}]"

@@ -1,4 +1,4 @@
-"""Make table `characteristics`, the cost of each combination over all its seeds."""
+"""Make table `characteristics`: the costs of each combination of scenario, protocol and sizes over all its seeds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 PERCENTILES: Final = {"median": 0.5, "p99": 0.99}
-"""The percentiles of a summary, exact and interpolated linearly."""
+"""The percentiles in table `characteristics`, exact and interpolated linearly."""
 COUNTS: Final = ("plays", "failed", "broken", "rebalances", "first_seed", "last_seed")
 
 

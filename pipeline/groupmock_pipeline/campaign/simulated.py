@@ -75,7 +75,7 @@ STRETCH: Final = StructType(
     ]
 )
 COUNTED: Final = ("kind", "findings", "seeds", HUNG, DIED)
-"""The columns reported for each kind."""
+"""The columns that table `simulated` reports for each kind of simulation."""
 LINES_PER_ARROW_BATCH: Final = 50
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 ORDINAL = "ordinal"
-"""The column with the number of a batch in the whole plan. Numbers of batches that the lake has are left out."""
+"""The column with the number of a batch of plays, counted over the whole campaign. Numbers of batches that the lake has are left out."""
 
 
 def plays(spark: SparkSession, wanted: Sequence[Stretch], batch: int) -> DataFrame:
@@ -46,8 +46,8 @@ def _line(stretch: Stretch) -> dict[str, Any]:
 
 
 def left(wanted: DataFrame, done: DataFrame | None, play: StructType = PLAY) -> DataFrame:
-    """Keep the plays that the lake lacks and add `batch`, the smallest remaining seed of each batch, which no batch in the lake has as its
-    name.
+    """Keep the plays that the lake lacks, and name each batch in column `batch` after its smallest remaining seed, a name that no batch in
+    the lake has.
 
     `play` is the schema of a play.
     """

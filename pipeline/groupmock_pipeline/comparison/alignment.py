@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from ..errors import BadInput
 
 NAME: Final = r"([^/]*?)(?:[-_.](?:seed|s|run)?[0-9]+)?(?:\.(?:jsonl|json|gz|zst))*$"
-"""Matches a file's name in a path, without a number at its end and without endings."""
+"""Matches the name of a file in a path, without its endings and a number before them."""
 
 
 def scenarios(rows: DataFrame, runs: DataFrame, by: str | None = None) -> DataFrame:

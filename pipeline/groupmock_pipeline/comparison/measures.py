@@ -121,8 +121,8 @@ def _of_table(table: DataFrame, measures: Sequence[Measure]) -> DataFrame:
 
 
 def _with_clients(table: DataFrame, heartbeats: DataFrame | None) -> DataFrame:
-    """Add the columns `library` and `version`. A rebalance of several libraries counts for each. If the table does not name libraries,
-    those of the run's heartbeats are taken."""
+    """Add the columns `library` and `version` of the clients that took part in a rebalance. A rebalance of several libraries counts for
+    each. If the table does not name libraries, those of the run's heartbeats are taken."""
     if "libraries" in table.columns:
         label = F.explode_outer("libraries")
         named = table.drop("library", "version").withColumn("label", label)

@@ -1,4 +1,4 @@
-"""Compare the audit's verdicts on each library and version in two sets of runs: rules broken since, and rules kept again.
+"""Compare the audit's verdicts on each library and version in two sets of runs: rules that became broken, and rules that are kept again.
 
 A verdict does not scatter as measurements do: one run in which a rule is broken is reason enough to look. Hence there is no statistical
 test and no minimum of runs, but the number of runs is reported.

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 Z95: Final = 1.959963984540054
 """The 97.5 % quantile of the normal distribution."""
 NEAR: Final = 4.0
-"""Up to this value the tail is summed by its series (60 terms reach 1e-15), beyond it by a continued fraction of 80 steps."""
+"""The greatest z for which `tail` sums a series (60 terms reach 1e-15); beyond it a continued fraction of 80 steps is used."""
 TERMS, STEPS = 60, 80
 
 

@@ -19,8 +19,8 @@ NO_GROUP: Final = "there was no group when it struck"
 
 
 def per_group(lives: DataFrame) -> DataFrame:
-    """Return one line per injected fault (`strike`) and group. A strike that names a group is about that group, any other strike is about
-    all groups that existed.
+    """Return one line per injected fault (`strike`) and group concerned. A strike that names a group is about that group, any other strike
+    is about all groups that existed.
 
     The columns are day, run, seq, `strike` (all its fields), group, and those that `_span` and `_figures` add. A strike without any group
     has one line whose group is null. The run's `happenings` are attached to the first strike only.
@@ -39,8 +39,8 @@ def per_group(lives: DataFrame) -> DataFrame:
 
 
 def _span(pairs: DataFrame) -> DataFrame:
-    """Add `first` (the point at which the group was disturbed), `calm` (Stable again) and `whole` (Stable with all its members), each of
-    which may be null.
+    """Add the times after a fault at which the group was disturbed (`first`), was Stable again (`calm`), and was Stable with all its
+    members (`whole`), each of which may be null.
 
     A group counts as undisturbed if it stayed Stable for a session timeout after the strike, or after the wait that the strike caused.
     """
@@ -104,7 +104,7 @@ def _never() -> Column:
 
 
 def _link() -> Column:
-    """Classify how closely the first disturbance follows the fault: already, at once, member or later."""
+    """Classify how closely the first disturbance of the group follows the fault: already, at once, member or later."""
     names = F.array_compact(F.array("member", "client"))
     tells = F.exists(names, lambda name: F.contains(F.col("first.why"), name))
     link = F.when(F.col("unsettled"), "already").when(F.col("first.at") == F.col("at"), "at once").when(tells, "member").otherwise("later")
@@ -127,8 +127,8 @@ def _rejoined() -> Column:
 
 
 def shared(per_group: DataFrame) -> DataFrame:
-    """Add `window` (the number of the group's window in the run, from 1), `faults` (injected faults in the window) and `opens`. Overlapping
-    windows are merged.
+    """Add `window` (the number, from 1, of the time in which the group recovered from one or several faults), `faults` (the number of
+    faults injected in that time) and `opens` (whether the fault was its first). Overlapping windows are merged.
 
     Also add `records_again`: the records fetched again after a strike that disturbed the group, until the next such window. The count goes
     on after the window ends, because clients fetch again only when the group is Stable again.

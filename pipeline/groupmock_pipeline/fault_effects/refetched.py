@@ -21,8 +21,8 @@ MESSAGE: Final = f"group_id string, topics array<struct<topic: string, topic_id:
 
 
 def refetched(rows: DataFrame) -> DataFrame:
-    """Return per run `fetched`, an array of {group, again} for groups whose Fetch requests are known. `again` is an ordered array of {seq,
-    records}; an empty array means that nothing was fetched again.
+    """Return per run the records that its groups fetched again: `fetched` is an array of {group, again} for groups whose Fetch requests are
+    known. `again` is an ordered array of {seq, records}; an empty array means that nothing was fetched again.
 
     A Fetch request names no group. It belongs to the group of its client id, if that client id appears in one group only.
     """

@@ -1,4 +1,4 @@
-"""Find the injected faults in a run and the story of each group, so that `after` can say what each fault did.
+"""Find the injected faults of a run and the events of each group, so that `after` can say what followed each fault.
 
 A *strike* is a `fault` row that does not end a wait, or a steering command that breaks something. A *story* is the life of one group in one
 run: an ordered array of points, one for each state change and each member that comes or goes (thousands at most). `relevant_rows` selects
@@ -37,7 +37,7 @@ MENDING: Final = (
 ENDS: Final = ("over", "released")
 """Actions of fault rows that end a wait (groupmock.net.fault_gate)."""
 COULD_NOT: Final = "a fault could not steer"
-"""The field `what` of the note that a fault's command was refused."""
+"""The field `what` of the note row that is written when the command of a fault was refused."""
 GROUP_APIS: Final = (
     api_keys.OFFSET_COMMIT, api_keys.OFFSET_FETCH, api_keys.FIND_COORDINATOR, api_keys.JOIN_GROUP, api_keys.HEARTBEAT, api_keys.LEAVE_GROUP,
     api_keys.SYNC_GROUP, api_keys.DESCRIBE_GROUPS, api_keys.DELETE_GROUPS, api_keys.OFFSET_DELETE,
@@ -49,8 +49,8 @@ EXPELLED: Final = (
     ("session_expired", "member_silent", "sync_overdue", "revocation_overdue"),
     "^(session of .* expired |member .* did not join again: |member .* sent no SyncGroup within )",
 )
-"""Causes of a member row (docs/reference/journal.md), and the sentences in older journals, which have no causes. LEFT and RESERVED
-alike."""
+"""The causes for which the coordinator removes a member by itself (docs/reference/journal.md), and a pattern of the sentences that older
+journals have instead of causes. LEFT and RESERVED have the same form."""
 LEFT: Final = (("member_left", "instance_removed"), "^member .* (left|was removed by its instance id)(:|$)")
 RESERVED: Final = (("reservation_left", "reservation_expired"), "^the reserved id")
 SESSION_MS: Final = 45_000
@@ -68,7 +68,7 @@ ASKS: Final = (
 ORDERS: Final = "node string, group string, subject array<string>, member string, instance string"
 """The fields of commands that name nodes, groups and members."""
 NAMES: Final = ",".join(f"{code}:{name}" for code, name in error_codes.NAMES.items())
-"""Kafka's names of error codes in the format of `str_to_map`: one literal keeps the plan shorter than two literals per code."""
+"""Kafka's names of error codes in the format of `str_to_map`, as one literal, which keeps Spark's plan short."""
 
 
 def strike_rows(rows: DataFrame) -> DataFrame:
@@ -119,7 +119,8 @@ def _strikes() -> Column:
 
 
 def lives(rows: DataFrame) -> DataFrame:
-    """Return one line per run: the unordered arrays `strikes`, `stories` and `happenings`.
+    """Return one line per run with its injected faults (`strikes`), the events of its groups (`stories`) and what else happened
+    (`happenings`), as unordered arrays.
 
     A story has `group`, `story` (points in order) and `session_ns` (the longest session timeout of its members). A point has seq, at, the
     state and generation after it, `live` (members after it), `left` (members that left on their own so far), `moved` (true for a state
@@ -140,7 +141,7 @@ def lives(rows: DataFrame) -> DataFrame:
 
 
 def _called(rows: DataFrame) -> DataFrame:
-    """Add `call` (the request of the row's ticket) and `first` (the first request of its connection) to each row.
+    """Add to each row `call` (the request with the same ticket) and `first` (the first request of its connection).
 
     Requests are dropped afterwards, except JoinGroups whose session timeout differs from the connection's previous one.
     """
@@ -235,7 +236,8 @@ def _begins(order: WindowSpec) -> Column:
 
 
 def _points(rows: DataFrame) -> DataFrame:
-    """Compute the fields of a story's points. `home` is the group of the story, or null if the row belongs to no story.
+    """Compute the fields of the events (`points`) in the story of a group. `home` is the group of the story, or null if the row belongs to
+    no story.
 
     A state change says how many members there are; between two of them the member rows are counted.
     """

@@ -14,7 +14,8 @@ from .. import schema
 
 
 def suspects(ledger: DataFrame, batch: DataFrame) -> DataFrame:
-    """Return the lines of the ledger with rows whose header is shared by another line, if at least one of these lines is in this batch."""
+    """Return the lines of the ledger about files that may be copies: they have rows, another line has the same header, and at least one
+    of these lines is in this batch."""
     with_rows = ledger.where("rows > 0 and digest is not null")
     fresh = batch.select("run").withColumn("fresh", F.lit(True))
     marked = with_rows.join(F.broadcast(fresh), "run", "left").withColumn("fresh", F.coalesce("fresh", F.lit(False)))

@@ -61,7 +61,7 @@ def _names_a_file(spark: SparkSession, place: str) -> bool:
 
 
 def choose(files: DataFrame, runs: DataFrame | None) -> Chosen:
-    """Choose the files that are new, changed or were unreadable, and those that were taken for a copy of a file that is read again."""
+    """Choose the files to read: new, changed or unreadable before, and those that count as copies of a file which has changed."""
     marked = _marked(files, runs)
     # The driver gets names and lengths of files, as Spark's own readers do.
     size = f"length * if(path rlike r'{PACKED}', {PACKED_TIMES}, 1) as size"

@@ -64,7 +64,7 @@ class Grammar:
         }
 
     def parse(self, text: str) -> Column:
-        """Return struct<row: array<fields>, _corrupt_record>, see `OPENED`.
+        """Parse a text as struct<row: array<fields>, _corrupt_record>, which `OPENED` reduces to one object.
 
         The text is put into brackets before a null, because `from_json` ignores what follows the first value: if the text closes the
         brackets itself, the null is missing.

@@ -73,7 +73,8 @@ def _rows(rows: DataFrame, tasks: int) -> DataFrame:
 
 
 def merged(old: DataFrame, new: DataFrame) -> DataFrame:
-    """Replace the ledger's entries about the same files and headers. A file's entry without a header is replaced by any new entry."""
+    """Replace each entry of the old ledger by a new one about the same file and header, if there is one. A file's entry without a header
+    is replaced by any new entry."""
     same = [old["file"] == new["file"], old["digest"].eqNullSafe(new["digest"]) | old["digest"].isNull()]
     return old.join(new.select(*ENTRY), same, "left_anti").unionByName(new)
 

@@ -24,7 +24,7 @@ NO_DAY: Final = "unknown"
 HEADER: Final = Grammar(schema.HEADER, [Header])
 LINE: Final = Grammar(schema.LINE, ROW_CLASSES.values())
 NEEDED: Final = ("v", "run", "epoch_ns")
-"""The fields that a header must have. A journal of any version with these fields is read."""
+"""The fields that the header of a journal must have. A journal of any version with these fields is read."""
 SHOWN: Final = 1024
 """Bytes of an over-long line that the quarantine keeps."""
 

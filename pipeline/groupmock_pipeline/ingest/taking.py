@@ -80,8 +80,8 @@ def ingest(spark: SparkSession, place: str, lake: str, reading: Reading) -> Outc
 
 
 def _take_all(spark: SparkSession, path: str, head: sink.Head, chosen: Chosen, reading: Reading) -> Outcome:
-    """Read short journals as whole texts. Then read by lines the long journals and those that cannot be read as a whole, being damaged
-    or not UTF-8."""
+    """Ingest the chosen journals, the short ones first, which are read as whole texts. Then read by lines the long journals and those
+    that cannot be read as a whole, being damaged or not UTF-8."""
     rest, left, before = chosen.files, len(chosen.small) + len(chosen.large), time.time_ns() // 1000 - int(reading.silence_s * 1e6)
     takes = []
     # The batch is joined first, because with a join on top Spark would materialize everything derived from all columns.

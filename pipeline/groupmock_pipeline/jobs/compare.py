@@ -75,7 +75,7 @@ def _labelled(spark: SparkSession, lake: str, by: str | None) -> tuple[DataFrame
 
 
 def compare(ours: DataFrame, theirs: DataFrame, limits: CompareLimits = DEFAULT, measures: Sequence[Measure] = MEASURES) -> DataFrame:
-    """Return `COLUMNS` of two sides' samples (`measures.SHAPE` and `scenario`).
+    """Compare the samples (`measures.SHAPE` and `scenario`) of two lakes and return the lines of table `compare`.
 
     If `measure` is null, the line counts the runs of that scenario without any sample.
     """

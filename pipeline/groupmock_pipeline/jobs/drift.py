@@ -129,7 +129,8 @@ def _day(word: str, option: str) -> str:
 def drift(
     values: DataFrame, before: Column, after: Column, limits: DriftLimits = DEFAULT, measures: Sequence[Measure] = MEASURES
 ) -> DataFrame:
-    """Return `COLUMNS` except `before` and `after` of samples (`measures.SHAPE`). A run in both windows counts as after."""
+    """Compare the samples (`measures.SHAPE`) of two windows of runs and return `COLUMNS` except `before` and `after`. A run in both
+    windows counts as after."""
     sided = values.withColumn("side", F.when(after, True).when(before, False)).where(F.col("side").isNotNull())
     runs = per_run(_with_all_versions(sided), (*KEYS, "side"), measures)
     keys = (*KEYS, "measure")

@@ -19,7 +19,7 @@ from ..clients import SOFTWARE, identified
 from ..windows import BEFORE, OF_MEMBER, SO_FAR
 
 EXPIRED: Final = 0
-"""Stands for an API key in lines about an expired session."""
+"""The value that lines about an expired session have in place of an API key."""
 MESSAGE: Final = (
     f"struct<group_id: string, member_id: string, generation_id: bigint, member_epoch: bigint, session_timeout_ms: bigint, {SOFTWARE}>"
 )

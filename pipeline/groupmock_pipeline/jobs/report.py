@@ -52,7 +52,7 @@ def load(_: argparse.Namespace) -> None:
 
 
 def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
-    """Write a page of the lake as it is."""
+    """Write the report on the tables that the lake has now."""
     write_page(spark, arguments, {})
 
 

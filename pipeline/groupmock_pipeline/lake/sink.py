@@ -46,13 +46,13 @@ DAY: Final = "day"
 PLACE: Final = StructType([StructField(EDITION, IntegerType()), StructField(BATCH, LongType()), StructField(PART, StringType())])
 """The columns that locate a line in any table. These columns are folders and not in the files."""
 MARK: Final = "commit"
-"""The part that every commit has: one line with `PART_COLUMNS`."""
+"""The part that every commit has: one line that records the columns of the other parts (`PART_COLUMNS`)."""
 PART_COLUMNS: Final = "_told"
 NOWHERE: Final = -1
 """The edition number of files that a job wrote although another job committed first."""
 _DUE: Final = "_due"
 ANY: Final = -1
-"""The batch number of a mark, which is joined with every micro-batch."""
+"""The number that stands for any batch, so that the line of part `MARK` is written with every micro-batch."""
 OBSERVED, WRITTEN = "commit", "_written"
 Counts = dict[str, int]
 RACES: Final = (
@@ -153,14 +153,14 @@ class Due(NamedTuple):
     number: int
     edition: int
     numbers: DataFrame
-    """(BATCH, DUE) of each micro-batch: once for the lines of the batch, once for the mark."""
+    """The stream of pairs (BATCH, DUE), two for each micro-batch: one selects the lines of the batch, one the line of part `MARK`."""
 
     def joined(self, frame: DataFrame) -> DataFrame:
         """Add `EDITION` and `BATCH` to a frame. All of its lines are in the batch of that number, and none in any other."""
         return self._with_number(frame.withColumn(_DUE, F.lit(self.number).cast("bigint")))
 
     def mark(self, said: str, by_day: bool) -> DataFrame:
-        """Return the mark, a line that each batch has whatever its number."""
+        """Return the line of part `MARK`, which every commit contains, with the description `said` of the commit."""
         made = {PART_COLUMNS: F.lit(said), PART: F.lit(MARK), _DUE: F.lit(ANY).cast("bigint"), **({DAY: F.lit("")} if by_day else {})}
         return self._with_number(self.numbers.sparkSession.range(1).select(*(value.alias(name) for name, value in made.items())))
 

@@ -16,7 +16,7 @@ BY_PROTOCOL: Final = {
 }  # fmt: skip
 CONNECT: Final = {"default": "connect-eager", "compatible": "connect-cooperative", "sessioned": "connect-cooperative"}
 BY_TARGET: Final = "kip-848"
-"""The design in which the coordinator assigns."""
+"""The name of the design in which the coordinator assigns partitions (KIP-848)."""
 COOPERATIVE: Final = ("kip-429", "design-1", "design-2", "design-3", "connect-cooperative")
 
 

@@ -32,23 +32,24 @@ def change() -> str:
 
 
 def part(partition: str, line: str, member_id: str, process: str = "null", at: str = "null", until: str = "null") -> str:
-    """Return SQL of one member's part in a partition. With `process` (its member id without the random part) the SyncGroup at `line`
-    assigned the partition. With `at` and `until` {line, at, rebalance} the reply at `line` made it the owner (line FOR_EVER: to the
-    journal's end)."""
+    """Return SQL of an entry of `parts`: that one member was assigned a partition or owned it. With `process` (its member id without the
+    random part) the SyncGroup at `line` assigned the partition. With `at` and `until` {line, at, rebalance} the reply at `line` made it
+    the owner (line FOR_EVER: to the journal's end)."""
     told = f"cast({process} as string) as process, cast({at} as bigint) as at, cast({until} as {PLACE}) as until"
     return f"struct({partition} as partition, {line} as line, {member_id} as member_id, {told})"
 
 
 def owned(lines: DataFrame) -> DataFrame:
-    """Return run, group, last_at and either a line's `parts` with the rest of the line in `summary`, or the parts that a SyncGroup reply
-    assigned."""
+    """Return lines of two kinds with run, group and last_at: a rebalance has its `parts` and its other columns in `summary`, and a
+    SyncGroup reply has the parts that it assigned."""
     owns = f"transform(held, each -> {part('each', 'line', 'member_id', at='at', until=_until('each'))})"
     parts = f"case when summary is null then {owns} else parts end as parts"
     return _given(_opened(lines)).selectExpr("run", "`group`", "rebalance", "last_at", "summary", parts)
 
 
 def _opened(lines: DataFrame) -> DataFrame:
-    """Split lines from their changes: run, group, rebalance, last_at, and either `summary` and `parts` or the fields of a change."""
+    """Put the rebalances of a group and its members' changes of ownership into lines of their own: run, group, rebalance, last_at, and
+    either `summary` and `parts` or the fields of a change."""
     apart = ("run", "`group`", "rebalance", "last_at", "changes", "parts")
     whole = f"struct(* except ({', '.join(apart)}))"
     line = f"case when change is null then {whole} end as summary, case when change is null then parts end as parts"
@@ -59,8 +60,8 @@ def _opened(lines: DataFrame) -> DataFrame:
 
 
 def _given(changes: DataFrame) -> DataFrame:
-    """Keep the lines of rebalances, and only the SyncGroup replies among the changes. Such a reply gets `losses` [{until, held}], the
-    member's changes before its `next` reply."""
+    """Keep the lines of rebalances, and of the changes of ownership only the SyncGroup replies. Such a reply gets `losses` [{until,
+    held}], the member's changes before its `next` reply."""
     by = f"last(case when event = '{JOIN}' then connection end, true) over ({OF_MEMBER} order by line {BEFORE})"
     so_far = f"count_if(event = '{SYNCED}') over ({OF_MEMBER} order by line {SO_FAR})"
     marked = changes.selectExpr(

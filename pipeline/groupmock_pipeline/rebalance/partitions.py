@@ -20,9 +20,9 @@ MOVED: Final = ("partitions", "moved", "moved_processes")
 
 
 def counted(lines: DataFrame) -> DataFrame:
-    """Add to `lines` (summary.lines, moves.moves) the columns partitions (assigned), moved (to another member id), moved_processes (to
-    another process), unowned (lost and owned again), unowned_ns (partition-ns in between), abandoned (lost and not owned again in this
-    journal) and abandoned_ns (until its end).
+    """Add to each rebalance how many partitions it assigned, moved, left without an owner or abandoned, and for how long. The columns are
+    partitions (assigned), moved (to another member id), moved_processes (to another process), unowned (lost and owned again), unowned_ns
+    (partition-ns in between), abandoned (lost and not owned again in this journal) and abandoned_ns (until its end).
 
     A line travels with its parts in the column `summary`, so that nothing is read twice and nothing is joined.
     """
@@ -41,7 +41,7 @@ def counted(lines: DataFrame) -> DataFrame:
 
 
 def _one_by_one(lines: DataFrame) -> DataFrame:
-    """Put each line, and each of the parts in it, into a row of its own."""
+    """Put each rebalance, and each of its `parts` (which member got which partition), into a line of its own."""
     parts = "if(summary is null, parts, array_prepend(parts, null))"
     each = f"inline(transform({parts}, part -> struct(case when part is null then summary end as summary, part)))"
     return lines.selectExpr("run", "`group`", "rebalance", "last_at", each).selectExpr(
@@ -50,8 +50,8 @@ def _one_by_one(lines: DataFrame) -> DataFrame:
 
 
 def _figures(parts: DataFrame) -> DataFrame:
-    """Return GROUP, rebalance, last_at and one of: summary; told, with moves and elsewhere (another process); gap_ns; since (lost for
-    good)."""
+    """Compute from the parts whether a partition was assigned or moved, how long it had no owner, and since when it is lost for good:
+    GROUP, rebalance, last_at and one of summary; told, with moves and elsewhere (another process); gap_ns; since."""
     past = f"over ({OF_GROUP}, partition order by line, member_id {BEFORE})"
     seen = parts.selectExpr(
         "*",

@@ -97,11 +97,11 @@ class AnswerableValues:
         return tuple(found)
 
     def has(self, sql: str) -> bool:
-        """Let Spark analyse the expression, without computing anything."""
+        """Tell whether the table can answer an expression, which Spark analyses without computing anything."""
         return analysed(lambda: self.table.select(F.expr(sql))) is not None
 
     def has_where(self, condition: str) -> bool:
-        """Let Spark analyse the condition, without computing anything."""
+        """Tell whether the table can answer a condition, which Spark analyses without computing anything."""
         return analysed(lambda: self.table.where(condition)) is not None
 
 
