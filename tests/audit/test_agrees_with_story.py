@@ -32,7 +32,7 @@ SEEDS = 12
 
 
 class Teller(StoryTeller):
-    """Tells a story and collects the tickets of commits that the story attributes to a partition of another member."""
+    """Tells a story and collects the ticket numbers of the commits for which the story says that another member owns the partition."""
 
     def __init__(self) -> None:
         super().__init__()

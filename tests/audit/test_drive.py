@@ -32,7 +32,7 @@ def drive(folder: Path, which: str, *command: str, copies: int = 2, patience: st
 
 
 def test_a_member_that_keeps_every_rule(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The remaining situations take longer and are in tests/live/audit/test_drive_situations.py."""
+    """This test plays the quick situations; the others are in tests/live/audit/test_drive_situations.py."""
     which = "works,rebalance,stopped,joins-late"
     code, table = drive(tmp_path, which)
     said = capsys.readouterr()

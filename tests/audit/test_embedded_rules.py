@@ -52,7 +52,7 @@ BY_ID = "topics=[{topic_id: $t1.id, partitions: [{partition: 1, fetch_offset: 0,
 
 
 def joins(says: str, answer: str = "0", topics: str = '["$t1"]') -> str:
-    """Return a cooperative JoinGroup of A, with `says` after the topics of its Subscription."""
+    """Return the exchange text of a cooperative JoinGroup of A, whose Subscription has the fields `says` after its topics."""
     return f'A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, {topics}, {says}))] -> {answer}\n'
 
 
@@ -314,7 +314,7 @@ def test_more_than_a_reader_reads_is_not_judged() -> None:
 
 
 def test_equal_assignments_of_many_members_are_decoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A leader of a large group assigns the same bytes to most members."""
+    """In a large group the leader gives most members the same bytes, which the audit decodes only once."""
     read: list[bytes] = []
     once = inside.subscription
 

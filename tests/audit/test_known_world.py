@@ -15,7 +15,7 @@ from groupmock_codec.api_keys import FETCH, HEARTBEAT, METADATA
 
 
 class Watched(AuditPen):
-    """An audit pen whose rows are also read by an auditor, by default without rules."""
+    """Writes journal rows by hand, which an auditor also reads (by default one without rules)."""
 
     def __init__(self, codes: list[str] | None = None) -> None:
         self.auditor = Auditor([] if codes is None else codes)
@@ -55,7 +55,7 @@ def test_a_member_that_reconnects_is_the_same() -> None:
 
 @pytest.mark.parametrize("error", [25, 82])
 def test_forgotten_member_that_returns_is_a_new_member(error: int) -> None:
-    """The connection remembers the forgotten member, even if the group was removed with the member."""
+    """The member that returns on its old connection is linked to the forgotten member, even if the group was removed with the member."""
     pen = Watched()
     line = pen.connect()
     line.enters("m1")

@@ -17,7 +17,7 @@ SESSION = 1000
 
 
 def findings(code: str, *told: Told, joined: bool = True) -> list[str]:
-    """Return the sentences of the findings of one rule about a member m1 of generation 1, after `told` happened."""
+    """Return the sentences of the findings of one rule about a member m1 of generation 1, after `told` has written more rows."""
     auditor = Auditor([code])
     pen = AuditPen(auditor.feed)
     line = pen.connect()
@@ -79,7 +79,7 @@ def sent(key: int, sent_ms_ago: float, generation: int = 1) -> Told:
 
 
 def elsewhere(*told: Told) -> Told:
-    """Play `told` on a second connection of the same process, which stays open."""
+    """Let `told` write its rows for a second connection of the same process, which stays open."""
 
     def there(pen: AuditPen, line: Line) -> None:
         other = pen.connect()
@@ -90,7 +90,7 @@ def elsewhere(*told: Told) -> Told:
 
 
 def again(*told: Told, by: str = "client") -> Told:
-    """Close the connection and play `told` on a new one."""
+    """Close the connection and let `told` write its rows for a new one."""
 
     def there(pen: AuditPen, line: Line) -> None:
         line.closes(by)
@@ -100,7 +100,7 @@ def again(*told: Told, by: str = "client") -> Told:
 
 
 def parked(*meanwhile: Told, answer_after: float = 0, delivered: bool = True) -> Told:
-    """Send a JoinGroup that stays parked while `meanwhile` happens."""
+    """Send a JoinGroup that stays parked while `meanwhile` writes other rows."""
 
     def told(pen: AuditPen, line: Line) -> None:
         place = line.join("m1", session_ms=SESSION)
@@ -159,7 +159,7 @@ def reserved(delivered: bool = True, group: str = "g") -> Told:
 
 
 def lapsing(error: int = 0) -> tuple[Told, ...]:
-    """Send a heartbeat and then none for one and a half sessions, although the process sends other requests."""
+    """Send a heartbeat and then none for one and a half session timeouts, although the process sends other requests."""
     return beat(error=error), pause(700), elsewhere(says(METADATA)), pause(200), elsewhere(says(METADATA)), pause(600)
 
 

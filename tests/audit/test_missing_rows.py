@@ -73,7 +73,7 @@ class CrashesLater(Rule):
 
 
 def test_a_rule_that_crashed_is_asked_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The auditor drops the appointments of a crashed rule and does not keep an ended group for the rule."""
+    """The auditor cancels the timers of a crashed rule and does not keep an ended group for the rule."""
     monkeypatch.setattr("groupmock.audit.auditor.registered", lambda: {"CRASHING": CrashesLater})
     rows = played(RULES[CODE], "kept")
     link = next(row.connection for row in rows if isinstance(row, RequestRow))

@@ -18,7 +18,7 @@ holes = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 20)), min_size=1, 
 
 
 def test_the_examples_that_can_be_played_for_any_group() -> None:
-    """Only a few examples cannot be played for an arbitrary group, and the properties leave these out."""
+    """Only a few examples of rules cannot be played for a group of any name, so the property tests leave them out."""
     for which in KINDS:
         assert len(playable(which)) >= 0.8 * len(RULES), set(RULES) - set(playable(which))
 

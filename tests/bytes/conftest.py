@@ -34,7 +34,7 @@ class Stand:
         return wire
 
     def topic(self, name: str) -> None:
-        """Create a topic with one partition without a row in the journal."""
+        """Create a topic of one partition, for which the journal gets no row."""
         self.running.cluster.topics.create(Turn(self.running.core.environment, 0, []), name, 1)
 
     until = staticmethod(until)

@@ -19,7 +19,7 @@ BYTE_LIMIT = 104_857_600
 
 
 class Case(NamedTuple):
-    """A row of the table: the bytes to send and, if they are accepted, bytes that the answer must contain."""
+    """A row of the table on the page "Bad bytes": the bytes to send and, if they are accepted, bytes that the answer must contain."""
 
     name: str
     data: bytes

@@ -77,7 +77,7 @@ HALVES = {
 
 @asynccontextmanager
 async def served(token: str | None = None, **more: Any) -> AsyncIterator[Control]:
-    """Start a control API with its own timeouts."""
+    """Start a control API with the timeouts that a test chooses."""
     running = await start(resolve({"port": 0, "topic": ("orders:2",), "seed": 1, "log": "off"}), stories=True)
     control = await serve(running, "127.0.0.1", 0, token, lambda old: pytest.fail("nobody resets"), **more)
     yield control

@@ -36,7 +36,7 @@ def broker() -> Iterator[Broker]:
 
 @pytest.fixture
 def world(broker: Broker) -> Iterator[World]:
-    """Remove the rules and close the connections after each test."""
+    """Yield the module's cluster to a test, and then remove the fault rules and close the connections."""
     world = World(broker)
     yield world
     broker.clear_faults()

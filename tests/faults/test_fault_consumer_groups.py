@@ -121,7 +121,7 @@ def test_there_is_a_test_for_every_ready_plan_for_consumer_groups() -> None:
 
 
 def under(house: House, name: str) -> None:
-    """Activate the plan when the only member owns all partitions."""
+    """Activate the fault plan when the only member owns all partitions."""
     house.rig.command("add_faults", rules=[rule_as_data(rule) for rule in read_plan(name).rule])
     assert house.join("A")[2] == [0, 1, 2, 3]
 
@@ -138,7 +138,7 @@ def test_the_plan_fenced_member(house: House) -> None:
 
 
 def test_the_plan_slow_revoker(house: House) -> None:
-    """The waiting member has the current epoch and no partitions, and receives them after four seconds."""
+    """The member that waits for partitions has the current epoch and none of them, and receives them after four seconds."""
     under(house, "slow-revoker")
     house.join("B")
     assert house.beat("A") == (0, 2, [0, 1])
@@ -151,7 +151,7 @@ def test_the_plan_slow_revoker(house: House) -> None:
 
 
 def test_the_plan_lost_heartbeat_answer(house: House) -> None:
-    """The member still has its old epoch, because the answer with the new one was lost. A heartbeat with all fields gets the full
+    """The member still has its old epoch, because the answer with the new epoch was lost. A heartbeat with all fields gets the full
     assignment (CG-33)."""
     under(house, "lost-heartbeat-answer")
     house.join("B")

@@ -16,7 +16,8 @@ SEEDS = 160
 """Number of fixed seeds; `make search` plays fresh ones."""
 SHARES = 4
 NOT_SCRIPTED = {"move_leader", "stop_node"}
-"""Kinds that need sockets or a leader on another node. The tests of steering commands replay them."""
+"""Fault kinds that the script leaves out, because they need sockets or a leader on another node. The tests of steering commands replay
+them."""
 OF_PRODUCERS = {"abort_transaction", "fence_transaction", "hold_markers", "move_transaction_coordinator"}
 """Fault kinds that need a producer. The scripted members are consumers, so test_fault_transactions.py plays and replays these kinds."""
 OF_RECORDS = {"corrupt_batch", "corrupt_value", "duplicate_records", "invalid_schema_id"}

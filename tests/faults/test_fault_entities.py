@@ -1,4 +1,5 @@
-"""A fault for one of several entities works for every API in every version, on the real driver and core."""
+"""A fault for one of several groups, topics or partitions in a request works for every API in every version, on the real driver and
+core."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ NAMES: Final = (
     "topic", "topic_name", "key", "transactional_id",
 )  # fmt: skip
 RESOURCES: Final = {"DescribeUserScramCredentials": "user:bills", "DescribeLogDirs": "log_dir:*", "UpdateFeatures": "feature:bills"}
-"""API name -> the resource that a rule names; the rules for other APIs name a topic's config."""
+"""API name -> the config resource that its fault rule names; the rules for other APIs name a topic's config."""
 
 
 class House:
@@ -61,7 +62,7 @@ class House:
         return read_response(key, version, frame, 7)[1]
 
     def made(self, key: int, version: int, **fields: Any) -> Any:
-        """Return a request that names two entities of each kind."""
+        """Return a request that names two of everything that the API can name: groups, topics, partitions and so on."""
         made = self._made(APIS[key].request.message, version, key, 0)
         for name, value in fields.items():
             setattr(made, name, value)
@@ -121,7 +122,7 @@ def name_of(element: Any) -> Any:
 
 
 def is_chosen(path: tuple[Any, ...], kind: str) -> bool:
-    """Return whether the path leads to the entity that the rule names or to a part of that entity."""
+    """Return whether the path leads to the group, topic or partition that the fault rule names, or to a part of it."""
     # The answer has one log dir, so any path of a directory means the dir of "bills".
     said = ["bills" if str(each).startswith("/") else IDS.get(each, each) for each in path]
     wanted = {"partition": ["bills", "1"], "member": ["m2"]}.get(kind, ["h"] if kind in ("group", "transaction") else ["bills"])
@@ -133,7 +134,7 @@ IDS: Final[dict[Any, str]] = {House().rig.core.cluster.topics.topic_id(topic): t
 
 
 def cases() -> Iterator[tuple[int, int, str, str]]:
-    """Yield every combination of API, version, kind of entity and stage."""
+    """Yield every combination of API, version, kind of named thing (group, topic, partition and so on) and stage of the fault."""
     served = WireRig.make().driver.codecs.advertised
     for key, row in served.items():
         for version in range(row.lowest, row.highest + 1):
@@ -149,7 +150,7 @@ CASES: Final = list(cases())
 
 
 def test_there_are_entities_where_kafka_has_them() -> None:
-    """The list of APIs with entities was made by hand from Kafka's message files."""
+    """The list of APIs whose requests can name several groups, topics or other things was made by hand from Kafka's message files."""
     served = {APIS[key].name: row for key, row in WireRig.make().driver.codecs.advertised.items()}
     newest = {name: [level.kind for level in answered(name, row.highest)] for name, row in served.items()}
     assert newest.items() >= {
@@ -166,13 +167,14 @@ def test_there_are_entities_where_kafka_has_them() -> None:
 
 @cache
 def usual(key: int, version: int) -> dict[tuple[Any, ...], dict[str, Any]]:
-    """Return the answer without a fault."""
+    """Return the answer to the request when no fault applies."""
     house = House()
     return dict(flat(house.ask(key, version, house.made(key, version))))
 
 
 def struck(key: int, version: int, kind: str, stage: str, do: dict[str, Any]) -> dict[tuple[Any, ...], dict[str, Any]]:
-    """Return the answer under a rule for one entity. The rule must fire once and leave nothing open."""
+    """Return the answer when a fault rule applies to one group, topic or partition of the request. The rule must fire once and leave
+    nothing open."""
     house, name = House(), APIS[key].name
     when = {"api": name, "version": version, **CHOSEN[kind]} | ({"topic": "new-bills"} if name == "CreateTopics" else {})
     when |= {"resource": RESOURCES[name]} if name in RESOURCES else {}
@@ -198,5 +200,5 @@ def test_the_chosen_entity_alone_is_left_out(key: int, version: int, kind: str, 
 
 
 def others(answer: dict[tuple[Any, ...], dict[str, Any]], kind: str) -> dict[tuple[Any, ...], dict[str, Any]]:
-    """Return the answer without the chosen entity and its parts."""
+    """Return the answer without the group, topic or partition that the fault rule names."""
     return {path: fields for path, fields in answer.items() if not is_chosen(path, kind)}

@@ -1,4 +1,4 @@
-"""A fault for one of several entities leaves the other entities and later rules as they would be without the fault."""
+"""A fault for one partition or group of a request leaves the other ones and later rules as they would be without the fault."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def refuse(stage: str | None = None, code: int = INVALID, level: str | None = No
 
 @pytest.mark.parametrize("stage", ["request", "reply"])
 def test_a_commit_of_which_one_partition_is_refused(stage: str) -> None:
-    """At stage request the partition never reaches the coordinator. At stage reply the commit is applied although the answer says
-    otherwise."""
+    """A fault at stage `request` removes the partition from the commit, so the coordinator never sees it. At stage reply the commit is
+    applied although the answer says otherwise."""
     rig = house(refuse(stage, api="OffsetCommit", topic="orders", partition=1))
     answer = ask(rig, 8, 8, commit({"orders": [0, 1, 2], "bills": [1]}))
     assert told(answer) == {("orders", 0): 0, ("orders", 1): INVALID, ("orders", 2): 0, ("bills", 1): 0}
@@ -124,7 +124,7 @@ def test_a_fault_for_the_whole_call_comes_on_top() -> None:
 
 
 def test_a_rule_that_fired_out_in_the_middle_of_a_call_still_answers_for_its_entity() -> None:
-    """An entity whose rule is spent before the answer is built still gets the rule's error."""
+    """A partition for which a fault rule has fired for the last time still gets the rule's error when the answer is built."""
     rig = house(refuse("request", api="OffsetCommit", partition=1) | {"times": 1})
     assert told(ask(rig, 8, 8, commit({"orders": [0, 1]})))[("orders", 1)] == INVALID
     assert rig.driver.gate is None
@@ -241,7 +241,7 @@ def got(answer: Any) -> dict[int, int]:
 
 @pytest.mark.parametrize("stage", ["request", "reply"])
 def test_a_partition_of_a_fetch_session_is_struck_though_no_request_names_it(stage: str) -> None:
-    """The fetch session keeps the partition, so the partition is fetched again once the rule is gone."""
+    """The fetch session keeps the partition, so the partition is fetched again once the fault rule is gone."""
     rig = house()
     wire = rig.connect()
     session = ask(rig, 1, 11, fetch([asking("orders", 0, 1)]), wire).session_id

@@ -15,11 +15,12 @@ from groupmock_codec import APIS
 from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest
 
 PAUSE_S = 9
-"""Seconds by the server's clock, which the test moves. The pause is shorter than the session timeout (10 s) of the members."""
+"""Seconds of a fault's pause by the server's clock, which the test advances. The pause is shorter than the session timeout (10 s) of the
+members."""
 
 
 def strike(world: World, asked: Occasion, do: dict[str, Any] | str, stage: str | None = None) -> str:
-    """Register the rule, send the request, wait until the rule fired, and return the rule's name."""
+    """Register the fault rule, send the request, wait until the rule fired, and return the rule's name."""
     name = world.broker.add_fault(asked.when(), do, stage=stage, times=1)
     asked.send()
     world.broker.wait_for_fault(name)

@@ -1,4 +1,4 @@
-"""The cached heartbeat answer is never repeated when a fault rule, a hold or a steering command would have changed it."""
+"""The cached heartbeat answer is never repeated when a fault rule, a held group or a steering command would have changed the answer."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ TRANSACTIONAL = encode_batch(
     [NewRecord(value=b"four", timestamp=50)], producer_id=7, producer_epoch=0, base_sequence=0, attributes=TRANSACTIONAL_BIT
 )
 SNAPPY = encode_batch([NewRecord(value=b"six", timestamp=60)], attributes=2)
-"""The header says snappy, which is never opened here."""
+"""A batch whose header says snappy although it is not compressed; no test decompresses it."""
 KINDS = ("corrupt_batch", "corrupt_value", "duplicate_records", "invalid_schema_id")
 
 

@@ -1,4 +1,4 @@
-"""Plays that delete topics run alone if the deletion affects every group of the broker."""
+"""The differential runs a script that deletes topics alone if the deletion affects every group of the broker."""
 
 from __future__ import annotations
 

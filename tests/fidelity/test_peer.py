@@ -1,4 +1,5 @@
-"""The address of the broker under comparison is read from options and variables, and a missing broker is explained."""
+"""The address of the broker under comparison is read from command-line options and environment variables, and a missing broker is
+explained."""
 
 from __future__ import annotations
 

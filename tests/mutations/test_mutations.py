@@ -111,7 +111,7 @@ def test_what_no_client_sees_is_noticed_by_the_unit_tests_of_its_part(base: Path
 
 
 def test_mistake_is_judged_by_the_checks_that_can_see_it() -> None:
-    """The golden corpus judges only the core, exchanges judge the rules that they cite, and unit tests judge the part that they mirror."""
+    """Golden plays judge only the core, exchanges judge the rules that they cite, and unit tests judge the package that they belong to."""
     assert {each.judges for each in planted.load()} == {("golden", "exchanges", "unit"), ("golden", "unit"), ("unit",)}
     assert {each.part for each in planted.load() if not each.file.startswith("codec/")} == {"core", "faults", "journal", "net"}
     assert {each.part for each in planted.load() if each.file.startswith("codec/")} == {"codec"}

@@ -49,7 +49,7 @@ def shown(finding: Any) -> tuple[Any, ...]:
 
 
 def live(lines: Lines, folder: Path) -> tuple[Told, Auditor]:
-    """Return the findings of an audit of the file, by group."""
+    """Return the findings of an audit of the file without Spark, by group."""
     whole: dict[tuple[str | None, str], Tally] = {}
 
     def over(group: str | None, tallies: dict[str, Tally]) -> None:

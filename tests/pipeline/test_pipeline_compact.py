@@ -1,4 +1,4 @@
-"""Compacting a lake keeps its lines, does not disturb running readers, and waits for uncounted takes."""
+"""Compacting a lake keeps its lines, does not disturb running readers, and is refused while an ingest has not counted its rows."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def read(spark: SparkSession, lake: Path, name: str) -> DataFrame:
 
 
 def files(lake: Path, table: str) -> dict[str, int]:
-    """Return the number of data files of each edition."""
+    """Return the number of data files in each edition of the table (a compaction writes a new edition)."""
     editions = (path for path in (lake / table).glob("_edition=*"))
     return {path.name.partition("=")[2]: len(list(path.rglob("*.parquet"))) for path in editions}
 
@@ -106,7 +106,7 @@ def test_the_same_lines_in_fewer_files_and_readers_go_on(spark: SparkSession, la
 
 
 def test_a_take_that_is_not_counted_is_counted_first(spark: SparkSession, lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The ingest was killed between its two commits."""
+    """Compaction is refused after an ingest was killed between its two commits, until another ingest has counted the rows."""
     before = lines(spark, lake)
     journal(lake.parent / "in" / "c.jsonl", 0, 6)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):

@@ -182,7 +182,7 @@ def stage(spark: SparkSession, lake: Path) -> Stage:
 
 
 def contents(spark: SparkSession, lake: Path) -> list[set[str]]:
-    """Return the content of all tables without the numbers of the takes."""
+    """Return the content of all tables without the numbers of the ingests that wrote the rows."""
     found = (tables.read(spark, str(lake), name).drop(schema.TAKE) for name in ("rows", "runs", "quarantine"))
     return [set(map(repr, table.collect())) for table in found]
 
@@ -363,8 +363,8 @@ def ended(path: Path) -> None:
 def test_an_ingest_that_is_overtaken_before_its_take_is_counted_counts_it_all_the_same(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, other: str, names: set[str]
 ) -> None:
-    """The other ingest either leaves an empty batch or takes another journal and counts both. `tools.pipeline_proof` once saw two
-    ingests that overtook each other, so that neither did its work."""
+    """An ingest that overtakes another one either leaves an empty batch or reads another journal and counts the rows of both.
+    `tools.pipeline_proof` once saw two ingests that overtook each other, so that neither did its work."""
     commit, beaten = sink.commit, list[int]()
 
     def beaten_once(due: sink.Due, lines: DataFrame, counted: Mapping[str, Column], told: Mapping[str, StructType]) -> sink.Counts:
@@ -392,8 +392,8 @@ def test_an_ingest_that_is_overtaken_before_its_take_is_counted_counts_it_all_th
 def test_a_batch_of_nothing_keeps_no_ingest_from_its_take(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, takes: list[str]
 ) -> None:
-    """An unreadable journal is a second take after the readable ones. `tools.pipeline_proof` once saw two ingests, 3 s apart, that both
-    exited with 2, because one left an empty batch in place of the other's second take."""
+    """An ingest writes an unreadable journal in a second batch, after the readable ones. `tools.pipeline_proof` once saw two ingests, 3
+    s apart, that both exited with 2, because one left an empty batch in place of the other's second take."""
     commit, begun = sink.commit, list[int]()
 
     def late_once(due: sink.Due, lines: DataFrame, counted: Mapping[str, Column], told: Mapping[str, StructType]) -> sink.Counts:

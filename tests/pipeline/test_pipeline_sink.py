@@ -35,7 +35,7 @@ def seen(spark: SparkSession, lake: Path | str, name: str = NAME) -> list[str]:
 
 
 def commit(path: Path, at: sink.Head, lines: DataFrame) -> dict[str, int]:
-    """Commit as `tables.add` does for a writer that saw the table `at`."""
+    """Commit lines as `tables.add` does for a writer that last saw the table in the state `at`."""
     told = {tables.LINES: lines.schema}
     counted = {"lines": F.col(sink.PART) == tables.LINES}
     return sink.commit(sink.due(lines.sparkSession, str(path), at, at.edition), sink.parts({tables.LINES: lines}), counted, told)
@@ -181,7 +181,7 @@ def test_a_lake_that_was_moved_or_copied_reads_its_own_files(spark: SparkSession
 
 
 def runs(spark: SparkSession, lake: str, *found: tuple[str, int, int]) -> None:
-    """Write a ledger with these runs: name, number of rows and take."""
+    """Write a ledger with these runs: the name, the number of rows and the number of the ingest."""
     frame = spark.createDataFrame(found, "run string, row_count bigint, take bigint")
     path = tables.place(lake, "runs")
     head = sink.head(spark, path)

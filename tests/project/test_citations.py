@@ -35,7 +35,7 @@ NOWHERE = {
     "a KIP in another spelling": r"\bKIP(?: |_)\d",
 }
 RULES_OF_LEADERS = "cooperative.md"
-"""A file that cites this page may then cite its rules by number alone."""
+"""The page with the leader's rules; a file that cites the page may then cite its rules by number alone."""
 
 
 def texts() -> Iterator[tuple[str, str]]:

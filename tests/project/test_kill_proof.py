@@ -1,4 +1,4 @@
-"""The kill proof's reader accepts a commit between its reads of two tables, and ends cleanly."""
+"""The proof that kills pipeline writers has a reader that accepts a commit between its reads of two tables, and ends cleanly."""
 
 from __future__ import annotations
 

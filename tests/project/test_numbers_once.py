@@ -72,7 +72,7 @@ def key_of(node: ast.expr | None) -> int | None:
 STATES = {value for name, value in vars(group_states).items() if name.isupper()}
 NUMBERED = {"error_code", "error", "api_key"}
 USERS_VIEW = ("tests/", "tools/fidelity/families/")
-"""Folders that may write states and numbers in place: tests show what a user sees, and families use words that are not states."""
+"""Folders that may write states and numbers in place: tests show what a user sees, and the fidelity tools use words that are not states."""
 
 
 def literals(tree: ast.Module) -> Iterator[tuple[int, object]]:

@@ -152,7 +152,8 @@ def commit() -> OffsetCommitRequest:
 @pytest.mark.parametrize("kind", ["error", "leave_out"])
 @pytest.mark.parametrize("stage", ["request", "reply"])
 def test_one_entity_of_several_is_struck_as_at_a_server_of_ours(kind: str, stage: str, tmp_path: Path) -> None:
-    """At stage request the node receives a frame without the entity, and the group on the node shows which offsets it stored."""
+    """At stage `request` the node receives the commit without the partition that the rule names, and the group on the node shows which
+    offsets it stored."""
     do = {"kind": "error", "code": 28} if kind == "error" else {"kind": kind}
     plan = plan_of(do, stage, api="OffsetCommit", topic="orders", partition=1)
     with (

@@ -67,7 +67,8 @@ def exchange_named(name: str, body: str) -> Exchange:
 
 
 def _timed(body: str) -> str:
-    """Add timeouts to the members. If the example gives only one of them, the other is equal to it; else TIMES apply."""
+    """Add timeouts to the JoinGroups of an example that names none. If the example gives only one of them, the other is equal to it;
+    else TIMES apply."""
     line = next((line for line in body.splitlines() if line.startswith("member *:")), "member *:")
     given = dict(re.findall(r"(session_timeout_ms|rebalance_timeout_ms)=(\d+)", line))
     other = next(iter(given.values()), None)

@@ -272,7 +272,7 @@ class World:
         instance: str | None = None,
         node: int = 1,
     ) -> Ask:
-        """Send a Heartbeat and return the request, whose answer may carry a lease."""
+        """Send a Heartbeat and return the request, whose answer may allow the driver to repeat it without asking the core (a lease)."""
         at = self.group(group).generation if generation is None else generation
         message = HeartbeatRequest(group_id=group, generation_id=at, member_id=member_id, group_instance_id=instance)
         return self.send(message, 12, version, node=node)

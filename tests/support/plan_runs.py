@@ -38,11 +38,11 @@ GROUP: Final = "plans"
 BEGINS: Final = ("CompletingRebalance", "Assigning", "Reconciling")
 """States in which a new generation (or group epoch of a consumer group) begins."""
 BY_HAND: Final = "commit-outcome-unknown"
-"""The plan in which members commit explicitly, so that the test sees the errors that users get."""
+"""The fault plan in which members commit explicitly, so that the test sees the errors that users get."""
 WHERE_IT_IS: Final = "loading-coordinator"
-"""The plan that needs a single node, because the coordinator reloads on its own node."""
+"""The fault plan that needs a single node, because the coordinator reloads on its own node."""
 STALL_S: Final = 8.0
-"""Seconds of a stall, instead of the plan's minute; longer than the session timeout."""
+"""Seconds for which the fault plan stalls a node here instead of its own minute; longer than the session timeout."""
 
 
 @dataclass
@@ -145,8 +145,8 @@ def _since_the_fault(broker: Broker) -> tuple[float, int]:
 
 
 def _settles(broker: Broker, members: list[Member], expected: list[bytes], static: bool) -> bool:
-    """Wait until the living members own every partition once, everything was delivered, and no rule is pending. A fenced duplicate of a
-    static member never returns, because the newer process has its instance id."""
+    """Wait until the living members own every partition once, everything was delivered, and no fault rule is pending. A fenced duplicate
+    of a static member never returns, because the newer process has its instance id."""
 
     def done() -> bool:
         alive = [each for each in members if each.failure is None]

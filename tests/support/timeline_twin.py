@@ -169,7 +169,7 @@ class Cook(ClassicMember):
         self._sent: Any = None
 
     def joins(self) -> None:
-        """Send the JoinGroup that may be parked. A member without an id first gets one (KIP-394)."""
+        """Send a JoinGroup, whose answer the coordinator may delay. A member without an id first gets one (KIP-394)."""
         self._sent = self.setting.send(self.name, JOIN_GROUP, self.join_request())
         if not self.member_id and self.instance_id is None:
             assert self.joined(self.setting.answer(self._sent)) == MEMBER_ID_REQUIRED

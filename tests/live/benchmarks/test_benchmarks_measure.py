@@ -73,7 +73,7 @@ def test_a_wrong_answer_stops_the_measurement(payloads: Path) -> None:
 
 
 def test_joined_members_are_known_to_the_server(tmp_path: Path) -> None:
-    """kload checks that joined members get heartbeats without an error, and this test that a stranger does not."""
+    """kload checks that heartbeats of joined members get no error, and this test checks that a heartbeat of an unknown member gets one."""
     with servers.groupmock(CORES, "--set", "group.initial.rebalance.delay.ms=500") as server:
         group = join.join(server.endpoint, "smoke", 3)
         good = join.write_payloads([group], tmp_path / "good.hex")

@@ -24,7 +24,7 @@ def offsets_partition(group: str) -> int:
 
 
 def groups_of_every_node(prefix: str, nodes: int) -> list[str]:
-    """Return one group id per node, if offsets partition p lives on node 1 + p mod `nodes`."""
+    """Return one group id per node, given that node 1 + p mod `nodes` leads partition p of __consumer_offsets."""
     found: dict[int, str] = {}
     for name in (f"{prefix}-{index}" for index in count()):
         found.setdefault(offsets_partition(name) % nodes, name)

@@ -17,13 +17,13 @@ pytestmark = pytest.mark.usefixtures("sockets_are_found_where_they_were_left")
 DATA = Path(__file__).resolve().parents[3] / "tools" / "records" / "plans.json"
 RECORDED: dict[tuple[str, str], dict[str, Any]] = {(each["plan"], each["library"]): each for each in json.loads(DATA.read_text())}
 OTHERWISE = [key for key, each in RECORDED.items() if not each["settled"]]
-"""Plans after which this release of a client never recovers. They are not run again, because each costs half a minute."""
+"""Fault plans after which this release of a client never recovers. They are not run again, because each costs half a minute."""
 SOMETIMES = [("offsets-elsewhere", "aiokafka")]
-"""Plans after which a client does not recover in about one run of five."""
+"""Fault plans after which a client does not recover in about one run of five."""
 GIVES_UP = {("loading-coordinator", "aiokafka"): "GroupLoadInProgressError"}
-"""A client that by chance ends with this error, if its SyncGroup is late and meets the fault."""
+"""(fault plan, client) -> the error with which the client ends by chance, if its SyncGroup is late and meets the fault."""
 PLANS = [name for name in ready_plans() if not for_producers(read_plan(name))]
-"""The ready plans for consumer groups. tests/live/transactions has those for transactional producers."""
+"""The ready fault plans for consumer groups. tests/live/transactions has those for transactional producers."""
 EVERYBODY = {(name, library) for name in PLANS for library in libraries_of(name)}
 RUNS = sorted(EVERYBODY - {*OTHERWISE, *SOMETIMES})
 

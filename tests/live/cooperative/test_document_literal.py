@@ -1,4 +1,5 @@
-"""`coop-d2-literal` sends the document's Design II byte for byte. No stock client can read it, so scripts on raw sockets play it."""
+"""The assignor `coop-d2-literal` sends the messages of Design II byte for byte as the cooperative-rebalancing document prints them. No
+stock client can read it, so scripts on raw sockets play it."""
 
 from __future__ import annotations
 
@@ -114,7 +115,7 @@ class Scripts:
 
 
 def literal(one: policy.Decision) -> bytes:
-    """Encode a decision without unchanged partitions, as the document's examples do."""
+    """Encode the leader's decision without unchanged partitions, as the document's examples do."""
     return designs.encode_assignment(DesignAssignment(2, listed(one.listed), listed(one.revoked), one.timeout_ms))
 
 

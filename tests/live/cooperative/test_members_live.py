@@ -258,8 +258,8 @@ def test_aiokafka_without_our_listener_keeps_its_positions_too(house: Any) -> No
 
 
 def test_aiokafka_subscribing_again_keeps_what_stays_subscribed(house: Any) -> None:
-    """The call replaces the library's whole subscription. The partitions of the removed topic are handed over, and the other topic goes
-    on."""
+    """A second subscribe() replaces the library's whole subscription. The partitions of the removed topic are handed over, and the other
+    topic goes on."""
     house.broker.create_topic("U", 2)
     fill(house)
     a = house.stock("aiokafka", "A", {"design": 1}, topics=("T", "U"))

@@ -41,7 +41,7 @@ def chosen(release: str) -> list[Variant]:
 
 
 def speaks_of(exchange: Exchange, release: str) -> bool:
-    """Return whether the exchange applies only to older releases or has another expectation for this one."""
+    """Return whether the exchange applies only to older releases or expects something special from this release."""
     if RELEASES[0] not in exchange.releases:
         return True
     return any(release in getattr(getattr(step, "expects", None), "by_release", ()) for step in exchange.steps)

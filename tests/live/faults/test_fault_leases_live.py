@@ -30,7 +30,7 @@ async def test_a_rule_about_heartbeats_strikes_the_next_one_of_a_stock_client_un
 
 
 async def test_a_held_group_answers_nobody_by_an_old_lease(swift: dict[str, int]) -> None:
-    """The member's heartbeat gets REBALANCE_IN_PROGRESS (27), and the member rejoins."""
+    """In a held group the member's heartbeat gets REBALANCE_IN_PROGRESS (27), and the member rejoins."""
     async with Broker(topics={"orders": 1}, group_initial_rebalance_delay_ms=0) as broker:
         async with aiokafka.AIOKafkaConsumer("orders", bootstrap_servers=broker.bootstrap, group_id="g", **swift):
             before = await broker.wait_for("g", state="Stable")

@@ -52,7 +52,8 @@ class Drawn:
         self.computed = 0
 
     def grow(self, name: str) -> None:
-        """Add a topic or partitions. The topic ids of `like` histories fall into one bucket of any hash table that occurs."""
+        """Add a new topic or new partitions of a topic to the random history. The topic ids of `like` histories fall into one bucket of
+        any hash table that occurs."""
         new_id = self.like + bytes(a ^ b for a, b in zip(self.like, bytes(6) + b"\1\0", strict=True)) if self.like else b""
         topic_id = self.ids.get(name) or (
             new_id[:8] + (int.from_bytes(new_id[:8]) ^ len(self.ids) * 256 << 32).to_bytes(8) if self.like else self.dice.randbytes(16)
@@ -68,7 +69,7 @@ class Drawn:
         return self.dice.sample(self.names, self.dice.randint(min(1, len(self.names)), len(self.names)))
 
     def subscription(self) -> tuple[list[str], str | None]:
-        """Draw topic names and a regex; in a `like` history mostly those of all members, sometimes repeated."""
+        """Draw topic names and a regex; with `same` these are the names and the regex of all members; names may be repeated."""
         if self.regexes and self.dice.random() < 0.8:
             return ([] if self.same or self.dice.random() < 0.5 else self.some_names()), self.dice.choice(
                 list(self.regexes)[: 1 if self.same else 3]

@@ -56,7 +56,7 @@ def shown(answer: ApiVersionsResponse, keys: set[int], features: set[str]) -> di
 
 
 OLDER = {"4.3": 4, "3.9": 4}
-"""The newest version of ApiVersions that these releases answer; later ones answer all that the codec has."""
+"""The newest ApiVersions version that these older releases answer; later releases answer all versions of the codec."""
 
 
 def differences(release: str, host: str, port: int) -> list[str]:

@@ -121,7 +121,7 @@ class Kafka:
             found += more
 
     def clean(self, differing: Callable[[], list[str]]) -> None:
-        """Let the cleaner run until nothing differs, then keep it away again."""
+        """Let Kafka's log cleaner run until its logs equal groupmock's, and then keep the cleaner away again."""
         self._ratio("0.0")
         until("the logs to be compacted as ours are", lambda: not differing(), lambda: "\n".join(differing()), 30)
         self._ratio("1.0")

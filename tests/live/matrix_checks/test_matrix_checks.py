@@ -25,7 +25,8 @@ Judge = Callable[[str], dict[str, Any]]
 
 @pytest.fixture(name="judge")
 def short_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Judge:
-    """Return a function that runs the short checks with a confluent-kafka member that lies, and returns a verdict per check."""
+    """Return a function that runs the client matrix's short checks with a confluent-kafka member that lies in its reports, and returns a
+    verdict per check."""
     monkeypatch.syspath_prepend(str(INTEROP))
     groups, desk = (importlib.import_module(f"judges.{name}") for name in ("groups", "desk"))
 

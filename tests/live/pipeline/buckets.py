@@ -10,7 +10,7 @@ from urllib.request import Request, urlopen
 
 PATIENCE_S: Final = 60
 HEADERS: Final = {"Content-Type": "application/octet-stream", "Authorization": "AWS any:any"}
-"""Headers for urllib: it would declare a body as a form, which moto would parse. moto checks that a request is signed, not how."""
+"""Headers that keep urllib from declaring a body as a form, which moto would parse. moto checks that a request is signed, not how."""
 
 
 class Bucket(NamedTuple):

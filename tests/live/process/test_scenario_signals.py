@@ -20,7 +20,7 @@ DEAF = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
 @pytest.mark.parametrize("start", [(), DEAF], ids=["foreground", "background"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_signal_ends_the_members_too(number: signal.Signals, start: tuple[str, ...], tmp_path: Path) -> None:
-    """No process can handle SIGKILL, so the members must end when their orders stop."""
+    """No process can handle SIGKILL, so the members must end by themselves when they get no more orders."""
     command = [*start, sys.executable, "-m", "groupmock", "scenario", *STORY, "--journal", str(tmp_path)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     journal = tmp_path / "scale-up-range-aiokafka-live.jsonl"

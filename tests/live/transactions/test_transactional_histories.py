@@ -23,7 +23,7 @@ ON_KAFKA: Final = int(os.environ.get("GROUPMOCK_HISTORIES", "15"))
 FIRST: Final = int(os.environ.get("GROUPMOCK_FIRST_SEED", "1"))
 ZOMBIES: Final = 8
 EXCUSES: Final = {"CLIENT-69", "CLIENT-70"}
-"""Rules that protect against duplicates, so a client that breaks one of them causes its own failure. CLIENT-45 is not among them,
+"""Audit rules that protect against duplicates, so a client that breaks one of them causes its own failure. CLIENT-45 is not among them,
 because a program may be fenced in another way, as the one with aiokafka is."""
 STALLS: Final = ("aiokafka", "aiokafka-one-id", "confluent-kafka")
 """Clients that sometimes get stuck after all faults have ended and must be restarted (docs/proof/transactions.md)."""

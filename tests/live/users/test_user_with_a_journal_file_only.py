@@ -104,7 +104,7 @@ def test_counting_errors_leads_to_the_refused_commit(file: Path) -> None:
 
 
 def test_the_story_tells_the_cause_in_order(file: Path) -> None:
-    """The story tells that she left, her partition went to ben, he committed, and her commit was refused."""
+    """The story tells that anna left, ben got her partition and committed, and anna's late commit was refused."""
     code, out, err = groupmock("story", file, "--group", "billing")
     assert (code, err) == (0, "")
     places = [

@@ -94,7 +94,7 @@ class Finder(importlib.abc.MetaPathFinder):
 
 
 def install(plan: Path) -> None:
-    """Make the functions of the plan slow from now on."""
+    """Make the chosen functions slow from now on."""
     LATE.update(json.loads(plan.read_text(encoding="utf-8")))
     LATE["places"] = frozenset(LATE["places"])
     sys.meta_path.insert(0, Finder(frozenset(place.partition(":")[0] for place in LATE["places"])))

@@ -1,4 +1,5 @@
-"""Repeated heartbeats of consumer groups under a lease change neither the clients' bytes nor the journal's rows nor the group.
+"""Repeating heartbeat answers of consumer groups without asking the core (a lease) changes neither the clients' bytes nor the journal's
+rows nor the group.
 
 Case: `every`: a sink wants every heartbeat; `steps`: ["join", who, subscription], ["beats", who, form, connection, count], ["leave", who],
 ["freeze", who], ["thaw", who], ["wait", ms], and of the cluster ["grow"], ["topic"], ["interval", ms], ["rule"], ["no rule"].

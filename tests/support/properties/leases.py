@@ -1,4 +1,5 @@
-"""The heartbeat lease changes neither the bytes that clients receive nor the lines of a journal file.
+"""Repeating heartbeat answers without asking the core (a lease) changes neither the bytes that clients receive nor the lines of a journal
+file.
 
 Case: `steps`: ["wait", ms], ["leave", place], ["join", place], ["beats", place, [correlation, ...]] and ["mixed", place, [[correlation,
 version, oddity], ...], where the bytes are cut in two (0: nowhere)].
@@ -42,7 +43,7 @@ class Side:
         raise AssertionError(reason)
 
     def ask(self, key: int, version: int, **fields: Any) -> Any:
-        """Send a request on a separate connection, so that the members' connections keep their leases."""
+        """Send a request on a separate connection, so that the driver may go on repeating heartbeat answers on the members' connections."""
         wire = self.wires[ASKING]
         wire.send(frame(key, version, 1, **fields))
         self.rig.sleep(0)

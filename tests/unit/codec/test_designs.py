@@ -65,7 +65,7 @@ def test_what_our_assignors_send(design: int, one: Round) -> None:
 
 
 def test_a_literal_subscription_is_kip_429s() -> None:
-    """The bytes equal those of KIP-429 with Version 1."""
+    """The bytes of the literal Subscription equal those of KIP-429's Subscription with Version 1."""
     data = designs.encode_subscription(DesignSubscription(1, ["T", "U"], b"xy", T0_T3))
     assert consumer.encode_subscription(consumer.Subscription(1, ["T", "U"], b"xy", T0_T3)) == data
 
@@ -107,7 +107,7 @@ def test_compiled_equals_the_judge_on_samples_and_on_every_cut(codec, version: i
 
 @for_each("codec", [designs.SUBSCRIPTION, designs.ASSIGNMENT], ids=["Subscription", "Assignment"])
 def test_compiled_refuses_what_the_judge_refuses(codec) -> None:
-    """One byte is changed at every position in turn."""
+    """The test changes one byte at every position in turn and compares what the two codecs refuse."""
     dice = random.Random(SEED)
     for version in (1, 2, 3):
         whole = codec.encode(version, sample(codec.message, version, False, dice))

@@ -38,7 +38,7 @@ def all_annotations(row: type) -> dict[str, str]:
 
 
 def test_kinds_of_the_contract_come_first():
-    """Version 1 has these kinds; later versions may add more, and readers keep unknown kinds."""
+    """Version 1 of the journal format has these kinds of rows; later versions may add more, and readers keep unknown kinds."""
     first = ("open", "close", "request", "reply", "abandoned", "moved", "member", "timer", "fault", "command", "client", "note")
     assert KINDS[: len(first)] == first
 

@@ -10,7 +10,7 @@ from tools.releases.schemas import Schema
 
 
 def facts(configs: set[str], errors: int, **ranges: tuple[int, int]) -> ReleaseFacts:
-    """Return the facts of a release whose APIs have these versions, each with the next key."""
+    """Return the facts of a release whose APIs have these versions; the API keys count up from 0."""
     apis = {name: Schema(key, f"{name}Request", Versions(*span), None, ()) for key, (name, span) in enumerate(ranges.items())}
     return ReleaseFacts(apis, tuple(ErrorCode(code, f"E{code}", retriable=False) for code in range(errors)), frozenset(configs))
 

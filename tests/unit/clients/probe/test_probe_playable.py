@@ -76,7 +76,7 @@ def test_what_does_not_fit_says_which_setting_it_needs(name: str, settings: Mapp
 
 @for_each("release", ["4.3", "3.9"])
 def test_most_of_the_suite_can_be_judged_with_default_settings(release: str) -> None:
-    """The core passes the dialogues that fit these settings, so other brokers must pass them as well."""
+    """The core passes the dialogues that fit Kafka's default settings, so other brokers must pass them as well."""
     fitted = 0
     for exchange in list(SUITE.values())[::7]:
         if exchange.lacking or "core" not in exchange.stages or "tcp" not in exchange.stages or release not in exchange.releases:

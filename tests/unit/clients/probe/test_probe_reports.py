@@ -212,7 +212,8 @@ def test_every_form_names_the_broken_row(form: str) -> None:
 
 
 def test_what_a_newer_broker_does_differently_may_be_the_release() -> None:
-    """No row is broken then, and the row is shown as fully as a broken one."""
+    """If a newer broker answers differently, the rule does not count as broken, but the report shows the difference as fully as a broken
+    rule."""
     whole = report(newer=True)
     assert {row.row: row.verdict for row in whole.rows}["SERVER-01"] == MAY_BE_RELEASE
     assert whole.counts["rows"][BROKEN] == whole.counts["exchanges"][BROKEN] == 0

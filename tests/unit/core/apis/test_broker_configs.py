@@ -168,7 +168,7 @@ def commit(world: LogWorld, metadata: str) -> int:
 
 
 def test_stamps_are_bounded_on_both_sides_by_their_difference() -> None:
-    """On Kafka 3.9.1 the bound for one direction overrides the common bound for both."""
+    """On Kafka 3.9.1 the timestamp limit for one direction (before or after the clock) overrides the common limit for both."""
     world = world_of("3.9")
     assert [stamped(world, by) for by in (-10_000, 10_000)] == [0, 0]
     assert change(world, "", False, [[SET, "log.message.timestamp.difference.max.ms", "1000"]]) == [0, None]

@@ -275,7 +275,8 @@ def test_min_bytes_are_counted_over_partitions_and_appends() -> None:
 
 @for_each(("limit", "min_bytes", "outcome"), [(0, 1, "parked"), (68, 69, "parked"), (69, 69, "answered"), (68, 68, "answered")])
 def test_what_comes_counts_up_to_the_partitions_limit(limit: int, min_bytes: int, outcome: str) -> None:
-    """The answer later contains the whole batch although only its part up to the limit counts (2.8.2, recorded on 2026-11-21)."""
+    """For min_bytes only the part of a batch up to the partition's limit counts, although the answer then contains the whole batch
+    (2.8.2, recorded on 2026-11-21)."""
     world = filled()
     asked = fetch_request(("t", 0, 8), partition={"partition_max_bytes": limit}, max_wait_ms=300, min_bytes=min_bytes, max_bytes=1 << 20)
     ticket = world.send(1, 11, asked)

@@ -152,7 +152,7 @@ def test_authorized_operations_and_the_cluster() -> None:
     ],
 )
 def test_topics_that_do_not_exist_are_listed_in_the_order_of_the_releases_set(profile: str, order: list[str]) -> None:
-    """Each order is what a broker of the release answered, with three more names that exist by now."""
+    """Each expected order is that of a broker of the release, which was asked for three topics that do not exist and three that do."""
     quirks = Quirks(**dict.fromkeys(profiles.load(profile).quirks, True))
     world = LogWorld(quirks=quirks, auto_create_topics_enable=False)
     for name in ("b", "c"):

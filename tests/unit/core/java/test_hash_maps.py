@@ -36,7 +36,7 @@ ALIKE: Final = ["AaAaAaAa", "AaAaAaBB", "AaAaBBAa", "AaAaBBBB", "AaBBAaAa", "AaB
 
 
 def played(capacity: int, keys: str) -> HashKeys[int]:
-    """Play the operations: + is put, ? is computeIfAbsent, - is remove."""
+    """Play the operations on a new map: + for put, ? for computeIfAbsent, - for remove."""
     made = HashKeys(INTEGERS, capacity)
     for each in keys.split():
         {"+": made.put, "?": made.compute, "-": made.remove}[each[0]](int(each[1:]))

@@ -293,7 +293,8 @@ def _check_log(world: LogWorld, seed: int) -> None:
 
 
 def test_a_segment_with_an_open_transaction_is_not_cleaned_even_before_it() -> None:
-    """Neither are its records removed, nor do they remove older ones of their keys (as on 4.4.0)."""
+    """Compaction neither removes the records of a segment with an open transaction nor removes older records because of them (as on
+    4.4.0)."""
     world = TransactionWorld()
     world.topic("c", cleanup_policy="compact", segment_ms="1000")
     pid, later = world.init(), 1_700_000_600_000

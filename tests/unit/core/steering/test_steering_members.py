@@ -91,7 +91,7 @@ def static_pair(world: World) -> list[str]:
 
 @for_each("place", [0, 1], ids=["leader", "follower"])
 def test_a_fenced_instance_in_a_stable_group(place: int) -> None:
-    """A JoinGroup of the same instance without a member id has the same effect: no rebalance, a fenced old id, and an inherited
+    """Fencing an instance has the effect of its JoinGroup without a member id: no rebalance, a fenced old id, and an inherited
     assignment."""
     world = World.make()
     instance = static_pair(world)[place]

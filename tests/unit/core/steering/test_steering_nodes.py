@@ -125,7 +125,8 @@ def test_a_partition_with_replicas_is_led_by_the_next_and_stays_there() -> None:
 
 @for_each("clean", [True, False])
 def test_the_coordinators_of_a_stopped_node_go_to_the_next_and_who_waits_is_told_only_by_a_clean_stop(clean: bool) -> None:
-    """The core answers in both cases, but a node that dies closes its connections before it sends the answers."""
+    """The core answers waiting requests whether the node stops cleanly or dies, but a dying node closes its connections before it sends
+    the answers."""
     world = LogWorld(nodes=3)
     mark = len(world.effects)
     world.command("stop_node", node=2, clean=clean)

@@ -502,7 +502,7 @@ def test_a_refused_commit_takes_what_was_pending_along_before_4(profile: str, le
 
 @for_each(("profile", "state"), [("kafka-3.9", "Dead"), ("kafka-4.3", "Empty")])
 def test_a_topic_that_is_deleted_takes_groups_without_offsets_along(profile: str, state: str) -> None:
-    """The deletion of any topic has this effect, but groups with pending offsets stay."""
+    """The deletion of any topic deletes groups without offsets, but groups with pending offsets stay."""
     world = OffsetsWorld(profile)
     world.topic("other")
     me = world.member()

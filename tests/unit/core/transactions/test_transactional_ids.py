@@ -176,7 +176,7 @@ def test_an_open_transaction_is_aborted_before_the_next_producer_is_let_in(versi
 
 @for_each("profile, wanted", [("groupmock", (0, 0, 1)), ("kafka-4.3", (0, 0, 1)), ("kafka-3.9", (90, -1, -1))])
 def test_who_aborted_itself_by_coming_again(profile: str, wanted: tuple[int, int, int]) -> None:
-    """Level 2 answers with the producer's own id after the abort, and older levels fence the producer (TX-23)."""
+    """At transaction.version 2 the producer gets its own id after the abort, and at lower levels it is fenced (TX-23)."""
     world = TransactionWorld(profile)
     pid = world.init()
     world.add(pid)
@@ -615,7 +615,7 @@ def test_a_timeout_counts_from_the_first_partition_and_is_looked_for_at_fixed_ti
 
 
 def test_who_timed_out_on_an_older_release_cannot_go_on() -> None:
-    """Older levels fence a producer whose transaction timed out (TX-24)."""
+    """Below transaction.version 2 a producer whose transaction timed out is fenced (TX-24)."""
     world = TransactionWorld("kafka-3.9")
     pid = world.init(timeout=600)
     world.add(pid)

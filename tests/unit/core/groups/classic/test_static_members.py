@@ -126,7 +126,8 @@ def test_the_replaced_session_counts_the_old_timeout_at_first() -> None:
 
 @for_each(("quirks", "error"), [(Quirks(), None), (Quirks(replacement_stays_new=True), 25)])
 def test_who_replaces_a_member_before_its_first_answer(quirks: Quirks, error: int | None) -> None:
-    """The session of the replaced member counts, and the old coordinator expires that session although the JoinGroup is parked."""
+    """The replaced member's session timeout still applies while the JoinGroup is parked; the coordinator of Kafka 3.9 then expires the
+    member."""
     world = World.make(quirks=quirks)
     static_group(world, "i", session=100_000, rebalance=100_000)
     world.join(instance="new", session=8000, rebalance=100_000)
