@@ -78,7 +78,7 @@ class Auditor(RowReader):
         self.holes: list[str] = []
         self._found, self._over, self._judged, self._waive = found, over, judged, waive
         self._next = 0
-        self._beat: RequestRow | None = None  # A heartbeat that seems to repeat the previous heartbeat, until its answer arrives.
+        self._beat: RequestRow | None = None  # A heartbeat that seems to repeat the previous one is kept here until its answer arrives.
         self._world = World(slack, pulse)
         self._world.calm = partial(self._judge, "calm")
         self._hooks: dict[tuple[str, int], Hooks] = defaultdict(list)
@@ -98,7 +98,8 @@ class Auditor(RowReader):
         self._next = row.seq + 1
         try:
             self.take(row)
-        except (AttributeError, LookupError, TypeError, ValueError) as wrong:  # The row was written by hand or by another program.
+        # A row with missing or wrong fields was written by hand or by another program.
+        except (AttributeError, LookupError, TypeError, ValueError) as wrong:
             self.lost(one_line(f"row {row.seq} does not say what its API says: {type(wrong).__name__}: {wrong}"))
 
     def take(self, row: Row | UnknownRow) -> None:
@@ -128,7 +129,7 @@ class Auditor(RowReader):
         """Let time pass to `now` (ns of the journal), although no row has that time, so that due appointments are kept."""
         if now <= self._world.now:
             return
-        if self._beat is not None:  # The heartbeat was not answered at once, so it is judged like any other.
+        if self._beat is not None:  # The heartbeat was not answered at once, so it is judged like any other request.
             beat, self._beat = self._beat, None
             self._asked(beat)
         self._passed(now)
@@ -255,7 +256,7 @@ class Auditor(RowReader):
         if over.code:
             self._run(over.code, lambda _: look(), about, about, _link_of(about), over.at)
             return
-        look()  # The world has appointments of its own, in which it gives up silent members.
+        look()  # The model of the cluster (`world`) has appointments of its own, at which it gives up silent members.
         if isinstance(about, Member) and about.group.gone:
             self._hand_over(about.group.name)
 

@@ -119,7 +119,7 @@ class World(Repeating):
         """Return the exchange that a request begins, with the member that sent it if known. `take` is called after the rules have seen
         the exchange."""
         link = self.links.get(row.connection)
-        if link is None:  # The journal begins later than the connection.
+        if link is None:  # The connection was opened before the journal began.
             link = self.links[row.connection] = Link(row.connection, node=row.node)
         if link.client_id is None:
             link.client_id = row.client_id
@@ -309,7 +309,7 @@ class World(Repeating):
             if last is not None and last.group.name == group.name:
                 found.before = last.before if last.id == member_id else last
                 if last.id != member_id:
-                    last.before = None  # One predecessor is enough, and a longer chain would grow without limit.
+                    last.before = None  # Each member keeps only its predecessor, because a longer chain would grow without limit.
             self._give_up_later(found)
         return found
 

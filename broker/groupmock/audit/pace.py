@@ -71,7 +71,7 @@ def again(streaks: Streaks, x: Exchange) -> Judgements:
     """Judge whether a request repeats the refused request at once."""
     streak = streaks.get(x.key)
     if streak is None or x.waited_since(streak.last) < 0:
-        return  # No request was refused, or this request was sent before the answer arrived.
+        return  # No request was refused, or this request was sent before the refusal arrived.
     last, waited = streak.last, x.waited_since(streak.last)
     if (x.version, x.asked) != (last.version, last.asked):
         del streaks[x.key]

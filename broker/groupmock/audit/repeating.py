@@ -83,7 +83,8 @@ class Repeating:
         if row:
             beat.seq, beat.answer_seq = row, row + 1
         member.seen, member.alive, member.lapsed, member.heard = max(member.seen, at), max(member.alive, at), None, beat
-        member.confirmed = max(member.confirmed, at)  # `doubt` stays unchanged, because pauses between repeated heartbeats are short.
+        # `doubt` stays unchanged, because the client was never silent for long between repeated heartbeats.
+        member.confirmed = max(member.confirmed, at)
         if member.beat is None or at >= member.beat.at:
             member.beat = beat
         link.spoke = at

@@ -90,7 +90,7 @@ class AuditSink(Sink):
 
     def _look_later(self) -> None:
         at = self._auditor.next_look
-        # The alarm rings after that moment, because more rows of the same moment may follow.
+        # The alarm rings 1 ns after the appointment, because more rows of that moment may follow.
         self._alarm.set(None if at is None else at + 1)
 
     def _pass(self, now: int) -> None:

@@ -310,7 +310,7 @@ class Exchange:
         """All error codes of the answer except 0, including those of topics, partitions, groups and members."""
         if self.answer is None:
             return NO_ERRORS
-        if self._errors is None:  # Cached, because many rules ask and an answer does not change.
+        if self._errors is None:  # The errors are cached, because many rules ask for them and an answer does not change.
             self._errors = frozenset(_codes(self.answer)) or NO_ERRORS
         return self._errors
 

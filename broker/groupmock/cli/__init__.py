@@ -122,7 +122,7 @@ def _run_verb(verb: str, module: ModuleType, words: list[str]) -> int:
     )
     module.add_arguments(parser)
     own, command = _cut(words) if getattr(module, "TAKES_COMMAND", False) else (words, [])
-    # Such verbs allow flags between positional arguments, which parse_args does not accept.
+    # These verbs allow flags between positional arguments, which parse_args does not accept.
     intermixed = getattr(module, "INTERMIXED", False)
     arguments = parser.parse_intermixed_args(own) if intermixed else parser.parse_args(own)
     arguments.command = command

@@ -34,7 +34,7 @@ def reading(name: str) -> Iterator[JournalReader]:
             yield JournalReader(file)
     except NotAJournal as bad:
         raise CannotRead(f"{called(name)}: {bad}") from None
-    except BrokenPipeError:  # Raised by writing the output and not by reading the journal.
+    except BrokenPipeError:  # This error comes from writing the output, not from reading the journal.
         raise
     except OSError as trouble:
         raise CannotRead(f"{called(name)}: {trouble.strerror or trouble}") from None

@@ -127,7 +127,7 @@ async def _run(config: Config, command: list[str], strict: bool, journals: list[
         return OWN_FAILURE
     if control is not None:
         await control.close()
-        running = control.running  # A reset has made another `Running`.
+        running = control.running  # A reset replaces the `Running` object.
     idle = running.never_fired() if config.plan is not None else []
     trouble_at_end = await running.close()
     if trouble_at_end is not None:

@@ -73,5 +73,5 @@ async def _serve(config: Config) -> Exception | None:
     await stop.wait()
     if control is not None:
         await control.close()
-        running = control.running  # A reset has made another `Running`.
+        running = control.running  # A reset replaces the `Running` object.
     return await running.close()

@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     except Nothing as nothing:
         complain("timeline", nothing)
         return BAD_USE
-    except BrokenPipeError:  # Raised by writing to standard output and not by reading a journal.
+    except BrokenPipeError:  # This error comes from writing to standard output, not from reading a journal.
         raise
     except OSError as trouble:
         complain("timeline", RuntimeError(f"{arguments.output}: {trouble.strerror or trouble}"))

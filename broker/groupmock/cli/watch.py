@@ -62,7 +62,7 @@ def _live(arguments: argparse.Namespace) -> int:
         complain("watch", RuntimeError(f"the live view needs textual: {pip_install('watch')} (--once prints a snapshot without)"))
         return CANNOT_START
     poll = Poll(ControlClient(arguments.control, arguments.token, PATIENCE))
-    poll.look()  # Ask once before the screen changes, so that an error is printed on the normal screen.
+    poll.look()  # The server is asked once before the screen changes, so that an error is printed on the normal screen.
     app = WatchApp(poll, arguments.control, arguments.group, arguments.interval)
     app.run()
     return app.return_code or OK

@@ -83,7 +83,7 @@ class Arrivals(Sink):
         """Return the matching rows once there are `count` of them, or the rows so far when the time is over or the cluster is closed.
         Raises TooMany."""
         async with self._one_by_one:
-            await asyncio.sleep(0)  # Only one wait begins in a turn of the loop, because it first reads all rows that are kept.
+            await asyncio.sleep(0)  # Only one wait begins in a turn of the event loop, because each wait first reads all kept rows.
             self._check_room()
             waiter = Waiter(test, count, kept(self._ring, test), self._journal.sequence)
             waiter.settle(0)

@@ -234,7 +234,8 @@ async def reset(context: ControlContext, call: ControlCall) -> Health:
 async def seed(context: ControlContext, call: ControlCall) -> Done:
     """Seed the generators of ids and of the faults' chances."""
     done = context.submit("reseed", seed=call.body.seed)
-    # A second command is needed, because faults have a random source of their own, so that a rule changes no member id.
+    # A second command sets the seed of the faults, because they have a random source of their own, so that a fault rule changes no member
+    # id.
     context.submit("seed_faults", seed=call.body.seed)
     return done
 

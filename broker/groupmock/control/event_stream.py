@@ -63,7 +63,7 @@ async def events(context: ControlContext, call: ControlCall) -> Stream:
     """Return the stream of events, which lasts until the client or the cluster ends. Raises TooMany, ValueError."""
     wanted: Listen = call.query
     run, seq = _resumed(call.last_event, wanted.since)
-    await context.settle()  # A request during a reset means the next cluster.
+    await context.settle()  # A request that arrives during a reset is about the next cluster, so it waits.
     listener = context.listeners.listen()
     try:
         header = context.running.server.journal.header

@@ -89,7 +89,7 @@ class Listener:
                 break
             newer += 1
         self.taken = ring.taken - newer
-        # Numbers without a row belong to heartbeats that changed nothing.
+        # Row numbers that are missing belong to heartbeats that changed nothing.
         return max(0, ring.rows[0].seq - seq - 1) if ring.dropped and newer == len(ring.rows) else 0
 
     def back_by(self, rows: int) -> None:

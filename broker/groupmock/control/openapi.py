@@ -103,7 +103,7 @@ def statuses(route: Route) -> list[int]:
         codes.append(400)
     if route.params is not Nothing or route.body is not Nothing:
         codes.append(404)
-    if route.method == "POST" or route.path.startswith("/audit"):  # A cluster without an audit answers 409.
+    if route.method == "POST" or route.path.startswith("/audit"):  # A cluster without an audit answers these requests with 409.
         codes.append(409)
     if route.body is not Nothing:
         codes += [413, 415]

@@ -90,7 +90,7 @@ class Visitor(asyncio.Protocol):
         self._start_timeout()
 
     def _start_timeout(self) -> None:
-        # A stream (text/event-stream) is answered only when it ends, so no time runs after the peer has read a part.
+        # No timeout runs once the peer has read a part of the answer, because a stream (text/event-stream) may last for long.
         self._stop()
         if not self._served:
             self._wait(self._patience.half if self._begun else self._patience.idle)

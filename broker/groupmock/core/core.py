@@ -169,7 +169,7 @@ class Core:
     def _finish(self, turn: Turn) -> None:
         """Finish all work, so that a command finds no group in the middle of a change."""
         busy = self.environment.busy
-        while busy:  # A request that waited for work may have begun other work.
+        while busy:  # A request that waited for earlier work to end may have begun new work.
             work = busy[0]
             while (effects := self.go_on(work, turn.now)) is not None:
                 turn.out += effects

@@ -53,8 +53,8 @@ class Timer(msgspec.Struct, gc=False, eq=False):
     live: bool = True
 
 
-# An entry has the time of the next look, the order of setting, and the timer. It is a tuple, because the garbage collector stops tracking
-# plain tuples.
+# An entry has the time at which to look at the timer next, the order of setting, and the timer. It is a tuple, because the garbage
+# collector stops tracking plain tuples.
 _Entry = tuple[int, int, Timer]
 
 

@@ -230,7 +230,7 @@ def _shown(data: bytes | None, form: Form | None) -> tuple[Any, Form]:
         try:
             compact = msgspec.json.format(data, indent=-1)
             if compact != NULL:  # A null would be read back as Kafka's null.
-                msgspec.json.decode(compact)  # Only decoding checks the strings, because `format` does not.
+                msgspec.json.decode(compact)  # The JSON is decoded to check its strings, which `msgspec.json.format` does not.
                 return msgspec.Raw(compact), "json"
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             pass

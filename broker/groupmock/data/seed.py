@@ -178,7 +178,7 @@ def _read(line: Numbered) -> Any:
         read_line(line, SeedLine)
     found = read_line(line, kind)
     if isinstance(found, RecordLine):
-        # Checked now, so that an error in the record does not come after half of the file was applied.
+        # The record is built already here, so that an error in it does not come after half of the file was applied.
         new_record(line.number, found, None, None, 0)
     return found
 

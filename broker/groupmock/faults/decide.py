@@ -88,7 +88,8 @@ class ReadyRule(NamedTuple):
                         return None
                     left -= 1
                 found.append(FailedCondition(each.condition, each.wanted, WAS[each.condition](facts)))
-        # A single entity must meet all conditions on entities, so that partition 1 of `orders` is not found in another topic.
+        # One topic, group or partition of the request must meet all conditions, so that partition 1 of `orders` is not found in another
+        # topic.
         when = self.armed.rule.when
         said = [] if found else [name for name in OF_ENTITIES if getattr(when, name) is not None]
         if said and not any(picks(when, entity) for entity in facts.entities.all):
@@ -155,7 +156,7 @@ def fits(wanted: str | list[str], found: Sequence[str | None]) -> bool:
 
 
 def _match(wanted: str | list[str]) -> Callable[[str], object]:
-    # Not `fnmatch`, because that folds case on some systems, and names of groups, topics and members are case-sensitive.
+    # `fnmatch` is not used, because it folds case on some systems, and names of groups, topics and members are case-sensitive.
     return _compiled(tuple(texts(wanted)))
 
 

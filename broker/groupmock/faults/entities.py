@@ -214,7 +214,7 @@ def entities_of(api: str, version: int, node: int, request: Any, response: Any, 
         return Entities(lambda: ())
 
     def read() -> Iterator[Entity]:
-        # The answer is read first, because it may know more about an entity, such as a topic's id.
+        # The answer is read first, because it may know more about what the request names, such as a topic's id.
         seen = set()
         if response is not None:
             for entity in within(response, answered(api, version), lookup):

@@ -114,7 +114,7 @@ class EntityFault(Fault, frozen=True, kw_only=True):
         return Answer(self._fitting(target, APIS[facts.api].response.message()))
 
     def _fitting(self, target: Target, response: Message) -> Message:
-        # An answer that refuses the whole request has no results of entities to change.
+        # An answer that refuses the whole request has no results of single topics, groups or partitions to change.
         return response if refusals.whole_error(target.facts.api, target.facts.version, response) else self.changed(target, response)
 
 

@@ -83,7 +83,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     def goes_on(self, stage: str) -> bool:
         """Return whether later rules see the call too."""
-        # At stage request a changed answer replaces the request: nothing is applied, so no call is left for later rules.
+        # If a fault makes the answer before the core gets the request (stage `request`), no request is left for later rules.
         return self.CAUSES or (self.ALTERS and stage == "reply")
 
     def struck(self, when: When, facts: Facts) -> Struck | None:

@@ -163,7 +163,7 @@ def make_plan(table: object, origin: str = "the plan") -> Plan:
     if not isinstance(entries, list):
         raise BadPlan(f"{origin}: `rule` is a list of rules: write [[rule]]")
     rules = [make_rule(entry, f"{origin}, rule {place}") for place, entry in enumerate(entries, 1)]
-    # The plan is converted without its rules, which are made one by one, so that an error in a rule names its place.
+    # The fault plan is converted without its rules, which are made one by one, so that an error in a rule names its place.
     plan = _convert({**table, "rule": []}, Plan, origin)
     _distinct(rules, origin)
     return msgspec.structs.replace(plan, rule=rules)

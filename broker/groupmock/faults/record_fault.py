@@ -101,7 +101,7 @@ class RecordFault(Fault, frozen=True, kw_only=True):
         if not count:
             return batch.data, 0
         rewritten = batch.compacted(records, batch.delete_horizon_ms)
-        # An earlier rule may have made the CRC wrong, and a new right one would undo that.
+        # An earlier rule may have made the batch's CRC wrong on purpose, which a correct new CRC would undo.
         return rewritten.data if batch.crc_holds else with_wrong_crc(rewritten), count
 
     def changed(self, record: Record) -> Sequence[Record] | None:

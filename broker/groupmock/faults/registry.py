@@ -96,7 +96,7 @@ class RuleRegistry:
         self._armed: dict[str, Armed] = {}
         self.ready = ReadyRules(self._armed)
         self._tallies: dict[str, Tally] = {}
-        # For each rule, the failed conditions of its nearest miss, its time, and the call.
+        # Maps a rule's name to its nearest miss (the call with the fewest failed conditions): these conditions, the time, and the call.
         self._near: dict[str, tuple[list[FailedCondition], int, str]] = {}
         self._held: dict[str, list[int]] = {}
         self._unnamed = 0
@@ -122,7 +122,7 @@ class RuleRegistry:
                 unnamed += 1
                 rule = msgspec.structs.replace(rule, name=f"rule-{unnamed}")
             armed.append(self._arm(rule, where, [each.rule.name for each in armed]))
-        # Counted only after all rules were accepted, so that a refused plan uses up no numbers.
+        # The unnamed rules are counted only after all rules were accepted, so that a refused fault plan uses up no numbers.
         self._unnamed = unnamed
         for each in armed:
             self._armed[each.rule.name] = each
@@ -162,7 +162,7 @@ class RuleRegistry:
         for each in self.ready[facts.stage, facts.api, facts.version]:
             rule, fault = each.armed
             tally = self._tallies[rule.name]
-            # A spent rule counts no more calls, and later rules see the call.
+            # A rule that has fired as often as it may counts no more calls, and later rules see the call.
             if rule.times is not None and tally.fired >= rule.times:
                 continue
             # Only a rule that has never fired has a near miss, which is the call with the fewest failed conditions.
@@ -180,7 +180,7 @@ class RuleRegistry:
             if rule.when.after is not None and not self._tallies.get(rule.when.after, NEVER).fired:
                 failed.append(FailedCondition("after", rule.when.after, "not fired yet"))
             if not failed:
-                # Checked last, because random draws for other calls would make a chance depend on unrelated traffic.
+                # The probability is drawn last, because draws for other calls would make it depend on unrelated traffic.
                 failed = uncounted(rule.when, tally.matched + 1, self.dice)
                 counted.append((rule.name, Tally(tally.matched + 1, tally.fired + (not failed))))
             if failed:
@@ -191,7 +191,7 @@ class RuleRegistry:
                 continue
             strikes.append(Strike(rule, fault, struck))
             if struck is not None and fault.DECIDES:
-                # The first rule decides for an entity; later rules see only the other entities of the request.
+                # The first rule that fires decides for a topic, group or partition; later rules see only the others of the request.
                 facts = facts.without(struck.kind, struck.entities)
             if not (fault.goes_on(facts.stage) or (struck is not None and facts.entities.all)):
                 break

@@ -161,7 +161,7 @@ class Broker(Groups, Data, Commands, Faults):
     def start(self, ports: Sequence[int] = ()) -> Broker:
         """Start serving and return once clients can connect. `ports`, one for each node, repeats the ports of an earlier start."""
         ready: Future[Running] = Future()
-        # A daemon thread lets a test run end that forgot `stop`.
+        # The thread is a daemon, so that a test run ends even if a test forgot `stop`.
         self._thread = threading.Thread(target=self._serve, args=(ready, ports), name="groupmock", daemon=True)
         self._thread.start()
         try:
@@ -200,7 +200,7 @@ class Broker(Groups, Data, Commands, Faults):
     def _up(self) -> Running:
         if self._running is None:
             raise RuntimeError("the broker is not running: use `with Broker(...) as broker` or broker.start()")
-        return self._control.running if self._control is not None else self._running  # A reset makes another `Running`.
+        return self._control.running if self._control is not None else self._running  # A reset replaces the `Running` object.
 
     def _on(self) -> asyncio.AbstractEventLoop:
         self._up()
@@ -219,7 +219,7 @@ class Broker(Groups, Data, Commands, Faults):
         self._stop = asyncio.Event()
         try:
             running = await start(self._config, ports=ports, stories=True, plan=self._plan, seed_data=self._seed_data)
-            # Kept, because `clear` applies the seed data again, even if they were copied from another cluster.
+            # The seed data are kept, because `clear` applies them again, even if they were copied from another cluster.
             self._seed_data = running.seed_data
             if self._config.control is not None:
                 from ..control.start import start_control

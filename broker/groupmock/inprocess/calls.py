@@ -97,7 +97,7 @@ def _posted(loop: asyncio.AbstractEventLoop, function: Callable[[], T]) -> Futur
     done: Future[T] = Future()
 
     def run() -> None:
-        # The `await` was cancelled meanwhile, so nothing is done for it: a result could not be set (InvalidStateError).
+        # The `await` was cancelled meanwhile, so the function is not called: its result could not be set (InvalidStateError).
         if not done.set_running_or_notify_cancel():
             return
         try:

@@ -12,7 +12,7 @@ class GroupTimeout(AssertionError):
     """Raised if a group did not reach in time the state that a test waited for. The text has the wanted and the present state, and the
     group's story."""
 
-    __module__ = "groupmock"  # Reports then show the name that tests import.
+    __module__ = "groupmock"  # With this module name, reports show the name that tests import.
 
     def __init__(self, missed: str, story: Iterable[str] = (), bootstrap: str = "") -> None:
         super().__init__("\n".join([missed, *story]))

@@ -65,7 +65,8 @@ class Groups(Calls):
     def client_says(self, client: str, what: str, /, **fields: Json) -> None:
         """Write a `client` row into the journal: what a client says about itself. This does not wait; rows of one caller keep their order.
         Raises TypeError if a value in `fields` has no JSON form."""
-        msgspec.json.encode((client, what, fields))  # Checked here, because an error while the row is written would reach no caller.
+        # The fields are encoded once as a check, because an error while the row is written would reach no caller.
+        msgspec.json.encode((client, what, fields))
         self._on().call_soon_threadsafe(self._up().server.client_says, client, what, fields)
 
     def requests(

@@ -45,7 +45,7 @@ def config_changes(set: ConfigValues | None, unset: Iterable[str]) -> dict[str, 
 
 def offset_rows(offsets: Mapping[str, Mapping[int, int]]) -> list[dict[str, Any]]:
     """Return the offsets of `commit_offsets`, one row for each partition. Raises ValueError for an argument of another form."""
-    given: object = offsets  # Checked at run time for callers without a type checker.
+    given: object = offsets  # The argument is checked at run time for callers without a type checker.
     if not (isinstance(given, Mapping) and all(isinstance(by_partition, Mapping) for by_partition in given.values())):
         raise ValueError(f'offsets: {{"orders": {{0: 17}}}}, not {offsets!r}')
     return [

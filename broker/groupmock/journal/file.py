@@ -140,7 +140,7 @@ class FileSink(Sink):
             return
         self.flush()
         if self._end is not None:
-            # The note is written to the file alone, because as a row of the journal it would count as a missing row.
+            # The note is written to the file and not to the journal, where it would count as a missing row.
             self._write_on(self._last_note(Place(self._end.seq + 1, self._end.t), self._first, rows=self.left_out))
         # The file is unlocked explicitly, because closing keeps the lock while a forked process has the file open.
         fcntl.flock(self._file, fcntl.LOCK_UN)

@@ -34,7 +34,7 @@ class Follower:
         lines = self._lines()
         if not lines:
             return iter(())
-        # The header is put before every batch, because the reader takes only whole journals.
+        # The header is put before every batch, because JournalReader reads only whole journals.
         self._reader = JournalReader(io.BytesIO(self._header + b"".join(lines)))
         return iter(self._reader)
 

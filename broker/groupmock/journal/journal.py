@@ -26,10 +26,10 @@ class Repeated(Protocol):
 
     first: int  # The number of the first row, which `append_repeated` sets.
     first_ticket: int
-    identifiers: bytes  # Correlation ids of four bytes each.
+    identifiers: bytes  # The correlation ids of the heartbeats follow each other, four bytes each.
     now: int
-    waited: int  # Nanoseconds until the answers; above 0 there is only one heartbeat.
-    template: object  # A sink may keep this object, which is the same for every repetition of this heartbeat.
+    waited: int  # Nanoseconds from a request to its answer. Above 0, the object stands for a single heartbeat.
+    template: object  # A sink may keep an object here, which is the same for every repetition of this heartbeat.
 
     def sample(self) -> tuple[RequestRow, ReplyRow]:
         """Return the request row and the reply row of the first heartbeat."""
@@ -115,12 +115,12 @@ class Journal:
         self._sinks: list[Sink] = []
         self._begun = False
         self._takers: dict[type[Row], list[Sink]] = {}
-        self.wanted: frozenset[str] = frozenset()  # The kinds of rows that some sink takes.
-        self.routine = False  # True if a sink wants requests and answers without anything special.
+        self.wanted: frozenset[str] = frozenset()  # The kinds of rows that some sink wants.
+        self.routine = False  # True if a sink wants all requests and answers, even those about which nothing is special.
         self.apis: frozenset[int] = frozenset()  # The APIs whose requests and answers some sink wants even if `routine` is false.
         self.heartbeats = False  # True if a sink wants heartbeats that changed nothing.
         self.pulse = False  # True if a sink wants some of the heartbeats that changed nothing.
-        self.rearranged: Callable[[], None] = lambda: None  # Called after one of the flags has changed.
+        self.rearranged: Callable[[], None] = lambda: None  # This function is called after one of the flags above has changed.
         self.details = False
         self._arrange()
         for sink in sinks:

@@ -127,7 +127,7 @@ class JournalReader:
                 continue
             try:
                 row: Row | UnknownRow | None = (self._unread(line) if self.only is not None else None) or decode(line)
-                # Reset for each row, because a note `END` followed by more rows did not close the run.
+                # `ended` is reset for each row, because a note `END` followed by more rows did not close the run.
                 self.ended = False
                 if row.__class__ is NoteRow:
                     row = self._noted(row)

@@ -43,7 +43,7 @@ class Ring(Sink):
         # The costs have a queue of their own, because reading an old row again would fetch it from distant memory.
         self._costs: deque[int] = deque()
         self._batch = min(BATCH, max(1, max_rows // BATCH))
-        self._fresh: list[Row] = []  # The last rows, which were not weighed yet.
+        self._fresh: list[Row] = []  # The last rows, whose memory was not estimated yet.
         self.bytes = 0
         self.dropped = 0
 
@@ -77,7 +77,7 @@ class Ring(Sink):
         self._fresh.clear()
         self._costs.extend(costs)
         self.bytes += sum(costs) + ENTRY * len(costs)
-        # Room is left for the rest of a batch, which is weighed only when it is full.
+        # Room is left for the rest of a batch, whose memory is estimated only when the batch is full.
         most = self.max_rows - self._batch + 1
         while self.bytes > self.max_bytes or len(rows) > most:
             rows.popleft()

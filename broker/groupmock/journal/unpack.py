@@ -99,7 +99,7 @@ def _unpacked(source: IO[bytes], begin: bytes, form: _Form) -> Iterator[bytes]:
     unpack, packed, done = form.make(), begin, 0
     try:
         while packed:
-            # The whole piece is unpacked before any of it is yielded, so that the bytes before a damage are yielded once, below.
+            # The whole piece is unpacked before any of it is yielded, so that the bytes before a damaged place are yielded once, below.
             yield from list(unpack(packed))
             done += len(packed)
             packed = source.read(PACKED)
@@ -107,7 +107,8 @@ def _unpacked(source: IO[bytes], begin: bytes, form: _Form) -> Iterator[bytes]:
     except EOFError:
         raise DamagedFile(f"cut: the {form.name} data ends too early, after {done} bytes") from None
     except form.damage as error:
-        if not source.seekable():  # Standard input cannot be read again, so the bytes before the damage in that piece are lost.
+        # Standard input cannot be read a second time, so the bytes before the damaged place in the last piece read are lost.
+        if not source.seekable():
             raise DamagedFile(f"damaged {form.name} data behind byte {done}: {_reason(error)}") from None
         source.seek(0)
         yield from _until_damage(source, form, done)

@@ -50,7 +50,8 @@ def learn(kind: type) -> Weigher:
 
 def _of_frame(kind: type) -> Weigher:
     """Return the weigher of a row with a frame. The size of a small frame is taken for the size of its strings."""
-    whole, fixed = _of_struct(kind), kind.__basicsize__ + 7 * NUMBER + 2 * HEADER  # The fixed part has times, numbers, client id and frame.
+    # The fixed part of a row's size covers its times, numbers, client id and frame.
+    whole, fixed = _of_struct(kind), kind.__basicsize__ + 7 * NUMBER + 2 * HEADER
 
     def weigh(row: RequestRow | ReplyRow, enough: int) -> int:
         size, message = row.size, row.message

@@ -78,7 +78,7 @@ class Records:
                 after = batch.next_offset
                 if not open_aborts.drops(batch) and not self._take(place, batch, offset, bounds, found):
                     return found
-            if after == offset:  # An unfinished transaction follows.
+            if after == offset:  # The log ends with an unfinished transaction.
                 break
             offset = after
         return found

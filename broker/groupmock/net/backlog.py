@@ -57,7 +57,8 @@ class Backlog:
                             return
             except Exception as defect:
                 self.broken(defect)
-            if waiting and waiting[0] is replies:  # An answer may have emptied this iterator by calling `send` again.
+            # The code that writes an answer may have called `send` again and so emptied this iterator.
+            if waiting and waiting[0] is replies:
                 waiting.popleft()
 
     def stop(self) -> None:

@@ -36,7 +36,7 @@ class Call(msgspec.Struct, eq=False):
     received: int  # Run time in ns at which the last byte of the request arrived.
     handled: int  # Run time in ns at which the request was handled: later than `received` if it waited behind another request.
     ticket: int = 0
-    quiet: bool = False  # True for a heartbeat that changed nothing: it is a row only for sinks that want every heartbeat.
+    quiet: bool = False  # True for a heartbeat that changed nothing: only sinks that want every heartbeat get a row of it.
     told: bool = False  # True for a quiet heartbeat that differs from the heartbeat before it.
     hidden: bool = False  # True for a quiet heartbeat that no sink wants.
     protocol_type: str | None = None  # Protocol type of the group of a JoinGroup or SyncGroup, if a row needs it.

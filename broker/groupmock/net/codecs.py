@@ -58,7 +58,7 @@ class ApiCodec:
         self.name = APIS[key].name
         self._header = request_header_version(key, version)
         self._flexible = self._header == 2
-        # No byte for ApiVersions, whose answer has header 0 in every version, because its reader does not know the versions yet
+        # ApiVersions has no byte for tags here, because its answer has header 0 in every version: its reader does not know the versions yet
         # (docs/kafka/clients.md#version-quirks, 3).
         self._after_correlation = b"\0" if response_header_version(key, version) else b""
         self.beats = key in BEATS
@@ -88,7 +88,8 @@ class ApiCodec:
         header, at = decode_request_header(frame, self._header, self._max_elements)
         if header.client_id is not None:
             if len(_client_ids) >= CLIENT_IDS:
-                # A client that makes up an id for each connection must not fill the memory; after this each client id costs one slow read.
+                # A client that makes up an id for each connection must not fill the memory. Once the table is emptied, each client id has
+                # to be decoded again.
                 _client_ids.clear()
             end = 10 + int.from_bytes(frame[8:10], "big")
             _client_ids[frame[8:end]] = header.client_id
@@ -130,8 +131,8 @@ class Codecs(dict[bytes, ApiCodec]):
     def __missing__(self, start: bytes) -> ApiCodec:
         if len(start) < 4:
             raise Refused(f"a frame of {len(start)} bytes holds no request header")
-        # The numbers are signed: Kafka closes on key -1 and version -1 too (docs/kafka/seen-on-brokers.md#bad-bytes), and the reason names
-        # them.
+        # The numbers are signed: Kafka closes the connection on key -1 and version -1 too (docs/kafka/seen-on-brokers.md#bad-bytes), and
+        # the reason names them.
         key, version = int.from_bytes(start[:2], "big", signed=True), int.from_bytes(start[2:], "big", signed=True)
         row = self.advertised.get(key)
         if row is None:

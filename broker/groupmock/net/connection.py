@@ -38,7 +38,7 @@ LOST: Final = 8  # The transport is gone.
 FINISHED: Final = 16  # The peer sends no more, but may still read.
 PAUSED: Final = 32  # Reading from the socket is paused.
 STALLED: Final = 64  # The node is stalled: nothing is read, and answers wait.
-DUE: Final = 128  # The connection stands in the queue of `turns`.
+DUE: Final = 128  # The connection waits in the queue of `net.turns`.
 STOPPED: Final = BLOCKED | WEDGED | CLOSING | LOST | STALLED
 DEAF: Final = CLOSING | LOST
 
@@ -137,10 +137,11 @@ class Connection(asyncio.Protocol):
         self.call: Call | None = None
         self.active = 0  # Run time of the last bytes that were not a repeated heartbeat.
         self.beaten = 0  # Run time of the last heartbeat that changed nothing.
-        self.beat_row = 0  # Number of the row of that heartbeat, or 0 without a row.
-        self.run: Run | None = None  # The heartbeat that the next heartbeats are compared with, for a sink with `pulse`.
-        self.repeat: Repeat | None = None  # Set only while the connection is idle: nothing is open, incomplete, waiting or stopped.
-        self.inbox: Inbox | None = None  # Exists only while bytes wait in it.
+        self.beat_row = 0  # Number of the row of the last heartbeat that changed nothing, or 0 without a row.
+        self.run: Run | None = None  # The heartbeat with which the next ones are compared, for sinks that want only some of them (`pulse`).
+        # `repeat` is set only while the connection is idle: nothing is open, incomplete, waiting or stopped.
+        self.repeat: Repeat | None = None
+        self.inbox: Inbox | None = None  # The inbox exists only while bytes wait in it.
         self.slow = False  # True if the last request took longer than a slice (`net.turns`).
         self.held = 0  # Bytes of the inbox that were last reported to the driver.
         self.out: list[bytes] | None = None
@@ -164,7 +165,8 @@ class Connection(asyncio.Protocol):
             if identifiers:
                 driver = self.driver
                 now = driver.now()
-                if now > repeat.until:  # The rows are written before the heartbeats count, because a sink may look at the heartbeat before.
+                # The rows are written before `beaten` changes, because a sink may look at the time of the previous heartbeat.
+                if now > repeat.until:
                     if now > repeat.lease.until:
                         driver.arrived(self, data)
                         return
@@ -343,7 +345,7 @@ class Connection(asyncio.Protocol):
         self.state |= CLOSING
         self.repeat = None
         if self.out is not None:
-            self.out = []  # A reset loses the answers of the current read, as any reset does.
+            self.out = []  # A reset of the connection loses the answers to the bytes that were just read, as on any TCP connection.
         transport = self.transport
         if transport is not None:
             link = transport.get_extra_info("socket")

@@ -12,8 +12,9 @@ class Counters(msgspec.Struct):
     """Totals since the start of the server, unless a comment says otherwise."""
 
     handled: int = 0  # All requests of the run, which is also the number of the last ticket.
-    requests: dict[int, int] = {}  # Maps API keys to the number of requests that took the full path.
-    replies: int = 0  # Answers to the requests that took the full path.
+    # Maps API keys to the number of requests that the core handled; a connection answers repeated heartbeats by itself.
+    requests: dict[int, int] = {}
+    replies: int = 0  # Answers to the requests that the core handled.
     # Maps (API key, Kafka's name of the error) to the number of answers with that error, if a sink wants such rows.
     errors: dict[tuple[int, str], int] = {}
     lost_replies: int = 0  # Answers that were made for a connection that was gone.
@@ -25,7 +26,7 @@ class Counters(msgspec.Struct):
     faults: int = 0  # Counts how often fault rules fired.
     held_bytes: int = 0  # Present bytes of incomplete or waiting requests of all connections; this is not a total.
     accept_failures: int = 0
-    internal_errors: int = 0  # Defects of groupmock itself, each of which has a note row.
+    internal_errors: int = 0  # Defects of groupmock itself, each of which has a note in the journal.
 
     def met(self, key: int, errors: Iterable[str]) -> None:
         """Count one answer of this API with each of these errors."""

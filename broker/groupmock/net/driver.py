@@ -115,7 +115,7 @@ class Driver:
         self.connections: dict[int, Connection] = {}
         self.nodes = Nodes(self.connections, self.record, clock)
         self.codecs = Codecs(core.environment.identity.advertised, limits.request_max_elements)
-        self.gate: FaultGate[Call] | None = None  # Set by `arm` while a fault rule could fire.
+        self.gate: FaultGate[Call] | None = None  # `gate` is set by `arm` while a fault rule could fire.
         self._admission = admission
         self._leases = True
         self.vacated: Callable[[], None] = lambda: None
@@ -236,7 +236,9 @@ class Driver:
             return
         if not connection.closing:
             self.record.closed(connection, "client", connection.how_it_ended(failure), now)
-        else:  # A replay needs this moment as well, because the core learns of the disconnect only here.
+        # The row about the close by groupmock is written already. A replay also needs this moment, at which the core learns of the
+        # disconnect.
+        else:
             self.record.replayed(DISCONNECTED, now, connection=connection.number)
         self.forget(connection, now)
         self.settle()
@@ -256,7 +258,8 @@ class Driver:
         """Count that the bytes waiting in this connection became more (or fewer)."""
         self.counters.held_bytes += change
         limit = self.limits.queued_max_request_bytes
-        # Above queued.max.request.bytes Kafka stops reading instead (KIP-72); its default of -1 is no limit.
+        # Kafka stops reading above queued.max.request.bytes (KIP-72), whereas groupmock closes the connection. The default of -1 means no
+        # limit.
         if change > 0 and 0 <= limit < self.counters.held_bytes:
             self.shut(connection, f"all connections together hold more than queued.max.request.bytes ({limit})")
 
@@ -278,7 +281,7 @@ class Driver:
         from ..core.steering.register import COMMANDS
 
         if command.name not in COMMANDS:
-            # This import registers the commands about fault rules; the core imports its own commands.
+            # This import registers the commands about fault rules. The core's own commands are imported by the core.
             from . import fault_commands as fault_commands
         now = self.now()
         effects: Effects = []
@@ -338,7 +341,7 @@ class Driver:
         if "rules" in self.__dict__:
             self.rules.stop()
         now = self.now()
-        # A timer that is due may have to answer a static member that waits for a record to be written (core.groups.classic.replacement).
+        # A due timer may have to answer a static member that waits for a record to be written (core.groups.classic.replacement).
         self._expire_due(now)
         for reply in self._backlog.rest():
             self._answer(reply, now)
@@ -379,7 +382,7 @@ class Driver:
             if call.told:
                 connection.run = Run(call.codec, call.frame, self.journal.silence(connection.number)) if may_repeat else None
             told_until = NEVER if connection.run is None else connection.run.until
-            # A sink that wants every heartbeat gets each of them from the full path.
+            # The connection may not repeat heartbeats by itself if a sink with `pulse` wants each of them.
             if self._leases and may_repeat and connection.idle and told_until != ALWAYS:
                 until = ALWAYS if self.journal.heartbeats else told_until
                 connection.repeat = Repeat(call.codec, call.frame, answer, reply.message, lease, until)

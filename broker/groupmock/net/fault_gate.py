@@ -95,7 +95,7 @@ class FaultGate(Generic[C]):
             return True
         self._refresh()
         self._driver.record.request(call)
-        # The request's row precedes the fault's row, which names its ticket. `apply` must not write it again after a wait.
+        # The request's row precedes the fault's row, which names its ticket. `apply` must not write the request's row again after a wait.
         call.recorded = True
         if len(fired) > 1:
             facts.settle()
@@ -186,7 +186,7 @@ class FaultGate(Generic[C]):
                 reply.message = action.message
                 muted = max(muted, action.mute_ns)
                 continue
-            call.quiet = False  # A heartbeat that met a fault is worth a row.
+            call.quiet = False  # A heartbeat to which a fault rule applied gets a row.
             if isinstance(action, Wait):
                 self._wait(armed, call, action.ns, now, partial(self._late_reply, call, reply))
             elif isinstance(action, Write):
@@ -289,7 +289,7 @@ class FaultGate(Generic[C]):
     def _refresh(self) -> None:
         """Arm the driver only if a rule could still fire, and let heartbeats be repeated only if no rule could match a heartbeat."""
         driver = self._driver
-        # A request that was closed meanwhile, or had no answer, needs no graft any more.
+        # Answers need no completion any more if the request's connection was closed or the request had no answer.
         self._grafts = {ticket: grafts for ticket, grafts in self._grafts.items() if ticket in driver.tickets}
         self._armed = self.registry.live() or bool(self._grafts)
         driver.arm(self if self._armed else None)

@@ -44,7 +44,7 @@ def run(main: Coroutine[Any, Any, T]) -> T:
     try:
         factory = loop_factory()
     except UnknownLoop:
-        main.close()  # Without this Python would warn of a coroutine that was never awaited.
+        main.close()  # Without this line Python would warn of a coroutine that was never awaited.
         raise
     with asyncio.Runner(loop_factory=factory) as runner:
         return runner.run(main)

@@ -359,7 +359,7 @@ class RepeatedHeartbeats:
     ) -> None:
         self.connection = connection
         self.repeat = repeat
-        self.identifiers = identifiers  # Correlation ids of four bytes each.
+        self.identifiers = identifiers  # The correlation ids follow each other, four bytes each.
         self.first_ticket = first_ticket
         self.now = now
         self.details = details

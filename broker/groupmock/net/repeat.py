@@ -61,9 +61,9 @@ class Repeat:
 
     def __init__(self, codec: ApiCodec, frame: bytes, answer: bytes, message: Message, lease: Lease, until: int) -> None:
         self.codec = codec
-        self.until = min(until, lease.until)  # A heartbeat after this run time is reported to sinks or takes the full path.
+        self.until = min(until, lease.until)  # A heartbeat after this run time is reported to sinks or handled by the core.
         self.message = message
-        self.template: object = None  # A sink that writes such rows without building them keeps its template here.
+        self.template: object = None  # A sink that writes rows of repeated heartbeats from a template keeps the template here.
         self.head = len(frame).to_bytes(4, "big") + frame[:4]
         self.tail = frame[8:]
         self.length = len(frame) + 4

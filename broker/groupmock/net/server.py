@@ -159,7 +159,7 @@ class Server:
         return self.failure
 
     def _adopter(self, node: int) -> Adopt:
-        # Each node has one socket, because a second listener needs a socket of its own.
+        # This function serves the only socket of the node. A second listener would need a socket of its own.
         (listener,) = self.core.environment.endpoints[node]
 
         def adopt(accepted: socket.socket, host: str, port: int) -> None:

@@ -37,10 +37,10 @@ SMALLEST_ADDRESS: Final = 15
 FIRST: Final = 8
 """The number of bytes of the frame's length and the correlation id."""
 
-# A step is a pair: the kind of the step and its argument.
-FIXED: Final = "fixed"  # The argument is the number of bytes.
-SIZED: Final = "sized"  # The argument is the wire type of bytes that follow their length.
-EACH: Final = "each"  # The argument is the steps of each element that follows the count.
+# A step of reading a message is a pair: the kind of the step and its argument.
+FIXED: Final = "fixed"  # The argument of this step is the number of bytes.
+SIZED: Final = "sized"  # The argument of this step is the wire type of bytes that follow their length.
+EACH: Final = "each"  # The argument of this step is the steps of each element that follows the count.
 RECORDS: Final = "records"
 TAGS: Final = "tags"
 LENGTH_BYTES: Final = {"string": 2, "bytes": 4, "records": 4, "array": 4}

@@ -143,7 +143,7 @@ class Overheard:
         group, member_id, instance = self._group(asked.group_id), asked.member_id, asked.group_instance_id
         known = group.members.get(member_id)
         if not asked.group_id or not group.fits(asked.protocol_type, protocols(asked)):
-            return  # The coordinator will refuse this JoinGroup.
+            return  # The coordinator will refuse this JoinGroup, so it changes nothing.
         if known is not None:
             self._rejoins(group, known, call, asked, out)
         elif member_id in group.reserved:

@@ -171,7 +171,7 @@ class Answers:
         self.taker = taker
         self._left = 0  # Bytes of the current frame that have not arrived.
         self._held = b""  # The first bytes of a frame that arrived in parts.
-        self._taker: Taker | None = None  # The taker of the current frame, if it has one.
+        self._taker: Taker | None = None  # The function that gets the bytes of the current frame, or None if nobody wants them.
 
     @property
     def between(self) -> bool:

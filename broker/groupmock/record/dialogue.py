@@ -92,7 +92,7 @@ class Line:
         # A list, because a deque for each connection would take 760 bytes more, and few requests are pending (`relay.MOST_OPEN`).
         self.pending: list[Passing] = []
         self.raw_tokens = False
-        self.beat: Beat | None = None  # Set only while no request is pending.
+        self.beat: Beat | None = None  # `beat` is set only while no request is pending.
 
     @property
     def unanswered(self) -> bool:

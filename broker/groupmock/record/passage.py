@@ -22,7 +22,7 @@ class Passage:
         self.relay = relay
         self.abridged = Abridged(codec, size)
         self._kept_back: list[bytes] = []
-        self._held = 0  # Bytes of this answer that `House.held` counts.
+        self._held = 0  # Bytes of this answer that count for the recording's limit (`House.held`).
 
     def feed(self, data: bytes) -> None:
         """Pass the next bytes on, then digest them, so that the client does not wait for the digest. Raises Refused."""

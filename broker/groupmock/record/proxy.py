@@ -88,7 +88,7 @@ class Proxy:
         except CannotStart:
             self.upstream.close()
             raise
-        watched()  # Called before clients connect, because it reads the declarations of all APIs.
+        watched()  # This call comes before clients connect, because it reads the declarations of all APIs, which takes time.
         self._begin_journal()
         if self._striker is not None:
             self._striker.begin()

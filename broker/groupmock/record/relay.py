@@ -92,7 +92,7 @@ class Relay:
         self.number = number
         self.ended = False
         self.line: Line
-        self._known = False  # True once the recording knows this connection, so that `line` is set.
+        self._known = False  # True once the recording knows this connection and `line` is set.
         self.closing = Closing(self)
         self.client = End(self.from_client, self.closing.finished, self._client_lost)
         self.server = End(self.from_server, self.closing.finished, self.closing.lost)

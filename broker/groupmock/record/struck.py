@@ -63,7 +63,7 @@ class StruckLine(Line):
     def __init__(self, relay: CarefulRelay, number: int, node: int | None, host: str, port: int) -> None:
         super().__init__(number, node, host, port)
         self.relay = relay
-        self.run = None  # No heartbeat is repeated on a connection that passes the gate (`net.gated`).
+        self.run = None  # No heartbeat of this connection is repeated without asking the fault rules (`net.gated`).
 
     @property
     def unanswered(self) -> bool:
@@ -220,7 +220,7 @@ class CarefulRelay(Relay):
         self.wedged = False
         self._inbox = Inbox(REQUEST_BYTES)
         self._frames = Framer(ANSWER_BYTES)
-        self._counted = 0  # Bytes of this relay that `House.held` counts.
+        self._counted = 0  # Bytes of this relay that count for the recording's limit (`House.held`).
 
     def from_client(self, data: bytes) -> None:
         """Keep requests until their turn comes."""

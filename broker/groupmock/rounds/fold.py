@@ -62,7 +62,7 @@ class Rebalances(RowReader):
         self.created: dict[Partition, int] = {}
         self._all = group is None
         self._now = 0
-        self._strangers: dict[str, GroupFold] = {}  # Groups that requests name, but no row of the coordinator.
+        self._strangers: dict[str, GroupFold] = {}  # Groups that are named by requests, but by no row of the coordinator.
         self._names: dict[str, str] = {}  # Maps topic ids to names.
         self._ids: dict[str, str] = {}  # Maps topic names to ids.
         self._asked: dict[int, Json] = {}  # Maps tickets to requests without an answer: JoinGroup, SyncGroup or a heartbeat.

@@ -89,7 +89,8 @@ class GroupFold:
         self._number = 0
         self.protocol = ""
         self._joined: dict[str, int] = {}  # Members that joined in the current rebalance, or at this moment, which may begin a rebalance.
-        self._assigned: dict[str, Partitions] | None = None  # Assignments by the last plan, or None if the rows do not show them.
+        # The partitions of each member in the last assignment, or None if the rows do not show them.
+        self._assigned: dict[str, Partitions] | None = None
         self._stored: tuple[str, ...] = ()  # The members in the classic group's last record in the log.
         self._holders: dict[Partition, Holder] = {}
 
@@ -108,7 +109,7 @@ class GroupFold:
             self.generation = None
             self.members.clear()
         newest = self.generation
-        # The log does not have a generation whose plan was not accepted, so its number is given again after the load.
+        # A generation whose assignments were not accepted is not in the log, so its number is given again after the load.
         if cause == LOADED and newest is not None and (newest.planned is None or newest.number != row.generation):
             self.generation = None
         self._remembered(row, cause)
@@ -193,8 +194,8 @@ class GroupFold:
             self._assigned = {member: told.assigned for member, told in now.plan.told.items()}
         elif state == STABLE:
             self._assigned = None
-        # The rebalance ended without members or the group was deleted, so the previous plan is void. If only the coordinator changed, the
-        # log has the plan.
+        # The rebalance ended without members or the group was deleted, so the previous assignments are void. If only the coordinator
+        # changed, it reads them from its log.
         elif self.moved_because not in LIVES_ON:
             self._assigned = {}
         if not now.classic:
@@ -279,7 +280,7 @@ class GroupFold:
         """Note that a member of a consumer group has reached the target epoch or was told to revoke partitions."""
         if what not in ("reconciled", "revoking"):
             return
-        self.arrived.pop(member, None)  # Removed first, so that the member becomes the last in the dict, as in `_arrived`.
+        self.arrived.pop(member, None)  # The member is removed first, so that it becomes the last in the dict, as in `_arrived`.
         if what == "reconciled":
             self.arrived[member] = at
         if self.rebalance is not None:
@@ -308,7 +309,7 @@ class GroupFold:
     def _arrived(self, member: str, at: int) -> None:
         if self.rebalance is None and self._joined and next(reversed(self._joined.values())) != at:
             self._joined = {}
-        # Removed first, because a dict keeps the position of a key, and a member that joins again must be last.
+        # The member is removed first, because a dict keeps the position of a key, and a member that joins again must be last.
         self._joined.pop(member, None)
         self._joined[member] = at
 

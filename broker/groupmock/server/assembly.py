@@ -97,7 +97,8 @@ def _furnish(running: Running, seed_data: SeedData | None, not_copied: list[str]
     repeats."""
     config = running.config
     if config.topics:
-        from ..core.steering.topics import CREATE_TOPIC  # Imported alone, because a start needs no other commands.
+        # The command is imported from its own module, because a start needs no other commands.
+        from ..core.steering.topics import CREATE_TOPIC
 
         for topic in config.topics:
             running.submit(Command(CREATE_TOPIC, {"name": topic.name, "partitions": topic.partitions or config.settings.num_partitions}))

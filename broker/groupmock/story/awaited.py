@@ -158,7 +158,7 @@ def _ends(person: Person, last: int, people: People, began: int, now: int, known
         most = "" if exact is not None else "at most "
         again = "" if person.closed is not None else " unless it is heard of again"
         yield f"its session{_of_ms(person.session_ms)} ends in {most}{_s(end - now)}{again}"
-    # A phase with only silent static members begins anew without a row, so its end is unknown afterwards.
+    # A join phase with only silent static members begins anew without a row, so its end is unknown afterwards.
     if over is not None and over >= now and (end is None or over <= end or person.closed is None):
         yield f"the rebalance timeout of {timeout} ms is over in {_s(over - now)}"
 

@@ -24,7 +24,7 @@ class Begun:
         """Note the partitions that a member has been reading since before: those that it claimed to own, and those of a member whose
         start is not in the rows."""
         if not after and self._fold.given.get(member):
-            return  # The member's connection ended, and the coordinator still assigns it the same partitions, so it reads on.
+            return  # The member's connection ended, and the coordinator still assigns it the same partitions, so it continues to read.
         newest = self._fold.generation
         if newest is not None and member in newest.claims:
             had = newest.claims[member].owned

@@ -61,8 +61,9 @@ class NotServed(RowReader):
     def __init__(self) -> None:
         self._hosts: dict[int, str] = {}  # Maps open connections to their hosts.
         self._answered: set[int] = set()  # Open connections that got an answer.
-        self._closed: dict[tuple[str, str], Repeated] = {}  # By the server's reason for the close, and the host.
-        self._refused: dict[tuple[str, str], Repeated] = {}  # By API name with its error, and the remedy.
+        # Maps the server's reason for closing connections, and the host, to how often that happened.
+        self._closed: dict[tuple[str, str], Repeated] = {}
+        self._refused: dict[tuple[str, str], Repeated] = {}  # Maps an API name with its error, and the remedy, to how often that happened.
         self._clients: dict[str, Client] = {}
         self._served: dict[str, None] = {}
         self._asked: dict[int, Client] = {}  # Maps tickets of lookups to their clients.

@@ -34,7 +34,7 @@ class Skipped(Line):
 
     def told(self) -> str:
         known = [each for each in self._records.values() if each is not None]
-        # Only "up to", because transaction markers have offsets too, and compaction leaves holes.
+        # The text says "up to", because transaction markers have offsets too, and compaction leaves holes.
         many = f"up to {count(sum(known), 'record')}" if len(known) == len(self._records) else "an unknown number of records"
         return f"{self._name} skips {many} of {partitions_text(self._records)} (nothing committed, auto.offset.reset latest)"
 

@@ -152,7 +152,7 @@ class StoryTeller(RowReader):
         self.not_served = NotServed()
         self._names = TopicNames()
         self._transactions = Transactions(names=self._names, most=LONG, since=since)
-        self._unseen: FaultRow | None = None  # A fault of a request without a row, whose answer may be the next row.
+        self._unseen: FaultRow | None = None  # The last fault row, if its request has no row: the answer may be the next row.
         self._holding: dict[Section, None] = {}  # Stories with a line that waits for the next row.
         self._member_seen = member is None
         self._now = 0

@@ -90,7 +90,7 @@ class Transactions(RowReader):
         """Counts rows about ids for which there was no room."""
         self._only, self._most, self._since = only, most, since
         self._names = names or TopicNames()
-        self._open: dict[str, set[Partition]] = {}  # Maps ids to the partitions of their open transactions.
+        self._open: dict[str, set[Partition]] = {}  # Maps transactional ids to the partitions of their open transactions.
         self._asked: OrderedDict[int, tuple[str, RequestRow]] = OrderedDict()  # Maps tickets to the transactional id and the request.
 
     def sections(self, now: int) -> Iterator[list[str]]:

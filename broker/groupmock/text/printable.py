@@ -74,7 +74,7 @@ codecs.register_error(JSON, _json_escapes)
 
 @cache
 def _pattern(text: str) -> re.Pattern[str]:
-    # Compiled on first use, because most servers meet no such text.
+    # The pattern is compiled on first use, because most servers meet no such text.
     return re.compile(text)
 
 

@@ -45,7 +45,7 @@ class Dots(Generic[D]):
         elif self.width >= WIDEST and self._count >= self._most:
             self.dropped += 1
         else:
-            if kept is None:  # Made only now, so that dropped dots leave nothing behind.
+            if kept is None:  # The dict is made only now, so that a key whose dots are all dropped leaves nothing behind.
                 kept = self._kept[key] = {}
             kept[at // self.width] = make()
             self._count += 1
@@ -78,7 +78,7 @@ class Dots(Generic[D]):
 
     def _merged(self, kept: dict[int, D]) -> dict[int, D]:
         merged: dict[int, D] = {}
-        if len(kept) == 1:  # A shortcut, because most keys have one dot.
+        if len(kept) == 1:  # A key with a single dot, as most have, needs no merging.
             (dot,) = kept.values()
             return {dot.at // self.width: dot}
         for dot in sorted(kept.values(), key=lambda each: each.at):
@@ -136,7 +136,7 @@ class Spans(Generic[S]):
         lasting = sorted(each.until - each.since for kept in self._kept.values() for each in kept if each.until is not None)
         spare = self._count - int(ROOM * self._most)
         if not lasting:
-            self._most *= 2  # No span is over, and present owners are always drawn.
+            self._most *= 2  # No partition has changed its owner yet, and present owners are always drawn.
             return
         self.shortest = max(self.shortest, lasting[min(spare, len(lasting)) - 1] + 1)
         for key, kept in self._kept.items():

@@ -58,7 +58,7 @@ class EveryRow:
         level = level_of(row)
         if level is None or (times := self._strangers.told(row)) is None:
             return
-        from ..story.sentences import sentence  # Imported for the first line, because a server should start without it.
+        from ..story.sentences import sentence  # This import waits for the first line, because a server should start without it.
 
         yield LogLine(row.t, level, sentence(row) + times, row)
 

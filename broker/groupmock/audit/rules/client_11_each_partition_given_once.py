@@ -52,7 +52,8 @@ B: SyncGroup -> 0
         if len(claims) < len(plan.claims) or len(given) < len(x.asked["assignments"]):
             return
         wrong = list(_given_wrong(claims, given))
-        if plan.protocol not in NAMES:  # The assignors of Designs I to III withhold lost partitions for a while.
+        # The cooperative assignors (Designs I to III in docs/kafka/cooperative-designs.md) withhold lost partitions for a while.
+        if plan.protocol not in NAMES:
             all_given = frozenset().union(*(told.assigned for _, told in given))
             claimed = frozenset().union(*(claim.owned for claim in claims.values())) if plan.protocol == STICKY else frozenset()
             known = member.note(self.code, set[str])

@@ -63,7 +63,7 @@ A: Heartbeat -> 16
     def __init__(self, world: World) -> None:
         super().__init__(world)
         self._asked: OrderedDict[tuple[tuple[str, str | None], str], int] = OrderedDict()
-        self._forgotten = -1  # Look-ups up to this time may have been forgotten.
+        self._forgotten = -1  # FindCoordinator requests up to this time may have been forgotten.
 
     @asked(FIND_COORDINATOR)
     def asks(self, x: Exchange) -> Judgements:
@@ -99,7 +99,7 @@ A: Heartbeat -> 16
             del x.link.notes[self.code]
             yield KEPT
         elif self.knew(x, before) and not self.world.processes.muffled(x.link):
-            del x.link.notes[self.code]  # Each refusal is judged only once.
+            del x.link.notes[self.code]  # The noted refusal is dropped, so that it is judged only once.
             error = "NOT_COORDINATOR" if NOT_COORDINATOR in before.errors else "COORDINATOR_NOT_AVAILABLE"
             yield Broken(
                 f"{x.who} was answered {error} to {before.name} and sent {x.name} to the same broker {x.waited_since(before) // 1_000_000} "

@@ -57,7 +57,7 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 7, held("
         if member.joined is not None and not one_process(x, member.joined):
             return
         wrong = found - self._had(x, member)
-        # The member owns nothing since then, or it is older than the journal.
+        # The member reports no partitions, or it joined before the journal began, so a lower generation may be true.
         if not owning or (not member.born and member.synced is None):
             wrong = {each for each in wrong if each > member.generation}
         if not wrong:

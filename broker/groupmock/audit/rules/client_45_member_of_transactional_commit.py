@@ -53,7 +53,7 @@ class SaysWhoItIsInTransactions(Rule):
         if x.asked.get("member_id") or member is None or member.group is not x.group or member.joined is None or member.ended is not None:
             return
         if x.version >= SINCE and x.at - member.alive > member.session_ns:
-            return  # The member has noticed that its session is over, and acts as no member any more.
+            return  # The member has noticed that its session is over, and no longer acts as a member.
         if self.knew(x, member.joined):
             yield Broken(
                 f"{member.name} sends offsets of group {member.group.name!r} in a transaction and does not say that it is a member of it",

@@ -58,14 +58,15 @@ A: OffsetCommit topics=[t($t1, o(0, 5)), t($t2, o(0, 5))] -> 0
             return
         if epoch_of(x) != member.generation or member.synced.asked["generation_id"] != member.generation:
             return
-        if member.had is None and not member.born:  # The member is older than the journal, so its earlier partitions are unknown.
+        if member.had is None and not member.born:  # The member joined before the journal began, so its earlier partitions are unknown.
             return
         foreign = _named(x, self.world.topic_names) - member.told
         late = not self.knew(x, member.synced)
         theirs = _of_others(member, foreign)
         before = member.had or frozenset() if late or not member.eager else frozenset()
         wrong = foreign - before if late else foreign - before | theirs
-        if wrong or not theirs:  # A member that may not have received its assignment is not blamed, and nothing is counted as kept.
+        # A member that commits partitions of others may not have received its assignment yet, so its commit is not judged.
+        if wrong or not theirs:
             yield self._judged(x, member, wrong, f"generation {member.generation}", member.synced)
 
     def _of_a_consumer(self, x: Exchange, member: Member, course: Course) -> Judgements:

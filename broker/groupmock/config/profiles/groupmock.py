@@ -65,7 +65,7 @@ PROFILE = Profile(
         75: (0, 0),  # DescribeTopicPartitions
     },
     settings={},
-    # The quirks of 4.4 are left out as well, because the limit of a group's record makes large test groups hang.
+    # This profile has no quirks, not even those of 4.4, because the limit of a group's record makes large test groups hang.
     quirks=frozenset(),
     features=(
         FeatureLevel("metadata.version", 7, 33, 33),

@@ -83,7 +83,7 @@ PROFILE = Profile(
             "group_record_limit",
             "missing_topics_in_a_scala_set",
             "old_produce_closes",
-            "configs_before_4_4",  # CG-150, CG-152
+            "configs_before_4_4",  # CG-150 and CG-152 in docs/kafka/consumer-groups.md describe this quirk.
             "repeated_alteration_unanswered",
             "min_insync_replicas_pinned",
         }

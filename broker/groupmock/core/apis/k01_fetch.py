@@ -40,8 +40,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         return
     topics = cluster.topics
     sessions = topics.fetches.sessions(request.node)
-    # The price is taken before the session is changed. It includes all partitions of the session, because a fetch reads them even if it
-    # names none.
+    # The cost is charged to the request's budget before the session is changed. It includes all partitions of the session, because a fetch
+    # reads them even if it names none.
     asked_for = within([topic.partitions for topic in asked.topics]) + len(asked.topics)
     if asked_for > FREE or sessions.size(asked.session_id) or asked.forgotten_topics_data:
         ration = Ration(turn.settings)

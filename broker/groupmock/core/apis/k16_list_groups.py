@@ -34,7 +34,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _listed(cluster: Cluster, turn: Turn, node: int, message: ListGroupsRequest) -> list[ListedGroup]:
-    # The groups are sorted only after the price is taken, because sorting is the expensive part of ListGroups.
+    # The groups are sorted only after the cost is charged to the budget, because sorting is the expensive part of ListGroups.
     ration = Ration(turn.settings)
     ids = [group.group_id for group in cluster.groups.all()]
     ration.take_names(ids, GROUP_COST)

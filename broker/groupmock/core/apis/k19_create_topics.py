@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 DEFAULT: Final = -1
 NAME_COST: Final = 3
 CONFIG_COST: Final = 3
-SHOWN_COST: Final = 40  # The configs in the row of a created topic cost this much.
+SHOWN_COST: Final = 40  # The configs in the answer about one created topic count as this much work.
 
 
 class TopicPlan(NamedTuple):

@@ -34,9 +34,9 @@ MALFORMED: Final = (
     "incompatible broker. See the broker logs for more details."
 )
 RESOURCE_COST: Final = 4
-TOPIC_COST: Final = 80  # The cost covers more than thirty configs of a topic, with their synonyms.
-BROKER_COST: Final = 2500  # The cost covers more than three hundred configs of a broker.
-GROUP_COST: Final = 100  # The cost covers seventeen configs of a group, most of which have a broker config as synonym.
+TOPIC_COST: Final = 80  # This amount of work covers more than thirty configs of a topic, with their synonyms.
+BROKER_COST: Final = 2500  # This amount of work covers more than three hundred configs of a broker.
+GROUP_COST: Final = 100  # This amount of work covers seventeen configs of a group, most of which have a broker config as synonym.
 CHANGED_COST: Final = 5
 COPIES: Final = 2  # A config's value is sent twice: as its own value and as that of its first synonym.
 KINDS: Final = frozenset((2, 4, 8, 16, 32))

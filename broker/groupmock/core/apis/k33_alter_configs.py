@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 RESOURCE_COST: Final = 12
 CHANGE_COST: Final = 4
-BROKER_COST: Final = 2000  # A change of one broker config is validated together with all others.
-GROUP_COST: Final = 60  # A change of one group config is validated together with related configs.
+BROKER_COST: Final = 2000  # This amount of work covers the change of one broker config, which is validated together with all others.
+GROUP_COST: Final = 60  # This amount of work covers the change of one group config, which is validated together with related configs.
 RESOURCE_SIZE: Final = 16
 """The work of changing one resource, measured in ordinary elements of a request."""
 TWICE: Final = "Each resource must appear at most once."

@@ -64,7 +64,7 @@ def _answer(cluster: Cluster, turn: Turn, request: Request, message: ConsumerGro
         turn.reply(request.ticket, heartbeat.leave(turn, group, said))
         cluster.groups.convert(turn, group)
         return
-    if not said.member_id:  # A member may lack an id in v0 only, where the coordinator assigns one (CG-30).
+    if not said.member_id:  # Only in v0 may a member lack an id, because the coordinator assigns one then (CG-30).
         said = msgspec.structs.replace(said, member_id=turn.environment.dice.short_id())
     if isinstance(found, ConsumerGroup | ClassicGroup):
         instances = () if turn.quirks.full_group_refuses_known_instances else found.static_members

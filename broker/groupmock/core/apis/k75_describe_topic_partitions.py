@@ -36,7 +36,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     assert isinstance(asked, DescribeTopicPartitionsRequest)
     ration = Ration(turn.settings)
     ration.take_names([topic.name for topic in asked.topics], NAME_COST)
-    # The price covers all topics, because all are sorted, though only a page is answered.
+    # The cost includes all topics, because all are sorted, though only a page is answered.
     ration.take(0 if asked.topics else cluster.topics.count)
     wanted = sorted({topic.name for topic in asked.topics} or cluster.topics.names())
     cursor = asked.cursor

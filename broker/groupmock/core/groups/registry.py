@@ -68,9 +68,9 @@ class GroupRegistry:
         self._logs: dict[int, dict[str, Remembered]] = {}
         self._following: dict[str, None] = {}  # The ids of the groups that want to be told of new topics.
         self._added = 0
-        # The owners in this index are pairs of the group's number in the order of creation and the group id.
+        # The owner of an offset is a pair: the group's number in the order of creation, and the group id.
         self._with_offsets = ByTopic()
-        self._remembered = ByTopic()  # This index is for `_logs`, and its owners are pairs of partition and group id.
+        self._remembered = ByTopic()  # This index serves `_logs`. The owner of an offset is a pair of partition and group id.
         self._listing: Listing = InOneMap() if environment.settings.quirks.groups_listed_from_one_map else ByPartition(OFFSETS_TOPIC)
         places = environment.settings.offsets_topic_num_partitions
         self.hosting = Hosting(environment, topics, OFFSETS_TOPIC, partial(partition_for, partitions=places), places, "load", self)
@@ -92,7 +92,8 @@ class GroupRegistry:
     def _configured(self, group_id: str) -> None:
         group = self._groups.get(group_id)
         if group is not None:
-            # The group's leases end, because its configs change the heartbeat interval in answers and the session timeout.
+            # The core has to see the group's next heartbeats, because the configs change the heartbeat interval in answers and the session
+            # timeout.
             group.end_leases()
 
     def reach(self, group_id: str, node: int) -> tuple[int, GroupType | None]:

@@ -137,7 +137,7 @@ class _Parser:
         self._work = 0
 
     def parsed(self) -> Postfix:
-        repeated = False  # The variable is True after a repetition, because another repetition must not follow.
+        repeated = False  # True if the last part was a repetition, which no other repetition may follow.
         while self._at < len(self._text):
             repeated = self._read_one(repeated)
         if len(self._groups) > 1:

@@ -54,7 +54,7 @@ def jump_timer(cluster: Cluster, arguments: JumpTimer, turn: Turn) -> None:
     if arguments.timer == "session":
         if len(arguments.subject) != 2:
             raise BadArguments("jump_timer: a session is named by its group and its member id")
-        # The command refuses what is impossible on Kafka, because a member that waits for an answer does not expire (SERVER-30).
+        # A member that waits for an answer is refused here, because it does not expire on Kafka (SERVER-30).
         expire_member(cluster, ExpireMember(group=arguments.subject[0], member=arguments.subject[1]), turn)
         return
     turn.timers.cancel(key)

@@ -132,7 +132,7 @@ class OperatorHolds:
         waiting, order.waiting = order.waiting, []
         if not order.names:
             del self.orders[message.group_id]
-        # The waiting requests are checked again, in order of arrival, because the next name may be among them.
+        # The waiting requests are checked again, in order of arrival, because the member that is to join next may be among them.
         self._ready.extend(waiting)
         return False
 

@@ -43,7 +43,7 @@ class Error(EntityFault, tag="error", frozen=True, kw_only=True):
         facts, struck, code = target.facts, target.struck, number_of(self.code)
         assert struck is not None
         levels = answered(facts.api, facts.version)
-        # An answer may lack entities of the request, because a fetch answer has only the changes of its session.
+        # The answer to a Fetch may lack partitions of the request, because it has only the changes of its session.
         add = facts.stage == "request" or hasattr(target.request, IN_SESSIONS)
         answering = Answering(struck.kind, target.lookup, lambda element, level: refusals.refused(element, level, code), add)
         message: Message = answering.changed(response, levels, struck.entities)

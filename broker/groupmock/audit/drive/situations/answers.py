@@ -98,7 +98,8 @@ for _api in ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "OffsetFetch
             f"A group that works rebalances; a {_api} is applied, its answer is lost, and its connection is mute from then on.",
             "the end of that connection, and the group Stable",
             _later(rule(_api, "drop", stage="reply", nth=1)),
-            late=int(_api == "OffsetFetch"),  # The partitions of the late copy belonged to another member.
+            # The copy that starts late gets partitions that belonged to another member, so it has to fetch their offsets.
+            late=int(_api == "OffsetFetch"),
             protocol="" if _api == "OffsetFetch" else CLASSIC,
         )
     )

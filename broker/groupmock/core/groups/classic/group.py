@@ -342,7 +342,8 @@ class Group(GroupType):
                 del self.supported[name]
 
     def _names(self, protocols: Protocols) -> Iterable[str]:
-        if len(protocols) == 1:  # This shortcut serves lists with a single protocol, which nearly every JoinGroup of a storm has.
+        # This shortcut serves lists with a single protocol, which nearly every JoinGroup has when many clients join at once.
+        if len(protocols) == 1:
             return (protocols[0][0],)
         names = [name for name, _ in protocols]
         return names if self.duplicates_count else dict.fromkeys(names)

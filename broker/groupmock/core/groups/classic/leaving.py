@@ -57,7 +57,8 @@ def expire(turn: Turn, group: Group, member_id: str) -> bool:
     # A member that waits for an answer counts as alive (ClassicGroupMember.hasSatisfiedHeartbeat, SERVER-30). A new member does not
     # (SERVER-29).
     if not member.is_new and (member.join is not None or member.sync is not None):
-        group.end_leases()  # The next answer arms the session timer again. Until then no lease may move the timer, which has fired.
+        # The next answer arms the session timer again. Until then no repeated heartbeat may move the timer, which has fired.
+        group.end_leases()
         return False
     _expire_member(turn, group, member)
     return True

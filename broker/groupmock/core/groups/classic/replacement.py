@@ -40,7 +40,7 @@ def keep_generation(turn: Turn, group: Group, request: Request, old: Member, new
 
 def _undo(turn: Turn, group: Group, request: Request, old: Member, new: Member, led: str) -> None:
     group.park_join(new, None)
-    membership.swap(group, new, old)  # The session timer of the old member still runs, because it was not ended yet.
+    membership.swap(group, new, old)  # The session timer of the old member still runs.
     sessions.end(turn, group, new.member_id)
     turn.member_changed(group, old.member_id, "replaced", causes.replacement_undone(new.member_id), old)
     # Kafka fills in all fields of the refused JoinGroup answer except the member id.

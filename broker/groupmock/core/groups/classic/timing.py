@@ -16,7 +16,7 @@ Subject = tuple[str, ...]
 
 def _on_session(turn: Turn, group: Group, subject: Subject) -> bool:
     if subject[1] in group.members and turn.environment.holds.defers(("session", *subject), group.group_id, group.state):
-        group.end_leases()  # No lease may move the session timer any more, because the timer has fired.
+        group.end_leases()  # No repeated heartbeat may move the session timer any more, because the timer has fired.
         return False
     return leaving.expire(turn, group, subject[1])
 

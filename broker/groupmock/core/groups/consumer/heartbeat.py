@@ -89,7 +89,7 @@ def answer(
         why = why or causes.TOPICS_CHANGED
     moment = Moment(group, topics, settings, beat, member, replaced, known is None, resubscribed, bumped, upgraded)
     if not targets.may_compute(turn, group, settings):
-        # A new instance id has no target yet, even if a member has the id by now (ConsumerGroup.targetAssignment).
+        # A new instance id has no target assignment yet, even if a member has the id by now (ConsumerGroup.targetAssignment).
         turn.reply(ticket, *_answered(turn, moment, why, aimless=nameless))
         return
     alike = None if looks else group.alike() if before is None else before
@@ -126,8 +126,8 @@ def _answered(turn: Turn, moment: Moment, why: Why | None, aimless: bool) -> Ans
         membership.settle(turn, group, why or causes.member_arrived(member.member_id, member.epoch), moment.bumped)
     told = None
     if changed or beat.epoch == JOINING or beat.is_full:
-        # The answer has the partitions in the order of this heartbeat's computation, even if they are unchanged; without a computation they
-        # are in the order of the log.
+        # If this heartbeat computed an assignment, the answer has the partitions in the order of that computation, even if they are
+        # unchanged. Otherwise they are in the order of the log.
         order = as_laid_out if member.assigned is not had else by_topic
         told = Assignment([TopicPartitions(topic, indexes) for topic, indexes in order(member.assigned)])
     response = ConsumerGroupHeartbeatResponse(

@@ -96,7 +96,9 @@ def update(turn: Turn, group: Group, member: Member, beat: Beat) -> None:
     if beat.assignor is not None:
         group.vote(member, beat.assignor)
     if _stored(member) != before:
-        group.end_leases()  # The leases of the group end, because a repeated heartbeat on another connection would change the fields back.
+        # The core has to see the group's next heartbeats, because a heartbeat that a connection repeats on its own would change the fields
+        # back.
+        group.end_leases()
 
 
 def _stored(member: Member) -> tuple[object, ...]:
