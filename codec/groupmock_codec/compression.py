@@ -1,5 +1,5 @@
-"""Records are compressed and decompressed here with none and gzip, while other formats are kept as they are. Unpacking never exceeds the
-given limit."""
+"""Compresses and decompresses records with gzip or without compression, while other formats are kept as they are. Unpacking never
+exceeds the given limit."""
 
 from __future__ import annotations
 

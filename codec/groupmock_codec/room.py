@@ -14,14 +14,14 @@ MOST_INFLATED: Final = (1, 1032, 22, 255, 44_000)
 """The largest factor by which each compression, by its code, can inflate: gzip (zlib's technical details), snappy (64 by a copy of 3),
 lz4 (a length is a row of bytes), zstd (a block of 128 KiB out of 3 bytes)."""
 OPENED: Final = 4
-"""The cost of reading timestamp, offset and key of a record, in skipped records (0.4 us instead of 0.1)."""
+"""The cost of reading timestamp, offset and key of a record, in records that are skipped unread (0.4 us instead of 0.1)."""
 CONVERTED: Final = 16
-"""The cost of decoding a record and encoding it in another format, in skipped records (3 to 6 us with all that follows)."""
+"""The cost of decoding a record and encoding it in another format, in records that are skipped unread (3 to 6 us with all that follows)."""
 
 
 class Room:
-    """The remaining limits of decompressed bytes, and of records, of which a decoded one counts OPENED times and a converted one CONVERTED
-    times. They are spent before anything is built.
+    """The remaining numbers of bytes that may be decompressed and of records that may be read: a decoded record counts OPENED times and a
+    converted one CONVERTED times. They are spent before anything is built.
 
     `spent`: something was spent, so that a caller that has to give at least one answer can tell. `opens_all`: snappy, lz4 and zstd are
     unpacked, too (`opening`)."""

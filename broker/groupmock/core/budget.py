@@ -1,4 +1,4 @@
-"""Work that a request can multiply is priced before it is done, and refused above a limit.
+"""The work that one request can cause is estimated before it is done, and a request above the limit is refused.
 
 **What is counted.** A request of a few bytes can cause any amount of work: a count of 2^31-1 partitions, one group named a thousand times,
 a list of everything there is. Handlers that multiply work first compute its price: a number of elements, each of so many units. A unit is a
@@ -42,7 +42,7 @@ class OverBudget(Exception):
 
 
 class Ration:
-    """The part of its budget that a request has not used yet."""
+    """The work, and the bytes of the answer, that one request may still cause."""
 
     __slots__ = ("_bytes", "_most_bytes", "_most_work", "_work")
 
@@ -51,7 +51,8 @@ class Ration:
         self._work = self._bytes = 0
 
     def take(self, elements: int, each: int = 1, size: int = 0) -> None:
-        """Take the cost of elements with `each` units and of `size` bytes from the budget. After OverBudget nothing may be built."""
+        """Deduct elements with `each` units of work, and `size` bytes, from what the request may still cause. After OverBudget nothing
+        may be built."""
         self._work += elements * each
         self._bytes += size
         if self._work > self._most_work:
@@ -66,7 +67,7 @@ class Ration:
             )
 
     def take_names(self, names: Collection[str], each: int) -> None:
-        """Take the cost of names and of hashing them: names may be as long as a frame, and Kafka's maps are in the order of hashes."""
+        """Deduct the work of names and of hashing them: names may be as long as a frame, and Kafka's maps are in the order of hashes."""
         self.take(len(names) * each + sum(map(len, names)) // CHARACTERS_PER_UNIT)
 
 
@@ -78,11 +79,11 @@ def fitting(text: str) -> str:
 
 
 def take(settings: Settings, elements: int, each: int = 1) -> None:
-    """Take the cost of elements from a fresh budget. Raises OverBudget."""
+    """Raise OverBudget if this number of elements, with `each` units of work for each, exceeds the work limit of a request."""
     if elements * each > settings.request_max_work:
         Ration(settings).take(elements, each)
 
 
 def within(groups: Iterable[Sized]) -> int:
-    """Return the number of elements of all groups together."""
+    """Return the total number of elements in these collections."""
     return sum(map(len, groups))

@@ -1,5 +1,5 @@
-"""A cluster is composed of parts, and each part gets the other parts that it needs. The behaviours of APIs, which
-use several parts, get the cluster."""
+"""A cluster consists of an environment, topics, groups and transactions, and each of them gets only the others that it needs. The
+behaviours of APIs, which use several parts, get the cluster."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Cluster:
 
     @property
     def hostings(self) -> tuple[Hosting, ...]:
-        """Return the hosting of groups and of transactions, which places coordinators on nodes."""
+        """Return the two objects that decide which node coordinates a group or a transactional id."""
         return self.groups.hosting, self.transactions.hosting
 
     @cached_property

@@ -104,7 +104,7 @@ class Core:
         return turn.out
 
     def go_on(self, work: Work, now: int) -> Effects | None:
-        """Do the next step of the work and return its effects, or None if the work is done. Call it until None."""
+        """Do the next step of work that was split into steps and return its effects, or None if the work is done. Call it until None."""
         if work.over:
             return None
         turn: Turn = work.turn
@@ -118,7 +118,7 @@ class Core:
         return self.environment.timers.next()
 
     def renew(self, lease: Lease, now: int) -> None:
-        """Renew the session of a member that repeats its heartbeat under a valid lease. Nothing else changes."""
+        """Renew the session of a member whose heartbeat the driver has answered by repeating an answer. Nothing else changes."""
         member = lease.member
         member.session.deadline = now + member.session_timeout_ms * NS_PER_MS
 
@@ -147,15 +147,15 @@ class Core:
             self._let_go(ready.popleft(), turn)
 
     def _let_go(self, released: Event | Key, turn: Turn) -> None:
-        """Handle a request or fire a timer that was held before. A timer that was set again meanwhile does not fire: a session was
-        renewed, or a new phase began."""
+        """Handle a request, or fire a timer, that a command had held back. A timer that was set again meanwhile does not fire: a session
+        was renewed, or a new phase began."""
         if not isinstance(released, tuple):
             self._let(released, turn)
         elif released not in turn.timers:
             self._fire(released, turn)
 
     def _stepped(self, work: Work, turn: Turn) -> None:
-        """Handle the requests that waited for the work, one by one, because the work is done."""
+        """Handle the requests that had to wait until this work was done, one by one."""
         if work.waiting:
             work.let_in = work.waiting.popleft()
             self._let_go(work.let_in, turn)
@@ -167,7 +167,7 @@ class Core:
             self.environment.busy.remove(work)
 
     def _finish(self, turn: Turn) -> None:
-        """Finish all work, so that a command finds no group in the middle of a change."""
+        """Finish all work that is split into steps, so that a command finds no group in the middle of a change."""
         busy = self.environment.busy
         while busy:  # A request that waited for earlier work to end may have begun new work.
             work = busy[0]

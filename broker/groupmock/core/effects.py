@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 class Leasing(Protocol):
-    """The part of a group that a lease needs: `epoch` is raised by all changes that could alter a heartbeat's answer."""
+    """The part of a group that tells the driver whether it may repeat a heartbeat's answer: `epoch` is raised by all changes that could
+    alter the answer."""
 
     group_id: str
     epoch: int
@@ -65,7 +66,7 @@ class Reason(Protocol):
 
 
 class Leased(Protocol):
-    """The part of a group member that a lease needs."""
+    """The part of a group member that the core needs to renew its session when the driver repeats a heartbeat's answer."""
 
     member_id: str
     session: Timer

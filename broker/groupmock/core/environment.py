@@ -1,5 +1,5 @@
-"""The environment is the state that all parts of the core share: settings, identity, clock, random source, timers, holds, and the nodes
-that are up.
+"""The environment is the state that all parts of the core share: settings, identity, clock, random source, timers, what commands hold back,
+and the nodes that are up.
 
 This module imports no part, so that a part can be built, tested and replaced with the environment and what is passed in beside it.
 """
@@ -39,19 +39,19 @@ class Holds(Protocol):
     to a group."""
 
     def keeps(self, request: Request) -> bool:
-        """True if the request has to wait. The method then stores it."""
+        """True if a command makes the request wait. The method then stores it."""
 
     def defers(self, key: Key, group_id: str, state: str) -> bool:
-        """True if the timer of a group in this state has to wait. The method then stores it."""
+        """True if a command makes the timer of a group in this state wait. The method then stores it."""
 
     def holds_phase(self, group_id: str) -> bool:
-        """True if the group's join phase must not end."""
+        """True if a command keeps the group's join phase from ending."""
 
     def keeps_group(self, group_id: str) -> bool:
-        """True if the group must not be deleted when it is empty."""
+        """True if a command keeps the group from being deleted when it is empty."""
 
     def keeps_markers(self, transactional_id: str) -> bool:
-        """True if the markers of the id's transactions must not be written."""
+        """True if a command keeps the markers of the id's transactions from being written."""
 
     def leader(self, group_id: str) -> str | None:
         """Return the member id, instance id or client id of the leader that a command chose for the group's next generation, or None."""
@@ -63,7 +63,7 @@ class Holds(Protocol):
 
 
 class NoHolds:
-    """The holds of a cluster in which nothing is held, so that nothing waits."""
+    """The implementation of Holds for a cluster in which no command holds anything back, so that nothing waits."""
 
     def keeps(self, request: Request) -> bool:
         return False
@@ -111,10 +111,11 @@ class Environment:
         self.stalled: set[int] = set()
         self.holds: Holds = NO_HOLDS
         self.ready: deque[Event | Key] = deque()
-        """Requests and timers that were held and may continue now. The core handles them in order before the entry that released them
-        returns."""
+        """Requests and timers that a command had held back and that may continue now. The core handles them in order before the entry
+        that released them returns."""
         self.busy: list[Work] = []
-        """The work in steps that names groups or the controller, in the order in which it began."""
+        """The unfinished work that is split into steps and for which later requests to the same groups or to the controller wait, in the
+        order in which it began."""
         self.epoch_ms = epoch_ms
 
     def known_as(self, identity: Identity) -> None:

@@ -52,9 +52,9 @@ class Tenant(Protocol):
 
 
 class Hosting:
-    """Decides which node leads each partition of one internal topic, and informs the topic, which the first look-up of a coordinator
-    creates. `places` is the number of partitions over which ids are spread. `timer` names the timer that ends loading, whose subject is the
-    partition."""
+    """Decides which node leads each partition of one internal topic, and tells the topic its leaders; the topic is created when a
+    client first looks up a coordinator. `places` is the number of partitions over which ids are spread. `timer` names the timer that ends
+    loading, whose subject is the partition."""
 
     def __init__(
         self, environment: Environment, topics: Topics, topic: str, partitioner: Partitioner, places: int, timer: str, tenant: Tenant

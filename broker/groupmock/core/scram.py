@@ -92,7 +92,7 @@ class Credentials:
 
     @staticmethod
     def _take(taken: dict[str, T | None], change: T, error: Refused | None, refused: dict[str, Refused]) -> None:
-        """Take a change of a user, or refuse both the change and an earlier one of the same user."""
+        """Accept a change of a user, or refuse it together with an earlier change of the same user."""
         if taken.get(change.name) is not None:
             taken[change.name] = None
             refused[change.name] = Refused(error_codes.DUPLICATE_RESOURCE, TWICE)

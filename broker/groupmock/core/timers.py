@@ -40,7 +40,7 @@ NAMES: Final = {
 }
 """Maps the name of every timer to the kind of subject for which it is set. Rows, the control API and its page take the names from here."""
 _FEW: Final = 64
-"""If fewer entries than this are marked, removing them is not worth the cost."""
+"""If fewer heap entries than this are cancelled or replaced, removing them is not worth the cost."""
 
 
 class Timer(msgspec.Struct, gc=False, eq=False):
@@ -130,8 +130,8 @@ class Timers:
         return None
 
     def _sweep(self) -> None:
-        """Remove the marked entries from the heap, so that every timer that is set has one entry. The condition is checked by the
-        callers, because that is cheaper."""
+        """Remove cancelled and replaced entries from the heap, so that every timer that is set has one entry. The condition is checked
+        by the callers, because that is cheaper."""
         self._heap = [entry for entry in self._heap if entry[2].live]
         # The order of firing depends on the entries alone, because no two entries are equal, whatever the heap's layout is.
         heapify(self._heap)

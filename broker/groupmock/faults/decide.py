@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # A float has 53 bits, so below this limit a probability times CHANCES loses nothing.
 CHANCES: Final = 1 << 53
 SHOWN: Final = 20
-"""A near miss lists at most this many entities of a call."""
+"""The report on a rule that nearly fired names at most this many partitions or resources of the call."""
 COUNTS: Final = ("nth", "every", "probability")
 """The counting conditions, which are checked only if all others hold."""
 
@@ -43,7 +43,7 @@ class Tally(msgspec.Struct, frozen=True):
 
 
 class Armed(NamedTuple):
-    """A registered rule with its fault."""
+    """A registered fault rule with the fault that it applies."""
 
     rule: Rule
     fault: Fault
@@ -61,7 +61,7 @@ class FailedCondition(msgspec.Struct, frozen=True):
 
 
 class Condition(msgspec.Struct, frozen=True):
-    """A condition of a rule that `holds` checks for each call."""
+    """A condition of a rule, with the function `holds` that checks a call."""
 
     condition: str
     wanted: Any
@@ -115,7 +115,8 @@ def ready(armed: Armed, api: str, version: int) -> ReadyRule:
 
 
 def picks(when: When, entity: Entity) -> bool:
-    """True if the conditions on entities select this entity. Conditions on what the entity does not have are ignored."""
+    """True if the rule's conditions on groups, topics, partitions, resources and members select this one. Conditions on what the entity
+    does not have are ignored."""
     return (
         (when.group is None or entity.group is None or fits(when.group, [entity.group]))
         and (when.topic is None or fits(when.topic, [entity.topic]))
@@ -253,7 +254,7 @@ assert {*TESTS, *COUNTS, "after"} == set(ABOUT) == set(When.__struct_fields__)
 
 
 def _said(facts: Facts, field: str) -> list[Any]:
-    """Return the different values of a field in the entities of a call."""
+    """Return the values that a field has in the groups, topics, partitions and the like that a call names, each value once."""
     return list(dict.fromkeys(value for each in facts.entities.all if (value := getattr(each, field)) is not None))
 
 

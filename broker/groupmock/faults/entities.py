@@ -38,13 +38,14 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     "member": ("member_id",),
     "topic": ("name", "topic", "topic_name", "topic_id"),
 }
-"""An element is of a kind if it has one of these fields. The first kind that fits counts, because a group of OffsetFetch also has a
-member id."""
+"""Maps each kind of entity (a group, a topic, ...) to the fields of which an element of a message must have one to be of that kind. The
+first kind that fits counts, because a group of OffsetFetch also has a member id."""
 TOPIC_NAMES: Final = ("name", "topic", "topic_name")
 RESOURCES: Final[dict[int | str, str]] = {2: "topic", 4: "broker", 8: "broker_logger", 16: "client_metrics", 32: "group"}
 """Kafka's numbers of config resources (ConfigResource.Type)."""
 OUTERMOST: Final = ("group", "transaction")
-"""Outermost kinds of entities, of which only newer request versions name several. Each has an element in the answer in any case."""
+"""Groups and transactions contain the other entities of a message, and only newer request versions name several of them. Each has an
+element in the answer in any case."""
 IN_SESSIONS: Final = "session_epoch"
 """A Fetch request with this field may be about more partitions than it names."""
 IDS_SINCE: Final = 13
@@ -52,7 +53,8 @@ IDS_SINCE: Final = 13
 
 
 class Entity(NamedTuple):
-    """An entity that a message names, with the entities that contain it. `topic_id` is set as well if the cluster knows it."""
+    """A group, topic, partition, resource, member or transaction that a message names, with those that contain it. `topic_id` is set as
+    well if the cluster knows it."""
 
     group: str | None = None
     topic: str | None = None
@@ -66,16 +68,16 @@ class Entity(NamedTuple):
     transaction: str | None = None
 
     def key(self, kind: str) -> object:
-        """Return the value that distinguishes the entity from others of its kind in the same list. A topic's name comes first, because
-        an answer may have also the id."""
+        """Return the value that distinguishes a group, topic or other entity from others of its kind in the same list. A topic's name
+        comes first, because an answer may have also the id."""
         return self.topic or self.topic_id if kind == "topic" else getattr(self, kind)
 
     def at(self, kind: str) -> tuple[object, ...]:
-        """Return the values that distinguish the entity of this kind, with its containers, from all others of that kind."""
+        """Return the values that distinguish a group, topic or other entity, with its containers, from all others of its kind."""
         return tuple(self.key(each) for each in (*ABOVE.get(kind, ()), kind))
 
     def shown(self, kind: str) -> str:
-        """Return a readable name of the entity, such as `orders/1` or `topic:orders`, or its id."""
+        """Return a readable name of a group, topic or other entity, such as `orders/1` or `topic:orders`, or its id."""
         if kind == "resource" and self.resource is not None:
             return f"{RESOURCES.get(self.resource[0], self.resource[0])}:{self.resource[1]}"
         if kind == "member" and self.member is not None:
@@ -89,9 +91,10 @@ NOBODY: Final = Entity()
 
 
 class Level(NamedTuple):
-    """A list of entities in a message. `error` is the field with an element's own error code, if there is one. `struct` is the class of the
-    elements, or None for plain texts or numbers. `fields` are those of an element in this version. With `stays` an answer's element stays
-    even if its own list is empty, as a group without offsets does; a topic that only contains partitions does not."""
+    """A list of groups, topics, partitions or the like in a message. `error` is the field with an element's own error code, if there is
+    one. `struct` is the class of the elements, or None for plain texts or numbers. `fields` are those of an element in this version.
+    With `stays` an answer's element stays even if its own list is empty, as a group without offsets does; a topic that only contains
+    partitions does not."""
 
     kind: str
     field: str
@@ -103,13 +106,14 @@ class Level(NamedTuple):
 
 @cache
 def answered(api: str, version: int) -> tuple[Level, ...]:
-    """Return the levels of an answer, outermost first. The last level has error codes."""
+    """Return the nested lists of an answer that has a result for each group, topic, partition or the like, outermost first. The last
+    level has error codes."""
     return _answered(APIS[api].response.message, version)
 
 
 @cache
 def asked(api: str, version: int) -> tuple[Level, ...]:
-    """Return the levels of a request, which are those of the answer as far as the request has them."""
+    """Return the nested lists of a request that correspond to those of its answer, as far as the request has them."""
     found: list[Level] = []
     message: type[Message] | None = APIS[api].request.message
     for level in answered(api, version):
@@ -159,7 +163,7 @@ def _first_list(message: type[Message], version: int) -> Field | None:
 
 
 def named(above: Entity, kind: str, element: Any, lookup: Lookup) -> Entity:
-    """Return an element of a list as an entity inside `above`."""
+    """Return the group, topic or other entity that an element of a list names, as contained in `above`."""
     if kind == "topic":
         names = [element] if isinstance(element, str) else [getattr(element, each, None) for each in TOPIC_NAMES]
         name = next((each for each in names if each), None)
@@ -183,7 +187,7 @@ def _resource(element: Any) -> tuple[int | str, str]:
 
 
 def within(message: Any, levels: tuple[Level, ...], lookup: Lookup, above: Entity = NOBODY) -> Iterator[Entity]:
-    """Yield the innermost entities that a message names."""
+    """Yield the innermost entities that a message names, such as the partitions of a Fetch."""
     elements = getattr(message, levels[0].field) or () if levels else ()
     if not elements and above is not NOBODY:
         yield above
@@ -192,24 +196,24 @@ def within(message: Any, levels: tuple[Level, ...], lookup: Lookup, above: Entit
 
 
 class Entities:
-    """The entities of one call, read by `read` on first use."""
+    """The groups, topics, partitions and other entities that one call names, read by `read` on first use."""
 
     def __init__(self, read: Callable[[], Iterable[Entity]]) -> None:
         self._read = read
 
     @cached_property
     def all(self) -> tuple[Entity, ...]:
-        """Return all entities of the call, each once."""
+        """Return all groups, topics and other entities that the call names, each once."""
         return tuple(dict.fromkeys(self._read()))
 
     def without(self, kind: str, taken: Iterable[Entity]) -> Entities:
-        """Return the entities without the `taken` ones and those inside them."""
+        """Return the groups, topics and other entities of the call without the `taken` ones and those inside them."""
         places = {each.at(kind) for each in taken}
         return Entities(lambda: [each for each in self.all if each.at(kind) not in places])
 
 
 def entities_of(api: str, version: int, node: int, request: Any, response: Any, lookup: Lookup) -> Entities:
-    """Return the entities that a call names in its request, its session, and its answer if that exists."""
+    """Return the groups, topics and other entities that a call names in its request, its session, and its answer if that exists."""
     if not answered(api, version):
         return Entities(lambda: ())
 
@@ -242,7 +246,7 @@ def _place(entity: Entity) -> tuple[object, ...]:
 
 
 def without(message: Any, levels: tuple[Level, ...], kind: str, taken: Iterable[Entity], lookup: Lookup) -> Any | None:
-    """Return a copy of a request or an answer without these entities, or None if nothing is left."""
+    """Return a copy of a request or an answer without the `taken` groups, topics or other entities, or None if nothing is left."""
     return _without(message, levels, kind, {each.at(kind) for each in taken}, lookup, NOBODY)
 
 
@@ -281,8 +285,8 @@ Say = Callable[[Any, Level], Any]
 
 
 class Answering(NamedTuple):
-    """A change of some entities in an answer. `say` returns the new element for each given entity of that kind, or for the entities in it
-    if it has no error code of its own. With `add`, entities that the answer lacks are appended."""
+    """A change of the results of some groups, topics or other entities in an answer. `say` returns the new element for each given entity
+    of that kind, or for the entities in it if it has no error code of its own. With `add`, entities that the answer lacks are appended."""
 
     kind: str
     lookup: Lookup
@@ -315,7 +319,7 @@ class Answering(NamedTuple):
 
 
 def _made(level: Level, entity: Entity) -> Any:
-    """Return an element of an answer that names this entity and has defaults in all other fields."""
+    """Return an element of an answer that names this group, topic or other entity and has defaults in all other fields."""
     assert level.struct is not None
     made: Any = level.struct()
     if level.kind == "topic":

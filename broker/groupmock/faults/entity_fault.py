@@ -1,4 +1,5 @@
-"""The base of faults that can affect some of the entities in a call while the others are answered normally.
+"""The base of faults that can affect some of the groups, topics, partitions, resources or members in a call while the others are answered
+normally.
 
 At stage request an affected entity is removed from the request, and its result is put into the answer to the rest. Two requests cannot lose
 entities, so they are served whole and at once, and only the answer is changed. A fetch defines the content of its session (KIP-227), so a
@@ -36,11 +37,11 @@ SELECTS: Final = {
     "member": ("member_id", "instance_id"),
     "transaction": ("transactional_id",),
 }
-"""The conditions that select entities of each kind."""
+"""Maps each kind of entity (a group, a topic, ...) to the conditions of a rule that select it."""
 
 
 class EntityFault(Fault, frozen=True, kw_only=True):
-    """The base of fault kinds that affect only the entities of a request that `when` names."""
+    """The base of fault kinds that affect only the groups, topics, partitions, resources or members of a request that `when` names."""
 
     level: Annotated[
         str | None,
@@ -51,10 +52,11 @@ class EntityFault(Fault, frozen=True, kw_only=True):
     ] = None
 
     LEVELS: ClassVar[tuple[str, ...]] = (WHOLE, *SELECTS)
-    """The possible values of `level`."""
+    """The possible values of a fault's field `level`: the whole request, or a kind of entity in it."""
 
     def level_at(self, when: When, api: str, version: int) -> str:
-        """Return the kind of entity that is affected in this API version: `level`, or the innermost kind that `when` names."""
+        """Return the kind of entity (a group, a topic, ...) that is affected in this API version: `level`, or the innermost kind that
+        `when` names."""
         if self.level is not None:
             return self.level
         kinds = [level.kind for level in answered(api, version)]
@@ -62,7 +64,8 @@ class EntityFault(Fault, frozen=True, kw_only=True):
         return named[-1] if named else WHOLE
 
     def struck(self, when: When, facts: Facts) -> Struck | None:
-        """Return the entities that `when` names. If `level` is an outer kind, all entities inside are included."""
+        """Return the groups, topics or other entities of the call that the rule's `when` names. If `level` is an outer kind, all
+        entities inside are included."""
         from .decide import picks
 
         kind = self.level_at(when, facts.api, facts.version)
@@ -73,7 +76,7 @@ class EntityFault(Fault, frozen=True, kw_only=True):
         return Struck(kind, tuple(each for each in entities if each.at(kind) in places))
 
     def cannot(self, stage: str, api: str, version: int, when: When) -> str | None:
-        """Refuse a version that has no such entities, and a stage at which they are unknown."""
+        """Refuse an API version that has no entities of the affected kind (groups, topics, ...), and a stage at which they are unknown."""
         kind = self.level_at(when, api, version)
         if kind == WHOLE:
             return self.cannot_wholly(stage, api, version)
@@ -92,11 +95,11 @@ class EntityFault(Fault, frozen=True, kw_only=True):
         raise NotImplementedError
 
     def changed(self, target: Target, response: Message) -> Message:
-        """Return the answer with the affected entities changed."""
+        """Return the answer with the results of the affected groups, topics or other entities changed."""
         raise NotImplementedError
 
     def strike(self, target: Target) -> Answer | Narrow:
-        """Apply the fault to the affected entities of a call."""
+        """Apply the fault to the affected groups, topics or other entities of a call."""
         facts, request, struck = target.facts, target.request, target.struck
         assert request is not None and struck is not None
         if facts.stage == "reply":

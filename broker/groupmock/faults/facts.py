@@ -58,9 +58,10 @@ FIELDS: Final = {
 }
 """For each condition, the fields of which a request must have at least one."""
 OF_ENTITIES: Final = {"partition": "partition", "resource": "resource", "topic_id": "topic"}
-"""For each condition, the kind of entity that the request, or at stage reply its answer, must name."""
+"""Maps a condition to what the request, or at stage reply its answer, must name: a partition, a resource or a topic."""
 NONE_IF_UNTOLD: Final = (*OF_ENTITIES, "topic", "group", "state", "member_id", "transactional_id", "transaction_state", "committed")
-"""Conditions without a value where `tells` is False. Other fields have a value such as -1 even in versions without them."""
+"""Conditions that have no value in a request without their fields, for which `tells` is False. Other fields have a value such as -1 even
+in versions without them."""
 
 
 class KnownGroup(Protocol):
@@ -152,13 +153,15 @@ class Facts:
         self.lookup = lookup
 
     def without(self, kind: str, taken: Iterable[Entity]) -> Facts:
-        """Copy these facts without the entities that a rule has taken, because later rules must not see them."""
+        """Copy the facts about a call without the groups, topics or other entities that a rule has affected, because later rules must
+        not see them."""
         rest = copy(self)
         rest.entities = self.entities.without(kind, taken)
         return rest
 
     def settle(self) -> None:
-        """Read now what the cluster knows, because the first of several rules may change it before the next one acts."""
+        """Read at once all facts that depend on the cluster's state, because the first of several rules may change that state before the
+        next one acts."""
         for name in OF_CLUSTER:
             getattr(self, name)
 
@@ -230,7 +233,7 @@ class Facts:
 
     @cached_property
     def entities(self) -> Entities:
-        """The entities that the request names, and at stage reply also those of its answer."""
+        """The groups, topics, partitions, resources and members that the request names, and at stage reply also those of its answer."""
         return entities_of(self.api, self.version, self.node, self.request, self.response, self.lookup)
 
     transactional_ids = cached_property(_ids((*TRANSACTIONS, *KEYS), "transactional_id", OF_TRANSACTION))
@@ -272,14 +275,14 @@ def tells(api: str, version: int, condition: str, stage: str = "request") -> boo
 
 
 def for_producers(plan: Plan) -> bool:
-    """Return whether each rule of the plan applies only to requests of producers with a transactional id. Produce and FindCoordinator do
-    not count, because other clients send them too."""
+    """Return whether each rule of the fault plan applies only to requests of producers with a transactional id. Produce and
+    FindCoordinator do not count, because other clients send them too."""
     apis = [texts(rule.when.api) for rule in plan.rule]
     return all(names and all(tells(each, APIS[each].versions.highest, "producer_epoch") for each in names) for names in apis)
 
 
 def for_consumer_groups(plan: Plan) -> bool:
-    """Return whether each rule of the plan applies only to members of consumer groups."""
+    """Return whether each rule of the fault plan applies only to members of consumer groups."""
     return bool(plan.rule) and all(rule.when.progress is not None for rule in plan.rule)
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 NAMED: Final = 20
-"""A row names at most this many entities."""
+"""The journal row of a fault names at most this many affected groups, topics or other entities."""
 
 
 class FaultDice(Protocol):
@@ -40,14 +40,14 @@ class FaultDice(Protocol):
 
 
 class Struck(NamedTuple):
-    """The entities of one call that a rule affects, with the kind that the rule selects."""
+    """The groups, topics or other entities of one call that a rule affects, with the kind that the rule selects."""
 
     kind: str
     entities: tuple[Entity, ...]
 
     @property
     def names(self) -> list[str]:
-        """Return the names of some affected entities, for the row of the fault."""
+        """Return the names of some affected groups, topics or other entities, for the journal row of the fault."""
         names = list(dict.fromkeys(each.shown(self.kind) for each in self.entities))
         return names if len(names) <= NAMED else [*names[:NAMED], f"{len(names) - NAMED} more"]
 
@@ -78,7 +78,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     MISSED: ClassVar[str] = "one that no rule before this one has taken"
 
     def needs(self) -> tuple[str, ...]:
-        """Return the conditions of NEEDS that are needed with the values of this fault's fields."""
+        """Return those conditions of NEEDS that a rule must have, given the values of the fault's fields."""
         return self.NEEDS
 
     def goes_on(self, stage: str) -> bool:
@@ -87,7 +87,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return self.CAUSES or (self.ALTERS and stage == "reply")
 
     def struck(self, when: When, facts: Facts) -> Struck | None:
-        """Return the affected entities of the call, or None for a fault that affects whole calls."""
+        """Return the affected groups, topics or other entities of the call, or None for a fault that affects whole calls."""
         return None
 
     def cannot(self, stage: str, api: str, version: int, when: When) -> str | None:

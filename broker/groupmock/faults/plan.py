@@ -32,7 +32,7 @@ MAX_RULES: Final = 256
 """At most this many rules are registered at a time, because every request is compared with each of them."""
 Name = Annotated[str, Meta(max_length=200)]
 Pattern = Annotated[str, Meta(max_length=300)]
-"""Longer ids are rare, and `*` can replace the rest of an id."""
+"""A text in a condition has at most 300 characters; longer ids are rare, and `*` can replace the rest of an id."""
 Texts = Pattern | Annotated[list[Pattern], Meta(max_length=100)] | None
 Version = int | Annotated[str, Meta(max_length=20)]
 Versions = Version | Annotated[list[Version], Meta(max_length=100)] | None
@@ -40,12 +40,12 @@ Numbers = int | Annotated[list[int], Meta(max_length=100)] | None
 
 
 class BadPlan(ValueError):
-    """Raised if a rule or a plan is wrong. The text names the place and the remedy, and nothing was registered."""
+    """Raised if a fault rule or a fault plan is wrong. The text names the place and the remedy, and nothing was registered."""
 
 
 class When(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The conditions that select calls; every call meets a missing condition. A text may be a list of alternatives, and `*` in it
-    matches any text."""
+    """The conditions by which a fault rule selects calls; a condition that is left out holds for every call. A text may be a list of
+    alternatives, and `*` in it matches any text."""
 
     api: Texts = None
     version: Versions = None
@@ -106,8 +106,8 @@ ABOUT: Final[dict[str, str]] = {
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One rule of a plan. `do` is {"kind": ..., ...}; without `stage` it fires at the usual stage of its kind; `times` is how often it
-    fires (None: until it is removed)."""
+    """One rule of a fault plan. `do` is {"kind": ..., ...}; without `stage` it fires at the usual stage of its kind; `times` is how
+    often it fires (None: until it is removed)."""
 
     name: Name = ""
     when: When = When()
@@ -117,7 +117,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A plan and its rules. `about` says what the plan does and what a correct client must do; `seed` is the seed for its chances
+    """A fault plan with its rules. `about` says what the plan does and what a correct client must do; `seed` is the seed for its chances
     (default: the run's)."""
 
     about: str = ""
@@ -126,8 +126,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
 
 
 def read_plan(path: str) -> Plan:
-    """Read a plan file (JSON if its name ends in .json, otherwise TOML) or the ready plan of that name. Raises BadPlan, which names the
-    file."""
+    """Read a fault plan from a file (JSON if its name ends in .json, otherwise TOML), or the ready plan of that name. Raises BadPlan,
+    which names the file."""
     ready = PLANS / f"{path}.toml"
     if os.sep not in path and ready.is_file():
         path = str(ready)
@@ -141,12 +141,12 @@ def read_plan(path: str) -> Plan:
 
 
 def ready_plans() -> list[str]:
-    """Return the names of the plans that come with groupmock."""
+    """Return the names of the fault plans that come with groupmock."""
     return sorted(file.stem for file in PLANS.glob("*.toml"))
 
 
 def parse_plan(data: str | bytes, origin: str = "the plan", json: bool = False) -> Plan:
-    """Parse a plan from TOML or JSON text. Raises BadPlan."""
+    """Parse a fault plan from TOML or JSON text. Raises BadPlan."""
     try:
         table = bounded_text.json(data) if json else bounded_text.toml(data)
     except bounded_text.BadText as bad:
@@ -155,7 +155,7 @@ def parse_plan(data: str | bytes, origin: str = "the plan", json: bool = False) 
 
 
 def make_plan(table: object, origin: str = "the plan") -> Plan:
-    """Make a plan from plain data. Raises BadPlan."""
+    """Make a fault plan from plain data. Raises BadPlan."""
     if not isinstance(table, dict):
         raise BadPlan(f"{origin}: a plan is a table with the list `rule`, not {_shown(table)}")
     _known(table, Plan, origin)
@@ -170,7 +170,7 @@ def make_plan(table: object, origin: str = "the plan") -> Plan:
 
 
 def make_rule(table: object, origin: str = "the rule") -> Rule:
-    """Make a rule from plain data and do the checks that need no API. Raises BadPlan."""
+    """Make a fault rule from plain data and do the checks that do not depend on an API. Raises BadPlan."""
     if isinstance(table, Rule):
         _check(table, origin)
         return table
@@ -242,7 +242,7 @@ def _range(each: int | str) -> tuple[int, int]:
 
 
 def _check(rule: Rule, origin: str) -> None:
-    """Do the checks of a rule that need no API."""
+    """Do those checks of a fault rule that do not depend on an API."""
     when = rule.when
     if rule.stage not in (None, *STAGES):
         raise BadPlan(f"{origin}: stage is one of {', '.join(STAGES)}, not {rule.stage!r}{hint(str(rule.stage), STAGES)}")

@@ -28,15 +28,15 @@ REFUSED: Final = {
     "committed_offset": -1, "committed_leader_epoch": -1, "node_id": -1, "port": -1, "high_watermark": -1, "base_offset": -1,
     "leader_id": -1, "records": b"",
 }  # fmt: skip
-"""The values that these fields have in a refusal."""
+"""Maps a field of an answer to the value that it has when the request is refused."""
 SAME: Final = {"partition": "partition_index", "groups_names": "group_id"}
 IDENTITIES: Final = ("key", "group_id", "name", "transactional_id")
-"""The fields that name an element which the request lists as a plain text."""
+"""The fields by which an element of an answer repeats a name that the request lists as a plain text."""
 NAMES: Final = (
     *IDENTITIES, "topic", "topic_id", "partition", "partition_index", "index", "resource_type", "resource_name", "member_id",
     "group_instance_id", "topic_name", "partition_id", "log_dir", "user", "feature",
 )  # fmt: skip
-"""Fields of a request that name an entity, and that the answer has too."""
+"""Fields of a request that name a group, topic, partition or the like, and that the answer has too."""
 STAYS: Final = ("is_internal", "replica_nodes", "isr_nodes", "offline_replicas", "eligible_leader_replicas", "last_known_elr")
 """Fields that a Metadata answer has even for a partition without a leader."""
 ASKS_FOR_ALL: Final = ("Metadata",)
@@ -68,7 +68,8 @@ def refusal(api: str, version: int, request: Message, response: Message | None, 
 
 
 def refused(element: Any, level: Level, code: int) -> Any:
-    """Return an element of an answer with the error and its identity. All other fields are those of a refusal."""
+    """Return an element of an answer with the error and with the fields that say what it is about. All other fields are those of a
+    refusal."""
     made = type(element)()
     for name in level.fields.intersection((*NAMES, *STAYS)):
         setattr(made, name, getattr(element, name))
@@ -114,7 +115,7 @@ def _mirror(made: Message, request: Message, version: int, code: int) -> None:
 
 
 def _copy(element: Any, asked: Any) -> None:
-    """Copy the fields that name the element."""
+    """Copy the fields that name a group, topic, partition or the like from the request to an element of the answer."""
     if isinstance(asked, str):
         setattr(element, next(each for each in IDENTITIES if each in element.__struct_fields__), asked)
     elif isinstance(asked, int):
@@ -159,7 +160,7 @@ def _has_error(message: type[Message], version: int) -> bool:
 
 @cache
 def _list(message: type[Message], version: int) -> Field | None:
-    """Return the first list of the version, which in every request for many things has those things."""
+    """Return the first list field of the message in this version, which in a request for several things lists these things."""
     return next((field for field in fields_of(message) if field.wire.kind == "array" and field.present(version)), None)
 
 

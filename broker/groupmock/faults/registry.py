@@ -1,5 +1,5 @@
-"""The registry of fault rules adds, removes, holds and releases rules, counts their calls, and remembers the nearest miss of rules that
-never fired.
+"""The registry of fault rules adds, removes, holds and releases rules, counts their calls, and remembers for a rule that never fired which
+call came nearest to firing it.
 
 It does no IO: the owner of the sockets (`net.fault_gate`) calls `decide` for each call and performs the result.
 """
@@ -33,7 +33,8 @@ class UnknownRule(LookupError):
 
 
 class Strike(NamedTuple):
-    """A rule that fires at a call, with its fault and the affected entities of the call (None for the whole call)."""
+    """A rule that fires at a call, with its fault and the affected groups, topics or other entities of the call (None for the whole
+    call)."""
 
     rule: Rule
     fault: Fault
@@ -62,7 +63,7 @@ class RuleReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sentence(self) -> str:
-        """Return a sentence that describes how often the rule fired, or its nearest miss."""
+        """Return a sentence that says how often the rule fired, or which call came nearest to firing it."""
         rule, miss = f"rule {quoted(self.name)}", self.near_miss
         if self.fired:
             return f"{rule} fired {self.fired} times"
@@ -227,7 +228,7 @@ class RuleRegistry:
         return [self.report(name) for name in self._armed]
 
     def never_fired(self) -> list[RuleReport]:
-        """Return the reports of rules that never fired, each with its nearest miss."""
+        """Return the reports of rules that never fired, each with the call that came nearest to firing it."""
         return [report for report in self.reports() if not report.fired]
 
     def _known(self, name: str) -> None:
@@ -301,7 +302,7 @@ class RuleRegistry:
 
 
 def _version(versions: list[int], newest: int) -> str:
-    """Format version numbers as in a plan: "1-", or ["0-3", "8-"]."""
+    """Format version numbers as a fault plan writes them: "1-", or ["0-3", "8-"]."""
     spans: list[list[int]] = []
     for version in versions:
         if spans and version == spans[-1][1] + 1:

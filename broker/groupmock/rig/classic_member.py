@@ -1,4 +1,4 @@
-"""The state of a member of a classic group, and the requests that follow from that state, without IO, time or a plan.
+"""The state of a member of a classic group, and the requests that follow from that state, without IO, a clock or a script.
 
 A scripted client passes answers in and sends the next request when it wants to, over a connection and in a version of its choice. It also
 decides itself how to handle errors, because client libraries differ there; docs/kafka/group-protocol.md says what is right.
@@ -57,7 +57,7 @@ class ClassicMember:
         self.forget()
 
     def forget(self) -> None:
-        """Join as a new member with the next JoinGroup, as after UNKNOWN_MEMBER_ID."""
+        """Forget the member id and the generation, so that the next JoinGroup joins as a new member, as after UNKNOWN_MEMBER_ID."""
         self.member_id, self.generation = "", -1
 
     def offers(self) -> Iterable[tuple[str, bytes]]:

@@ -1,4 +1,4 @@
-"""The state of a member of a consumer group (KIP-848), and the heartbeats that follow from that state, without IO, time or a plan."""
+"""The state of a member of a consumer group (KIP-848), and the heartbeats that follow from that state, without IO, a clock or a script."""
 
 from __future__ import annotations
 
@@ -41,14 +41,15 @@ class ConsumerMember:
         self.forget()
 
     def forget(self) -> None:
-        """Join again with the next heartbeat, as after UNKNOWN_MEMBER_ID and FENCED_MEMBER_EPOCH."""
+        """Forget the member epoch and the assignment, so that the next heartbeat joins again, as after UNKNOWN_MEMBER_ID and
+        FENCED_MEMBER_EPOCH."""
         self.epoch = JOINING
         self.assigned: list[TopicPartitions] | None = None
         self._said: frozenset[str] | None = None
         self._said_regex = ""
 
     def say_all(self) -> None:
-        """Send all fields in the next heartbeat, as after an answer that did not come."""
+        """Let the next heartbeat send all fields, as after an answer that did not come."""
         self._said = None
 
     def told(self, answer: ConsumerGroupHeartbeatResponse) -> int:

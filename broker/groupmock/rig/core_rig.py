@@ -40,7 +40,7 @@ HOST: Final = "/127.0.0.1"
 
 
 class _AtOnce(Turn):
-    """A turn whose effects are not performed, so that long work is done at once."""
+    """A turn that does long work at once and not step by step, because nobody performs its effects, which would bring the next step."""
 
     def _begin(self, steps: Callable[[Turn], Steps], groups: Container[str] = (), asks: Asks = OF_GROUPS, *, commits: bool = False) -> None:
         for _ in steps(self):

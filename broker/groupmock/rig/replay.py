@@ -52,8 +52,8 @@ UNLIMITED: Final = Limits(request_max_elements=INT_MAX)
 LATER: Final = frozenset(("cause",))
 """Fields that were added after the first journals, so that they are ignored when an older journal is replayed."""
 OF_ERRORS: Final = frozenset(("error", "errors", "errors_left_out"))
-"""Fields of a reply's row about errors in its message. Older rows have no `errors`, and only the top-level error in `error`. The message
-has all errors and is always compared."""
+"""Fields of a reply's journal row that list the error codes in the reply's message. Older rows have no `errors`, and only the top-level
+error in `error`. The message has all errors and is always compared."""
 
 
 class CannotReplay(ValueError):
@@ -156,8 +156,8 @@ class _Window:
 
 
 class _Produced(Sink):
-    """The sink of the replay's own run. It keeps rows as they would be read back. The header is not compared, because the replay is made
-    from it."""
+    """Collects the journal rows that the replay produces, to be compared with the recorded ones. It keeps rows as they would be read
+    back. The header is not compared, because the replay is made from it."""
 
     routine = True
     heartbeats = True
@@ -175,7 +175,7 @@ class _Produced(Sink):
 
 
 class _Recorded(Backlog):
-    """A backlog that sends the answers of one effect when the journal has them at this place."""
+    """A backlog that sends the answers of one effect only when the next rows of the journal have these answers."""
 
     def __init__(self, expects: Callable[[Reply, int], bool]) -> None:
         super().__init__(None)
@@ -195,7 +195,7 @@ class _Recorded(Backlog):
 
 
 class _Paused(Slices):
-    """Slices of work that end where they ended in the journal."""
+    """Ends each slice of long work where it ended in the recorded run."""
 
     def __init__(self, next_row: Callable[[], Fields | None]) -> None:
         super().__init__(None)
@@ -335,8 +335,8 @@ class _Player:
         self._copy(row)
 
     def _between(self, row: Fields) -> None:
-        """Insert a row between rows of one entry. A peer may stop reading within an entry, when the first of two answers fills its
-        buffer. The other rows already have numbers as if nothing came between."""
+        """Insert a recorded row between the rows that one event of the core has produced. A peer may stop reading within an entry, when
+        the first of two answers fills its buffer. The other rows already have numbers as if nothing came between."""
         self.driver.journal.sequence += 1
         number = self.produced.rows[0]["seq"]
         later = [{**each, "seq": each["seq"] + 1} for each in self.produced.rows]
@@ -365,7 +365,7 @@ def _check_lines(source: Source) -> None:
 
 
 def _fields(row: Row | UnknownRow) -> Fields:
-    """Return a row's fields in the form of a file."""
+    """Return a row's fields as a journal file has them."""
     if isinstance(row, UnknownRow):
         raise CannotReplay(f"row {row.seq} is of a kind that this version does not know: {row.kind}")
     fields: Fields = msgspec.json.decode(without_empty_tags(msgspec.json.encode(row)))

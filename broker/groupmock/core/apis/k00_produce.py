@@ -81,7 +81,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 class Unverified(Refused):
-    """The coordinator knows no such transaction, so the batch did not reach the log (ReplicaManager.handleProduceAppend)."""
+    """The coordinator does not know the batch's transaction, so the batch was not written to the log
+    (ReplicaManager.handleProduceAppend)."""
 
     def __init__(self, code: int, reason: str) -> None:
         super().__init__(code, reason, NOT_ADDED if code == error_codes.INVALID_TXN_STATE else None, logged=False)

@@ -92,7 +92,7 @@ def _twice(asked: ListOffsetsRequest) -> set[Place]:
 
 
 def _in_order(asked: ListOffsetsRequest, rows: list[Row]) -> list[ListOffsetsTopicResponse]:
-    """Return the rows in the order of the request, as Kafka 3.9 does, and every release in v0."""
+    """Return the rows in the order of the request, as Kafka 3.9 does in every version and later releases do in v0."""
     left = iter(rows)
     return [ListOffsetsTopicResponse(name=topic.name, partitions=[next(left)[1] for _ in topic.partitions]) for topic in asked.topics]
 

@@ -82,7 +82,7 @@ def _answered(cluster: Cluster, request: Request, asked: MetadataRequest, turn: 
 
 
 def _check_price(cluster: Cluster, asked: MetadataRequest, version: int, turn: Turn) -> int:
-    """Take the price of the topics, and return how many topics may be created. All of the cluster fits
+    """Count the topics against the work limit of the request, and return how many topics may be created. All of the cluster fits
     (groupmock.cluster.max.partitions); a topic that may be created costs what a creation costs."""
     topics, ration, created = cluster.topics, Ration(turn.settings), 0
     if asked.topics is None or (version == 0 and not asked.topics):
@@ -120,7 +120,7 @@ def _ids_refused(topics: list[MetadataRequestTopic], version: int) -> MetadataRe
 
 
 class Rows:
-    """The topic rows of one answer."""
+    """The topic rows of one Metadata answer."""
 
     def __init__(self, cluster: Cluster, asked: MetadataRequest, turn: Turn) -> None:
         self._topics, self._asked, self._turn = cluster.topics, asked, turn

@@ -71,8 +71,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _price(cluster: Cluster, turn: Turn, message: OffsetFetchRequest) -> Ration:
-    """Take the price of all groups, topics and partitions that the request names, and return the rest of the budget, which metadata may
-    use."""
+    """Count all groups, topics and partitions that the request names against the work limit of the request, and return the rest of that
+    limit, which metadata may use."""
     ration = Ration(turn.settings)
     _take(ration, cluster, message.group_id, message.topics)
     for wanted in message.groups:

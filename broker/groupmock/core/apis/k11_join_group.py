@@ -214,7 +214,8 @@ def _decide(turn: Turn, group: Group, request: Request, message: JoinGroupReques
 
 
 def _refuse_failed(turn: Turn, group: Group, request: Request) -> None:
-    """Refuse the JoinGroup that ended a join phase which then failed. Its member counts as joined all the same (P1-b5)."""
+    """Refuse the JoinGroup that ended a join phase, because the end of the phase failed. Its member counts as joined all the same
+    (P1-b5)."""
     for member in group.members.values():
         if member.join is not None and member.join.ticket == request.ticket:
             member.join.answered = True

@@ -58,8 +58,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _gate(cluster: Cluster, turn: Turn, request: Request, message: SyncGroupRequest) -> tuple[int, GroupType | None]:
-    """Do the checks that need no group, and return an error or the group. A null type or name (v5) is checked first (KIP-559,
-    SERVER-39)."""
+    """Check what does not depend on the group's state or members, and return an error code or the group. A null type or name (v5) is
+    checked first (KIP-559, SERVER-39)."""
     if request.version >= 5 and (message.protocol_type is None or message.protocol_name is None):
         return error_codes.INCONSISTENT_GROUP_PROTOCOL, None
     if not message.group_id:

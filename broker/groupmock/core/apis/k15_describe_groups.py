@@ -50,8 +50,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _price(cluster: Cluster, turn: Turn, group_ids: list[str]) -> Ration:
-    """Take the price of describing every member, as often as its group is named, and return the rest of the budget. What is left may be
-    spent on the bytes that members have stored."""
+    """Count the description of every member, as often as its group is named, against the work limit of the request, and return the rest
+    of that limit. What is left may be spent on the bytes that members have stored."""
     ration = Ration(turn.settings)
     ration.take_names(group_ids, GROUP_COST)
     for group_id, times in Counter(group_ids).items():

@@ -122,7 +122,7 @@ class Shown:
         self._lists: dict[tuple[tuple[str, str], ...], list[CreatableTopicConfigs]] = {}
 
     def of(self, settings: dict[str, str]) -> list[CreatableTopicConfigs]:
-        """Return the configs of a topic that has these configs of its own."""
+        """Return all configs of a topic on which `settings` are set and whose other configs have defaults."""
         key = tuple(settings.items())
         known = self._lists.get(key)
         if known is None:

@@ -68,7 +68,7 @@ def _answered(cluster: Cluster, request: Request, states: list[DeleteTopicState]
 
 
 def _check_price(cluster: Cluster, states: list[DeleteTopicState], turn: Turn) -> None:
-    """Take the price of every topic, as often as it is named, and of the partitions to delete. Raises OverBudget."""
+    """Count every topic, as often as it is named, and the partitions to delete against the work limit of the request. Raises OverBudget."""
     ration = Ration(turn.settings)
     ration.take_names([state.name or "" for state in states], TOPIC_COST)
     for name in {cluster.topics.name_of(state.topic_id) if state.name is None else state.name for state in states}:

@@ -67,7 +67,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _check_price(cluster: Cluster, node: int, asked: DescribeConfigsRequest, turn: Turn) -> None:
-    """Take the price of all configs of every resource, as often as the resource is named."""
+    """Count all configs of every resource, as often as the resource is named, against the work limit of the request."""
     ration, topics, overrides = Ration(turn.settings), cluster.topics, cluster.topics.broker_overrides(node)
     changed = [*overrides.node.values(), *overrides.cluster.values()]
     ration.take_names([resource.resource_name for resource in asked.resources], RESOURCE_COST)

@@ -64,7 +64,8 @@ def _answered(cluster: Cluster, request: Request, asked: AlterConfigsRequest, tu
 
 
 def check_price(cluster: Cluster, node: int, resources: Sequence[AlterConfigsResource | Incremental], turn: Turn) -> None:
-    """Take the price of every resource, as often as it is named, of every change, and of the old and new values. Raises OverBudget."""
+    """Count every resource, as often as it is named, every change, and the old and new values against the work limit of the request.
+    Raises OverBudget."""
     ration, overrides = Ration(turn.settings), cluster.topics.broker_overrides(node)
     ration.take_names([resource.resource_name for resource in resources], RESOURCE_COST)
     ration.take(within([resource.configs for resource in resources]), CHANGE_COST)

@@ -47,7 +47,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _check_price(cluster: Cluster, asked: ElectLeadersRequest, turn: Turn) -> None:
-    """Take the price of the named partitions, or of all partitions that exist. Raises OverBudget."""
+    """Count the named partitions, or all partitions that exist, against the work limit of the request. Raises OverBudget."""
     ration = Ration(turn.settings)
     if asked.topic_partitions is None:
         ration.take(cluster.topics.count, TOPIC_COST)

@@ -57,7 +57,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _check_price(asked: AlterPartitionReassignmentsRequest, turn: Turn) -> None:
-    """Take the price of every topic, partition and replica that is named. Raises OverBudget."""
+    """Count every topic, partition and replica that is named against the work limit of the request. Raises OverBudget."""
     ration = Ration(turn.settings)
     ration.take_names([topic.name for topic in asked.topics], TOPIC_COST)
     for topic in asked.topics:

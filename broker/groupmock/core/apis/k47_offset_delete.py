@@ -78,7 +78,7 @@ def _delete(cluster: Cluster, turn: Turn, group: GroupType, topics: list[OffsetD
 
 
 def _once(done: list[Result]) -> list[Result]:
-    """Return each partition once, as Kafka 3.9 does, in the order of its map, which is filled with topics in use first."""
+    """Return each partition once, as Kafka 3.9 does, in the order of its map, into which the topics in use are put first."""
     found = {(name, index): one for one in sorted(done, key=lambda one: not one[3]) for _, name, index, _ in (one,)}
     return [found[at] for at in scala_map_order(found, partition_hash)]
 
@@ -93,8 +93,8 @@ def _delete_one(turn: Turn, group: GroupType, topic: str, index: int) -> int:
 
 
 def _grouped(heads: list[Head], results: list[Result], merge: bool) -> list[OffsetDeleteResponseTopic]:
-    """Return the rows of `heads`, followed by the other topics in order of first appearance. `merge`: a topic listed twice is answered
-    once, as when something was refused."""
+    """Group the results by topic: first the topics in `heads`, then the others in order of first appearance. `merge`: a topic listed
+    twice is answered once, as when something was refused."""
     topics: dict[str | int, OffsetDeleteResponseTopic] = {}
 
     def row(entry: int, name: str) -> OffsetDeleteResponseTopic:

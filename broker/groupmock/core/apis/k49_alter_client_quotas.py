@@ -31,8 +31,8 @@ IP_WITH_OTHERS: Final = "Invalid quota entity combination, IP entity shouldnot b
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Change the quotas of each entity or refuse the entity, and answer a row for each, in the order of a map of entities. Each is
-    changed or refused as a whole."""
+    """Change the quotas of each entity or refuse the entity, and answer a row for each, in the order of Kafka's hash map of entities.
+    Each is changed or refused as a whole."""
     asked = request.message
     assert isinstance(asked, AlterClientQuotasRequest)
     _check_price(asked, turn)
@@ -51,7 +51,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _check_price(asked: AlterClientQuotasRequest, turn: Turn) -> None:
-    """Take the price of every entity, name and change in the request. Raises OverBudget."""
+    """Count every entity, name and change in the request against the work limit of the request. Raises OverBudget."""
     ration = Ration(turn.settings)
     ration.take(len(asked.entries), ENTRY_COST)
     for entry in asked.entries:

@@ -28,7 +28,8 @@ TWICE: Final = "Cannot describe SCRAM credentials for the same user twice in a s
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Answer a result for each user name, in the order of a map of the names. Null or no names ask for all users with credentials."""
+    """Answer a result for each user name, in the order of Kafka's hash map of the names. Null or no names ask for all users with
+    credentials."""
     asked = request.message
     assert isinstance(asked, DescribeUserScramCredentialsRequest)
     names = [user.name for user in asked.users] if asked.users else cluster.credentials.users()

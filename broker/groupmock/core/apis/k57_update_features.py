@@ -62,7 +62,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _answer(version: int, names: list[str], why: str | None) -> UpdateFeaturesResponse:
-    """Return an answer that is the same for all features. Up to v1 every updated feature has a row besides."""
+    """Return an answer that gives every feature the same result. Up to v1 every updated feature has a row besides."""
     if why is not None:
         return UpdateFeaturesResponse(error_code=error_codes.INVALID_UPDATE_VERSION, error_message=fitting(ALL_FAILED + why))
     rows = [_result(name, None, "NONE") for name in names] if version < ONE_ANSWER_SINCE else []

@@ -46,7 +46,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _price(cluster: Cluster, turn: Turn, group_ids: list[str]) -> Ration:
-    """Take the price of describing every member and partition, as often as their group is named."""
+    """Count the description of every member and partition, as often as their group is named, against the work limit of the request."""
     ration = Ration(turn.settings)
     ration.take_names(group_ids, GROUP_COST)
     for group_id, times in Counter(group_ids).items():

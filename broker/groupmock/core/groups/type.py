@@ -96,7 +96,7 @@ class GroupType:
         """Return a new group without members."""
 
     def end_leases(self) -> None:
-        """End all leases (effects.Lease) of the group, so that no earlier heartbeat answer is repeated.
+        """Stop the driver from repeating earlier heartbeat answers of the group, by ending all leases (effects.Lease).
 
         The driver repeats an answer on its own while the epoch is unchanged. That is right only as long as the core would answer the same,
         and would move the same live timer: so changes of the group end leases, and so do a session timer that has fired and a hold or
@@ -164,7 +164,7 @@ class GroupType:
 
     @abstractmethod
     def fire(self, turn: Turn, timer: str, subject: tuple[str, ...]) -> bool:
-        """Handle a timer of the group, and return True if that had an effect. Return True if that did something."""
+        """Handle a timer of the group, and return True if that had an effect."""
 
     @abstractmethod
     def topic_changed(self, turn: Turn, topic: str) -> None:

@@ -25,7 +25,8 @@ from .config_keys import CHECKED, ConfigKey, topic_keys, written
 
 DYNAMIC_TOPIC: Final = 1  # Kafka's ConfigSource.DYNAMIC_TOPIC_CONFIG has this number.
 GIVEN_BUCKETS: Final = 64
-"""The number of buckets in Kafka's map of given configs, which holds a usual server.properties and a few changes (seen on 4.3.0)."""
+"""The number of buckets in Kafka's map of the configs that a broker was given, which holds a usual server.properties and a few changes
+(seen on 4.3.0)."""
 
 
 class Described(NamedTuple):

@@ -202,7 +202,7 @@ class ProducerStates:
         return state.batches[-1].last_offset if state is not None and state.batches else None
 
     def reload(self, batches: list[Batch]) -> None:
-        """Forget everything, and learn it again from the batches of a log that was truncated (ProducerStateManager.truncateAndReload). A
+        """Rebuild the state of all producers from the batches of a log that was truncated (ProducerStateManager.truncateAndReload). A
         transaction whose marker was lost is open again."""
         before, self._states, self._tried, self.transactions = self._states, {}, {}, None
         for batch in batches:

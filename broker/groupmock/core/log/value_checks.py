@@ -94,7 +94,7 @@ def words_or_nothing(*known: str) -> ListCheck:
 
 
 def each_once(check_entries: ListCheck) -> ListCheck:
-    """Accept a list without equal entries that passes another check, too. Broker configs are so since Kafka 4.4."""
+    """Return a check that accepts a list without equal entries that also passes `check_entries`. Broker configs are so since Kafka 4.4."""
 
     def check(name: str, entries: Sequence[str]) -> str | None:
         if len(set(entries)) < len(entries):

@@ -69,7 +69,8 @@ class Order(msgspec.Struct):
 
 
 class OperatorHolds:
-    """The holds of one cluster, with everything that waits for their release. `environment.Holds` describes the calls of the core."""
+    """The groups, members, joins and markers that commands hold back in one cluster, with everything that waits for their release.
+    `environment.Holds` describes the calls of the core."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._groups = cluster.groups
@@ -169,7 +170,8 @@ class OperatorHolds:
 
 
     def of(self, group_id: str) -> Held:
-        """Return a description of the group's holds."""
+        """Return what a command holds back of the group: the state in which it is held, the number of waiting requests and timers, and
+        the frozen members."""
         hold = self.groups.get(group_id)
         frozen = tuple(member_id for name, member_id in self.frozen if name == group_id)
         return Held(None, 0, frozen) if hold is None else Held(hold.state, len(hold.waiting), frozen)
@@ -180,7 +182,7 @@ class OperatorHolds:
 
 
 def holds_of(cluster: Cluster) -> OperatorHolds:
-    """Return the cluster's holds, and create them at the first call."""
+    """Return the record of what commands hold back in the cluster, and create it at the first call."""
     holds = cluster.environment.holds
     if not isinstance(holds, OperatorHolds):
         holds = cluster.environment.holds = OperatorHolds(cluster)

@@ -39,7 +39,7 @@ class Error(EntityFault, tag="error", frozen=True, kw_only=True):
         return refusals.cannot(stage, api, version)
 
     def changed(self, target: Target, response: Message) -> Message:
-        """Return the answer with the error for each affected entity."""
+        """Return the answer with the error for each affected group, topic or other entity."""
         facts, struck, code = target.facts, target.struck, number_of(self.code)
         assert struck is not None
         levels = answered(facts.api, facts.version)

@@ -1,4 +1,4 @@
-"""The fault `leave_out` removes an entity that was asked for from the answer."""
+"""The fault `leave_out` removes from the answer a group, topic, partition, resource or member that the request names."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class LeaveOut(EntityFault, tag="leave_out", frozen=True, kw_only=True):
         return "its answer has no parts to leave out: say another API, or do = swallow"
 
     def changed(self, target: Target, response: Message) -> Message:
-        """Return the answer without the affected entities."""
+        """Return the answer without the affected groups, topics or other entities."""
         facts, struck = target.facts, target.struck
         assert struck is not None
         levels = answered(facts.api, facts.version)
@@ -77,7 +77,7 @@ class LeaveOut(EntityFault, tag="leave_out", frozen=True, kw_only=True):
         return rest
 
     def act(self, target: Target) -> Answer | Narrow:
-        """Return the answer without the affected entities or brokers."""
+        """Return the answer without the affected groups, topics or other entities, or without its brokers."""
         if self.level == BROKER:
             assert target.response is not None
             return Answer(msgspec.structs.replace(target.response, **{BROKERS: []}))

@@ -91,7 +91,7 @@ class ProtocolListing(msgspec.Struct, gc=False, eq=False):
 
 
 class StoredGroup(NamedTuple):
-    """The last group record in the log, stored in columns."""
+    """The group's last record in __consumer_offsets, with the members' fields in columns."""
 
     generation: int
     protocol_type: str | None

@@ -103,7 +103,8 @@ def add(turn: Turn, group: Group, request: Request, member_id: str, terms: JoinT
 
 
 def update(turn: Turn, group: Group, member: Member, request: Request, terms: JoinTerms) -> None:
-    """Update a member that joined again with its new terms, and park its JoinGroup. An earlier parked one is never answered (P1-d8)."""
+    """Update a member from the JoinGroup with which it joined again, and park that request. An earlier parked one is never answered
+    (P1-d8)."""
     if member.protocols != terms.protocols:
         group.relist(member, terms.protocols)
         turn.member_changed(group, member.member_id, "updated", causes.protocols_changed(member.member_id), member)

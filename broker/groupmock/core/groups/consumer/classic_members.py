@@ -229,7 +229,8 @@ def assignment_bytes(group: Group, member: Member, spots: Iterable[Spot]) -> byt
 
 
 def beat(turn: Turn, group: Group, member_id: str, instance: str | None, generation: int) -> tuple[int, Lease | None]:
-    """Return the error code of a Heartbeat, and a lease if the next Heartbeat would be answered alike (CG-172, CG-175, CG-177, CG-185)."""
+    """Return the error code of a Heartbeat, and the permission to repeat the answer if the next Heartbeat would be answered alike
+    (CG-172, CG-175, CG-177, CG-185)."""
     member = _validated(group, member_id, instance)
     if isinstance(member, int):
         return member, None

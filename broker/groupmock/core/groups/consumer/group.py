@@ -48,7 +48,7 @@ class ClassicSide(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Return the first protocol of the member's list, which answers name as the chosen one."""
+        """Return the first protocol of the member's list, which JoinGroup and SyncGroup answers name as the chosen protocol."""
         return self.protocols[0][0]
 
 
@@ -353,7 +353,8 @@ class Group(GroupType):
                 del self.votes[assignor]
 
     def speak(self, member: Member, classic: ClassicSide | None) -> None:
-        """Note which protocol the member uses: the classic protocol with these terms, or the consumer protocol if `classic` is None."""
+        """Note which protocol the member uses: the classic protocol with this protocol list and session timeout, or the consumer
+        protocol if `classic` is None."""
         if member.classic is not None:
             self._speak(member.classic, -1)
         member.classic = classic
@@ -397,7 +398,8 @@ class Group(GroupType):
         self.assignment_epoch, self.computed_at = self.generation, None
 
     def watch(self, member: Member) -> None:
-        """Update the member's entry in `restless`, because its epoch or progress may have changed."""
+        """Add the member to `restless`, the members that have not reached their target assignment, or remove it, because its epoch or
+        progress may have changed."""
         (self.restless.discard if self.at_rest(member) else self.restless.add)(member.member_id)
 
     def _hold(self, member: Member) -> None:

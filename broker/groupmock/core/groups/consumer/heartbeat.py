@@ -137,8 +137,8 @@ def _answered(turn: Turn, moment: Moment, why: Why | None, aimless: bool) -> Ans
 
 
 def _lease(turn: Turn, group: Group, topics: Topics, member: Member) -> Lease | None:
-    """Return a lease if the member has reached its target and nothing is pending, so that an identical heartbeat would change nothing.
-    Any change ends the lease."""
+    """Return the permission to repeat the heartbeat's answer, if the member has reached its target and nothing is pending, so that an
+    identical heartbeat would change nothing. Any change ends the lease."""
     if group.generation != group.assignment_epoch or not group.at_rest(member):
         return None
     if _prefers_another(turn, group, member, targets.preferred(turn, group)):

@@ -192,8 +192,7 @@ def left_to_classics(turn: Turn, group: Group) -> bool:
 
 
 def remove(turn: Turn, group: Group, members: list[Member], why: Why) -> None:
-    """Remove members from the group for good, and require one new target for the remaining members (CG-66). Their partitions are free,
-    and one new target is needed for all of them (CG-66)."""
+    """Remove members from the group for good: their partitions become free, and the remaining members need one new target (CG-66)."""
     group.lost = Departure(rebalances=True)
     for member in members:
         timing.stop(turn, group, member.member_id)

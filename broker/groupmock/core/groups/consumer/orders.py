@@ -148,7 +148,7 @@ def remaining(had: Held, kept: Held) -> Held:
 
 
 def as_laid_out(spots: Iterable[Spot]) -> list[tuple[bytes, list[int]]]:
-    """Group the partitions by topic in the order of `given`, which the answer to the same heartbeat shows."""
+    """Group the partitions by topic, with topics and partitions in the order in which `given` has put them into the dict."""
     return list(_grouped(spots).items())
 
 

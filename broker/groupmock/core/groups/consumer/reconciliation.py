@@ -54,8 +54,9 @@ def _unsubscribe(group: Group, member: Member, owned: Owned) -> None:
 
 
 def _revoked_too(revoking: Held, lost: Held) -> Held:
-    """Return the partitions to revoke with those that were lost now. Their topics come first, the last one foremost, because Kafka's map
-    of topics puts a new one at the front of its bucket (HashMap.computeIfAbsent; seen on 4.4.0)."""
+    """Return the partitions that the member was already revoking, together with those that it lost in this heartbeat. Their topics come
+    first, the last one foremost, because Kafka's map of topics puts a new one at the front of its bucket (HashMap.computeIfAbsent; seen
+    on 4.4.0)."""
     known = {topic for topic, _ in revoking}
     first = [spot for spot in reversed(lost) if spot[0] not in known]
     return {**{spot: lost[spot] for spot in first}, **revoking, **lost}

@@ -42,8 +42,8 @@ def compute(turn: Turn, group: Group, heard: Member, names: Sequence[str] | None
 
 
 def _members(group: Group, heard: Member, names: Sequence[str] | None, instead_of: str | None, effort: Effort) -> Steps[list[Seen]]:
-    """Return all members of the member table in the form of assignors, followed by `heard` if it is new. `instead_of` is the id of a
-    replaced static member to keep, which is still in the table."""
+    """Return all members of the member table in the form in which assignors see them, followed by `heard` if it is new. `instead_of` is
+    the id of a replaced static member to keep, which is still in the table."""
     newcomers = () if heard.member_id in group.table else ((heard.member_id, None),)
     nothing: Target = {}
     found = []

@@ -151,7 +151,7 @@ class ConsumerGroup(Group):
         return causes.member_join_overdue(member_id, member.rebalance_timeout_ms)
 
     def topic_changed(self, turn: Turn, topic: str) -> None:
-        """End the leases if the topic is in a subscription, so that the next heartbeat looks up the topics again."""
+        """Stop repeating heartbeat answers if a member subscribes to the topic, so that the next heartbeat looks up the topics again."""
         if self.subscribed_to(topic):
             self.stale = True
         if self.stale or self.expressions:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Line(NamedTuple):
-    """One partition of a request. `entry` numbers the topic elements; `error` is that of the topic gates
+    """One partition of an offset commit, as the request lists it. `entry` numbers the topic elements; `error` is that of the topic gates
     (docs/kafka/apis.md#gates-in-front-of-the-coordinator, 3 and 4)."""
 
     entry: int
@@ -24,7 +24,7 @@ class Line(NamedTuple):
 
 
 class Head(NamedTuple):
-    """A topic element of a request."""
+    """One topic entry of an offset commit request."""
 
     entry: int
     name: str
@@ -74,8 +74,8 @@ def heads_of(topics: Topics, asked: Sequence[Any], by_id: bool, lines: list[Line
 
 
 def grouped(results: Iterable[Result], merge: bool, heads: Iterable[Head] = ()) -> list[Rows]:
-    """Return the rows of `heads`, followed by the other topics in order of first appearance. `merge` joins the elements of one topic, as
-    when something was refused."""
+    """Group the results by topic: first the topics in `heads`, then the others in order of first appearance. `merge` joins the elements
+    of one topic, as when something was refused."""
     topics: dict[object, Rows] = {}
 
     def row(one: Head | Line) -> Rows:

@@ -7,8 +7,8 @@ Owner = tuple[int, str]
 
 
 class ByTopic:
-    """The index of topics by the owners of offsets in them. Its users add and discard entries: a topic is in it exactly while a group
-    has an offset there."""
+    """Maps each topic to the owners of the offsets in it. Its users add and discard entries: a topic is in it exactly while a group has
+    an offset there."""
 
     def __init__(self) -> None:
         self._owners: dict[str, dict[str, int]] = {}  # Maps a topic to the owners' group ids, and each group id to the owner's number.
