@@ -1,4 +1,4 @@
-"""Readers of journal rows dispatch each row by its class to the method that takes such rows.
+"""Pass journal rows to the methods of a reader that are marked for their class.
 
 A reader marks the methods that take rows. The annotation of the parameter `row` says which rows a method takes, as it does for
 `functools.singledispatch`:
@@ -25,14 +25,14 @@ MARK: Final = "__takes__"
 
 
 def takes(method: F) -> F:
-    """Mark a method of a `RowReader` that takes the rows of its annotation."""
+    """Mark a method of a `RowReader` that handles rows of the class in its annotation."""
     vars(method)[MARK] = [CLASSES[name] for name in method.__annotations__["row"].split(" | ")]
     return method
 
 
 class RowReader:
-    """A reader that gets journal rows one by one. `handlers` maps each class of rows to its method, `kinds` names the kinds of rows that
-    a sink must ask for."""
+    """A reader that handles journal rows one by one. `handlers` maps each class of rows to its method, `kinds` names the kinds of rows
+    that a sink must ask for."""
 
     handlers: ClassVar[dict[type, Callable[..., Any]]] = {}
     kinds: ClassVar[frozenset[str]] = frozenset()
@@ -44,6 +44,6 @@ class RowReader:
         cls.kinds = frozenset(kind_of(taken) for taken in cls.handlers if taken is not UnknownRow)
 
     def feed(self, row: Row | UnknownRow) -> Any:
-        """Pass one row to its method. Returns the method's result, or None if no method takes such rows."""
+        """Pass one row to the method for its class. Returns the method's result, or None if no method takes such rows."""
         take = self.handlers.get(row.__class__)
         return None if take is None else take(self, row)

@@ -1,4 +1,4 @@
-"""This sink writes a journal file as JSON Lines in printable ASCII, with every frame. It flushes every quarter of a second and at the end.
+"""Write a journal file as JSON Lines in printable ASCII, with every frame. It flushes every quarter of a second and at the end.
 
 A journal is never silently incomplete. The first write that fails is reported once to `failed`, which ends the server with exit code 3.
 Nothing is written after it, and the missing last row (`note`, "end") shows it in the file too.
@@ -28,7 +28,7 @@ from .rows import LEFT_OUT, Header, NoteRow, ReplyRow, RequestRow, Row
 _one_id: Final = Struct(">i").unpack_from
 FLUSH_BYTES: Final = 128 * 1024
 LAST_BYTES: Final = 512
-"""The room for the two notes about left-out rows, whose numbers have at most 19 digits."""
+"""The bytes reserved for the two notes about left-out rows, whose numbers have at most 19 digits."""
 IN_USE: Final = "another groupmock writes it now: give each its own file, or a folder (a path that ends in a slash)"
 NO_TAGS: Final = b',"unknown_tags":{}'
 ONLY_NO_TAGS: Final = b'"unknown_tags":{}'
@@ -37,15 +37,15 @@ ONLY_NO_TAGS: Final = b'"unknown_tags":{}'
 SEQUENCE, REPLY_SEQUENCE, TICKET, NOW, CORRELATION, THEN, WAITED = (-9_111_111_111_111_111_110 - place for place in range(7))
 FRAME: Final = "\0frame\0"
 ORDER: Final = [str(mark) for mark in (SEQUENCE, NOW, TICKET, CORRELATION, NOW, NOW, FRAME, REPLY_SEQUENCE, NOW, TICKET, CORRELATION)]
-"""The marks of the varying values in the order of the fields of the request row and the reply row."""
+"""The placeholders of the varying values, in the order of the fields of the request row and the reply row of a repeated heartbeat."""
 LATER: Final = [*ORDER[:8], str(THEN), *ORDER[9:], str(WAITED)]
-"""The marks of the varying values if the answer came later than its heartbeat."""
+"""The placeholders if the answer came later than its heartbeat."""
 VARYING: Final = re.compile("|".join(sorted({*ORDER, *LATER})))
 
 
 class Template(NamedTuple):
-    """The constant texts between the varying values of a request row and its reply row, and the frame's bytes before and after the
-    correlation id. `later` is a format string for an answer that comes later than its heartbeat."""
+    """The rows of a repeated heartbeat as text: the constant parts between the varying values, and the frame's bytes before and after
+    the correlation id. `later` is a format string for an answer that comes later than its heartbeat."""
 
     pieces: list[str]
     before: bytes
@@ -82,7 +82,7 @@ class FileSink(Sink):
         self.path = path
         self.max_bytes = max_bytes
         self.left_out = 0
-        """The number of rows for which there was no room."""
+        """The number of rows that did not fit into the file."""
         self.failure: OSError | None = None
         self.written = 0
         self._failed = failed
@@ -102,7 +102,7 @@ class FileSink(Sink):
         self._write(line)
 
     def take(self, row: Row) -> None:
-        """Write a row, or count it if there is no room."""
+        """Write a row, or count it if the file may not grow further."""
         if self._end is not None:
             self._skip(1, row.seq, row.t)
             return
@@ -192,7 +192,7 @@ class FileSink(Sink):
             self.flush()
 
     def _template(self, repeated: Repeated) -> Template:
-        """Make the template from real rows with recognizable numbers, so that the format of a row is defined in one place only."""
+        """Make the template from rows with recognizable numbers, so that the format of a row is defined in one place only."""
         request, reply = repeated.sample()
         raw = request.raw or b""
         encoded = base64(raw)
@@ -207,7 +207,7 @@ class FileSink(Sink):
 
 
 def _opened_alone(path: str) -> int:
-    """Open the file for writing, emptied and locked, because two writers would overwrite each other's rows. Raises OSError."""
+    """Open and lock an empty file for writing, because two writers would overwrite each other's rows. Raises OSError."""
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         if stat.S_ISREG(os.fstat(file).st_mode):  # A pipe or a device has nothing that could be overwritten.
@@ -259,7 +259,7 @@ def base64(data: bytes) -> str:
 
 
 def mark_all(row: RequestRow | ReplyRow, sequence: int) -> None:
-    """Put the template's marks into a row wherever two repeated heartbeats differ."""
+    """Put the template's placeholders into a row wherever the rows of two repeated heartbeats differ."""
     row.seq, row.t, row.ticket, row.correlation_id = sequence, NOW, TICKET, CORRELATION
     if isinstance(row, ReplyRow) and row.waited:
         row.t, row.waited = THEN, WAITED

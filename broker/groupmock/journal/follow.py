@@ -26,11 +26,11 @@ class Follower:
 
     @property
     def left_out(self) -> LeftOut | None:
-        """The rows that a size limit kept out of the file, according to the rows returned so far."""
+        """The rows that a size limit kept out of the file, as far as the rows returned so far say."""
         return self._reader.left_out if self._reader is not None else None
 
     def rows(self) -> Iterator[Row | UnknownRow]:
-        """Return the rows written since. Lines that are not rows are skipped."""
+        """Return the rows written since the last call. Lines that are not rows are skipped."""
         lines = self._lines()
         if not lines:
             return iter(())

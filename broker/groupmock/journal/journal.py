@@ -12,14 +12,14 @@ from .rows import KINDS, ROWS, Header, ReplyRow, RequestRow, Row
 
 LATE: Final = "the run had begun before this journal"
 ALWAYS: Final = -1
-"""`Sink.silence` returns this if every heartbeat is wanted."""
+"""The value of `Sink.silence` if every heartbeat is wanted."""
 NEVER: Final = 1 << 62
-"""`Sink.silence` returns this if no heartbeat is wanted."""
+"""The value of `Sink.silence` if no heartbeat is wanted."""
 BARE: Final = "frames are not kept"
 
 
 class Repeated(Protocol):
-    """Heartbeats on one connection that repeat the last heartbeat except for correlation id, ticket and time.
+    """Heartbeats on one connection that equal the previous heartbeat except for correlation id, ticket and time.
 
     A sink may write their rows without making them: each pair is `sample()` with other numbers, and bytes 4 to 8 of the frame are the
     correlation id."""
@@ -39,7 +39,7 @@ class Repeated(Protocol):
 
 
 class Sink:
-    """A receiver of the journal's rows. A subclass says what it wants and overrides `take`; the other methods do nothing here."""
+    """Receives the rows of a journal. A subclass says what it wants and overrides `take`; the other methods do nothing here."""
 
     kinds: frozenset[str] = frozenset(KINDS)
     """The kinds of rows that this sink takes, which do not change while it is attached."""
@@ -55,8 +55,8 @@ class Sink:
     details: bool = False
     """True to get the expensive parts of rows: decoded copies of embedded bytes, payload digests, raw frames."""
     behind: bool = False
-    """True to get rows after all other sinks. A sink that appends rows of its own needs it, because the others then get the rows in
-    order."""
+    """True to get rows after all other sinks have them. A sink that appends rows of its own needs it, because the others then get the
+    rows in order."""
 
     def load(self) -> None:
         """Import the modules that the first rows would import. It may be called on another thread while rows arrive."""
@@ -65,29 +65,29 @@ class Sink:
         """Keep rows that would import a module until `loaded`, because `load` will be called on another thread."""
 
     def loaded(self) -> Iterator[None]:
-        """Take the kept rows, in steps."""
+        """Write the kept rows, in steps."""
         return iter(())
 
     def begin(self, header: Header) -> None:
         """Receive the header before any row."""
 
     def take(self, row: Row) -> None:
-        """Receive one row with its number."""
+        ...
 
     def take_repeated(self, repeated: Repeated) -> None:
         """Receive heartbeats that changed nothing. With `heartbeats` a sink gets all of them; with `pulse` only if the first of them has
         to be reported."""
 
     def silence(self, connection: int) -> int:
-        """Return the time (ns of the run) until which heartbeats that equal the last one on this connection need not be reported (with
-        `pulse`)."""
+        """Return the time (ns of the run) until which heartbeats that equal the previous one on this connection need not be reported
+        (with `pulse`)."""
         return ALWAYS
 
     def flush(self) -> None:
         """Write the rows that wait in memory."""
 
     def end(self, now: int) -> None:
-        """Append this sink's own rows now, because the journal's last row comes next."""
+        """Append this sink's own rows, because the run ends and only the journal's last row follows."""
 
     def close(self) -> None:
         """Release resources, because the run is over."""
@@ -106,8 +106,7 @@ class Alarm(Protocol):
 
 
 class Journal:
-    """The journal numbers rows and passes each to the sinks that want it. Its flags tell the driver which rows and parts of rows have to
-    be built."""
+    """Numbers rows and passes each to the sinks that want it. Its flags tell the driver which rows and parts of rows have to be built."""
 
     def __init__(self, header: Header, sinks: Sequence[Sink] = ()) -> None:
         self.header = header
@@ -149,7 +148,7 @@ class Journal:
             sink.put_off()
 
     def loaded(self) -> Iterator[None]:
-        """Let every sink take the rows that it has kept, in steps."""
+        """Let every sink write the rows that it has kept, in steps."""
         for sink in list(self._sinks):
             yield from sink.loaded()
 
@@ -189,8 +188,7 @@ class Journal:
                 sink.take_repeated(repeated)
 
     def tell_repeated(self, repeated: Repeated) -> None:
-        """Report that the first of these heartbeats does not merely repeat the last heartbeat. The rows have numbers already if a sink
-        wants heartbeats."""
+        """Report the first of these heartbeats to the sinks with `pulse`. The rows have numbers already if a sink wants heartbeats."""
         if not self.heartbeats:
             repeated.first = self.sequence + 1
             self.sequence += 2
@@ -199,7 +197,7 @@ class Journal:
                 sink.take_repeated(repeated)
 
     def silence(self, connection: int) -> int:
-        """Return the time until which no sink with `pulse` wants heartbeats that equal the last one on this connection."""
+        """Return the time until which no sink with `pulse` wants heartbeats that equal the previous one on this connection."""
         return min((sink.silence(connection) for sink in self._sinks if sink.pulse), default=NEVER)
 
     def flush(self) -> None:
@@ -208,7 +206,7 @@ class Journal:
             sink.flush()
 
     def end(self, now: int) -> None:
-        """Tell every sink that the last row comes next."""
+        """Tell every sink that the run ends and only the last row follows."""
         for sink in list(self._sinks):
             sink.end(now)
 

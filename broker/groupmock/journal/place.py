@@ -38,8 +38,8 @@ def _made(name: str) -> bool:
 
 
 def make_way(path: str) -> None:
-    """Rename the closed journal to PATH.1 or the next unused name, because the next journal gets the same path. In a folder nothing is
-    renamed, because each run has its own file; a device cannot be renamed."""
+    """Rename an existing journal to PATH.1 or the next unused name, because a new journal will be written to its path. In a folder
+    nothing is renamed, because each run has its own file; a device cannot be renamed."""
     if names_by_run(path) or not os.path.isfile(path):
         return
     number = next(number for number in count(1) if not os.path.exists(f"{path}.{number}"))

@@ -28,7 +28,7 @@ deep nesting."""
 
 
 def reason_of(refusal: Exception) -> str:
-    """Return why a line was not read, as a sentence without a full stop. `refusal` is one of NOT_A_ROW."""
+    """Return a reason why a line could not be read, as a sentence without a full stop. `refusal` is one of NOT_A_ROW."""
     if isinstance(refusal, UnicodeDecodeError):
         return f"not UTF-8: {refusal.reason}"
     return "nested too deep" if isinstance(refusal, RecursionError) else str(refusal)
@@ -39,7 +39,7 @@ class NotAJournal(ValueError):
 
 
 class UnknownRow(msgspec.Struct):
-    """A row of a kind that this version of groupmock does not know, with all its fields, or a skipped row, without its fields."""
+    """A row of a kind that this version of groupmock does not know, or a row that the reader skipped (then without its fields)."""
 
     kind: str
     seq: int
@@ -157,7 +157,7 @@ class JournalReader:
         return None if self.ended else f"it has no end after row {self.last}: the run goes on, or was killed"
 
     def _unread(self, line: bytes) -> UnknownRow | None:
-        """Return a row that is skipped, with its number and time only, or None for a row to parse."""
+        """Return a row to skip, with its number and time only, or None if the row has to be parsed."""
         match = _PLACE.match(line)
         if match is None or self.only is None or int(match["api"]) in self.only or not line.endswith(b"}\n"):
             return None

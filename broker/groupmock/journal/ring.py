@@ -19,20 +19,20 @@ from .weight import NUMBER, WEIGHERS, held, learn, slim
 from .whose import group_of
 
 ENTRY: Final = NUMBER + 2 * 8
-"""The memory of an entry in both queues, and of the number that holds the row's cost."""
+"""The memory of one place in both queues, and of the number that holds the row's cost."""
 LARGEST: Final = 8
-"""One row may use up to 1/LARGEST of the room."""
+"""One row may use at most 1/LARGEST of the ring's memory."""
 KEPT_BYTES: Final = 1024
-"""The number of bytes that are kept of a field that is too large."""
+"""A field that is too large is cut to this many bytes."""
 BATCH: Final = 16
-"""This many rows are weighed together, which takes half the time of weighing each row alone."""
+"""The size of this many rows is computed at a time, which takes half the time of computing it row by row."""
 MODEST: Final[frozenset[type[Row]]] = frozenset((OpenRow, CloseRow, AbandonedRow, MovedRow, MemberRow, TimerRow))
 """Kinds of rows that have only a few short strings, 32 kB at most, and may therefore wait until their batch is full."""
 MODEST_FRAME: Final = 4096
 
 
 class Ring(Sink):
-    """A ring of rows that takes at most `max_bytes` of memory and has at most `max_rows`."""
+    """Keeps the newest rows, at most `max_rows` of them in at most `max_bytes` of memory."""
 
     routine = True
 
@@ -60,7 +60,7 @@ class Ring(Sink):
         return self.dropped + len(self.rows)
 
     def after(self, taken: int, most: int | None = None) -> list[Row]:
-        """Return the kept rows that came after the first `taken` rows, at most the oldest `most` of them (None: all)."""
+        """Return the kept rows that came after the first `taken` rows, or the oldest `most` of them."""
         behind = min(self.taken - taken, len(self.rows))
         newer = list(islice(reversed(self.rows), behind))
         newer.reverse()

@@ -25,7 +25,7 @@ PAUSES: Final = "work pauses"
 """The `what` of a note, in complete journals, that a time slice ended before all work in it was done. `slice` is its number in the run,
 `steps` how many steps it had."""
 GOES_ON: Final = "work goes on"
-"""The `what` of a note, in complete journals, with which a later slice continues such work. The rows after it are of that work."""
+"""The `what` of a note, in complete journals, that a later time slice continues unfinished work. The rows after it are of that work."""
 LEFT_OUT: Final = "the journal is full: rows are left out"
 """The `what` of the last note in a journal file that reached its size limit. `first` is the number of the first missing row, and `rows`,
 once the run is over, is how many are missing. The note's own number is that of the row it replaces."""
@@ -39,7 +39,7 @@ NO_ACLS: Final = "groupmock has no ACLs, as a broker without an authorizer: ever
 _NO_SHARE_GROUPS: Final = "groupmock serves no share groups (KIP-932): consume in a consumer group instead"
 _NO_STREAMS_GROUPS: Final = "groupmock serves no streams groups (KIP-1071): set group.protocol=classic in the Streams application"
 REMEDIES: Final[dict[int, str]] = {17: NO_SASL, 36: NO_SASL, 29: NO_ACLS, 30: NO_ACLS, 31: NO_ACLS}
-"""The remedy for each API key that is answered with an error because groupmock lacks its feature."""
+"""Maps each API key that needs a feature that groupmock lacks to the remedy that a row names."""
 UNSERVED: Final[dict[int, str]] = {
     76: f"ShareGroupHeartbeat: {_NO_SHARE_GROUPS}", 77: f"ShareGroupDescribe: {_NO_SHARE_GROUPS}", 78: f"ShareFetch: {_NO_SHARE_GROUPS}",
     79: f"ShareAcknowledge: {_NO_SHARE_GROUPS}", 88: f"StreamsGroupHeartbeat: {_NO_STREAMS_GROUPS}",
@@ -54,11 +54,11 @@ NODE_STALLED: Final = "node_stalled"
 NODE_RESUMED: Final = "node_resumed"
 """The `what` of notes about a stalled node: after `node_stalled` it handles nothing and sends no answer until `node_resumed`."""
 SURROUNDINGS: Final = (END, NOT_READING, CANNOT_ACCEPT)
-"""Notes about the environment, which a replay copies as they are."""
+"""The `what` of notes about the environment, which a replay copies as they are."""
 
 
 def about(text: str) -> Meta:
-    """Return the documentation of a field, which is one sentence."""
+    """Return a description of a field, one sentence, as metadata for msgspec."""
     return Meta(description=text)
 
 

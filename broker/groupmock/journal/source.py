@@ -17,7 +17,7 @@ ENDINGS: Final = (".jsonl", ".jsonl.gz", ".jsonl.zst")
 
 
 class NoSuchJournal(ValueError):
-    """Raised if no journal matches an argument. The text says what was looked for."""
+    """Raised if no journal matches an argument of the command line. The text says what was looked for."""
 
 
 def journals(words: Iterable[str]) -> list[str]:
@@ -27,7 +27,7 @@ def journals(words: Iterable[str]) -> list[str]:
 
 
 def called(name: str) -> str:
-    """Return a journal's name for messages."""
+    """Return a journal's name as messages show it."""
     return "standard input" if name == STANDARD else name
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import IO, Any, Final, NamedTuple
 
 PIECE: Final = 1 << 20
-"""The number of bytes of plain text, or the most of unpacked gzip, that are handled at a time."""
+"""The number of bytes that are handled at a time, of plain text or of unpacked gzip."""
 PACKED: Final = 1 << 10
 """The number of bytes of zstd data that are unpacked at a time. zstd cannot be told to stop: one piece unpacks to 32 MiB at worst, to 20
 KiB in a journal."""
@@ -33,7 +33,7 @@ class CannotUnpack(ValueError):
 
 
 class _Form(NamedTuple):
-    """A form of compression in files. `make` begins to unpack a file, `damage` is the class of its errors."""
+    """One way to compress files. `make` begins to unpack a file, `damage` is the class of its errors."""
 
     name: str
     make: Callable[[], Unpack]
@@ -41,7 +41,7 @@ class _Form(NamedTuple):
 
 
 class Unpacked(io.BufferedReader):
-    """The unpacked bytes of an open file, as a stream from which lines are read. It just ends where the data are cut or damaged."""
+    """The unpacked bytes of an open file, as a stream of lines. It just ends where the data are cut or damaged."""
 
     def __init__(self, source: IO[bytes]) -> None:
         self._pieces = _Pieces(source)
@@ -49,7 +49,7 @@ class Unpacked(io.BufferedReader):
 
     @property
     def damage(self) -> DamagedFile | None:
-        """The reason why the stream ended too early, or None; it is known after the end."""
+        """The damage because of which the stream ended too early, or None; it is known only after the end."""
         return self._pieces.damage
 
 
@@ -115,7 +115,7 @@ def _unpacked(source: IO[bytes], begin: bytes, form: _Form) -> Iterator[bytes]:
 
 
 def _until_damage(source: IO[bytes], form: _Form, done: int) -> Iterator[bytes]:
-    """Read the file again up to the damage. A damaged piece gave nothing, but byte by byte it gives everything before the damage."""
+    """Read the file again byte by byte, to return all bytes before the damage, because a damaged piece gives nothing as a whole."""
     unpack = form.make()
     for size in [4, *[PACKED] * ((done - 4) // PACKED)] if done else []:
         for _ in unpack(source.read(size)):

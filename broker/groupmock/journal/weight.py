@@ -24,10 +24,10 @@ NUMBER: Final = 32
 HEADER: Final = getsizeof("")
 LIST: Final = getsizeof([])
 SLOT: Final = 9
-"""The bytes of a list's slot, including a share of the list's spare slots."""
+"""The memory of one element of a list in bytes, including a share of the list's spare places."""
 SMALL: Final = 256
-"""In frames up to this many bytes, strings are not inspected but counted twice. A string with one wide character takes four times as
-much, so the whole row takes at most a third more than is counted."""
+"""The largest frame whose strings are not inspected: its bytes are counted twice instead. A string with one wide character takes four
+times as much, so the whole row takes at most a third more than is counted."""
 SHARED: Final = frozenset((
     "node", "api_key", "api_version", "error_code", "throttle_time_ms", "trailing_bytes",
     "api_name", "error", "before", "after", "cause", "timer", "client_host",
@@ -36,20 +36,21 @@ SHARED: Final = frozenset((
 
 
 def held(value: Any, enough: int) -> int:
-    """Return the bytes that a value keeps alive. The count stops once it exceeds `enough`."""
+    """Return the memory in bytes that would be freed with a value. The count stops once it exceeds `enough`."""
     kind = value.__class__
     return (WEIGHERS.get(kind) or learn(kind))(value, enough)
 
 
 def learn(kind: type) -> Weigher:
-    """Return the weigher of a class and keep it in `WEIGHERS`."""
+    """Compile the function that computes the memory of a class's objects, and keep it in `WEIGHERS`."""
     weigher = _of_frame(kind) if kind in (RequestRow, ReplyRow) else _of_struct(kind) if issubclass(kind, msgspec.Struct) else _own_size
     WEIGHERS[kind] = weigher
     return weigher
 
 
 def _of_frame(kind: type) -> Weigher:
-    """Return the weigher of a row with a frame. The size of a small frame is taken for the size of its strings."""
+    """Return the function that computes the memory of a row with a frame. The size of a small frame is taken for the size of its
+    strings."""
     # The fixed part of a row's size covers its times, numbers, client id and frame.
     whole, fixed = _of_struct(kind), kind.__basicsize__ + 7 * NUMBER + 2 * HEADER
 
@@ -97,7 +98,7 @@ def _of_dict(value: dict[Any, Any], enough: int) -> int:
 WEIGHERS: Final[dict[type, Weigher]] = {
     type(None): _nothing, bool: _nothing, list: _of_items, tuple: _of_items, set: _of_items, frozenset: _of_items, dict: _of_dict,
 }  # fmt: skip
-"""The weigher of each class. A struct's weigher is added when its first value comes."""
+"""The function that computes the memory of objects, for each class. A struct's function is added when its first value comes."""
 
 
 def _of_struct(kind: type) -> Weigher:
@@ -105,12 +106,13 @@ def _of_struct(kind: type) -> Weigher:
 
 
 def _of_small(kind: type) -> Weigher:
-    """Return a weigher that counts only the headers of strings, for messages whose few bytes on the wire are counted elsewhere."""
+    """Return a function that computes memory without the text of strings, for messages whose few bytes on the wire are counted
+    elsewhere."""
     return _made(kind, lambda value, null: "0" if null else str(HEADER)) if issubclass(kind, msgspec.Struct) else held
 
 
 def _made(kind: type, text: Text) -> Weigher:
-    """Compile the weigher of a class. `text` gives the expression of a string's size."""
+    """Compile the function that computes the memory of a class's objects. `text` gives the expression of a string's size."""
     described = inspect.type_info(kind)
     assert isinstance(described, inspect.StructType)
     fixed, parts, more = _fields(described, "x", text)
@@ -166,7 +168,7 @@ def _flat(wire: inspect.Type, text: Text) -> tuple[int, str] | None:
 
 
 SMALL_ONES: Final[dict[type, Weigher]] = {}
-"""The weighers of messages whose frame is small."""
+"""The functions that compute the memory of messages in small frames, for each class."""
 TAGS: Final = "unknown_tags"
 """A field of every struct in a message, whose dict is nearly always empty and shared."""
 

@@ -1,4 +1,4 @@
-"""Reads the group of a row and the fields of a message, which may be the codec's object or a dict."""
+"""Read the group of a row and the fields of a message, which may be the codec's object or a dict."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ UNKNOWN_VERSION = "UNSUPPORTED_VERSION"
 
 
 def asks_again(row: ReplyRow) -> bool:
-    """True for an answer to ApiVersions in a version that the broker lacks. This is not an error, because the client then asks in a
-    version that the broker has (KIP-511)."""
+    """True for an answer to ApiVersions that names the broker's versions because it lacks the requested version. This is not an error,
+    because the client then asks in a version that the broker has (KIP-511)."""
     return row.api_key == API_VERSIONS and row.error == UNKNOWN_VERSION
 
 

@@ -1,3 +1,3 @@
-"""The data path is the only asyncio code of the broker: sockets, framing, the dispatch of requests and the driver around the core."""
+"""The data path has all asyncio code of the broker: sockets, framing, the dispatch of requests and the driver around the core."""
 
 from __future__ import annotations

@@ -28,6 +28,6 @@ class Admission(Protocol):
     """The admission check with which the driver was created."""
 
     def stops(self, call: Call, now: int) -> Effects | None:
-        """Return None to let the request go on. Otherwise the request ends here, and the effects are performed as if they came from the
+        """Return None if the request may go on. Otherwise the request ends here, and the effects are performed as if they came from the
         core: a `Reply` answers it, a `Close` ends the connection without an answer. Without effects the connection waits, mute, until
         somebody has the driver perform such an effect (Kafka delays what follows a failed authentication, SEC-11)."""

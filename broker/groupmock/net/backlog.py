@@ -21,9 +21,9 @@ LOOK_AT_CLOCK_EVERY: Final = 8
 
 
 class Backlog:
-    """The backlog holds the answers of one driver that are not sent yet. `slice_us` is the longest stretch of answers between two turns
-    of the running loop; None sends everything at once, for a driver without a loop. The driver sets `again`, which is called for the
-    next slice, and `broken`, which is called for an iterator that raised."""
+    """Holds the answers of one driver that are not sent yet. `slice_us` is the longest stretch of answers between two turns of the
+    running loop; None sends everything at once, for a driver without a loop. The driver sets `again`, which is called for the next
+    slice, and `broken`, which is called for an iterator that raised."""
 
     def __init__(self, slice_us: int | None) -> None:
         self.again: Callable[[], None] = _nobody
@@ -75,7 +75,7 @@ class Backlog:
                 yield reply
 
     def take(self) -> Reply | None:
-        """Return the next answer of the oldest iterator, or None if that iterator is exhausted or raised."""
+        """Return the next answer of the oldest effect that has answers left, or None if that effect has no more or failed."""
         try:
             reply = next(self.waiting[0], None)
         except Exception as defect:
@@ -91,7 +91,7 @@ class Backlog:
 
 
 def _nobody() -> None:
-    """Do nothing, because no driver uses this backlog yet."""
+    """Do nothing: the callback until a driver uses this backlog."""
 
 
 def _nobody_minds(defect: Exception) -> None:

@@ -1,4 +1,4 @@
-"""A sink can ask for the times of heartbeats that were not reported to it as rows (`net.repeat`)."""
+"""Heartbeats that change nothing are not written as rows for every sink, so a sink can ask for their times (`net.repeat`)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class Beats:
         self._connections = connections
 
     def beaten(self, number: int) -> tuple[int, int]:
-        """Return the time of the last heartbeat that changed nothing on this connection, and the number of its row. The number is 0
-        without a row; both are 0 without such a heartbeat."""
+        """Return the time of the last heartbeat that changed nothing on a connection, and the number of that heartbeat's row. The number
+        is 0 without a row; both are 0 without such a heartbeat."""
         connection = self._connections.get(number)
         return (0, 0) if connection is None else (connection.beaten, connection.beat_row)
 
     def retell(self, number: int) -> None:
-        """Report the next heartbeat of this connection even if it equals the previous heartbeat."""
+        """Report the next heartbeat of this connection even if it equals the previous one."""
         connection = self._connections.get(number)
         if connection is not None:
             connection.repeat = connection.run = None

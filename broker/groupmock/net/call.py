@@ -1,4 +1,4 @@
-"""A `Call` is an open request with the state that the driver, the gates, the rows and the answer need.
+"""A `Call` is an open request, with all that is needed to handle, record and answer it.
 
 The core knows an open request only by its number, the ticket.
 """

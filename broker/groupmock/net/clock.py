@@ -16,7 +16,7 @@ from groupmock_codec.units import NS_PER_MS, NS_PER_S
 
 Callback = Callable[[], None]
 _FEW: Final = 64
-"""An agenda with fewer ended appointments than this is not swept."""
+"""A queue with fewer ended appointments than this is not cleared of them."""
 
 
 class Handle(Protocol):
@@ -30,7 +30,7 @@ class Clock(Protocol):
     """The clock interface that the driver needs."""
 
     epoch_ns: int
-    """The wall clock in ns since 1970 at run time 0. The times of journal rows count from there."""
+    """The wall-clock time of run time 0, in ns since 1970. The times of journal rows count from there."""
 
     def now(self) -> int:
         """Return the run time in ns, which never goes back."""
@@ -44,7 +44,7 @@ class Clock(Protocol):
 
 
 class _Appointment:
-    """An appointment ends when its callback has run or when it is cancelled. Then it drops its callback."""
+    """An appointment, which ends when its callback has run or when it is cancelled. Then it drops its callback."""
 
     __slots__ = ("_agenda", "callback", "when")
 
@@ -54,7 +54,6 @@ class _Appointment:
         self.callback: Callback | None = callback  # None after the callback has run or was cancelled.
 
     def keep(self) -> None:
-        """Run the callback, because its time has come."""
         callback, self.callback = self.callback, None
         if callback is not None:
             self._agenda.left()
@@ -92,14 +91,14 @@ class _Agenda(Generic[A]):
         heappush(self.heap, (appointment.when, self._order, appointment))
 
     def first(self) -> A | None:
-        """Return the next appointment that has not ended."""
+        """Return the earliest appointment that has not ended."""
         heap = self.heap
         while heap and heap[0][2].callback is None:
             heappop(heap)
         return heap[0][2] if heap else None
 
     def left(self) -> None:
-        """Count an ended appointment, and sweep the heap if too many have ended."""
+        """Count an ended appointment, and remove all ended ones from the heap if there are too many."""
         self._standing -= 1
         if len(self.heap) > 2 * self._standing + _FEW:
             self.heap[:] = [entry for entry in self.heap if entry[2].callback is not None]
@@ -134,8 +133,8 @@ class _Alarm(_Appointment):
         self.handle = asyncio.get_running_loop().call_later(milliseconds / 1000, self.come)
 
     def come(self) -> None:
-        """Wait for another turn of the loop, so that bytes that have arrived are handled before the timer. In Kafka 4's coordinator,
-        too, timers queue behind requests. The loop may have been busy, and uvloop looks at its timers before its sockets."""
+        """Wait for another turn of the loop, so that bytes that have arrived are handled before the callback runs. In Kafka 4's
+        coordinator, too, timers queue behind requests. The loop may have been busy, and uvloop looks at its timers before its sockets."""
         self.handle = asyncio.get_running_loop().call_soon(self.look)
 
     def look(self) -> None:
@@ -212,7 +211,7 @@ class VirtualClock:
         return appointment
 
     def move_to(self, now: int) -> None:
-        """Set the time and drop all appointments, because a replay takes its times from the journal."""
+        """Set the time and drop all appointments, because a replay takes the times of events from the journal."""
         self._now = now
         self._appointments.clear()
 
@@ -237,7 +236,7 @@ class VirtualClock:
 
 
 class Alarm(Protocol):
-    """The alarm wakes the driver at a deadline: the driver provides `ring` and sets the next deadline after every entry."""
+    """Wakes the driver at a deadline: the driver provides `ring` and sets the next deadline after every event that it handles."""
 
     ring: Callable[[], None]
 
@@ -249,7 +248,7 @@ class Alarm(Protocol):
 
 
 class ClockAlarm:
-    """An alarm that keeps one appointment with the clock for all deadlines. The appointment is only renewed for an earlier deadline: every
+    """An alarm that makes at most one appointment with the clock. The appointment is only renewed for an earlier deadline: every
     heartbeat moves a session's deadline back, and one needless wake-up is cheaper than two calls of the loop for each heartbeat."""
 
     def __init__(self, clock: Clock) -> None:
@@ -288,4 +287,4 @@ class NoAlarm:
 
 
 def _unheard() -> None:
-    """Do nothing, because no driver uses this alarm yet."""
+    """Do nothing: the callback until a driver uses this alarm."""

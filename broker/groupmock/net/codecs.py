@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..core.identity import ApiRange
 
 BEATS: Final = {HEARTBEAT: "Heartbeat", 68: "ConsumerGroupHeartbeat"}
-"""APIs whose requests a member repeats unchanged, so that their answers may be repeated (`net.repeat`)."""
+"""APIs whose requests a member repeats unchanged, so that `net.repeat` may repeat their answers."""
 UNKNOWN_VERSION_TAGS: Final = 1000
 """The largest number of tagged fields in the header of an ApiVersions request of an unknown version; clients send none."""
 QUICK: Final = (8, 11, 12, 13, 14, 18)
@@ -38,12 +38,12 @@ class Refused(Exception):
     """Raised for a request that makes Kafka close the connection. The text is the reason for the journal."""
 
     budget: Final = False
-    """A refused request is wrong and not too expensive, so this is always False, unlike in `CodecError`."""
+    """Always False, because a refused request is wrong and not too expensive, unlike some requests with a `CodecError`."""
 
 
 def why(refusal: Refused | CodecError) -> str:
-    """Return the journal's reason for a refused request. The codec knows the limit of elements only as a number; the setting is named
-    here."""
+    """Return the reason that the journal gives for a refused request. The codec knows the limit of elements only as a number; the
+    setting is named here."""
     return f"{refusal}: ask for less at once, or raise groupmock.request.max.elements" if refusal.budget else str(refusal)
 
 
@@ -107,7 +107,7 @@ class ApiCodec:
         return APIS[self.key].response.encoder(self.version)
 
     def answer(self, correlation: bytes, message: Message) -> bytes:
-        """Return the whole response frame, including its length. Raises EncodeError."""
+        """Return the whole response frame, including the length before it. Raises EncodeError."""
         body = self.encode(message)
         size = self._before_body + len(body)
         # One join copies the body only once, because a body may be large.

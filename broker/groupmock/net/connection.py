@@ -50,14 +50,14 @@ _length = Struct(">i").unpack_from
 
 
 class Repetitions(Protocol):
-    """The receiver of repeated heartbeats that a connection has answered."""
+    """Records the repeated heartbeats that a connection has answered."""
 
     def repeated(self, connection: Connection, repeat: Repeat, identifiers: bytes, now: int) -> None:
-        """Record these repeated heartbeats, one for each correlation id, before they are counted."""
+        """Record repeated heartbeats, one for each correlation id, before they are counted."""
 
 
 class Dispatcher(Protocol):
-    """The handler of a connection's requests, as `net.driver.Driver` implements it."""
+    """Handles the requests of connections, as `net.driver.Driver` does."""
 
     limits: Limits
     counters: Counters
@@ -68,7 +68,7 @@ class Dispatcher(Protocol):
 
     @property
     def record(self) -> Repetitions:
-        """The recorder, used only while a sink wants heartbeats."""
+        """The recorder, used only while a sink wants rows of heartbeats."""
 
     def opened(self, connection: Connection) -> None:
         """Register a connection that has a transport now."""
@@ -83,24 +83,24 @@ class Dispatcher(Protocol):
         """Close a connection for a request for which Kafka closes it."""
 
     def holds(self, connection: Connection, change: int) -> None:
-        """Count that the bytes waiting in the connection became more (or fewer)."""
+        """Add to the count of bytes that wait in connections (a negative change subtracts)."""
 
     def not_reading(self, connection: Connection) -> None:
-        """Note that the peer does not read its answers, which pile up."""
+        """Note that the peer does not read its answers, which therefore wait in memory."""
 
     def serve_soon(self, connection: Connection) -> None:
-        """Serve the connection when its turn comes, after the present entry is done."""
+        """Serve the connection in its turn, after the event that is being handled."""
 
     def settle(self) -> None:
-        """Finish an entry of the driver: serve connections and set the alarm."""
+        """Finish the handling of an event: serve waiting connections and set the alarm."""
 
     def lost(self, connection: Connection, failure: Exception | None) -> None:
-        """Note that the transport of a connection is gone."""
+        """Note that a connection was lost."""
 
 
 class Connection(asyncio.Protocol):
-    """A client connection: the methods that asyncio calls come first, then the methods that the driver calls. `call` is the open
-    request, `inbox` holds the bytes behind it."""
+    """A client connection: first the methods that asyncio calls, then those that the driver calls. `call` is the open request, `inbox`
+    holds the bytes behind it."""
 
     __slots__ = (
         "active",
@@ -192,7 +192,7 @@ class Connection(asyncio.Protocol):
         return not self.state & (WEDGED | CLOSING) and self._owes()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Note that the transport is gone, whoever closed it."""
+        """Note that the connection was closed by either side or is broken."""
         self.state |= LOST
         self.repeat = None
         # The inbox is dropped after the report, because the row about the end counts the bytes in the inbox.
@@ -220,8 +220,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def idle(self) -> bool:
-        """True if no request or incomplete frame is pending and the connection is not stopped, so that the next bytes begin a request
-        that is handled at once."""
+        """True if nothing is pending and the connection is not stopped, so that the next bytes begin a request that is handled at once."""
         return not (self.call is not None or self.state or self.inbox is not None)
 
     @property
@@ -230,7 +229,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def deaf(self) -> bool:
-        """True if nothing can be sent any more, because the transport is gone or groupmock closed the connection."""
+        """True if nothing can be sent any more, because the connection was lost or groupmock closed it."""
         return bool(self.state & DEAF)
 
     @property
@@ -245,7 +244,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def waiting(self) -> int:
-        """The number of bytes of requests that wait for the open request, plus the overhead of each piece."""
+        """The memory of waiting requests: the bytes that came after the open request, plus an overhead for each piece."""
         return self.inbox.waiting if self.inbox is not None else 0
 
     def take(self, data: bytes, received: int) -> None:
@@ -271,7 +270,7 @@ class Connection(asyncio.Protocol):
             self._flow()
 
     def serve(self) -> None:
-        """Handle waiting requests until a request stays open or the connection's part of the slice is over. The answers are sent
+        """Handle waiting requests until one stays open or the connection's share of the time slice is used up. The answers are sent
         together."""
         # One write for each read is 4.7 times as fast as a write for each answer (docs/kafka/limits.md#reading-and-writing).
         self.out, self.out_bytes = [], 0
@@ -309,8 +308,8 @@ class Connection(asyncio.Protocol):
             self.out, self.out_bytes = [], 0
 
     def wedge(self) -> None:
-        """Keep the connection open and mute, as Kafka does, because its request will never be answered. The connection is closed if the
-        peer has closed its half."""
+        """Keep the connection open but handle nothing more, as Kafka does, because its request will never be answered. The connection is
+        closed if the peer has closed its half."""
         self.state |= WEDGED
         self.repeat = None
         if self.state & FINISHED and self.transport is not None:
@@ -363,7 +362,7 @@ class Connection(asyncio.Protocol):
         return how
 
     def _flow(self) -> None:
-        """Pause or resume reading, which is paused while too much waits or something waits only for its turn."""
+        """Pause reading while too many bytes wait, or while bytes wait only for the connection's turn; otherwise resume it."""
         transport = self.transport
         if transport is None or self.state & (CLOSING | LOST):
             return

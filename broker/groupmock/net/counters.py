@@ -1,4 +1,4 @@
-"""Counters of the driver are plain numbers, so that a scrape reads them without cost for the data path
+"""The counters of the driver are plain numbers, which cost the data path nothing when metrics are read
 (docs/reference/architecture.md#rule-2)."""
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class Counters(msgspec.Struct):
     internal_errors: int = 0  # Defects of groupmock itself, each of which has a note in the journal.
 
     def met(self, key: int, errors: Iterable[str]) -> None:
-        """Count one answer of this API with each of these errors."""
+        """Count an answer of an API once for each of its errors."""
         for name in errors:
             self.errors[key, name] = self.errors.get((key, name), 0) + 1
 
     @property
     def repeated_heartbeats(self) -> int:
-        """Return the number of heartbeats that were answered under a lease."""
+        """Return the number of heartbeats that were answered by repeating the last answer, without asking the core."""
         return self.handled - sum(self.requests.values())

@@ -24,11 +24,11 @@ BIG: Final = 1024
 SECRETS: Final = frozenset((SASL_AUTHENTICATE, ALTER_USER_SCRAM_CREDENTIALS))
 """APIs whose requests contain a secret that no journal may keep, because clients authenticate themselves with it."""
 EMBEDDED_BYTES: Final = 500_000
-"""At most this many different embedded bytes of one message are decoded for its row; the rest is shown as bytes. Reading costs at most
-0.1 us a byte."""
+"""At most this many bytes of embedded subscriptions and assignments are decoded for one row, equal ones once; the rest is shown as bytes.
+Reading costs at most 0.1 us a byte."""
 EACH: Final = 20
-"""Each member adds this many bytes to the budget `EMBEDDED_BYTES`, because decoding a few bytes costs as much. The row of a group of
-10,000 members still shows each member's assignment."""
+"""Each member adds this many bytes to what counts against `EMBEDDED_BYTES`, because even a few bytes cost as much time to decode. The
+row of a group of 10,000 members still shows each member's assignment."""
 CONSUMER: Final = "consumer"
 CONNECT: Final = "connect"
 
@@ -36,7 +36,7 @@ Places = Iterator[tuple[str, bytes, str | None]]
 
 
 class Details(NamedTuple):
-    """A message in the form that its row shows."""
+    """The content of a message as its row shows it."""
 
     message: Any
     embedded: dict[str, Any] | None = None
@@ -44,8 +44,8 @@ class Details(NamedTuple):
 
 
 def details_of(codec: Named, message: Message | None, wanted: bool, protocol_type: str | None = None) -> Details:
-    """Return the message in the form of its row, with decoded embedded bytes and digests of large payloads. Nothing that costs time is done
-    if `wanted` is False.
+    """Return the content of a message for its row, with decoded embedded bytes and digests of large payloads. Nothing that costs time is
+    done if `wanted` is False.
 
     `protocol_type` is the group's, if the message itself does not have it (SyncGroup below version 5, replies below JoinGroup 7)."""
     if message is None or not wanted:
@@ -78,7 +78,7 @@ def _embedded(key: int, message: Message, protocol_type: str | None) -> dict[str
 
 
 def _read(reader: Callable[[bytes], Any], data: bytes, name: str | None, kind: str | None) -> dict[str, Any]:
-    """Return the decoded bytes of one member, by the path below them ("" for all of them)."""
+    """Return the decoded subscription or assignment of one member, with a path as key for each part ("" for all of it)."""
     message = reader(data) if data else None
     if message is None:
         return {}
@@ -86,9 +86,9 @@ def _read(reader: Callable[[bytes], Any], data: bytes, name: str | None, kind: s
 
 
 def _design_in(message: Message, data: bytes, name: str | None) -> dict[str, Any]:
-    """Decode the part of a cooperative assignor's bytes that the stock fields do not show. `name` is the protocol's name, or None if the
-    message has none (SyncGroup below version 5). The assignor is then recognized by bytes that are no stock message, or by user data of
-    a documented form."""
+    """Decode the part of a cooperative assignor's subscription that stock clients do not have. `name` is the protocol's name, or None if
+    the message has none (SyncGroup below version 5). The assignor is then recognized by bytes that are no stock message, or by user data
+    of a documented form."""
     from groupmock_codec.embedded import consumer, designs
 
     if name is not None and name not in designs.NAMES:
@@ -166,8 +166,8 @@ EMBEDDED: Final[dict[int, Callable[[Any], Places]]] = {JOIN_GROUP: _in_join, SYN
 
 
 def without_secret(message: Any, frame: bytes) -> tuple[Any, bytes]:
-    """Return a request of `SECRETS` and its frame with zeros in place of each secret. The lengths stay, so that the frame can be
-    replayed; bytes behind the message are dropped, because nobody knows what they are."""
+    """Return a request that contains a secret, and its frame, with zeros in place of each secret. The lengths stay, so that the frame
+    can be replayed; bytes behind the message are dropped, because nobody knows what they are."""
     from groupmock_codec import APIS
     from groupmock_codec.headers import decode_request_header
 
@@ -206,7 +206,7 @@ class Digested(msgspec.Struct, frozen=True):
 
 @cache
 def has_records(message: type[Message]) -> bool:
-    """True if the message or a part of it has records."""
+    """True if messages of this type can contain records."""
     return any(holds_records(field.wire) for field in fields_of(message))
 
 
@@ -221,7 +221,7 @@ def holds_records(wire: Wire) -> bool:
 
 
 def _without_payloads(message: Message) -> Details:
-    """Return a copy of the message in which record bytes above 1 KiB are null. The rest is shared with the original."""
+    """Return a copy of the message in which record batches above 1 KiB are null. The rest is shared with the original."""
     payloads: list[Payload] = []
     copy = _stripped(message, "", payloads)
     return Details(copy, None, payloads or None)

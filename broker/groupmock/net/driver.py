@@ -84,7 +84,8 @@ if TYPE_CHECKING:
 
 
 class Driver:
-    """The owner of one cluster's connections, which performs the effects of its core. `vacated` is called when a connection has ended.
+    """Owns one cluster's connections, passes their requests to its core and performs the effects. `vacated` is called when a connection has
+    ended.
 
     `tickets`, `backlog`, `slices`, `turns` and `alarm` have defaults for a server on a loop; a replay, a virtual world or a rig passes its
     own. `admission` decides which requests a connection may send (None: all)."""
@@ -142,13 +143,14 @@ class Driver:
 
     @cached_property
     def rules(self) -> FaultGate[Call]:
-        """Return the gate of the fault rules, which is loaded on first use because a server without rules has to start fast."""
+        """Return the gate that applies fault rules, which is loaded on first use because a server without rules has to start fast."""
         from .fault_gate import gate_of
 
         return gate_of(self)
 
     def arm(self, gate: FaultGate[Call] | None) -> None:
-        """Set the gate that requests and answers pass from now on. None means that no fault rule could fire, so answers pass no gate."""
+        """Set the gate that applies fault rules to requests and answers from now on. None means that no fault rule could fire, so
+        answers pass no gate."""
         self.gate = gate
         self._before = self._admit if self._admission is not None else None if gate is None else gate.before
         self._answer = self._performers[Reply] = self.deliver if gate is None else gate.after
@@ -193,7 +195,7 @@ class Driver:
             connection.slow = self.now() - received > self.turns.slice_ns
 
     def apply(self, call: Call, now: int) -> None:
-        """Pass a request that has passed the gate to the core. The code is flat, because every request takes this path."""
+        """Pass a request that no fault rule holds back to the core. The code is flat, because every request takes this path."""
         connection, codec = call.connection, call.codec
         asked, client = call.message or call.asked(), connection.client_host
         event = Request(
@@ -230,7 +232,7 @@ class Driver:
             call.message = None  # The decoded message of a parked request is dropped, see `Call.asked`.
 
     def lost(self, connection: Connection, failure: Exception | None) -> None:
-        """Record that a transport is gone and tell the core."""
+        """Record that a connection was lost and tell the core."""
         now = self.now()
         if connection.number not in self.connections:
             return
@@ -245,7 +247,7 @@ class Driver:
         self.vacated()
 
     def forget(self, connection: Connection, now: int) -> None:
-        """Remove a connection whose end is recorded and tell the core. Its open JoinGroup or SyncGroup stays open."""
+        """Forget a connection after its last row was written, and tell the core. Its open JoinGroup or SyncGroup stays open."""
         del self.connections[connection.number]
         self.counters.connections_closed += 1
         self._happen(Disconnected(connection.number), now)
@@ -255,7 +257,7 @@ class Driver:
             self.tickets.close(call.ticket)  # The core forgot this Fetch when it handled events.Disconnected.
 
     def holds(self, connection: Connection, change: int) -> None:
-        """Count that the bytes waiting in this connection became more (or fewer)."""
+        """Add to the count of bytes that wait in connections (a negative change subtracts)."""
         self.counters.held_bytes += change
         limit = self.limits.queued_max_request_bytes
         # Kafka stops reading above queued.max.request.bytes (KIP-72), whereas groupmock closes the connection. The default of -1 means no
@@ -269,8 +271,7 @@ class Driver:
         self.record.remark(NOT_READING, self.now(), connection=connection.number, bytes=waiting)
 
     def serve_soon(self, connection: Connection) -> None:
-        """Serve a connection when its turn comes, after the present entry is done. Other effects of the entry come first, in their
-        order."""
+        """Serve a connection in its turn, after the event that is being handled. Other effects of the entry come first, in their order."""
         if not connection.state & DUE:
             connection.state |= DUE
             self.turns.waiting.append(connection)
@@ -293,7 +294,7 @@ class Driver:
         return effects
 
     def steer(self, command: Command, now: int) -> Effects:
-        """Run a command of the core in the middle of an entry, whose end calls `settle`."""
+        """Run a command of the core while another event is being handled, at whose end `settle` is called."""
         effects = self.core.handle(command, now)
         # The command is recorded between its check and its effects, so that a refused command leaves no row and the row of an accepted
         # command precedes its effects.
@@ -302,17 +303,18 @@ class Driver:
         return effects
 
     def use_leases(self, use: bool) -> None:
-        """Switch leases on or off. Tests switch them off, so that every heartbeat takes the full path."""
+        """Allow or forbid that heartbeats are answered without asking the core. Tests forbid it, so that every heartbeat goes through
+        the core."""
         self._leases = use
         self.end_repeats()
 
     def end_repeats(self) -> None:
-        """Make the next heartbeat of every connection take the full path."""
+        """Make the next heartbeat of every connection go through the core."""
         for connection in self.connections.values():
             connection.repeat = connection.run = None
 
     def expire(self, now: int) -> None:
-        """Fire timers whose deadline has passed, for one slice. The alarm rings again if more timers are due."""
+        """Fire timers whose deadline has passed, for at most one time slice. The alarm rings again if more timers are due."""
         fired = self.record.timers
         self._slices.begin()
         self._slices.go_on("a timer", self.core.expire, now)
@@ -321,14 +323,14 @@ class Driver:
             self.record.looked(now)
 
     def work_on(self) -> None:
-        """Spend a slice on work that was begun and is not finished."""
+        """Spend one time slice on unfinished work of the core."""
         now = self.now()
         self.record.replayed(GOES_ON, now)
         self._slices.take(now)
         self.settle()
 
     def settle(self) -> None:
-        """End an entry of the driver: serve the connections whose turn it is, then look at the timers."""
+        """Finish the handling of an event: serve the connections whose turn it is, then look at the timers."""
         if self.turns.waiting:
             self._serve()
         self._alarm.set(self.core.deadline())
@@ -358,7 +360,7 @@ class Driver:
             self._performers[effect.__class__](effect, now)
 
     def deliver(self, reply: Reply, now: int) -> None:
-        """Send an answer that has passed the gate. The code is flat, because every answer takes this path."""
+        """Send an answer to which fault rules were applied. The code is flat, because every answer takes this path."""
         call = self.tickets.pop(reply.ticket, None)
         if call is None:
             self._nobody_asked(reply.ticket)
@@ -415,7 +417,7 @@ class Driver:
             self.refuse(call.connection, effect.reason, now)
 
     def _closed(self, ticket: int) -> Call | None:
-        """Close the request of an effect and return the request. None means that the core answered twice, which is a defect of
+        """Close and return the request that an effect of the core answers. None means that the core answered twice, which is a defect of
         groupmock."""
         call = self.tickets.close(ticket)
         if call is None:
@@ -433,8 +435,8 @@ class Driver:
         self.shut(connection, reason, now=now)
 
     def shut(self, connection: Connection, reason: str, linger: bool = True, now: int | None = None) -> None:
-        """Close a connection from the broker's side: write one row, send the answers that were made, then FIN. Without `linger` the peer
-        gets no time to close its half. `now` is the time of the event that causes the close, so that a replay has the same row."""
+        """Close a connection from the broker's side: write one row, send the answers that wait, then FIN. Without `linger` the peer gets
+        no time to close its half. `now` is the time of the event that causes the close, so that a replay has the same row."""
         # A connection that is closing is closed a second time only without `linger`: the server's end cuts the wait for its peer short.
         if connection.gone or (connection.closing and linger):
             return

@@ -1,4 +1,4 @@
-"""Commands that change the fault rules are rows of the journal like the core's commands, but run by the owner of the sockets."""
+"""Commands that change fault rules are rows of the journal like the core's commands, but the owner of the sockets runs them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def every_command() -> dict[str, SteeringCommand]:
 
 
 def dice_of(seed: int) -> Dice:
-    """Return the random source of fault rules, which is separate because rules must not change the ids that the core draws."""
+    """Return the random source of fault rules, which is separate from that of the core, so that rules do not change the ids that the
+    core draws."""
     return Dice(Random(f"faults {seed}"))
 
 
@@ -58,7 +59,7 @@ class SeedFaults(Arguments):
 
 
 class RulesChange(NamedTuple):
-    """The result of a command that changes fault rules. `freed` has the tickets of requests that need not wait any longer, `names` has
+    """The result of a command that changed fault rules. `freed` has the tickets of requests that need not wait any longer, `names` has
     the names of the added rules, for the command's row."""
 
     freed: Sequence[int] = ()

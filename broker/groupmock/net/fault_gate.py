@@ -1,6 +1,6 @@
-"""The gate applies fault rules to a new connection, to a request before it is handled, and to an answer before it is sent. A driver has a
-gate only while a rule could still fire. Commands change the rules, so the journal has all changes. Each decision and the end of every wait
-is a row too, so that a replay can repeat them."""
+"""The gate applies fault rules to new connections, to requests before they are handled, and to answers before they are sent. A driver
+has a gate only while a rule could still fire. Commands change the rules, so the journal has all changes. Each decision and the end of
+every wait is a row too, so that a replay can repeat them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Graft = Callable[["Message"], "Message"]
 OVER: Final = "over"
-"""The `action` of a row that ends the wait of a fault."""
+"""The `action` of a fault row that says that the delay of a request has ended."""
 
 
 def gate_of(driver: Driver) -> FaultGate[Call]:
@@ -45,8 +45,7 @@ def gate_of(driver: Driver) -> FaultGate[Call]:
 
 
 class FaultGate(Generic[C]):
-    """The gate with the fault rules of one driver, which belongs to a server or to a recording (`groupmock.record`). All methods are
-    called on its loop's thread."""
+    """Applies the fault rules of one server or recording (`groupmock.record`). All methods are called on its loop's thread."""
 
     def __init__(self, driver: Gated[C], served: Served, seed: int, lookup: Lookup) -> None:
         self._driver = driver
@@ -59,8 +58,8 @@ class FaultGate(Generic[C]):
         self.registry = RuleRegistry(served, dice_of(seed))
 
     def command(self, command: Command, now: int) -> None:
-        """Change the rules: write one row and release the requests that need not wait any longer. Nothing has changed if it raises
-        BadPlan or UnknownRule."""
+        """Change the fault rules: write one row, then let requests continue that no rule delays any longer. Nothing has changed if it
+        raises BadPlan or UnknownRule."""
         done = change(self.registry, command)
         recorded = command if done.names is None else Command(command.name, {**command.arguments, "names": done.names})
         self._driver.record.command(recorded, now)
@@ -73,7 +72,7 @@ class FaultGate(Generic[C]):
         return self.registry.reports()
 
     def connect(self, connection: Strikeable, now: int) -> None:
-        """Apply rules to a connection from which nothing was read yet."""
+        """Apply fault rules to a new connection, before anything is read from it."""
         facts = Facts("connect", now, connection.node or 0, connection.number)
         for armed in self.registry.decide(facts):
             action = armed.fault.act(Target(facts, None, None, self.registry.dice, None, self._lookup))
@@ -83,7 +82,7 @@ class FaultGate(Generic[C]):
         self._refresh()
 
     def before(self, call: C, now: int) -> bool:
-        """Return True if the request may be applied now, False if a rule keeps it, for a time or for good."""
+        """Return True if the request may be handled now, False if a fault rule delays or drops it."""
         codec, connection = call.codec, call.connection
         name, version = codec.name, codec.version
         if not self.registry.ready["request", name, version]:
@@ -102,7 +101,7 @@ class FaultGate(Generic[C]):
         return all(self._lets_pass(armed, facts, call, now) for armed in fired)
 
     def after(self, reply: Reply, now: int) -> None:
-        """Send the answer now, perhaps with a changed message, unless a rule takes it over."""
+        """Apply fault rules to an answer and send it, unless a rule delays, drops or replaces it."""
         call = self._driver.tickets.get(reply.ticket)
         # An earlier answer of the same effect may have used up the last rule.
         if call is not None and self._armed:
@@ -199,14 +198,14 @@ class FaultGate(Generic[C]):
         return not muted
 
     def _mute(self, armed: Strike, call: C, reply: Reply, ns: int, now: int) -> None:
-        """Send the answer and keep the connection mute, as Kafka does when it throttles (KIP-219)."""
+        """Send the answer, but handle nothing more from the connection for a time, as Kafka does when it throttles (KIP-219)."""
         self._driver.deliver(reply, now)
         if not call.connection.deaf:
             self._driver.tickets.reopen(call)
         self._wait(armed, call, ns, now, partial(self._free, call))
 
     def _lose(self, armed: Strike, call: C, reply: Reply, action: object, now: int) -> None:
-        """Drop the answer, with its row."""
+        """Drop the answer and write its row."""
         driver, connection = self._driver, call.connection
         driver.tickets.close(call.ticket)
         driver.record.reply(call, reply.message, 0, now, delivered=False)
@@ -227,12 +226,12 @@ class FaultGate(Generic[C]):
             self._driver.deliver(reply, now)
 
     def _free(self, call: C, now: int) -> None:
-        """Let a connection continue whose request was answered before the delay."""
+        """Let a connection continue after a delay that began when its request was answered."""
         if self._driver.tickets.close(call.ticket) is not None:
             self._driver.go_on(call.connection)
 
     def _write(self, armed: Strike, call: C, reply: Reply, write: Write, now: int) -> None:
-        """Send changed bytes in place of the right answer, or send the answer in pieces."""
+        """Send the bytes that a fault rule puts in place of the answer, or send the answer in pieces."""
         frame = call.codec.answer(call.correlation, reply.message)
         whole = not (write.then_close or write.then_mute)
         self._driver.record.reply(call, reply.message, len(frame) - 4, now, delivered=whole)
@@ -240,7 +239,7 @@ class FaultGate(Generic[C]):
         self._dribble(armed, call, write, write.pieces(frame), now)
 
     def _dribble(self, armed: Strike, call: C, write: Write, pieces: list[Piece], now: int) -> None:
-        """Send the first piece now and each other piece after its pause, then close or mute the connection if the fault says so."""
+        """Send the first piece now and each other piece after its pause, then close or silence the connection if the fault says so."""
         connection = call.connection
         if pieces and not connection.deaf:
             connection.answer(pieces[0].data)
@@ -287,7 +286,7 @@ class FaultGate(Generic[C]):
                 self._driver.record.remark("a fault could not steer", now, rule=armed.rule.name, command=name, reason=str(refusal))
 
     def _refresh(self) -> None:
-        """Arm the driver only if a rule could still fire, and let heartbeats be repeated only if no rule could match a heartbeat."""
+        """Connect the gate only while a rule could still fire, and allow repeated heartbeats only while no rule could match a heartbeat."""
         driver = self._driver
         # Answers need no completion any more if the request's connection was closed or the request had no answer.
         self._grafts = {ticket: grafts for ticket, grafts in self._grafts.items() if ticket in driver.tickets}

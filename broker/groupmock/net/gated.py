@@ -1,4 +1,4 @@
-"""The gate of fault rules (`net.fault_gate`) needs these interfaces of requests, connections and their owner, such as `net.driver`."""
+"""The fault gate (`net.fault_gate`) needs these interfaces of requests, connections and their owner, such as `net.driver`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Strikeable(Peer, Protocol):
 
 
 class Answering(Named, Protocol):
-    """The codec of one API version, which encodes answers."""
+    """Encodes the answers of one API version."""
 
     def answer(self, correlation: bytes, message: Message) -> bytes:
         ...
@@ -82,7 +82,7 @@ class OpenCalls(Protocol[C]):
 
 
 class Gated(Protocol[C]):
-    """The owner of connections whose requests and answers pass a gate."""
+    """Owns connections to whose requests and answers fault rules apply."""
 
     clock: Clock
     counters: Counters
@@ -95,22 +95,22 @@ class Gated(Protocol[C]):
 
     # The gate is a FaultGate[C] or None. Naming that type here would make an import circle with `fault_gate` and `driver`.
     def arm(self, gate: Any) -> None:
-        """Set the gate that requests and answers pass from now on. None means that no rule could fire."""
+        """Set the gate that applies fault rules to requests and answers from now on. None means that no rule could fire."""
 
     def end_repeats(self) -> None:
-        """Let every heartbeat pass the gate."""
+        """Let fault rules see every heartbeat."""
 
     def settle(self) -> None:
         ...
 
     def apply(self, call: C, now: int) -> None:
-        """Apply a request that has passed the gate."""
+        """Handle a request that no fault rule holds back."""
 
     def deliver(self, reply: Reply, now: int) -> None:
-        """Send an answer that has passed the gate."""
+        """Send an answer to which fault rules were applied."""
 
     def perform(self, effects: Effects, now: int) -> None:
-        """Perform effects in place of the request or answer."""
+        """Perform the effects that a fault rule puts in place of a request or an answer."""
 
     def steer(self, command: Command, now: int) -> Effects:
         """Run a command of the core. Raises ValueError."""

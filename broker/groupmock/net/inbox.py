@@ -1,5 +1,5 @@
-"""The inbox keeps the bytes of one connection that are not handled yet and cuts them into frames, one at a time when the turn of each
-comes. There is no IO here.
+"""The inbox keeps the received bytes of one connection that are not handled yet, and cuts them into frames one at a time. There is no
+IO here.
 
 One read of a quarter of a megabyte may hold 65,000 empty frames. Cutting all of them at once would delay other connections by 30 ms, so
 frames are cut only on demand.
@@ -13,8 +13,7 @@ from typing import Final
 from groupmock_codec.frame import Framer
 
 CHUNK_OVERHEAD: Final = 128
-"""A waiting piece counts as this many bytes more than it has, so that a megabyte sent byte by byte does not become a hundred megabytes
-here."""
+"""The extra bytes that a waiting piece counts with, because a megabyte that arrives byte by byte takes far more memory."""
 
 
 class Inbox:

@@ -22,8 +22,8 @@ BACKLOG: Final = 4096  # Linux's own default since 5.4 (net.core.somaxconn), whi
 ACCEPT_AT_ONCE: Final = 256
 RETRY_S: Final = 0.1
 RESERVED: Final = 32
-"""No connection takes this many file descriptors (or a quarter, if there are fewer than 128), because a first request of an API may
-import files."""
+"""The number of file descriptors that connections must leave free (a quarter of all if there are fewer than 128), because the first
+request of an API may import files."""
 OUT_OF_RESOURCES: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
@@ -62,7 +62,7 @@ def java_host(host: str) -> str:
 
 
 def _open_at_most() -> int:
-    """Return the first of the reserved file descriptors, by the present limit (ulimit -n)."""
+    """Return the number of file descriptors that may be open before the reserved ones begin, by the present limit (ulimit -n)."""
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return limit - min(RESERVED, limit // 4) if limit != resource.RLIM_INFINITY else 2**31
 
@@ -150,8 +150,8 @@ class Acceptor:
             self._adopt(accepted, address[0], address[1])
 
     def _check_crowd(self) -> None:
-        """Raise OSError(EMFILE) if the next connection would take a reserved descriptor. The kernel gives the lowest free descriptor, so
-        that is looked up only when the last one came close."""
+        """Raise OSError(EMFILE) if the next connection would use a reserved file descriptor. The kernel gives the lowest free
+        descriptor, so that is looked up only when the last one came close."""
         probe = os.dup(self._listener.fileno())
         os.close(probe)
         if probe >= _open_at_most():

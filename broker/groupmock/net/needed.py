@@ -1,4 +1,4 @@
-"""An idle server imports the modules that a request could still need (docs/reference/architecture.md).
+"""An idle server imports the modules that later requests could need (docs/reference/architecture.md).
 
 A server answers before it has imported all its files: the first request that needs a module imports it. An import takes a file descriptor,
 and peers can use up all of them. So the rest is imported while the server is idle (`Server`), and until then some descriptors are kept free
@@ -17,12 +17,11 @@ from groupmock_codec import APIS
 from .. import core, net
 
 OF_OTHERS: Final = ("hashlib", "google_crc32c", "groupmock_codec.records", "groupmock_codec.message_sets")
-"""Modules that a function of groupmock or of its codec imports when it is called. (`reference` is not among them, because a server does
-not use it.)"""
+"""Modules that groupmock or its codec imports only inside functions. (`reference` is not among them, because a server does not use it.)"""
 
 
 def modules_needed(keys: Iterable[int]) -> list[str]:
-    """List the modules that requests may need, those of the served APIs first."""
+    """List the modules that requests may need, with those of the served APIs first."""
     messages = [f"{groupmock_codec.__name__}.messages.{APIS[key].stem}" for key in keys]
     embedded = _below(f"{groupmock_codec.__name__}.embedded", [f"{path}/embedded" for path in groupmock_codec.__path__])
     return [*messages, *_below(core.__name__, core.__path__), *_below(net.__name__, net.__path__), *embedded, *OF_OTHERS]

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 class Nodes:
-    """Performs the core's effects on nodes and on the clock. `listening(node, on)` is called when the port of a node has to open or to
-    refuse."""
+    """Performs the effects of the core that stop, start or stall nodes or move the clock. `listening(node, on)` is called when the port
+    of a node has to open or to refuse."""
 
     def __init__(self, connections: dict[int, Connection], record: Recorder, clock: Clock) -> None:
         self._connections = connections
@@ -32,7 +32,7 @@ class Nodes:
             connection.stall()
 
     def changed(self, effect: NodeChanged, now: int) -> None:
-        """Apply that a node was stopped, started, stalled or resumed."""
+        """Stop, start, stall or resume a node."""
         self._record.remark(f"node_{effect.what}", now, node=effect.node)
         connections = [connection for connection in self._connections.values() if connection.node == effect.node]
         if effect.what == "stalled":
@@ -54,9 +54,9 @@ class Nodes:
                 connection.unstall()
 
     def stepped(self, effect: ClockStepped, now: int) -> None:
-        """Advance the clock of the run. Timers that fall due on the way fire at their own times."""
+        """Advance the clock of the run by the time that a command asked for. Timers that fall due on the way fire at their own times."""
         self._clock.step(effect.ns)
 
 
 def _nobody(node: int, on: bool) -> None:
-    """Do nothing, because a driver without sockets has no ports."""
+    """Do nothing: the callback of a driver without sockets, which has no ports."""

@@ -1,4 +1,4 @@
-"""Handles requests that are not dispatched because their version is not supported, or they are malformed or over budget."""
+"""Handle requests that do not reach the core because their version is not supported, or they are malformed or too expensive."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ class Refusing(Protocol):
 
 
 def not_taken(driver: Refusing, connection: Connection, frame: bytes, received: int, refusal: Refused | CodecError) -> None:
-    """Close the connection with the reason of the refusal, unless the request is an ApiVersions of a version that is not served."""
+    """Close the connection with the reason of the refusal, except for an ApiVersions request of an unsupported version, which is
+    answered."""
     connection.run = None
     try:
         # A frame below 8 bytes has no correlation id to answer with, so it is closed like a cut header

@@ -1,5 +1,4 @@
-"""The recorder writes as journal rows what the driver or a recording (`groupmock.record`) observes. Rows that no sink wants are not
-built."""
+"""The recorder writes what a driver or a recording (`groupmock.record`) observes as journal rows. Rows that no sink wants are not built."""
 
 from __future__ import annotations
 
@@ -88,11 +87,11 @@ ROW_OF: Final[dict[type, Callable[[Any, int], Row]]] = {
     TimerFired: timer_row,
     Note: note_row,
 }
-"""Effects of the core that become rows unchanged, each with the function that makes its row."""
+"""Maps each effect of the core that is written as it is to the function that makes its row."""
 
 
 class Recorder:
-    """The recorder has one method for each kind of observation, which appends at most one row."""
+    """Writes journal rows, with one method for each kind of observation."""
 
     def __init__(self, journal: Journal, counters: Counters) -> None:
         self._journal = journal
@@ -106,9 +105,9 @@ class Recorder:
             TimerFired: self.fired,
             Note: self.noted,
         }
-        """Maps each effect of the core that becomes a row to the method that writes the row."""
+        """Maps each effect of the core that is written as a row to the method that writes it."""
         self.timers = 0
-        """The number of timers that have fired and done something."""
+        """The number of timers that fired and changed something."""
 
     def opened(self, connection: Peer, now: int) -> None:
         """Record that a client has connected."""
@@ -139,8 +138,9 @@ class Recorder:
             )
 
     def request(self, call: Seen, note: str | None = None, whole: bool = True, told: bool = False, cut: int = 0) -> None:
-        """Record that a request was handled. `whole` includes its frame, if a sink wants frames. `told` marks a quiet heartbeat that
-        does not merely repeat the last heartbeat. `cut` is the number of bytes at the end of the frame that were not kept."""
+        """Write the row of a request that was handled. `whole` includes its frame, if a sink wants frames. `told` marks a quiet
+        heartbeat that does not merely repeat the last heartbeat. `cut` is the number of bytes at the end of the frame that were not
+        kept."""
         journal, quiet = self._journal, call.quiet
         if "request" not in journal.wanted or (quiet and not (journal.heartbeats or told)):
             return
@@ -182,7 +182,7 @@ class Recorder:
             journal.append(row)
 
     def reply(self, call: Seen, message: Message | None, size: int, now: int, delivered: bool = True, told: bool = False) -> None:
-        """Record that a request was answered; a `message` of None means that no answer is due. `delivered` is False if a fault rule kept
+        """Write the row of an answer; a `message` of None means that the request gets none. `delivered` is False if a fault rule kept
         the answer back. `told` is that of `request`."""
         journal, quiet = self._journal, call.quiet
         if "reply" not in journal.wanted or (quiet and not (journal.heartbeats or told)):
@@ -223,14 +223,14 @@ class Recorder:
             journal.append(row)
 
     def _protocol_type_of(self, call: Seen) -> str | None:
-        """Return the protocol type of the group of a JoinGroup or SyncGroup, because not every version has it, and no answer does."""
+        """Return the protocol type of the group in a JoinGroup or SyncGroup; it is remembered, because not every version contains it."""
         if call.codec.key not in EMBEDDED:
             return None
         return getattr(call.message, "protocol_type", None) or self._protocol_types.get(getattr(call.message, "group_id", ""))
 
     def repeated(self, connection: Connection, repeat: Repeat, identifiers: bytes, now: int) -> None:
-        """Record heartbeats under a lease before they are counted. The connection calls this if a sink wants all of them, or once the
-        time has passed in which none have to be reported."""
+        """Record heartbeats that were answered without asking the core, before they are counted. The connection calls this if a sink
+        wants all of them, or once the time has passed in which none have to be reported."""
         journal, run, count = self._journal, connection.run, len(identifiers) // 4
         burst = RepeatedHeartbeats(connection, repeat, identifiers, self._counters.handled + 1, now, journal.details)
         if journal.heartbeats:
@@ -270,7 +270,7 @@ class Recorder:
             self._journal.append(moved_row(effect, now))
 
     def member_changed(self, effect: MemberChanged, now: int) -> None:
-        """Record that something happened to one member."""
+        """Record that a member joined, left or changed."""
         if "member" in self._journal.wanted:
             self._journal.append(member_row(effect, now))
 
@@ -279,23 +279,23 @@ class Recorder:
         self._protocol_types.pop(group, None)
 
     def fired(self, effect: TimerFired, now: int) -> None:
-        """Record that a timer fired and did something."""
+        """Record that a timer fired and changed something."""
         self.timers += 1
         if "timer" in self._journal.wanted:
             self._journal.append(timer_row(effect, now))
 
     def noted(self, effect: Note, now: int) -> None:
-        """Record an event that is not part of the protocol."""
+        """Record a note of the core about an event that is not part of the protocol."""
         if "note" in self._journal.wanted:
             self._journal.append(note_row(effect, now))
 
     def looked(self, now: int) -> None:
-        """Record that no timer was due when the driver checked, which only a replay needs."""
+        """Record that the driver found no timer due, which only a replay needs."""
         if self._journal.details and "timer" in self._journal.wanted:
             self._journal.append(TimerRow(t=now))
 
     def fault(self, rule: Rule, action: str, connection: Peer, ticket: int | None, fields: dict[str, Any], now: int) -> None:
-        """Record that a fault rule fired, or that a request that it delayed continues."""
+        """Record that a fault rule fired, or that its delay of a request has ended."""
         if "fault" in self._journal.wanted:
             self._journal.append(
                 FaultRow(
@@ -350,7 +350,7 @@ def errors_of(message: Message | None, version: int) -> tuple[list[ErrorAt] | No
 
 
 class RepeatedHeartbeats:
-    """The rows of heartbeats under a lease, which equal the rows that the full path would have made."""
+    """The rows of heartbeats that were answered without asking the core, equal to those that heartbeats through the core would give."""
 
     __slots__ = ("connection", "details", "first", "first_ticket", "identifiers", "now", "repeat", "waited")
 
@@ -368,7 +368,7 @@ class RepeatedHeartbeats:
 
     @property
     def template(self) -> object:
-        """The object that a sink keeps together with the repeated heartbeat."""
+        """An object that sinks keep in place of the rows."""
         return self.repeat.template
 
     @template.setter

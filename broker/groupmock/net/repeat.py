@@ -1,4 +1,4 @@
-"""The fast path of heartbeats uses that a member's heartbeats within a generation are byte-identical except for the correlation id.
+"""Answer heartbeats quickly: within a generation those of a member are byte-identical except for the correlation id.
 
 The lease. If the core answers a Heartbeat with 0 in Stable or CompletingRebalance and changes only the session timer (rule H7 of
 docs/kafka/group-protocol.md), its `Reply` has a `Lease` with the group, the member and the group's epoch. The same holds for a
@@ -42,8 +42,8 @@ ONE_ID: Final = {4}
 
 
 class Run:
-    """The heartbeat that the next heartbeats of a connection are compared with, also on the full path, and the time until which no sink
-    wants more of them. Any other request of the connection ends the run."""
+    """The last heartbeat of a connection, with which the next ones are compared, and the time until which no sink wants rows of
+    repetitions. Any other request of the connection ends the run."""
 
     __slots__ = ("codec", "tail", "until")
 
@@ -74,15 +74,15 @@ class Repeat:
         self.epoch = lease.epoch
 
     def several(self, data: bytes) -> bytes:
-        """Return the correlation ids if `data` consists of such heartbeats only, otherwise b"". Bytes that start with the head, end with
-        the tail and split at tail + head into pieces of four *are* that many whole frames."""
+        """Return the correlation ids if `data` consists only of repetitions of the heartbeat, otherwise b"". Bytes that start with the
+        head, end with the tail and split at tail + head into pieces of four *are* that many whole frames."""
         if not (data.startswith(self.head) and data.endswith(self.tail)):
             return b""
         identifiers = data[ID_AT : -len(self.tail)].split(self.tail + self.head)
         return b"".join(identifiers) if set(map(len, identifiers)) == ONE_ID else b""
 
     def answers(self, identifiers: bytes) -> bytes:
-        """Return the answers to heartbeats with these correlation ids, in order."""
+        """Return the answers to repetitions with these correlation ids, in order."""
         pieces = [identifiers[start : start + 4] for start in range(0, len(identifiers), 4)]
         return self.answer_head + (self.answer_tail + self.answer_head).join(pieces) + self.answer_tail
 

@@ -1,4 +1,4 @@
-"""Rows need these interfaces of an open request and its connection, which may be the broker's own (`net.call`) or observed by
+"""Journal rows need these interfaces of an open request and its connection, which may be the broker's own (`net.call`) or observed by
 `groupmock.record`."""
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Peer(Protocol):
 
     @property
     def waiting(self) -> int:
-        """The number of bytes of requests that were not looked at."""
+        """The number of bytes of requests that are not handled yet."""
 
     @property
     def deaf(self) -> bool:
@@ -60,7 +60,7 @@ class Named(Protocol):
 
 
 class Seen(Protocol):
-    """An open request as rows describe it, such as `net.call.Call`."""
+    """An open request as its row describes it, such as `net.call.Call`."""
 
     protocol_type: str | None
 
@@ -106,7 +106,7 @@ class Seen(Protocol):
 
     @property
     def quiet(self) -> bool:
-        """True for a heartbeat that changed nothing."""
+        """True for a heartbeat that changed nothing in its group."""
 
 
 class Reading(Named, Protocol):
@@ -121,7 +121,7 @@ class Reading(Named, Protocol):
 
 
 class Repeating(Protocol):
-    """A repeated heartbeat with its answer, such as `net.repeat.Repeat`."""
+    """A heartbeat that was repeated, with its answer, such as `net.repeat.Repeat`."""
 
     template: object
 

@@ -33,7 +33,7 @@ Step = Callable[[], list[Any]]
 """A task for an idle moment that returns its follow-up tasks."""
 
 WARM_UP_FIRST: Final = (18, 3, 10, 11, 14, 68, 12, 13, 8, 9, 2, 1, 0)
-"""The APIs that a group of either type needs, in the order in which its clients use them."""
+"""The keys of the APIs that clients of a group of either type need, in the order in which they send them."""
 STOCK_CLIENTS: Final = (
     (18, 3), (3, 13), (10, 2), (11, 5), (14, 3), (12, 3), (9, 9), (2, 7), (1, 16), (18, 0), (3, 5), (10, 1), (9, 3), (13, 1),
 )  # fmt: skip
@@ -172,7 +172,7 @@ class Server:
         return adopt
 
     def _adopted(self, task: asyncio.Task[None]) -> None:
-        """Drop the task that adopted a connection: the connection is counted now, or it never came about."""
+        """Forget the finished task that set up a connection."""
         self._adopting.discard(task)
         self._accept_again()
 
@@ -213,8 +213,8 @@ class Server:
             self._flusher = asyncio.get_running_loop().call_later(FLUSH_EVERY_S, self._flush_later)
 
     def _to_warm_up(self) -> list[Step]:
-        """Return the steps of the warm-up, the last step first: versions of stock clients, then the newest versions, then imports, then
-        older versions."""
+        """Return the steps of the warm-up, with the first step at the end: versions of stock clients, then the newest versions, then
+        imports, then older versions."""
         rows = [
             self.driver.codecs.advertised[key]
             for key in WARM_UP_FIRST
@@ -270,7 +270,7 @@ class Server:
             asyncio.get_running_loop().call_soon(self._sinks_loaded, steps)
 
     def _imports(self) -> list[Step]:
-        """Return one import step for each module that a request could still need."""
+        """Return one step of the warm-up for each module that a request could still need."""
         from .needed import modules_needed  # This import is late because nothing needs the module earlier.
 
         missing = [name for name in modules_needed(self.driver.codecs.advertised) if name not in sys.modules]
@@ -299,7 +299,7 @@ class Server:
                 pass
 
     def _vacated(self) -> None:
-        """Accept connections again, because a connection has ended."""
+        """Accept connections again, because the end of one has made room."""
         if not self.driver.connections:
             self._empty.set()
         self._accept_again()

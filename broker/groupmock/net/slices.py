@@ -1,4 +1,4 @@
-"""Long work and timers are done in slices of time, between which the loop handles its other events.
+"""Long work and timers are done in time slices, between which the loop handles its other events.
 
 Work gets a slice when it begins, so that small work is done before anything else happens. Longer work then gets one slice in each iteration
 of the loop. Timers that are due together get theirs when the alarm rings.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Slices:
-    """Slices divide the long work and the due timers of one driver. `slice_us`, `clock` and `soon` are those of `Turns`.
+    """Divides the long work and the due timers of one driver into time slices. `slice_us`, `clock` and `soon` are those of `Turns`.
 
     `waiting` has unfinished work, in the order of its turns. `number` and `steps` are those of the present or last slice, for a replay.
     `spent` is true if a slice has run out since the loop's last iteration, and then new work gets no slice of its own."""
@@ -66,7 +66,7 @@ class Slices:
             self.order()
 
     def begun(self, work: Work, now: int) -> None:
-        """Do new work in the slice of the timer or work that caused it, or else in a slice for this work alone."""
+        """Do new work in the time slice of the timer or work that caused it, or else in a slice of its own."""
         if self._runs or self.spent:
             self._do(work, now)
         else:
@@ -75,7 +75,7 @@ class Slices:
             self.end()
 
     def take(self, now: int) -> None:
-        """Spend one slice on the waiting work, oldest first."""
+        """Spend one time slice on the waiting work, oldest first."""
         self.begin()
         while self.waiting and not self.spent:
             self._do(self.waiting.popleft(), now)
@@ -95,7 +95,7 @@ class Slices:
         return False
 
     def _do(self, work: Work, now: int) -> None:
-        """Do work until it is finished, or queue the rest behind the other work."""
+        """Do work until it is finished or the time slice ends; the rest waits behind other work."""
         if not self.go_on("work", partial(self._step, work), now):
             self.waiting.append(work)
 
@@ -107,7 +107,7 @@ class Slices:
         return self.spent
 
     def over(self) -> bool:
-        """True if the time of the slice is used up. It is called before each step."""
+        """True if the time slice is used up. It is called before each step."""
         return self.steps > 0 and self._end is not NO_END and self._clock() >= self._end
 
     def order(self) -> None:

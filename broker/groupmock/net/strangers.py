@@ -1,4 +1,4 @@
-"""Peers that speak another protocol on a Kafka port are recognized by the four bytes that should be a frame's length.
+"""A peer that speaks another protocol on a Kafka port is recognized by its first four bytes, which should be the length of a frame.
 
 A TLS hello is a record of type 22, version 3.x (RFC 8446, section 5.1), and an HTTP request begins with its method. Read as a length, both
 exceed any `socket.request.max.bytes` below 369 MB. Kafka then closes the connection silently (SEC-64); groupmock's reason names the
@@ -20,7 +20,7 @@ HTTP_METHODS: Final = (b"GET ", b"HEAD", b"POST", b"PUT ", b"DELE", b"CONN", b"O
 
 
 def reason(broken: FrameError) -> str:
-    """Return the reason for closing a connection whose frame has a bad length."""
+    """Return the reason for closing a connection, given a frame whose length is bad."""
     start = broken.length.to_bytes(4, "big", signed=True)
     if start.startswith(TLS_RECORD):
         return TLS_HELLO

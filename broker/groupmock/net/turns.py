@@ -37,10 +37,10 @@ Each = TypeVar("Each", bound=Served)
 
 
 class Turns(Generic[Each]):
-    """The queue of connections that wait for their turn in one driver. `slice_us` is the longest time for waiting requests between two
-    iterations of the running loop; None handles all of them at once, for a driver without a loop. `clock` gives ns of real time, because a
-    slice bounds how long others wait. `soon` calls back after the loop's next look at its sockets. The driver sets `again`, which is called
-    for the next slice."""
+    """The queue of a driver's connections that wait for their turn. `slice_us` is the longest time for waiting requests between two
+    iterations of the running loop; None handles all of them at once, for a driver without a loop. `clock` gives ns of real time, because
+    a slice bounds how long others wait. `soon` calls back after the loop's next look at its sockets. The driver sets `again`, which is
+    called for the next slice."""
 
     def __init__(
         self, slice_us: int | None, clock: Callable[[], int] = time.monotonic_ns, soon: Callable[[Callable[[], None]], Handle] | None = None
@@ -55,12 +55,12 @@ class Turns(Generic[Each]):
 
     @property
     def ordered(self) -> bool:
-        """True if the queue waits for the loop's next turn."""
+        """True if the queue is to be served in the loop's next turn."""
         return self._next is not None
 
     def due(self) -> Iterator[Each]:
-        """Yield the connections to serve now, each until its part of the slice is `over`. No connection is yielded while a next slice is
-        scheduled, because that slice comes first."""
+        """Yield each connection to serve now, until its share of the time slice is `over`. No connection is yielded while a next slice
+        is scheduled, because that slice comes first."""
         if self._next is not None:
             return
         waiting = self.waiting
@@ -81,7 +81,7 @@ class Turns(Generic[Each]):
             served.slow = now - began > self.slice_ns
 
     def over(self) -> bool:
-        """True if the connection that is being served has used up its part."""
+        """True if the connection that is being served has used up its share of the time slice."""
         return self._end is not NO_END and self._clock() >= self._end
 
     def order(self) -> None:
@@ -107,4 +107,4 @@ def on_the_running_loop(callback: Callable[[], None]) -> Handle:
 
 
 def _nobody() -> None:
-    """Do nothing, because no driver uses this queue yet."""
+    """Do nothing: the callback until a driver uses this queue."""

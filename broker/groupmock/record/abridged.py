@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 SMALLEST_ADDRESS: Final = 15
 """The bytes of the smallest tagged section with one endpoint: count, tag, size, count, node id 4, host 1 and its length, port 4, tags."""
 FIRST: Final = 8
-"""The number of bytes of the frame's length and the correlation id."""
+"""The size in bytes of a frame's length and correlation id together."""
 
 # A step of reading a message is a pair: the kind of the step and its argument.
 FIXED: Final = "fixed"  # The argument of this step is the number of bytes.
@@ -98,7 +98,7 @@ def _joined(steps: list[Step]) -> tuple[Step, ...]:
 
 
 class _NoSuchAnswer(Exception):
-    """Raised if bytes cannot be those of the expected answer."""
+    """Raised if bytes cannot be the answer that is expected next."""
 
 
 class Abridged:
@@ -175,7 +175,7 @@ class Abridged:
                 yield from self._tags()
 
     def _need(self, size: int) -> Iterator[None]:
-        """Yield until `size` bytes have arrived."""
+        """Yield until `size` more bytes of the answer have arrived."""
         while (here := len(self._data) - self._at) < size:
             if here + self._to_come < size:
                 raise _NoSuchAnswer

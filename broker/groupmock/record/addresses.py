@@ -87,8 +87,8 @@ def _node_id(entry: Any) -> int:
 
 
 def _cut(message: Any) -> bool:
-    """Lower the advertised versions of known APIs to those that the codec has. An API stays as it is if it is unknown or has no version
-    in common."""
+    """Lower the API versions in an ApiVersions answer to those that the codec has. An API stays as it is if it is unknown or has no
+    version in common."""
     changed = False
     for row in message.api_keys:
         ours = APIS[row.api_key].versions if row.api_key in APIS else None

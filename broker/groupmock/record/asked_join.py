@@ -1,4 +1,4 @@
-"""A recording keeps the member of a JoinGroup while it follows the group. Long texts are only compared, so a digest of each is enough."""
+"""A recording remembers who sent a JoinGroup until its answer passes by. Long texts are only compared, so a digest of each is enough."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LONG: Final = 64
 
 
 def about(call: Seen, asked: Any) -> dict[str, Any]:
-    """Return the fields of a JoinGroup that describe its member."""
+    """Return the fields of a JoinGroup that describe the joining member."""
     return {
         "group_instance_id": asked.group_instance_id,
         "client_id": call.client_id or "",
@@ -50,6 +50,6 @@ def remember(table: dict[int, Remembered], ticket: int, what: Remembered) -> Non
 
 
 def joins_nameless(instance: str | None, client_id: str | None) -> Reason:
-    """Return the reason of a member that joins without a member id."""
+    """Return the reason for the row of a member that joins without a member id."""
     who = f"static member {instance}" if instance is not None else f"client {client_id or ''!r}"
     return causes.Why("member_joined", f"as seen from the wire: {who} joined without a member id")

@@ -42,11 +42,11 @@ class Beat:
         return self.head + identifier + self.tail
 
     def is_asked(self, data: bytes) -> bool:
-        """Return whether these bytes repeat the heartbeat and nothing else, while no repeated heartbeat waits for its answer."""
+        """Return whether these bytes are exactly one repetition of the heartbeat, while no earlier repetition waits for its answer."""
         return self.held is None and data[:8] == self.start and data[12:] == self.tail
 
     def is_answered(self, data: bytes) -> bool:
-        """Return whether these bytes are the answer to the held heartbeat and nothing else."""
+        """Return whether these bytes are exactly the answer to the repetition that waits for one."""
         held = self.held
         return held is not None and data[8:] == self.answer and data[:4] == self.answer_start and data[4:8] == held[0][4:8]
 

@@ -29,10 +29,10 @@ class Closable(Protocol):
 
     @property
     def is_ahead(self) -> bool:
-        """Return whether a request still has to be sent to the node."""
+        """Return whether a request that was received still has to be sent to the node."""
 
     def drop(self) -> None:
-        """Drop all bytes that arrive from now on."""
+        """Discard all bytes that arrive from now on."""
 
     def over(self, by: str, reason: str) -> None:
         ...
@@ -45,7 +45,8 @@ class Closable(Protocol):
 
 
 class Closing:
-    """The closing of one relay. `finishing` is true if the client sends no more and the node was not told yet."""
+    """The state of one relay while its two connections are being closed. `finishing` is true if the client sends no more and the node
+    was not told yet."""
 
     __slots__ = ("_first", "_put_off", "_relay", "finishing")
 
@@ -56,11 +57,11 @@ class Closing:
         self._put_off: tuple[Callable[[], None], ...] = ()
 
     def finished(self, end: End) -> None:
-        """Note that the peer of this end sends no more."""
+        """Note that the peer of this connection sends no more."""
         self._soon(end, self._finish_client if end is self._relay.client else self._finish_server)
 
     def lost(self, end: End, failure: Exception | None) -> None:
-        """Close the other end, because this end is closed."""
+        """Close the relay's other connection, because this one was lost."""
         self._soon(end, partial(self._lose, end, failure))
 
     def go_on(self) -> None:
@@ -106,7 +107,7 @@ class Closing:
             relay.gone()
 
     def _tell(self, failure: Exception | None) -> None:
-        """Record that the connection was ended by the end that closed first. The other end only followed."""
+        """Record that the connection was ended by the side that closed first. The other end only followed."""
         relay = self._relay
         if self._first is relay.client:
             relay.over("client", f"the connection broke: {failure}" if failure is not None else "the client closed")

@@ -54,12 +54,12 @@ IDS_SINCE: Final = 4
 """From this version of JoinGroup on, a member that has no id first gets one (KIP-394)."""
 Told = list[tuple[int, Effect]]
 GUESSED: Final = (JOIN_GROUP, LEAVE_GROUP)
-"""Requests whose success is assumed until an answer says otherwise."""
+"""APIs whose requests are assumed to succeed until an answer says otherwise."""
 
 
 class Guess(NamedTuple):
-    """The rows of a request that is assumed to succeed, which wait for the next request or answer of the group, and the group as it was
-    before."""
+    """The rows of a request that is assumed to succeed, kept until the group's next request or answer, and the group as it was before
+    the request."""
 
     ticket: int
     told: Told
@@ -78,7 +78,7 @@ class Overheard:
         self._guesses: dict[str, Guess] = {}  # Maps a group to its last request, as long as nothing else was seen of the group.
 
     def noticed(self, call: Seen) -> Told:
-        """Return the rows of the group's earlier guess, which is confirmed because the next request is handled."""
+        """Return the rows of the group's previous request, whose success is certain because the group's next request is being handled."""
         return [] if call.message is None or call.codec.key not in _ASKED else self._settled(call, 0)
 
     def asked(self, call: Seen) -> Told:
@@ -122,14 +122,15 @@ class Overheard:
         return self._member(call.message)
 
     def settle(self) -> Told:
-        """Return all rows that still wait, because nothing more will be seen that could refute them."""
+        """Return all rows of requests whose success was only assumed, because the recording ends and no answer can refute them."""
         guesses, self._guesses = self._guesses, {}
         guessed = [each for guess in guesses.values() for each in guess.told]
         return guessed + [each for group in self.groups.values() for each in group.say()]
 
     def _settled(self, call: Seen, code: int, joined: bool = False) -> Told:
-        """Return the rows that a request or answer of a group confirms; none if it is the refusal of the guessed request. `joined` marks
-        a further JoinGroup answer of a generation, after which the rows of earlier answers may still wait."""
+        """Return the waiting rows of a group that a request or answer confirms, or none if the answer refuses the request that they
+        assumed to succeed. `joined` marks a further JoinGroup answer of a generation, after which the rows of earlier answers may still
+        wait."""
         group_id = getattr(call.message, "group_id", "")
         guess, group = self._guesses.pop(group_id, None), self.groups.get(group_id)
         if guess is not None and code and guess.ticket == call.ticket:
@@ -284,7 +285,7 @@ class Overheard:
         self._heard(call, asked, answer.error_code, now, out)
 
     def _heard(self, call: Seen, asked: Any, code: int, now: int, out: Effects) -> HeardGroup | None:
-        """Note what an answer's error code says about a member and its group."""
+        """Note what an answer's error code tells about the member that asked and about its group."""
         group = self.groups.get(asked.group_id)
         if code == UNKNOWN_MEMBER_ID:
             if group is not None:

@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 HEAD: Final = 12  # The bytes of a request's length, API key, version and correlation id.
 ANSWER_HEAD: Final = 8  # The bytes of an answer's length and correlation id.
 MOST_AWAITED: Final = 10_000
-"""At most this many requests wait for an answer that is to be looked at. If a peer sends more without an answer, the oldest answer
-passes unchanged."""
+"""The most requests of one connection that wait for an answer that has to be read. If a peer sends more without an answer, the oldest
+answer passes unchanged."""
 MOST_READ: Final = 16 * 1024 * 1024
 """Longer frames are not decoded, because copying, decoding and digesting one would pause the loop for more than 50 ms."""
 KEPT_BYTES: Final = 40_000
-"""The kept bytes of a frame that is too long to be decoded: its header with the longest client id."""
+"""The number of bytes kept of a frame that is too long to be decoded: enough for the header with the longest client id."""
 _length = Struct(">i").unpack_from
 
 
 class Refused(Exception):
-    """Raised if an answer cannot be kept back as long as needed; the text says why."""
+    """Raised if an answer must be kept back but is too large for that; the text says why."""
 
 
 class Held:
@@ -44,7 +44,7 @@ class Held:
 
     @property
     def full(self) -> bool:
-        """Return whether too many bytes are kept to keep more."""
+        """Return whether the limit of kept bytes is reached."""
         return self.bytes > self.most
 
     @property
@@ -113,20 +113,20 @@ class Requests:
 
 
 class Taker(Protocol):
-    """The receiver of the bytes of one answer that does not simply pass."""
+    """Receives the bytes of an answer that has to be read or changed on its way."""
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes of the answer, which begins with its length."""
+        """Process the next bytes of the answer, beginning with its length."""
 
     def end(self) -> None:
         """Note that the whole answer has arrived."""
 
     def drop(self) -> None:
-        """Note that the rest of the answer will not arrive."""
+        """Give the answer up, because the rest of it will not arrive."""
 
 
 class Collected:
-    """An answer that is collected until it is complete, then passed to `whole(frame)` without its length."""
+    """Collects the bytes of one answer and passes the complete frame to `whole(frame)`, without its length."""
 
     __slots__ = ("_frame", "_held", "_whole")
 
@@ -179,7 +179,7 @@ class Answers:
         return not (self._left or self._held or self.awaited)
 
     def wait_for(self, correlation: bytes, what: object) -> None:
-        """Note that the answer with this correlation id is to be looked at."""
+        """Note that the answer with this correlation id has to be read."""
         if len(self.awaited) >= MOST_AWAITED:
             del self.awaited[next(iter(self.awaited))]
         self.awaited[correlation] = what
@@ -242,8 +242,8 @@ class Answers:
 
 
 class Frames:
-    """Cuts the bytes of one direction into frames, which the recording reads one by one. `size` is that of the last frame that `next`
-    returned; it is more than the bytes returned if only the head of a frame was kept."""
+    """Cuts the bytes of one direction into frames, which are recorded one by one. `size` is that of the last frame that `next` returned;
+    it is more than the bytes returned if only the head of a frame was kept."""
 
     __slots__ = ("_frame", "_head", "_held", "_keep", "_left", "most", "size")
 
@@ -262,7 +262,8 @@ class Frames:
         return len(self._head) if self._frame is None else 4 + self.size - self._left
 
     def next(self, data: bytes, at: int) -> tuple[bytes | None, int]:
-        """Return one frame of `data` from offset `at` on and the offset behind it. The frame is None if `data` ends in its middle."""
+        """Return one frame of `data`, which begins at offset `at`, and the offset behind the frame. The frame is None if `data` ends in
+        its middle."""
         if self._frame is None:
             size = len(data)
             if not self._head and size - at >= 4 and (end := at + 4 + _length(data, at)[0]) <= size:

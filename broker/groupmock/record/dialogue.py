@@ -76,7 +76,7 @@ def header(run: str, epoch_ns: int, config: dict[str, Any], cluster: dict[str, A
 
 
 class Line:
-    """One observed connection between a client and a node. `pending` has the requests without an answer, the open one first. `waiting`
+    """An observed connection between a client and a node. `pending` has the requests without an answer, the open one first. `waiting`
     counts the bytes of the requests behind it."""
 
     __slots__ = ("beat", "client_host", "cut_bytes", "deaf", "node", "number", "pending", "port", "raw_tokens", "waiting")
@@ -145,7 +145,7 @@ class Passing(msgspec.Struct, eq=False):
             self.note = f"it could not be read: {broken}"
 
     def narrow(self, message: Message) -> None:
-        """Replace the message, because a fault rule removed a part of it."""
+        """Replace the message of the request, because a fault rule removed a part of it."""
         codec = self.codec
         assert isinstance(codec, WireCodec)
         self.message = message
@@ -164,7 +164,7 @@ class Passing(msgspec.Struct, eq=False):
 
 
 class Dialogue:
-    """All connections of one recording, whose rows are appended to `journal`. See above for the order of calls. With `beats`, heartbeats
+    """Turns what all connections of one recording say into rows of `journal`. See above for the order of calls. With `beats`, heartbeats
     that repeat the last one are compared instead of decoded (`record.beat`); a caller that reads `Line.pending` needs them decoded."""
 
     def __init__(self, journal: Journal, counters: Counters | None = None, beats: bool = False) -> None:
@@ -180,7 +180,7 @@ class Dialogue:
         return self.begun(Line(number, node, java_host(host), port), now)
 
     def begun(self, line: LineT, now: int) -> LineT:
-        """Record a new connection, like `opened`, for a `Line` that the caller made."""
+        """Record a new connection, like `opened`, for a `Line` object that the caller made."""
         self.counters.connections_opened += 1
         self.record.opened(line, now)
         return line
@@ -248,11 +248,11 @@ class Dialogue:
         line.pending.clear()
 
     def ended(self) -> None:
-        """Write the rows of guesses that nothing can refute any more, because the recording ends."""
+        """Write the rows of requests whose success was assumed, because the recording ends and no answer can refute them."""
         self.tell(self.overheard.settle())
 
     def tell(self, told: Told) -> None:
-        """Write the inferred rows of a coordinator: after the row of the request that caused them, before the row of the answer that
+        """Write the group rows that were inferred: after the row of the request that caused them, before the row of the answer that
         shows them."""
         for at, effect in told:
             self.record.effects[type(effect)](effect, at)
@@ -260,7 +260,7 @@ class Dialogue:
     # The methods below are the single steps of `asked` and `answered`, for callers with fault rules, which keep requests back.
 
     def begin(self, call: Passing, now: int) -> None:
-        """Decode the request and give it a ticket, because its turn has come."""
+        """Decode a request and give it a ticket, because all earlier requests of its connection are answered."""
         call.read()
         call.handled = now
         self.counters.handled = call.ticket = self.counters.handled + 1
@@ -273,7 +273,7 @@ class Dialogue:
         self.record.request(call, call.note, whole=call.message is not None, cut=call.cut)
 
     def note_effect(self, call: Passing) -> None:
-        """Write the rows of what the request changes on the node, once these are certain."""
+        """Write the rows of the changes that a request makes on the node, once they are certain."""
         self.tell(self.overheard.asked(call))
 
     def read_answer(self, call: Passing, frame: bytes, now: int) -> Message | None:
@@ -292,11 +292,11 @@ class Dialogue:
             return None
 
     def note_answer(self, call: Passing, message: Message | None, now: int) -> None:
-        """Write the rows that follow from an answer."""
+        """Write the rows of an answer and of the group changes that it shows."""
         self.tell(self.overheard.answered(call, message, now))
 
     def _begin(self, line: Line, now: int) -> None:
-        """Begin the first pending request. A request without an answer is done at once, and the next one begins."""
+        """Begin to handle the first pending request. A request without an answer is done at once, and the next one begins."""
         while line.pending:
             call = line.pending[0]
             self.begin(call, now)

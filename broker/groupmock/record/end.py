@@ -10,7 +10,7 @@ from typing import Final, cast
 from ..net.connection import NO_LINGER
 
 WRITE_BUFFER: Final = 262_144
-"""Nothing more is read for a peer that has more than this many bytes to read."""
+"""No more is read for a peer while more than this many bytes wait to be sent to it."""
 
 # Reasons for not reading from a socket are bits of a set.
 SLOW_PEER: Final = 1  # The peer of the relay's other end does not read.

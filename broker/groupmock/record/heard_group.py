@@ -56,11 +56,11 @@ class HeardMember(msgspec.Struct, eq=False):
     nameless: bool = False  # True if the member joined without an id and the answer with its id has not come.
 
     def session_over(self, now: int) -> bool:
-        """Return whether the member's session has surely expired. That is unknown for a member that joined before the recording."""
+        """Return whether the member's session has certainly expired. That is unknown for a member that joined before the recording."""
         return self.parked is None and self.session_timeout_ms > 0 and self.alive + self.session_timeout_ms * NS_PER_MS < now
 
     def may_be_over(self, now: int) -> bool:
-        """Return whether the member's session has expired if the coordinator started its timer as early as possible."""
+        """Return whether the member's session has expired if the coordinator started its timer at the earliest possible time."""
         return self.parked is None and self.asked > 0 < self.session_timeout_ms and self.asked + self.session_timeout_ms * NS_PER_MS < now
 
 
@@ -106,7 +106,7 @@ class HeardGroup:
         out.append(self._moved(before, why))
 
     def changed(self, out: Effects, member: HeardMember | str, what: str, why: Reason) -> None:
-        """Record a change of a member or of an id that no member has yet."""
+        """Record a change of a member, or of an assigned member id that no member uses yet."""
         if isinstance(member, str):
             out.append(_member_changed(self.group_id, member, what, why))
         elif not member.nameless:
@@ -172,11 +172,11 @@ class HeardGroup:
 
     @property
     def unseen(self) -> bool:
-        """Return whether nothing was seen of the group that a refused request would not show as well."""
+        """Return whether everything known about the group could also come from a request that was refused."""
         return not (self.told or self.members or self.reserved or self.waiting or self.unsaid)
 
     def of_instance(self, group_instance_id: str | None) -> HeardMember | None:
-        """Return the member with that group instance id."""
+        """Return the static member with this group instance id, if there is one."""
         if group_instance_id is None:
             return None
         return next((each for each in self.members.values() if each.group_instance_id == group_instance_id), None)
@@ -242,7 +242,7 @@ class HeardGroup:
         self.move(out, self.before, why, now)
 
     def say(self) -> list[tuple[int, Effect]]:
-        """Return the waiting rows, with new members in the order of their requests, which is not the order of their answers."""
+        """Return the rows that wait, with new members in the order of their requests, because the answers come in another order."""
         unsaid, self.unsaid = self.unsaid, []
         places = {member_id: place for place, member_id in enumerate(self.members)}
         last = len(places)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Passage:
-    """Takes a large answer with records. Pieces are kept back while addresses may follow."""
+    """Passes a large answer with records on and reads it meanwhile. Pieces are kept back while addresses may follow."""
 
     def __init__(self, relay: Relay, codec: WireCodec, size: int) -> None:
         self.relay = relay

@@ -38,7 +38,7 @@ millisecond and a descriptor."""
 CLOSE_WITHIN_S: Final = 1.0
 FINISH_WITHIN_NS: Final = 2_000_000_000
 SLICE_US: Final = 500
-"""The longest time in µs for answers that wait for their turn, between two turns of the loop. It is half of a server's (see
+"""The longest time in µs that the proxy spends on waiting answers between two turns of the loop. It is half of a server's (see
 `record.work`)."""
 NEW_NODE: Final = "a node of the upstream has a listener from now on"
 NOT_OURS: Final = "an address of the upstream could not be replaced"
@@ -56,7 +56,7 @@ class Proxy:
         self.now = self.clock.now
         self.failure: str | None = None
         self.path = settings.journal
-        """The path of the journal. Until it is begun it may be the folder for the file."""
+        """The path of the journal file. Until it is begun it may be the folder for the file."""
         self.upstream = Upstream(settings.host, settings.port, settings.advertise, settings.tls)
         self.upstream.began = self._began
         self.upstream.trouble = partial(self._remark, NOT_OURS)
@@ -144,7 +144,7 @@ class Proxy:
         return self.failure
 
     def settle(self) -> None:
-        """Serve the relays whose turn it is."""
+        """Serve the relays that wait for their turn."""
         for relay in self.turns.due():
             relay.serve()
 
@@ -228,7 +228,7 @@ class Proxy:
         task.add_done_callback(self._joining.discard)
 
     def _relay(self, node: Node, host: str, port: int) -> Relay:
-        """Return a relay that passes the fault gate if a rule could still apply, otherwise a plain relay."""
+        """Return a relay that applies fault rules if one of them could still fire, otherwise a plain relay."""
         if self._striker is None or self._striker.gate is None:
             return Relay(self, node, self._numbers, host, port)
         from .struck import CarefulRelay

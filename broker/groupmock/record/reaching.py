@@ -25,14 +25,14 @@ class Where(NamedTuple):
 
 
 class Called(NamedTuple):
-    """The cluster's name in sentences, and the flags that name it and ask for TLS (`tls`, `tls`-ca, ...)."""
+    """The cluster's name in error messages, and the flags that name it and configure TLS (`tls`, `tls`-ca, ...)."""
 
     what: str
     flag: str
     tls: str
 
     def speaks_tls(self, where: Where) -> str:
-        """Return the sentence about a peer that answers plain text with a TLS alert."""
+        """Return the error message for a peer that answers plain text with a TLS alert."""
         return f"the {self.what} {where} speaks TLS: add {self.tls}"
 
 

@@ -76,7 +76,7 @@ class House(Protocol):
     turns: Turns[Relay]
 
     def settle(self) -> None:
-        """Serve the relays whose turn it is."""
+        """Serve the relays that wait for their turn."""
 
     def gone(self, relay: Relay) -> None:
         """Forget a relay whose ends are both closed."""
@@ -154,7 +154,7 @@ class Relay:
             self.house.settle()
 
     def serve(self) -> None:
-        """Pass answers on until this relay's part of the slice is over."""
+        """Pass answers on until this relay has used up its share of the time slice."""
         self._due = False
         over = self.house.turns.over
         while self._coming:
@@ -186,7 +186,7 @@ class Relay:
             self._later(partial(self._record_close, by, reason, self.house.now()))
 
     def drop(self) -> None:
-        """Pass nothing more on to either end."""
+        """Discard the bytes that wait, and pass nothing more on."""
         self._ahead = NOTHING
         self._coming.clear()
         self._wait(-self._ahead_bytes)
@@ -227,7 +227,7 @@ class Relay:
         return end
 
     def _room(self) -> int:
-        """Return how many more requests may be open."""
+        """Return how many more requests may be passed on before one is answered."""
         pending = self.line.pending if self._known else ()
         open_bytes = self._unrecorded + (self.line.waiting if pending else 0)
         if open_bytes > OPEN_BYTES:
@@ -250,7 +250,7 @@ class Relay:
         self.closing.pass_finish_on()
 
     def _wait(self, change: int) -> None:
-        """Count that the bytes waiting for their turn became more (or fewer)."""
+        """Add to the count of bytes that wait for their turn (a negative change subtracts)."""
         self._ahead_bytes += change
         self.house.held.bytes += change
 
@@ -267,8 +267,8 @@ class Relay:
             self._coming.insert(0, data)
 
     def _beat(self) -> Beat | None:
-        """Return the repeated heartbeat of this client, or None while observed bytes are not recorded yet, so that rows keep the order
-        of the frames."""
+        """Return the heartbeat that this client repeats, or None while observed bytes are not recorded yet, because rows must keep the
+        order of the frames."""
         return None if self.house.work.pieces else self.line.beat
 
     def _noticed(self, start: bytes, correlation: bytes) -> None:
@@ -323,7 +323,7 @@ class Relay:
             self.server.pause(BEHIND)
 
     def _recorded(self, size: int) -> None:
-        """Count that `size` bytes wait no more for the recording."""
+        """Subtract `size` recorded bytes from those that wait for the recording."""
         self._unrecorded -= size
         if self.client.paused & UNRECORDED and self._unrecorded <= BEHIND_BYTES // 2:
             self.client.resume(UNRECORDED)
@@ -332,7 +332,7 @@ class Relay:
             self._ask_on()
 
     def _later(self, call: Callable[[], None]) -> None:
-        """Call a function after the pieces that wait were recorded."""
+        """Call a function after the bytes that wait now were recorded."""
 
         def take(data: bytes, now: int, at: int) -> int:
             call()
@@ -341,8 +341,8 @@ class Relay:
         self._add(take, b"", 0)
 
     def _take_asked(self, data: bytes, now: int, at: int) -> int:
-        """Record one frame at a time, so that a piece with many frames delays others no longer than a slice. The usual piece is one
-        frame."""
+        """Record the requests in the observed bytes one at a time, so that many small requests delay other work for at most one time
+        slice. The usual piece is one frame."""
         if not at and not self._asked.cut_bytes and len(data) >= 4 and _length(data)[0] == len(data) - 4:
             self._read_asked(data[4:], len(data) - 4, now)
             return len(data)

@@ -1,4 +1,4 @@
-"""The settings of a recording are made from the flags of its command."""
+"""Make the settings of a recording from the flags of its command."""
 
 from __future__ import annotations
 

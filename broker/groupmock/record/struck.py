@@ -56,7 +56,7 @@ class HeardFacts(NamedTuple):
 
 
 class StruckLine(Line):
-    """An observed connection to which fault rules can apply."""
+    """An observed connection to which fault rules can be applied."""
 
     __slots__ = ("relay", "run")
 
@@ -73,7 +73,7 @@ class StruckLine(Line):
         self.relay.client.write(frame)
 
     def wedge(self) -> None:
-        """Keep the connection open and mute, because its request will never be answered."""
+        """Keep the connection open but handle nothing more, because its request will never be answered."""
         self.relay.wedged = True
         self.relay.go_on()
 
@@ -92,11 +92,11 @@ class Open(dict[int, Passing]):
 
 
 class Striker:
-    """The host of the fault gate in a recording. `rules` is the gate; `gate` is the same object while a rule could apply, otherwise
-    None."""
+    """Applies the fault rules of a recording to its requests and answers. `rules` is the gate; `gate` is the same object while a rule
+    could apply, otherwise None."""
 
     def __init__(self, house: House, clock: Clock, plan: Plan, origin: str, seed: int) -> None:
-        """Make the gate and its rules. Raises BadPlan."""
+        """Load the fault plan and create the gate that applies its rules. Raises BadPlan."""
         _refuse_steering(plan, origin)
         self.house = house
         self.clock = clock
@@ -210,7 +210,8 @@ class Striker:
 
 
 class CarefulRelay(Relay):
-    """A relay whose frames pass the gate one at a time. `call` is the open request; `wedged` is true if that will never be answered."""
+    """A relay that handles one request at a time, because fault rules apply to its requests and answers. `call` is the open request;
+    `wedged` is true if that will never be answered."""
 
     def __init__(self, house: House, striker: Striker, node: Node, number: int, host: str, port: int) -> None:
         self.striker = striker
@@ -280,7 +281,7 @@ class CarefulRelay(Relay):
             self.striker.tickets.close(self.call.ticket)
 
     def drop(self) -> None:
-        """Pass nothing more on to either end."""
+        """Discard the bytes that wait, and pass nothing more on."""
         super().drop()
         self._inbox = Inbox(REQUEST_BYTES)
         self._frames = Framer(ANSWER_BYTES)
@@ -403,7 +404,7 @@ def _relay(call: Passing) -> CarefulRelay:
 
 
 def _refuse_steering(plan: Plan, origin: str) -> None:
-    """Raise BadPlan for a fault that only groupmock's own coordinator can perform."""
+    """Raise BadPlan if a rule has a fault that only groupmock's own coordinator can perform."""
     for place, rule in enumerate(plan.rule, 1):
         name = f'rule "{rule.name}"' if rule.name else f"rule {place}"
         if kind_of(rule.do, f"{origin}, {name}").CAUSES:

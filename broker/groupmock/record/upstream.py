@@ -32,9 +32,9 @@ UPSTREAM: Final = Called("upstream", "--upstream", "--tls")
 MOST_NODES: Final = 1000
 """The most nodes of a cluster, because each of them needs a listener."""
 VERSION: Final = 4
-"""Every broker since 0.11 has this version of Metadata."""
+"""The version of the Metadata requests that the proxy sends; every broker since 0.11 has it."""
 MOST_BYTES: Final = 16_777_216
-"""Bounds the answer to a Metadata request without topics."""
+"""The largest accepted answer to a Metadata request without topics, in bytes."""
 
 
 class TooManyNodes(Exception):
@@ -55,7 +55,6 @@ class Node:
 
     @property
     def told(self) -> str:
-        """Return the `host:port` that clients are told."""
         return f"{bracketed(self.host)}:{self.port}"
 
 
@@ -99,7 +98,7 @@ class Upstream:
         return (host, port) if node is None else (node.host, node.port)
 
     def known(self, number: int, where: Where) -> Node | None:
-        """Return the node with that id at that address. An unknown node gets a listener; the result is None if that fails."""
+        """Return the node with this id and address. An unknown node gets a listener; the result is None if that fails."""
         node = next((each for each in self.nodes if each.number == number), None)
         if node is None:
             node = next((each for each in self.nodes if each.number is None and each.where == where), None)
@@ -124,7 +123,7 @@ class Upstream:
             await asyncio.get_running_loop().create_connection(protocol, where.host, where.port, ssl=self.tls, server_hostname=name)
 
     async def ask(self, where: Where) -> None:
-        """Ask the cluster for its nodes, which works if it answers without credentials. Raises CannotStart when it cannot be reached."""
+        """Ask the cluster for its nodes with a Metadata request. Raises CannotStart when it cannot be reached."""
         reader, writer = await reach(where, self.tls, UPSTREAM)
         try:
             await self._ask_metadata(where, reader, writer)

@@ -31,7 +31,7 @@ HEADER_BYTES: Final = 10
 
 
 class WireCodec(ApiCodec):
-    """An API version that the codec knows, so that its answers can be decoded, too."""
+    """Decodes the requests and answers of an API version that groupmock knows."""
 
     opaque: Final = False
 
@@ -48,7 +48,7 @@ class WireCodec(ApiCodec):
         return message
 
     def asking(self, frame: bytes, message: Message) -> bytes:
-        """Return a request's frame (without its length) with another message after its header."""
+        """Return a request's frame (without its length) in which the message after the header is replaced."""
         return frame[: self.header(frame)[1]] + APIS[self.key].request.encode(self.version, message)
 
     @cached_property
@@ -57,7 +57,7 @@ class WireCodec(ApiCodec):
 
 
 class Opaque:
-    """An API version that the codec does not know, whose frames pass unchanged."""
+    """Stands for an API version that groupmock does not know, whose frames pass unchanged."""
 
     opaque: Final = True
 
@@ -85,8 +85,7 @@ class WireCodecs(dict[bytes, Codec]):
     """Maps the first four bytes of a request's frame (key and version) to its codec, made on first use; at most `MOST` codecs are kept."""
 
     MOST: Final = 4096
-    """This limit is above the number of versions that Kafka has. It exists because a peer that makes versions up must not fill the
-    memory."""
+    """This limit is above the number of versions that Kafka has; a peer that sends made-up versions must not fill the memory."""
 
     def __missing__(self, start: bytes) -> Codec:
         key, version = int.from_bytes(start[:2], "big", signed=True), int.from_bytes(start[2:], "big", signed=True)

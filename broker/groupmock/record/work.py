@@ -1,4 +1,4 @@
-"""Observed bytes that are not in the journal yet wait as pieces of work. They are decoded and written between two turns of the loop.
+"""Observed bytes wait in a queue until they are decoded and written to the journal. That happens between two turns of the loop.
 
 Passing bytes on comes first, so that clients never wait for the recording. But memory is bounded: when more than `MOST_BYTES` wait, no
 connection is read until half of that is written. Then the recording limits the rate, and no buffers grow.
@@ -14,7 +14,7 @@ from typing import Final
 
 MOST_BYTES: Final = 16 * 1024 * 1024
 EACH: Final = 128
-"""The bytes that a waiting piece costs beyond its content."""
+"""The memory in bytes that a waiting piece is counted with beyond its content."""
 PAUSE_S: Final = 0.001
 """Pieces that arrive within this time are handled together, because a turn of the loop for each would cost more than the work."""
 SLICE_NS: Final = 500_000
@@ -28,7 +28,7 @@ Done = Callable[[int], None]
 
 
 class Work:
-    """The pieces that wait to be recorded, in order. `full` is true if too many wait; `relieved()` is called when that has ended."""
+    """The queue of observed bytes that wait to be recorded. `full` is true if too many wait; `relieved()` is called when that has ended."""
 
     def __init__(self, relieved: Callable[[], None], most: int = MOST_BYTES) -> None:
         self.waiting = 0
@@ -40,7 +40,7 @@ class Work:
         self._ordered = False
 
     def add(self, take: Take, data: bytes, now: int, done: Done) -> None:
-        """Add a piece, which is recorded after all earlier pieces."""
+        """Add observed bytes, which are recorded after those added earlier."""
         self.pieces.append((take, data, now, done))
         self.waiting += len(data) + EACH
         if self.waiting > self._most:
@@ -50,7 +50,7 @@ class Work:
             asyncio.get_running_loop().call_later(PAUSE_S, self._turn)
 
     def finish(self, within_ns: int = 1 << 62) -> int:
-        """Record the waiting pieces, at most for `within_ns`. Return how many pieces are left."""
+        """Record waiting bytes in order, for at most `within_ns`. Return how many pieces are left."""
         end = monotonic_ns() + within_ns
         while self.pieces and monotonic_ns() < end:
             self._do()

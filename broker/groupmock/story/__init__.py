@@ -1,1 +1,1 @@
-"""A story describes for a person what journal rows show: `teller.tell` describes groups, `sentences.sentence` a single row."""
+"""Describe journal rows for people: `teller.tell` describes groups, `sentences.sentence` a single row."""

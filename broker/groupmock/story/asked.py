@@ -1,4 +1,4 @@
-"""A request whose answer is not in the rows yet, with the state of its group when the request was handled.
+"""Keep a request until its answer is found in the rows, with the state of its group when the request was handled.
 
 The answer may be written much later than the request was handled, because a Fetch waits for records and a fault rule can delay answers. A
 line about the request describes the group as it was when the request was handled.
@@ -18,17 +18,17 @@ from .exchanged import ASKED, TopicNames, said
 from .people import People
 
 PARKED: Final = ("JoinGroup", "SyncGroup", "Fetch")
-"""Requests that are answered when the group or a log has changed, so that their answers show that later moment."""
+"""Requests that wait for a change of the group or of a log, so that their answers show that later moment."""
 ERROR: Final = "error"
 """The fault kind that puts an error into an answer."""
 KEEPS: Final = frozenset(("delay", "hold", "drop", "swallow"))
-"""Faults that make a request or its answer arrive late or never."""
+"""The kinds of faults that make a request or its answer arrive late or never."""
 COMMITS: Final = ("OffsetCommit", "TxnOffsetCommit")
 
 
 class GroupNow(Protocol):
-    """A group as of the last row. `here` has the names of its members; `owners` maps partitions to member ids, by the plan of its
-    generation."""
+    """The state of a group after the last row that was read. `here` has the names of its members; `owners` maps partitions to member
+    ids, by the plan of its generation."""
 
     people: People
     committed: Committed
@@ -69,7 +69,7 @@ class Asked:
         self.kept_by: str | None = None
 
     def told_at(self, row: FramePlace) -> int:
-        """Return the time at which the content of the answer was true."""
+        """Return the time whose state the answer shows."""
         return row.t if self.api in PARKED else self.at
 
     def struck(self, row: FaultRow) -> None:

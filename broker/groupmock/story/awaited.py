@@ -1,4 +1,4 @@
-"""Describes which members a group waits for, for which request, and for how much longer.
+"""Describe the members that a group waits for, the request that each of them owes, and how long the wait can still take.
 
 A join phase waits for a JoinGroup of each member and of each reserved member id (KIP-394) until the rebalance timeout ends, and for a
 member no longer than its session lasts. A sync phase waits for the leader's SyncGroup. A consumer group (KIP-848) waits for heartbeats that
@@ -22,9 +22,9 @@ from .words import MOST, count, listed, member_text, partitions_text, seconds, t
 
 
 class Known(NamedTuple):
-    """Facts that the caller of `awaited` knows besides the group's own rows. `sessions` maps member ids to the deadlines of their sessions
-    (ns). `requests` returns the open requests of a member's client, of which JoinGroup, SyncGroup and Fetch only if a rule delays them.
-    `held` is the state in which a command holds the group."""
+    """Facts that the caller of `awaited` knows from elsewhere than the group's rows. `sessions` maps member ids to the deadlines of
+    their sessions (ns). `requests` returns the open requests of a member's client, of which JoinGroup, SyncGroup and Fetch only if a
+    rule delays them. `held` is the state in which a command holds the group."""
 
     sessions: Mapping[str, int] = {}
     held: str | None = None
@@ -35,7 +35,7 @@ NOTHING_ELSE: Final = Known()
 
 
 class SyncPhases:
-    """Counts the sync phases of one group that end without assignments, because the leader does not send them."""
+    """Counts the sync phases of one group that end without assignments because the leader does not send them."""
 
     def __init__(self) -> None:
         self._began: MovedRow | None = None
@@ -43,8 +43,8 @@ class SyncPhases:
         self._last = ""
 
     def moved(self, row: MovedRow, name: Callable[[str], str]) -> str | None:
-        """Count a sync phase that ends with this move without assignments. Returns which members the phase waited for, or None if no
-        such phase ended."""
+        """Count a sync phase if this change of state ends it without assignments. Returns which members the phase waited for, or None if
+        no such phase ended."""
         if row.before == row.after:  # A command set the generation, so no phase has ended.
             return None
         began, self._began = self._began, row if row.after == COMPLETING_REBALANCE else None
@@ -60,8 +60,8 @@ class SyncPhases:
 
     @property
     def failed(self) -> str | None:
-        """The text says how many sync phases in a row ended without assignments and whom the last one waited for; None if the last phase
-        had assignments."""
+        """A description of how many sync phases in a row ended without assignments and whom the last one waited for; None if the last
+        phase had assignments."""
         many = count(self._in_a_row, "sync phase")
         return f"{many} in a row ended without assignments, the last at {self._last}" if self._in_a_row else None
 
@@ -129,8 +129,8 @@ def _keeps_join(person: Person | None, known: Known) -> bool:
 
 
 def _earlier(person: Person, joined: Iterable[str], people: People, began: int) -> str:
-    """Say that the client has joined with a new id, because the group then waits in vain for the old id. `began` is the start of the
-    rebalance."""
+    """Say that a client whose old member id is awaited has joined with a new id, so that the group waits in vain. `began` is the start
+    of the rebalance."""
     came = [people.here[each] for each in joined if each in people.here and people.here[each].came >= began]
     same = [each.name for each in came if each.client_id and each.client_id == person.client_id and each.came > person.came]
     return f", an earlier member of the same client id as {listed(same)}" if same and person.instance is None else ""
@@ -164,7 +164,7 @@ def _ends(person: Person, last: int, people: People, began: int, now: int, known
 
 
 def _rebalance_timeout(people: People, began: int) -> int | None:
-    """Return the largest rebalance timeout of the members at the start of the phase, as the coordinator does, or None if one is unknown."""
+    """Return the rebalance timeout of the phase, which is the largest of its members' at the start, or None if one of them is unknown."""
     found = [person.rebalance_ms for person in people.here.values() if person.came <= began]
     known = [each for each in found if each is not None]
     return max(known) if known and len(known) == len(found) else None

@@ -1,4 +1,4 @@
-"""Recognizes when a member begins to read: it begins once, with the first fetch of an assigned partition."""
+"""Find the first fetch of an assigned partition, with which a member begins to read the partition."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ NOTHING: Partitions = frozenset()
 
 
 class Begun:
-    """Which partitions the members of one group have begun to read. A partition that a member gave up, or no longer claimed when it
-    joined again, begins anew."""
+    """Remembers which partitions the members of one group have begun to read. A partition that a member gave up, or no longer claimed
+    when it joined again, begins anew."""
 
     def __init__(self, fold: GroupFold, people: People) -> None:
         self._fold, self._people = fold, people
@@ -21,8 +21,8 @@ class Begun:
         fold.ownership.changed = self._owns
 
     def _owns(self, member: str, before: Partitions, after: Partitions, *_: object) -> None:
-        """Note the partitions that a member has been reading since before: those that it claimed to own, and those of a member whose
-        start is not in the rows."""
+        """Note partitions that a member reads already: those that it claims to own, or all its partitions if its start is not in the
+        rows."""
         if not after and self._fold.given.get(member):
             return  # The member's connection ended, and the coordinator still assigns it the same partitions, so it continues to read.
         newest = self._fold.generation

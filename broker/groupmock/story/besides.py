@@ -1,4 +1,4 @@
-"""Sections of a story that are not about groups: transactional ids, and clients that were never served."""
+"""Write the sections of a story that are not about groups: those about transactional ids and about clients that were never served."""
 
 from __future__ import annotations
 

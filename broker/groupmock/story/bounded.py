@@ -1,4 +1,4 @@
-"""A story keeps all lines while they are few, otherwise the first and the last lines."""
+"""A story keeps all of its lines while they are few, otherwise only the first and the last ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Entry = tuple[int, str]
 
 
 class FirstAndLast:
-    """Keeps `most` lines in the order of time, a quarter of them from the beginning. `count` counts all lines."""
+    """Keeps at most `most` lines in the order of time, a quarter of them from the beginning. `count` counts all lines."""
 
     def __init__(self, most: int) -> None:
         self.count = 0
@@ -20,7 +20,7 @@ class FirstAndLast:
         self._last: deque[Entry] = deque(maxlen=max(1, most - self._most_first))
 
     def add(self, line: str, at: int) -> None:
-        """Insert a line by its time, because some lines are made later than that."""
+        """Insert a line by its time, because some lines are made later than their events."""
         self.count += 1
         entry = (at, line)
         if len(self._first) < self._most_first:

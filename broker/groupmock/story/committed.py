@@ -27,8 +27,8 @@ STAYS: Final = "its offsets stay"
 
 
 class Committed:
-    """The committed `offsets` of a group by partition. `known` is true if no other offsets can exist. `waiting` maps producer ids to the
-    offsets of their open transactions."""
+    """The committed `offsets` of one group by partition. `known` is true if no other offsets can exist. `waiting` maps producer ids to
+    the offsets of their open transactions."""
 
     def __init__(self) -> None:
         self.offsets: dict[Partition, int] = {}
@@ -63,7 +63,7 @@ class Committed:
         self._waiting_orders.update({(producer, partition): order for partition in offsets})
 
     def end(self, row: NoteRow) -> dict[Partition, int]:
-        """Return the offsets that count from now on, because a transaction has ended."""
+        """Return the offsets that are committed because their transaction was."""
         found = PRODUCER.match(str(row.fields.get("reason", "")))
         producer = int(found[1]) if found is not None else -1
         mine = self.waiting.pop(producer, {})
@@ -92,7 +92,7 @@ class Committed:
         self.forget([each for each in (*self.offsets, *waiting) if each[0] == topic])
 
     def moved(self, row: MovedRow) -> None:
-        """Forget all offsets if the group is gone, unless it comes back as another type or from the log."""
+        """Forget all offsets if the group is deleted, unless it comes back as another type or from the log."""
         if row.after == DEAD and row.cause not in (*LIVES_ON, "group_created") and not row.reason.endswith(STAYS):
             self.forget(list(self.offsets))
             self.waiting.clear()
@@ -100,7 +100,7 @@ class Committed:
             self._orders.clear()
 
     def ordered(self, row: CommandRow) -> None:
-        """Note that a command commits or resets offsets, so that the offsets are unknown."""
+        """Note that a command commits or resets offsets, which are then unknown."""
         if row.name == COMMIT:
             self.store({_place(each): int(each["offset"]) for each in row.arguments["offsets"]}, row.seq)
         elif row.name == RESET:

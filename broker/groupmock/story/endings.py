@@ -1,5 +1,5 @@
-"""The end of a member's connection is reported late, because the client may be back on another connection, as some clients open a
-connection for each generation."""
+"""Report the end of a member's connection late, because the client may come back on another connection, as some clients do in each
+generation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .people import Person
 from .words import shortened
 
 SOON: Final = 1_000_000_000
-"""A client that only changes its connection is back within this time (ns)."""
+"""The time in ns within which a client that only changes its connection is back."""
 
 
 class Ended(NamedTuple):
@@ -26,7 +26,7 @@ class Ended(NamedTuple):
 
 
 class Endings:
-    """Ended connections by member id, as long as the client may be back."""
+    """Keeps ended connections by member id while the client may come back."""
 
     def __init__(self) -> None:
         self._open: dict[str, Ended] = {}

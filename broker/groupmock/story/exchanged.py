@@ -1,4 +1,4 @@
-"""Reads the partitions in requests and answers, whose messages are the codec's objects or dicts read from a file.
+"""Read partitions from requests and answers, whose messages are the codec's objects or dicts from a file.
 
 A message without the fields of its API (a row in memory that was made smaller, a journal of another program) gives no partitions.
 """
@@ -20,7 +20,8 @@ EARLIEST, LATEST = -2, -1
 
 
 class Shape(NamedTuple):
-    """The names of the fields that hold a message's partitions. The fields `value` and `more` are read besides the error."""
+    """The names of the fields of a message that hold its partitions and their values. The fields `value` and `more` are read besides the
+    error."""
 
     topics: str = "topics"
     partitions: str = "partitions"
@@ -48,8 +49,8 @@ ANSWERED: Final = {
 
 
 class Said(NamedTuple):
-    """The content of a message for one partition: Kafka's name of the error or None, and the values of the fields `value` and `more` of
-    its `Shape`, -1 if missing."""
+    """The content of a message for one partition: Kafka's name of the error or None, and the numbers in two fields chosen by `Shape`, -1
+    if missing."""
 
     partition: Partition
     error: str | None
@@ -67,14 +68,14 @@ def said(message: Any, shape: Shape, names: TopicNames) -> Iterator[Said]:
 
 
 def offsets_said(message: Any, group: str, names: TopicNames) -> Iterator[Said]:
-    """Yield the partitions of that group in an answer to OffsetFetch, which may be about several groups from version 8 on (KIP-709)."""
+    """Yield the partitions of one group in an answer to OffsetFetch, which may be about several groups from version 8 on (KIP-709)."""
     for part in items(message, "groups") or [message]:
         if field(part, "group_id") in (None, group):
             yield from said(part, ANSWERED["OffsetFetch"], names)
 
 
 def items(message: Any, name: str) -> list[Any]:
-    """Return an array of a message, or [] if the message has no such field."""
+    """Return an array of a message, or [] if the message has no field of that name."""
     found = field(message, name)
     return found if isinstance(found, list) else []
 
@@ -85,7 +86,7 @@ def named(code: Any) -> str | None:
 
 
 def errors_of(row: ReplyRow) -> list[str]:
-    """Return the different errors of an answer in order."""
+    """Return the errors of an answer in order, each once."""
     return list(dict.fromkeys(each.error for each in row.errors)) if row.errors else [row.error] if row.error else []
 
 

@@ -1,5 +1,4 @@
-"""Folds repeated lines of a story into one line: a line with a key is held back until something else happens, and equal lines are added
-to it."""
+"""Fold repeated lines of a story into one: a line with a key is held back until something else happens, and equal lines are added to it."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from .words import count, listed, offsets_text, partitions_text, seconds
 HELD: Final = 64
 """At most this many lines are held back for a repetition; then the oldest is written."""
 PARTITIONS: Final = 10_000
-"""One line keeps the last offset of at most this many partitions."""
+"""The last offset of at most this many partitions is kept in one line."""
 
 
 class Line:
@@ -40,11 +39,11 @@ class Line:
         return f"{seconds(self.at):>9}  {self.told()}"
 
     def told(self) -> str:
-        """Return the line without its time."""
+        """Return the text of the line without its time."""
         return self._text if self.times == 1 else f"{self._text} ({self.times} times, until {seconds(self.until)})"
 
     def append(self, text: str) -> None:
-        """Append the consequence to the line."""
+        """Append to the line what followed from its event."""
         self._text += text
 
 
@@ -119,7 +118,7 @@ class Folded:
         self._held: dict[Hashable, Line] = {}
 
     def feed(self, line: Line) -> Iterator[Line]:
-        """Take a line, and yield the lines that are to be written now."""
+        """Take a line, and yield the lines that can be written now because nothing will be added to them."""
         if line.key is None:
             yield from self.rest()
             yield line
@@ -134,6 +133,6 @@ class Folded:
             self._held[line.key] = line
 
     def rest(self) -> list[Line]:
-        """Return the lines that were held back."""
+        """Return the lines that are still held back."""
         held, self._held = list(self._held.values()), {}
         return held

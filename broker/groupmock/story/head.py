@@ -1,4 +1,4 @@
-"""Makes the head line of each group's story, which describes the group as it is now."""
+"""Make the first line of a group's story, which describes the group as it is now."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 class ServerView(NamedTuple):
-    """A group as its server knows it. `leader` is a member id, `members` a number, and `lag` is None if unknown. `only_markers` is true if
-    all of the lag is transaction markers."""
+    """The state of a group as its server knows it. `leader` is a member id, `members` a number, and `lag` is None if unknown.
+    `only_markers` is true if all of the lag is transaction markers."""
 
     state: str
     generation: int

@@ -1,4 +1,4 @@
-"""Describes clients that were never served, because they spoke TLS, asked for SASL, or only looked up brokers and coordinators.
+"""Describe clients that were never served, because they spoke TLS, asked for SASL, or only looked up brokers and coordinators.
 
 Such a client reaches no group, so no group's story mentions it. Each kind of failure is one line with its number, its first and last time,
 and its remedy. A client that made any other request was served and is left out, unless it requested something that groupmock does not have.
@@ -38,7 +38,7 @@ class Repeated:
 
     @property
     def until(self) -> str:
-        """Return the end of a line whose first time is written already."""
+        """Return the words that tell how often and until when the event was repeated."""
         return f", until {seconds(self.last)}" if self.times > 1 else ""
 
 
@@ -71,7 +71,7 @@ class NotServed(RowReader):
         """True once any client connected."""
 
     def lines(self, whole: bool) -> list[Line]:
-        """Return a line for each kind of failure, in the order in which the failures began. `whole`: are these all rows of the run? Else
+        """Return a line for each kind of failure, in the order of their first occurrences. `whole`: are these all rows of the run? Else
         what a client asked before is not known, and nothing is said of its lookups."""
         found = [Line(seen.first, f"{told}{seen.until} REFUSED: {remedy}") for (told, remedy), seen in self._refused.items()]
         found += [self._of_closed(reason, host, seen) for (reason, host), seen in self._closed.items()]

@@ -1,4 +1,4 @@
-"""Makes the lines about committed offsets: commits of members, offsets in transactions, and offsets that were deleted or expired."""
+"""Make the lines about committed offsets: commits of members, offsets in transactions, and offsets that were deleted or expired."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The members of a group as its story knows them: their names and settings, and why former members left."""
+"""Keep what a story knows of a group's members: their names and settings, and why former members left."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GONE: Final = 1000
 """At most this many former members are remembered."""
 NOBODY: Final = "a client that is no member"
 NO_TOPICS: Final[frozenset[str]] = frozenset()
-"""One object for all members without known topics, because Python makes an object for each `frozenset()`."""
+"""The empty set that all members without known topics share, because each `frozenset()` call could make an object."""
 
 
 class Person:
@@ -45,7 +45,7 @@ class Person:
         self.synced: int | None = None
 
     def wants(self, join: Any, connection: int) -> None:
-        """Note the settings in the member's JoinGroup, or in its heartbeat in a consumer group."""
+        """Note the settings in the member's JoinGroup, or, in a consumer group, in its heartbeat."""
         self.connection = connection
         if field(join, "member_epoch") is not None:
             self._wants_by_heartbeat(join)
@@ -108,7 +108,7 @@ class People:
         return f"{text(client_id)} (no member)" if client_id else NOBODY
 
     def joins(self, member_id: str, join: Any, connection: int) -> None:
-        """Note a JoinGroup with that member id, or a heartbeat with it in a consumer group."""
+        """Note a JoinGroup with that member id, or, in a consumer group, a heartbeat."""
         person = self.here.get(member_id)
         if person is not None:
             self._wants(person, join, connection)
@@ -166,7 +166,7 @@ class People:
             del self.gone[next(iter(self.gone))]
 
     def returns(self, member_id: str) -> None:
-        """Add a former member again, because the log has it."""
+        """Add a former member again, because the record in the log from which the group was loaded has it."""
         _, _, name = self.gone.pop(member_id, (0, "", ""))
         person = self.here[member_id] = Person(member_id, None, None)
         person.name = name or person.name
@@ -178,7 +178,7 @@ class People:
         return self.here[next(iter(found))] if len(found) == 1 else None
 
     def ids_of(self, client_id: str | None) -> list[str]:
-        """Return the members with that client id."""
+        """Return the ids of the members with that client id."""
         return sorted(self._of_clients().get(client_id, ()))
 
     def of_connection(self, connection: int) -> list[Person]:

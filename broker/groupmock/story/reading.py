@@ -1,4 +1,5 @@
-"""Finds out what keeps a reader back without an error: auto.offset.reset skips records, a transaction is open, or the log has diverged."""
+"""Find out why a reader does not get records although no error is returned: auto.offset.reset skips them, a transaction is open, or the
+log has diverged."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ Reader = tuple[str | None, Partition]
 
 
 class Skipped(Line):
-    """A reader skips the records before its first position, because it had no committed offset and auto.offset.reset is latest."""
+    """Records that a reader skipped before its first position, because it had no committed offset and auto.offset.reset is latest."""
 
     def __init__(self, at: int, name: str, partition: Partition, records: int | None, who: Iterable[str]) -> None:
         super().__init__(at, "", who, ("skipped", name))
@@ -40,7 +41,7 @@ class Skipped(Line):
 
 
 class Answered(NamedTuple):
-    """One partition of an answer to Fetch. A missing number is -1."""
+    """The numbers of one partition in an answer to Fetch. A missing number is -1."""
 
     partition: Partition
     start: int
@@ -65,7 +66,7 @@ class Answered(NamedTuple):
 
 
 class Reading:
-    """Follows the readers of one group. `open_on` returns descriptions of the transactions that are open in a partition."""
+    """Follows what the readers of one group fetch. `open_on` returns descriptions of the transactions that are open in a partition."""
 
     def __init__(self, names: TopicNames, open_on: Callable[[Partition], list[str]]) -> None:
         self._names, self._open_on = names, open_on
@@ -76,23 +77,23 @@ class Reading:
 
     @property
     def held_up(self) -> list[str]:
-        """The readers that wait behind open transactions, as of the last row."""
+        """Descriptions of the readers that wait behind open transactions, as of the last row."""
         return list(self._held_up.values())
 
     def found_committed(self, client_id: str | None, found: Iterable[Partition], nothing: Iterable[Partition]) -> None:
-        """Note in an answer to OffsetFetch which partitions have a committed offset and which have none."""
+        """Note which partitions have a committed offset and which have none, according to an answer to OffsetFetch."""
         self._uncommitted.difference_update((client_id, each) for each in found)
         if len(self._uncommitted) < REMEMBERED:
             self._uncommitted.update((client_id, each) for each in nothing)
 
     def looked_up_end(self, client_id: str | None, offsets: dict[Partition, int]) -> None:
-        """Note in an answer to ListOffsets where logs end."""
+        """Note the ends of logs from an answer to ListOffsets."""
         if len(self._latest) < REMEMBERED:
             self._latest |= {(client_id, each): offset for each, offset in offsets.items()}
 
     def fetched(self, row: ReplyRow, asked: Any, client_id: str | None, who: str, ids: tuple[str, ...]) -> Iterator[Line]:
-        """Note an answer to Fetch and yield its lines. `asked` is the request's message, which within a session names only changed
-        partitions (KIP-227)."""
+        """Note the positions in an answer to Fetch, and yield lines about what keeps the reader from records. `asked` is the request's
+        message, which within a session names only changed partitions (KIP-227)."""
         wanted = {(client_id, each.partition): each.value for each in said(asked, ASKED["Fetch"], self._names)}
         before = {reader: self._positions.get(reader, 0) for reader in wanted}
         if len(self._positions) < REMEMBERED:
@@ -136,6 +137,6 @@ class Reading:
 
 
 def _diverging(found: Any) -> tuple[int, int] | None:
-    """Return the diverging epoch and its end offset, or None. Both are -1 in a field that was not sent."""
+    """Return the diverging epoch of a partition in a Fetch answer and its end offset, or None. Both are -1 in a field that was not sent."""
     epoch, end = number(found, "epoch"), number(found, "end_offset")
     return (epoch, end) if epoch >= 0 or end >= 0 else None

@@ -1,4 +1,4 @@
-"""Describes one rebalance, in several lines for a story and in one for the log. `name` maps a member id to its name."""
+"""Describe one rebalance, in several lines for a story or in one line for the log. `name` maps a member id to its name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .words import MOST, count, partitions_text, shortened
 Name = Callable[[str], str]
 
 AS_EVER: Final = ("all members joined", "nobody else is awaited")
-"""The usual reasons for the end of a join phase, which need no mention."""
+"""The usual reasons for the end of a join phase, which are not mentioned."""
 AT_REST: Final = {EMPTY: "the group is empty", DEAD: "the group is gone"}
 NEW_TYPE: Final = ("group_created", UPGRADED, DOWNGRADED)
 """Causes of a move to Dead after which the same group exists with another type (KIP-848)."""
@@ -42,8 +42,8 @@ def how_it_ended(over: Rebalance) -> str:
 
 
 def arrivals_told(over: Rebalance, name: Name) -> str:
-    """Return how members of a consumer group reached the target: those that had to give something up, at most MOST of them, and the last
-    one."""
+    """Return how members of a consumer group reached the target assignment: those that had to give up partitions, at most MOST of them,
+    and the last one."""
     told = [
         f"{name(member)} gave up what it was told to within {(each.gave_up - each.told) / NS_PER_MS:.0f} ms"
         for member, each in over.arrivals.items()
@@ -59,7 +59,7 @@ def who_leads(over: Rebalance, name: Name) -> str:
 
 
 def shares_told(over: Rebalance, name: Name) -> dict[str, str]:
-    """Return by member id a description of what the rebalance assigned, for at most MOST members. Empty without a plan."""
+    """Return a description of each member's assignment from the rebalance by member id, for at most MOST members. Empty without a plan."""
     shares = list(over.shares().items())[:MOST]
     return {member: f"{name(member)} {share_text(share, over.had_known)}{_too_many(over, member, share)}" for member, share in shares}
 
@@ -86,7 +86,7 @@ def share_text(share: Share, had_known: bool) -> str:
 
 
 def beside_shares(over: Rebalance) -> str:
-    """Return a remark about the assignments, mostly "": the partitions before are unknown, or the members want different topics."""
+    """Return a remark if the earlier assignments are unknown or the members want different topics, otherwise ""."""
     claims = over.plan.claims.values() if over.plan is not None else ()
     wishes = {claim.topics for claim in claims if claim.topics}
     unseen = "" if over.had_known else UNSEEN_BEFORE

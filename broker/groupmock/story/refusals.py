@@ -1,4 +1,4 @@
-"""Explains refused requests: the error has Kafka's name, and the rest is the state of the group at that moment."""
+"""Explain why a request was refused, by Kafka's name of the error and the state of the group at that moment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .words import listed, seconds, text
 
 
 def why(group: GroupNow, error: str, asked: Asked) -> str:
-    """Return the reason of a refusal in brackets, or "" if no more is known than the error."""
+    """Return the reason of a refusal in brackets, or "" if only the error is known."""
     if asked.rule is not None and error == asked.made:
         return f" (fault rule {text(asked.rule)} made it)"
     tell = WHY.get(error)

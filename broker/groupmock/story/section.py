@@ -1,4 +1,4 @@
-"""The story of one group, which grows with each row."""
+"""Collect the story of one group row by row."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .tale import Tale
 
 
 class Section:
-    """A group's `tale`, and its `lines` in the order of time, in bounded number."""
+    """The story of one group: its `tale`, and a bounded number of its `lines` in the order of time."""
 
     def __init__(self, tale: Tale, most: int) -> None:
         self.tale = tale

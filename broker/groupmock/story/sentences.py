@@ -1,4 +1,4 @@
-"""Describes a journal row in one sentence, for the log and for lists of rows, in the words of the story (`words`).
+"""Describe a journal row in one sentence, for the log and for lists of rows, in the words of the story (`words`).
 
 A sentence is one line, whatever peers put into their ids, names and reasons (`groupmock.text.printable`).
 """
@@ -73,7 +73,7 @@ def _answered(row: ReplyRow) -> str:
 
 
 def refusal(row: ReplyRow) -> str:
-    """Return the different errors of an answer, each with its first path and the number of further occurrences."""
+    """Return the errors of an answer, each once with its first path and the number of further occurrences."""
     places: dict[str, list[str]] = {}
     for each in row.errors or ():
         places.setdefault(each.error, []).append(each.path)
@@ -88,7 +88,7 @@ def _once(error: str, paths: list[str]) -> str:
 
 
 def _outcome(row: ReplyRow) -> str:
-    """Return an answer's errors, with the path of an error that is not the error of the whole answer."""
+    """Return the errors of an answer, with the path of each error that does not concern the whole answer."""
     if not row.error:
         return "answered without error"
     if asks_again(row):
@@ -209,7 +209,7 @@ def _facts(fields: dict[str, Any]) -> str:
 
 
 WHOLE: Final = "error_code"
-"""The path of an error that concerns the whole answer."""
+"""The path of an error that concerns a whole answer."""
 REQUEST_FACTS: Final = (
     ("group", "group_id"),
     ("member", "member_id"),

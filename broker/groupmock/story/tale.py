@@ -43,20 +43,20 @@ from .tally import Tally
 from .words import MOST, count, facts, listed, member_text, partitions_text, shortened, text
 
 RESERVED: Final = 100_000
-"""At most this many reserved ids are remembered whose clients have not come back."""
+"""At most this many assigned member ids are remembered whose clients have not joined with them."""
 FEW: Final = 3
 """At most this many members are described in one line."""
 ORDERS: Final = ("expire_member", "jump_timer", "fence_instance", "fence_member", "force_rebalance", "complete_delay", "release_group")
-"""Commands that cause something that otherwise happens on its own."""
+"""Commands that force something to happen that otherwise happens on its own."""
 TAKEN_OVER: Final = "instance_taken_over"
-"""The cause of a replacement by a command, with which no client has joined."""
+"""The cause of a replacement of a member by a command, so that no client has joined."""
 SILENT: Final = re.compile(r" expired after (\d+) ms$")
 EXPECTED: Final = frozenset(("MEMBER_ID_REQUIRED",))
 """Errors that are not mentioned, because every dynamic member meets them with its first JoinGroup (KIP-394)."""
 BEAT: Final = "ConsumerGroupHeartbeat"
 HEARS: Final = "REBALANCE_IN_PROGRESS"
 NEWS: Final = ("Heartbeat", "SyncGroup", "OffsetFetch", "ListOffsets", "Metadata")
-"""Requests that change nothing for the group, so that an answer that does not arrive is not mentioned."""
+"""Requests that do not change the group, so that it is not mentioned if their answers do not arrive."""
 
 
 class Tale:
@@ -94,7 +94,7 @@ class Tale:
 
     @property
     def since(self) -> int:
-        """Return the time at which the group reached this state."""
+        """Return the time at which the group reached its present state."""
         return self.fold.since
 
     @property
@@ -102,13 +102,13 @@ class Tale:
         return listed([person.name for person in self.people.here.values()])
 
     def flush(self) -> Iterator[Line]:
-        """Yield the line that waits for the next row."""
+        """Yield the line that is held back until the next row."""
         if self._held is not None:
             held, self._held = self._held, None
             yield held
 
     def overdue(self, now: int) -> Iterator[Line]:
-        """Yield the lines that have waited long enough. `now` is in ns of the run."""
+        """Yield the lines that were held back for long enough. `now` is in ns of the run."""
         yield from self._endings.overdue(now)
 
     @property
@@ -188,12 +188,12 @@ class Tale:
         return f"{how_gone(row)}{ordered}"
 
     def _by_order(self, t: int, member_id: str) -> str:
-        """Return the command or fault rule that caused an event of that time for that member, or ""."""
+        """Return the name of the command or fault rule that caused an event of that time for that member, or ""."""
         at, by, to = self._ordered if self._ordered is not None else (-1, "", frozenset())
         return f", ordered by {by}" if at == t and (not to or member_id in to) else ""
 
     def moved(self, row: MovedRow, over: Rebalance | None) -> Iterator[Line]:
-        """Describe a change of the group's state. `over` is the rebalance that ended with it."""
+        """Describe that the group went to another state. `over` is the rebalance that ended with it."""
         self.committed.moved(row)
         if row.cause == LEFT:
             yield from self._endings.rest(kept=False)
@@ -222,7 +222,7 @@ class Tale:
             yield Line(row.t, f"the group has a coordinator again, {what}: {shortened(row.reason)}")
 
     def _back(self) -> None:
-        """Update the members to those of the last record in the log, because the coordinator has loaded the group."""
+        """Restore the members from the group's last record in the log, because the coordinator has loaded the group."""
         for member in [member for member in self.people.here if member not in self.fold.members]:
             self.people.goes(member, self.since, "the coordinator loaded the group without it")
         for member in self.fold.members.difference(self.people.here):
@@ -247,7 +247,8 @@ class Tale:
             yield Line(row.t, f"rebalance: {shortened(row.reason)}{self._by_order(row.t, '')}{new}{never_dealt}")
 
     def _dealt(self, row: MovedRow, over: Rebalance) -> Iterator[Line]:
-        """Describe which partitions each member has now, in the line about the generation, or in a line for each of many members."""
+        """Describe the partitions that each member has been assigned, in the line about the generation, or in a line for each of many
+        members."""
         head, leads = f"generation {row.generation} {how_it_ended(over)}", who_leads(over, self.people.name)
         plan = over.plan
         self.owners = plan.holders() if plan is not None else {}
@@ -280,14 +281,14 @@ class Tale:
             yield Line(row.t, told, (member_id,))
 
     def handled(self, asked: Asked, at: int, order: int) -> None:
-        """Note that the request is handled now, either at once or when a fault rule releases it."""
+        """Note that a request is handled now, either at once or when a fault rule releases it."""
         asked.handled(self, at, order)
         if asked.api == "JoinGroup" or (asked.api == BEAT and field(asked.message, "member_epoch") == 0):
             self._joining = asked
 
     def reads(self, row: RequestRow) -> Iterator[Line]:
-        """Describe which partitions a Fetch of a member's client begins to read. The Fetch and not its answer is used, because the
-        answer may come when another member owns the partition."""
+        """Describe the partitions that a member begins to read with a Fetch of its client. The Fetch and not its answer is used, because
+        the answer may come when another member owns the partition."""
         wanted = {each.partition: each.value for each in said(row.message, ASKED["Fetch"], self.names)}
         for member, offsets in self._begun.asks(row.client_id, wanted).items():
             yield Offsets(row.t, self.people.name(member), "begins to read at", offsets, (), (member,))
@@ -301,7 +302,7 @@ class Tale:
             yield Line(row.t, f"{self.who(asked)}'s answer to {text(asked.api)} does not arrive", self.ids(asked))
 
     def who(self, asked: Asked) -> str:
-        """Return the name of a request's client."""
+        """Return the name of the member or client that sent a request."""
         member_id, person = member_of(asked.message), self._speaker(asked)
         return self.people.name(member_id, asked.client_id) if member_id or person is None else person.name
 
@@ -311,7 +312,8 @@ class Tale:
         return (member_id,) if member_id else (person.member_id,) if person is not None else ()
 
     def _speaker(self, asked: Asked) -> Person | None:
-        """Return the sender of a request that names no member, by the client id, or by the connection if only the answer is known."""
+        """Return the member that sent a request without a member id, found by the client id, or by the connection if only the answer is
+        known."""
         if asked.message is not None:
             return self.people.of_client(asked.client_id)
         found = self.people.of_connection(asked.connection)
@@ -387,7 +389,7 @@ class Tale:
     # -- what others did to it
 
     def ordered(self, row: CommandRow) -> Iterator[Line]:
-        """Describe a command of the test, unless a fault rule ran it."""
+        """Describe a command that a test gave; commands of fault rules are left out."""
         if self._struck == (row.t, row.name):
             return
         if row.name in ("hold_group", "release_group"):

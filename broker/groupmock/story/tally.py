@@ -1,4 +1,4 @@
-"""Counts what happens in a long story, for a summary of at most ten lines."""
+"""Count what happens in a long story, for a summary of at most ten lines."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from ..rounds import Partition
 from .words import count, listed, offsets_text, seconds
 
 KEYS: Final = 1000
-"""At most this many different things of one kind are counted separately; the rest are "others"."""
+"""At most this many different texts of one kind are counted separately; the rest are counted as "others"."""
 PARTITIONS: Final = 10_000
 LINES: Final = 10
 
 
 class Bounded(Counter[str]):
-    """A count of texts, bounded because peers may make texts up."""
+    """Counts texts, in bounded number because peers may make texts up."""
 
     def more(self, key: str) -> None:
         self[key if key in self or len(self) < KEYS else "others"] += 1
 
 
 class Tally:
-    """The counts of texts for the summary. `first` is the time of the first refusal."""
+    """The counts that the summary of a story shows. `first` is the time of the first refusal."""
 
     def __init__(self) -> None:
         self.causes = Bounded()

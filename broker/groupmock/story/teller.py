@@ -1,4 +1,4 @@
-"""Tells the stories of journal rows, as people read them in failed tests, `group show`, files and the demo.
+"""Tell the stories of journal rows, as people read them in failed tests, `group show`, files and the demo.
 
 A story is a head line (state, generation, protocol, members, lag), a summary of at most ten lines if the story is long, a line per event
 (`tale`), and a last line with seed and journal. Rows without a group are told in the stories that they concern: a client's requests about
@@ -127,8 +127,8 @@ def obstacles(rows: Iterable[Row], group: str, *, now: int, sessions: Sessions, 
 
 
 class StoryTeller(RowReader):
-    """Collects rows by `feed`; `sections` returns the stories. `told`, if given, is called with each line at once, with its group (a
-    demo, a log)."""
+    """Collects rows by `feed` and returns the stories by `sections`. `told`, if given, is called with each line at once, with its group
+    (a demo, a log)."""
 
     def __init__(
         self,
@@ -198,7 +198,7 @@ class StoryTeller(RowReader):
         self.flush()
 
     def awaited(self, group: str, now: int, sessions: Sessions) -> list[str]:
-        """Return descriptions of what the group waits for."""
+        """Return descriptions of what the group waits for (see `story.awaited`)."""
         section = self._sections.get(group)
         if section is None:
             return []
@@ -215,7 +215,7 @@ class StoryTeller(RowReader):
                 yield asked
 
     def tale(self, group: str) -> Tale | None:
-        """Return the story of a group as of the last row, or None without a story."""
+        """Return the story of a group up to the last row, or None if it has no story."""
         section = self._sections.get(group)
         return section.tale if section is not None else None
 
@@ -268,7 +268,7 @@ class StoryTeller(RowReader):
         return self._sections.get(next(iter(groups))) if len(groups) == 1 else None
 
     def _let_go(self, now: int) -> None:
-        """Write lines that were held back, because time has passed and nothing followed."""
+        """Write lines that were held back long enough without a repetition."""
         holding, self._holding = self._holding, {}
         for section in holding:
             for line in (*section.tale.flush(), *section.tale.overdue(now)):
@@ -383,7 +383,7 @@ class StoryTeller(RowReader):
         return mine or sections
 
     def _struck_unseen(self, row: Row | UnknownRow | None) -> None:
-        """Describe a fault of a request without a row. If the next `row` is its answer, that names the API; otherwise only the
+        """Describe a fault of a request that has no row. If the next `row` is its answer, that names the API; otherwise only the
         connection is known."""
         fault, self._unseen = self._unseen, None
         if fault is None:

@@ -1,5 +1,4 @@
-"""Tells the stories of transactional ids: how their transactions ended and why, which requests were refused, and what the test
-commanded."""
+"""Tell the stories of transactional ids: how their transactions ended and why, which requests were refused, and what a test commanded."""
 
 from __future__ import annotations
 
@@ -33,7 +32,8 @@ ENDED: Final = {"CompleteCommit": "committed", "CompleteAbort": "aborted"}
 
 
 class OneId:
-    """A transactional id as of the last row. `epoch` is its newest epoch; lines before `since` (ns) are left out."""
+    """The state of a transactional id after the last row that was read. `epoch` is its newest epoch; lines before `since` (ns) are left
+    out."""
 
     def __init__(self, name: str, most: int, since: int) -> None:
         self.name = name
@@ -59,7 +59,7 @@ class OneId:
                 self._lines.add(each.text, each.at)
 
     def moves(self, row: NoteRow) -> None:
-        """Note a row that gives the new state of the transactional id."""
+        """Note the new state of the transactional id from a row."""
         self._producer = row.fields.get("producer_id")
         self.epoch = row.fields.get("producer_epoch")
         self._state, self._since = str(row.fields.get("after")), row.t
@@ -68,7 +68,7 @@ class OneId:
 
     @property
     def state(self) -> str:
-        """Name the id with its state, for a reader that waits for the end of the id's transaction."""
+        """Return the id with its state, to explain why a reader waits for the end of the id's transaction."""
         return f"{text(self.name)} ({text(self._state)} since {seconds(self._since)})"
 
     def head(self, now: int) -> str:
@@ -81,13 +81,13 @@ class OneId:
 
 
 class Transactions(RowReader):
-    """The stories of transactional ids, made from the rows passed to `feed`. `only` is the one id to follow, `names` has topic names,
+    """Collects the stories of transactional ids from the rows passed to `feed`. `only` is the one id to follow, `names` has topic names,
     `most` is the number of lines for each id, and lines before `since` (ns) are left out."""
 
     def __init__(self, only: str | None = None, *, names: TopicNames | None = None, most: int = MOST, since: int = 0) -> None:
         self.ids: dict[str, OneId] = {}
         self.others = 0
-        """Counts rows about ids for which there was no room."""
+        """The number of rows about ids that have no story because too many ids have one."""
         self._only, self._most, self._since = only, most, since
         self._names = names or TopicNames()
         self._open: dict[str, set[Partition]] = {}  # Maps transactional ids to the partitions of their open transactions.
@@ -100,7 +100,7 @@ class Transactions(RowReader):
                 yield [each.head(now), *lines]
 
     def open_on(self, partition: Partition) -> list[str]:
-        """Name the ids that have an open transaction in a partition."""
+        """Return the ids, with their states, that have an open transaction in a partition."""
         ids = [each for each, partitions in self._open.items() if partition in partitions]
         return [self.ids[each].state if each in self.ids else text(each) for each in ids]
 
@@ -154,7 +154,7 @@ class Transactions(RowReader):
             known.keep(Line(row.t, told, (), ("refused", told)))
 
     def _opens(self, name: str, asked: RequestRow, row: ReplyRow) -> None:
-        """Note partitions that an answer adds to a transaction: an answer to AddPartitionsToTxn, or to a Produce that adds its partition
+        """Note the partitions that an answer adds to a transaction: one to AddPartitionsToTxn, or to a Produce that adds its partition
         itself (KIP-890)."""
         if row.error is None and asked.api_name in WRITES and name in self._open:
             self._open[name].update(self._partitions(asked))

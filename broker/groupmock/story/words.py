@@ -1,4 +1,4 @@
-"""Formats members, partitions, offsets and times for the lines of a story. Texts of peers are made printable and are shortened to fit a
+"""Format members, partitions, offsets and times for the lines of a story. Texts of peers are made printable and are shortened to fit a
 line."""
 
 from __future__ import annotations
