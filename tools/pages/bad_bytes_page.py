@@ -17,10 +17,10 @@ SAME: Final = "the same"
 Json = Any
 
 ABOUT = """\
-Valid requests of every API and version that groupmock advertises are changed in one place or sent in an unusual way. Each is sent on its
-own connection, once to Apache Kafka and once to groupmock with the profile of that release. The answers are compared field by field, except
-for random ids, ports and what other inputs left on the shared broker. A valid request after each input shows whether the connection is
-still open.
+Valid requests of every API and version that groupmock advertises are changed in one place or sent in an unusual way. Each of these
+inputs is sent on its own connection, once to Apache Kafka and once to groupmock with the profile of that release. The answers are
+compared field by field, except for random ids, ports and what other inputs left on the shared broker. A valid request after each input
+shows whether the connection is still open.
 
 | word | means |
 |---|---|

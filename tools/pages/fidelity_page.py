@@ -20,8 +20,8 @@ ABOUT: Final = """
 Generated exchanges were played on Apache Kafka and on groupmock's core and compared answer by answer and field by field: every list
 order, the choice of leaders, echoed ids, and when an answer came. A difference counts if it occurs in three plays of three. The page
 [differential.md](differential.md) says how the comparison is done and how to run it again, against Kafka or another broker. The page
-[clients.md](clients.md) compares stock clients on both, [mutations.md](mutations.md) says whether the check would notice a mistake, and
-[bad-bytes.md](bad-bytes.md) is about hostile bytes.
+[clients.md](clients.md) compares stock clients on Kafka and groupmock, [mutations.md](mutations.md) says whether the check would notice a
+mistake, and [bad-bytes.md](bad-bytes.md) is about hostile bytes.
 """.strip()
 FAMILIES: Final = {
     "groups": "groups, offsets, group admin",

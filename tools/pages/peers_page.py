@@ -67,7 +67,7 @@ def _broken(name: str, report: Report) -> Iterator[str]:
     refused = [each.name for each in report.exchanges if each.broken and any("26 seen" in problem for problem in each.broken.problems)]
     died = sorted({each.name.partition("[")[0] for each in report.exchanges if each.detail == DIED})
     yield ""
-    yield f"The server breaks {others} further rows of the decision tables and the findings."
+    yield f"The server also breaks {others} rows that are not SERVER rows: rules of the decision tables, and facts seen on running brokers."
     if refused and MIN_SESSION in report.broker.settings and MIN_SESSION not in report.broker.measured:
         counted = report.broker.settings[MIN_SESSION]
         yield f"{len(refused)} dialogues were broken by INVALID_SESSION_TIMEOUT (26), because the server's minimum session timeout is above"

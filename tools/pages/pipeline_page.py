@@ -241,7 +241,7 @@ def _scale(data: dict[str, Any]) -> Iterator[str]:
         growth = data["rows"][f"pipeline.{name}.growth"]["median"]
         start, each = (_number(details[f"{name}: {what} (fit)"]) for what in ("s before the first row", "us per row"))
         yield f"- The job `{name}` takes {start} s before the first row and {each} us per row (fit over the three sizes). From 10^6 to 10^7"
-        yield f"  rows its cost without the start grows with the power {growth:.2f} of the rows (1: linear)."
+        yield f"  rows the cost of `{name}` without the start grows with the power {growth:.2f} of the rows (1: linear)."
     yield from (f"- {_note(note)}" for note in data["notes"])
     yield ""
     if any(SMALL_RUNS in name and "compacted" in name for name in details):

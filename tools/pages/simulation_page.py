@@ -173,7 +173,7 @@ def _planted(rows: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
             told = f"{row['judge']} | {row['seed']} | {row['seeds']} | {row['seconds']:.1f} s | {len(row['steps'])}"
             yield f"| `{name}` | {row['about']} | {row['breaks']} | {told} |"
     yield ""
-    yield "A planted mistake whose plan has no steps is found as soon as the members start."
+    yield "In the table of planted mistakes, 0 steps mean that the mistake is found as soon as the members start."
 
 
 def _small(rows: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
