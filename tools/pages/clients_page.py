@@ -59,8 +59,8 @@ def _introduction(data: dict[str, Any]) -> Iterator[str]:
     yield "Stock clients in separate processes do the same things with Apache Kafka and with groupmock, and must see the same results."
     yield "The members of the matrix print what happens to them and accept commands. The harness"
     yield "kills, restarts, produces, queries the broker, and"
-    yield "compares the results of both brokers: states, assignors, which member owned which partitions, how often each record came, offsets,"
-    yield f"generations. `make matrix` writes this page again, which shows {rows} runs with {checks} checks."
+    yield "compares the results of both brokers: states, assignors, which member owned which partitions, how often each record came,"
+    yield f"offsets, generations. `make matrix` writes this page again, which shows {rows} runs with {checks} checks."
 
 
 def _verdicts(data: dict[str, Any]) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
