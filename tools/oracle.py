@@ -39,7 +39,7 @@ def kafka(
 
 
 class NoOracle(RuntimeError):
-    """The oracle lacks something, which the text names."""
+    """Kafka's programs cannot be run here, because of what the text names."""
 
 
 @functools.cache

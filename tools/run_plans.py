@@ -16,7 +16,7 @@ from .runs import SUPPORT
 
 
 def main(names: Sequence[str]) -> int:
-    """Run the plans and keep the records of other plans."""
+    """Run the named plans, and keep the existing records of other plans."""
     sys.path.insert(0, str(SUPPORT))
     from plan_runs import libraries_of, run
 

@@ -65,7 +65,7 @@ def _of_plans(client: str) -> list[Any]:
 
 
 def _row(broker: str, first: int, played: list[Any]) -> dict[str, Any]:
-    """Return the page's row about the histories of one client."""
+    """Return the page's row about the histories of faults that one client went through."""
     return {
         "client": played[0].history.client, "broker": broker, "said": next((each.said for each in played if each.said), ""),
         "first": first, "histories": len(played), "exact": sum(not each.wrong for each in played),
@@ -78,7 +78,7 @@ def _row(broker: str, first: int, played: list[Any]) -> dict[str, Any]:
 
 
 def _plan_row(played: Any) -> dict[str, Any]:
-    """Return the page's row about one client under one plan."""
+    """Return the page's row about one client under one fault plan."""
     return {
         "said": played.said, "exact": not played.wrong, "fired": sum(played.fired.values()), "seconds": round(played.seconds, 1),
         "ends": played.ends, "told": list(dict.fromkeys(each.removeprefix("trouble: ") for each in played.raised)),

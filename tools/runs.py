@@ -31,7 +31,7 @@ class Ended(NamedTuple):
 
 
 class CaseOutcome(NamedTuple):
-    """The outcome of a test: passed, failed or skipped. `text` is present for failures."""
+    """The outcome of a test of pytest: passed, failed or skipped. `text` is present for failures."""
 
     verdict: str
     seconds: float

@@ -63,7 +63,7 @@ FAMILIES: Final = [
 
 
 def _tries(who: str) -> list[Step]:
-    """Return changes for one broker, or for all, that are refused or only validated."""
+    """Return the steps that try changes of configs of one broker, or of all, which are refused or only validated."""
     return [
         ["change", who, True, [[SET, "nope", "5"]]],
         ["change", who, True, [[SET, "node.id", "1"]]],
@@ -149,8 +149,8 @@ STORY: Final[list[Step]] = [
     ["show", BROKER, NODE, FAMILIES],
     ["show", TOPIC, "story", RETENTION],
 ]  # fmt: skip
-"""The recorded steps with their arguments. `show` has kind, name, keys and perhaps a version. `change` has name, validate_only and
-perhaps [operation, config, value]. `replace` has name, validate_only and {config: value}."""
+"""The questions that are recorded, each a kind of step with its arguments. `show` has kind, name, keys and perhaps a version. `change`
+has name, validate_only and perhaps [operation, config, value]. `replace` has name, validate_only and {config: value}."""
 
 
 class ConfigsRecorder:
@@ -201,7 +201,7 @@ class ConfigsRecorder:
         return self._outcome(answer, validate_only, name, dict(configs))
 
     def _outcome(self, answer: Any, validate_only: bool, name: str, wanted: Mapping[str, str | None]) -> list[Any]:
-        """Return the broker's answer once the change is applied, which takes the broker a moment."""
+        """Return the broker's answer to a change, once it has applied the change, which takes a moment."""
         row = answer.responses[0]
         if not validate_only and not row.error_code:
             while not self._holds(self._changed(name), wanted):

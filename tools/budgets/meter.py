@@ -22,7 +22,7 @@ STEPS_PER_MS: Final = 30_000
 high value makes the limit no stricter than a clock."""
 MOST_BYTES: Final = 32 * 1024 * 1024
 SCANS: Final = frozenset(("count", "index", "remove", "insert"))
-"""Methods of lists that look at every element."""
+"""The methods of lists that look at every element, which therefore count as one step per element."""
 
 
 class OverMeter(BaseException):
@@ -88,7 +88,7 @@ class StepMeter(Slices):
         self.waiting.append(work)
 
     def order(self) -> None:
-        """Do nothing, because there is no event loop."""
+        """Do nothing when asked for a turn of the event loop, because there is none."""
 
     def go_on(self, what: str, step: Callable[[int], Effects | None], now: int) -> bool:
         left = [True]

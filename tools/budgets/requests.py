@@ -103,7 +103,8 @@ class Case(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Describes how to fill a message: `counts` of arrays, `numbers` and `words` by path, and `fill`, the content of arrays."""
+    """Describes how to fill a message of a request: `counts` of arrays, `numbers` and `words` by path, and `fill`, the content of
+    arrays."""
 
     counts: Mapping[str, int]
     fill: str = EXISTING
@@ -113,7 +114,7 @@ class Plan(NamedTuple):
 
 
 def cases(state: BigState, key: int, version: int, most: int) -> Iterator[Case]:
-    """Yield every request of an API and version. `most` limits the elements of all its arrays together."""
+    """Yield every request of an API and version that multiplies work. `most` limits the elements of all its arrays together."""
     plans = _plans(APIS[key].request.message, version, most)
     seen = set()
     for what, plan in plans:
@@ -151,8 +152,8 @@ def _plans(kind: type[Message], version: int, elements: int) -> Iterator[tuple[s
 
 
 def _of_array(path: str, parents: list[str], most: int) -> Iterator[tuple[str, Plan]]:
-    """Yield the array at its limit and shorter, because a request just below a limit costs most, and this module does not know the
-    limits."""
+    """Yield requests with the array at its limit and shorter, because a request just below a limit costs most, and this module does not
+    know the limits."""
     for fill in FILLS:
         yield f"{path} x {most} {fill}", Plan({path: most}, fill)
     for fill in (EXISTING, NEW):
@@ -178,7 +179,8 @@ def _of_kinds(path: str, words: list[str], kinds: list[str], most: int) -> Itera
 
 
 def _paths(kind: type[Message], version: int, before: str = "") -> tuple[list[str], ...]:
-    """Return the paths of arrays, numbers, strings, nullable fields of that version, and int8 fields in elements."""
+    """Return the paths of a message's fields in that version: arrays, numbers, strings, nullable fields, and int8 fields in elements of
+    arrays."""
     arrays: list[str] = []
     numbers: list[str] = []
     words: list[str] = []
@@ -268,7 +270,7 @@ class _Filling:
         return [] if found is None else found(self._state)
 
     def _inner(self, path: str) -> list[str]:
-        """Return the multiplied arrays beside this field in its element. Then the field names the wide topic."""
+        """Return the multiplied arrays that stand in the same element as this field. Then the field names the wide topic."""
         beside = path.rpartition(".")[0]
         return [each for each in self._plan.counts if each.startswith(f"{beside}.") and beside]
 

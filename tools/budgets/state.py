@@ -41,13 +41,14 @@ AT_ONCE: Final = 500
 
 
 class BigState:
-    """The cluster with its names: `topics`, `groups`, `members`, `instances`, the topics' `ids`, and the `generation` of BIG."""
+    """The cluster that is measured, with its names: `topics`, `groups`, `members`, `instances`, the topics' `ids`, and the `generation`
+    of group BIG."""
 
     def __init__(self, size: int, profile: str | None = None, settings: Mapping[str, object] | None = None) -> None:
         self.size = size
         quick = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 0}
         self.slices = StepMeter()
-        """Holds the slices that a request has begun, because they do not count as its immediate cost."""
+        """Holds the slices of work that a request has put off, because they do not count as its immediate cost."""
         self.rig = WireRig.make(profile=profile, settings={**quick, **(settings or {})}, slices=self.slices)
         self.wide = size // 2
         self.topics = [f"t{number:05}" for number in range(size - self.wide)]
@@ -69,7 +70,7 @@ class BigState:
         self.session = self._fetch_session()
 
     def _join(self) -> list[str]:
-        """Let all members join BIG in one phase, and its leader assign."""
+        """Let all members join group BIG in one phase, and its leader assign."""
         wires: list[Wire] = []
         for number, instance in enumerate(self.instances):
             protocols = [JoinGroupRequestProtocol(name="range", metadata=b"\0\1\0\0\0\1\0\6t%05d\0\0\0\0" % (number % 100000) + bytes(8))]
@@ -105,7 +106,7 @@ class BigState:
             wire.ask(*COMMIT, OffsetCommitRequest(group_id=group, topics=[OffsetCommitRequestTopic(name=topic, partitions=[one])]))
 
     def work_off(self) -> None:
-        """Run all slices that were begun."""
+        """Run all slices of work that requests have put off."""
         while self.slices.waiting:
             self.rig.driver.work_on()
 
@@ -121,7 +122,7 @@ class BigState:
             self.work_off()
 
     def _open(self) -> None:
-        """Open transactions with one partition and one offset of MANY each."""
+        """Open transactions, each with one partition and one offset of group MANY."""
         wire = self.rig.connect()
         for number in range(self.size // 20):
             name = f"x{number:05}"

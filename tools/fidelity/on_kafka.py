@@ -20,7 +20,7 @@ COUNTS: Final = {
 """Maps release and family to the number of seeds, with OTHERS for releases that are not listed."""
 OTHERS: Final = {"groups": 1700, "log": 300, "transactions": 500, "bytes": 2000}
 PARALLEL: Final = {"groups": 32, "log": 8, "transactions": 10, "consumers": 20}
-"""The number of parallel plays for each family. Those that create topics of their own are expensive."""
+"""The number of scripts of each family that are played at a time. Those that create topics of their own are expensive."""
 CLASSES_OF_GROUPS: Final = ("plain", "small")
 
 
@@ -59,7 +59,7 @@ def settings_of(run: BrokerRun) -> dict[str, str]:
 
 
 def commands(run: BrokerRun, seed: int, share: float, log: Path | None) -> Iterator[list[str]]:
-    """Yield the commands that play on the run's broker, one after another."""
+    """Yield the command lines that play families on the run's broker, one after another."""
     for family in run.families:
         count = max(1, int(COUNTS.get(run.release, OTHERS)[family] * share))
         where = ["--release", run.release, "--seeds", str(seed), str(seed + count)]

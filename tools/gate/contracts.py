@@ -56,7 +56,8 @@ def read_table(rows: list[str]) -> dict[str, tuple[str, ...]]:
 
 
 def part_of(module: str, table: dict[str, tuple[str, ...]]) -> str | None:
-    """Return the longest part that contains the module. A bare root name is that module alone, and `root.*` is the rest below the root."""
+    """Return the longest part in the table that contains the module. A bare root name is that module alone, and `root.*` is the rest
+    below the root."""
     names = module.split(".")
     if len(names) == 1:
         return module if module in table else None

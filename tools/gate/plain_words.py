@@ -26,7 +26,7 @@ TREE: Final = Path(__file__).resolve().parents[2]
 ROOTS: Final = ("broker", "clients", "codec", "pipeline", "tools", "benchmarks", "docker", "tests")
 GENERATED: Final = ("codec/groupmock_codec/messages/", "tests/interop/", "docs/reference/")
 RIDDLE: Final = re.compile(r"(Who|Whoever|What|Of|As|By|Where)\b")
-"""A docstring that begins with one of these words has no subject, unless it asks a question."""
+"""Matches the beginning of a docstring that has no subject, unless it asks a question."""
 FEWEST_WORDS: Final = 5
 LONGEST_SUBJECT: Final = 72
 PRAGMA: Final = re.compile(r"#\s*(noqa|type:|fmt:|pragma|ruff:|mypy:|!|--)")

@@ -26,7 +26,7 @@ MISSING_CODE: Final = 77
 """The exit code of a command that lacks a tool which only it knows about."""
 LONGEST_TEXT: Final = 20_000
 ALL: Final = {"GROUPMOCK_CI_FULL": "1"}
-"""With this variable the interop drivers count a missing tool as a failure."""
+"""The environment variable with which the interop drivers count a missing tool as a failure."""
 SMALL: Final = (
     "--jobs", "6", "--members", "3", "--partitions", "6", "--session-ms", "3000", "--heartbeat-ms", "300", "--delay-ms", "7000",
     "--move-interval-ms", "500", "--absence-ms", "300", "--rate", "5",

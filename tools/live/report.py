@@ -17,7 +17,7 @@ from .tries import BROKEN, FAILED, MISSING, OK, SKIPPED, UNSTABLE, VERDICTS, Cas
 Results = Mapping[str, Sequence[Case]]
 """Maps a part to its cases."""
 CLASSES: Final = {OK: "kept", BROKEN: "broken", UNSTABLE: "unknown", MISSING: "na", SKIPPED: "na"}
-"""Maps a verdict to the class of a similar verdict in the probe's style sheet."""
+"""Maps a verdict to the CSS class of a similar verdict in the probe's style sheet."""
 
 
 def as_text(results: Results) -> str:

@@ -18,7 +18,7 @@ UNSTABLE: Final = "unstable"
 BROKEN: Final = "broken"
 MISSING: Final = "missing"
 VERDICTS: Final = (BROKEN, UNSTABLE, MISSING, SKIPPED, OK)
-"""The verdicts in the order in which to look at them."""
+"""The verdicts on a case, those first that a reader should look at first."""
 TRIES: Final = 3
 
 
@@ -70,7 +70,7 @@ class Part(Protocol):
     def name(self) -> str: ...
     @property
     def says(self) -> str:
-        """Return a description of the part in a few words."""
+        """Return a few words that say what the part of `make live` runs."""
         ...
 
     def lacks(self) -> str:

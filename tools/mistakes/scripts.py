@@ -13,7 +13,7 @@ ORDERS: Final = {"orders": 4}
 
 
 class Failed(AssertionError):
-    """The failed check of a mistake, as expected. `stage` is where the mistake was made."""
+    """The failed check of a script, which shows the mistake as a test would. `stage` is where the mistake was made."""
 
     def __init__(self, said: str, stage: Stage) -> None:
         super().__init__(said)

@@ -31,7 +31,8 @@ EARLIEST, LATEST = -2, -1
 
 
 class Stage:
-    """A cluster that offers what `groupmock.rig.Member` needs of its rig, on top of the driver that writes rows."""
+    """A cluster for scripts of mistakes, which offers what `groupmock.rig.Member` needs of its rig, on top of the driver that writes
+    rows."""
 
     def __init__(self, topics: Topics, settings: Mapping[str, object] | None = None, sinks: Sequence[Sink] = ()) -> None:
         self.ring = Ring()
@@ -92,7 +93,7 @@ class Stage:
         self.sleep(0)
 
     def story(self) -> Iterator[str]:
-        """Return the story that a failed test shows."""
+        """Return the story of the group that a failed test shows."""
         group = self.core.cluster.groups.find(GROUP)
         views = {GROUP: server_view(self.core.cluster, group)} if group is not None else {}
         return tell(self.ring.rows, seed=SEED, views=views)
@@ -106,7 +107,8 @@ class Stage:
 
 
 class Consumer(Member):
-    """A member that also looks up, fetches and reads, by the requests of a stock client. `handled` counts received records by partition."""
+    """A group member that also looks up, fetches and reads, by the requests of a stock client. `handled` counts received records by
+    partition."""
 
     rig: Stage  # type: ignore[assignment]  # a Member asks no more of its rig than a Stage has
 
@@ -157,5 +159,5 @@ class Consumer(Member):
         return self.rig.ask(key, newest(key, message), message, connection=self.client_id + by, client_id=self.client_id)
 
     def _elsewhere(self, key: int, message: Any) -> Any:
-        """Ask a broker on the connection for data, because stock clients have a separate one to the coordinator."""
+        """Send a request on the consumer's connection for data, because stock clients have a separate one to the coordinator."""
         return self._ask(key, message, by="/data")

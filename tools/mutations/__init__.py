@@ -1,1 +1,1 @@
-"""Check that the checks can fail: plant small mistakes in a copy of the sources, one at a time (`python -m tools.mutations`)."""
+"""Check that the tests can fail: plant small mistakes in a copy of the sources, one at a time (`python -m tools.mutations`)."""

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 Finding = dict[str, Any]
-"""The result of a judge. `broken` counts dialogues, scripts or tests. `rows` counts the rows of broken exchanges, or the failed cases by
-test. `first` is the first difference in one line."""
+"""The result of one judge (a set of tests) on one copy of the sources. `broken` counts dialogues, scripts or tests. `rows` counts the
+rows of broken exchanges, or the failed cases by test. `first` is the first difference in one line."""
 RELEASE = "4.3"
 
 
@@ -67,7 +67,7 @@ def by_golden_corpus(folder: Path) -> Finding:
 
 
 def _differs(golden: Any) -> str | None:
-    """Return the first difference between one recorded play and the core. An exception in the core counts as one."""
+    """Return the first difference between one recorded play and the core's answers. An exception in the core counts as one."""
     from tools.fidelity.compare.golden import differences
 
     try:

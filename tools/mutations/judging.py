@@ -1,4 +1,4 @@
-"""Run the judges on a mutation, each in its own process (judge_process.py), and interpret their verdicts."""
+"""Run the judges (sets of tests) on a mutation, each in its own process (judge_process.py), and interpret their verdicts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PROCESSES: Final = 2
 PATIENCE_S: Final = 180
 LONGEST_FIRST: Final = 160
 FEW: Final = 3
-"""Unit tests are named if no more than this number notice a mistake, because none of them is redundant."""
+"""The greatest number of failed unit tests that are named for a mistake, because none of so few tests is redundant."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class JudgeVerdict:
 
 
 Verdicts = dict[str, JudgeVerdict]
-"""Maps a judge to its verdict."""
+"""Maps the name of a judge to its verdict."""
 
 
 @contextmanager
@@ -110,7 +110,7 @@ def run(
 
 
 def complaints(mutation: Mutation, verdicts: Verdicts) -> Iterator[str]:
-    """Yield the differences from the expected verdicts."""
+    """Yield what in the verdicts on a mutation differs from the expected verdicts."""
     golden, exchanges, unit = verdicts.get("golden"), verdicts.get("exchanges"), verdicts.get("unit")
     if golden is not None and not golden.caught and not mutation.survives:
         yield "survives the golden corpus and nothing explains it"

@@ -37,7 +37,7 @@ class Mutation:
 
     @property
     def in_core(self) -> bool:
-        """Tell whether a client could see the mistake, independent of the rest of the server."""
+        """Tell whether a client could see the mistake, because the mistake is in the core."""
         return self.file.startswith(CORE)
 
     @property
@@ -86,6 +86,6 @@ def check(mutation: Mutation, base: Path = ROOT) -> None:
 
 
 def named_by(mutation: Mutation, rows: Iterable[str]) -> list[str]:
-    """Return the expected rows among those that name the broken server."""
+    """Return those of the given rows that the mutation says its mistake breaks."""
     broken = set(rows)
     return [row for row in mutation.rows if row in broken]

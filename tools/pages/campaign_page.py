@@ -29,7 +29,7 @@ SHOWN: Final = {
     "unowned_s": "Partition-seconds without an owner",
     "converge_s": "Seconds to converge",
 }
-"""Maps a figure to the title of its table."""
+"""Maps a figure of a scenario to the title of its table."""
 ABOUT: Final = """
 # campaign: scenarios by the thousand, on the virtual clock
 

@@ -17,7 +17,7 @@ PEERS = {
     "kfake": "kfake",
     "librdkafka": "librdkafka's mock",
 }
-"""Maps a report in tools/records/peers to its title."""
+"""Maps a report in tools/records/peers to the server's title."""
 
 
 def text() -> str:
@@ -26,7 +26,7 @@ def text() -> str:
 
 
 def peers() -> str:
-    """Return a table of how many rules about groups each server keeps and breaks, from the probe's reports."""
+    """Return a table of how many rules about groups each server keeps and breaks, from the reports of the probe."""
 
     def lines() -> Iterator[str]:
         yield "| judged as Kafka 4.3 by `groupmock probe` | rules kept | broken |"

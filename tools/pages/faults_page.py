@@ -174,7 +174,7 @@ def _fields(kind: type[Fault]) -> Iterator[str]:
 
 
 def _rules(name: str) -> list[str]:
-    """Return the plan's own text from its first rule on."""
+    """Return the text of a ready fault plan from its first rule on."""
     text = (PLANS / f"{name}.toml").read_text()
     assert tomllib.loads(text)
     return text[text.index("[[rule]]") :].strip().splitlines()

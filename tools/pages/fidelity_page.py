@@ -30,11 +30,11 @@ FAMILIES: Final = {
     "transactions": "transactions",
     "bytes": "bad bytes",
 }
-"""Maps a family to its subject."""
+"""Maps a family of exchanges to its subject."""
 
 
 class CodecRun(msgspec.Struct):
-    """One line of tools/records/codec.jsonl: messages that Kafka's own classes and our codec exchanged."""
+    """One line of tools/records/codec.jsonl, about messages that Kafka's own classes and our codec exchanged."""
 
     date: str
     what: str
@@ -50,7 +50,7 @@ def text() -> str:
 
 
 def results(file: Path) -> list[FamilyResult]:
-    """Return the runs in a log, none without the file."""
+    """Return the recorded runs in a log, or none if the file is missing."""
     return [msgspec.json.decode(line, type=FamilyResult) for line in _lines(file)]
 
 

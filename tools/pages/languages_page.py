@@ -87,6 +87,6 @@ def _language(heading: str) -> Iterator[str]:
 
 
 def _habits(folder: str) -> str:
-    """Return the last paragraph of the example's README, which is about its client."""
+    """Return the last paragraph of the example's README, which describes the habits of its client."""
     last = (EXAMPLES / folder / "README.md").read_text(encoding="utf-8").strip().rpartition("\n\n")[2]
     return f"{last}\n"

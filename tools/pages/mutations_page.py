@@ -28,7 +28,7 @@ of test saw of each mistake is in `tools/records/mutations.json`."""
 MUST_STAY: Final = f"At most {FEW} unit tests notice each of these mistakes, so that these tests must stay."
 
 NAMES: Final = {"golden": "golden corpus", "unit": "unit tests"}
-"""Maps a folder of tests to its name in a sentence, where the two differ."""
+"""Maps a folder of tests to its name in a sentence, where the name differs from the folder's."""
 
 
 def text() -> str:
@@ -89,6 +89,6 @@ def _tests(found: dict[str, Any]) -> str:
 
 
 def _alone(found: dict[str, Any]) -> str:
-    """Return the only judge that catches the mistake, or "" if several or none do."""
+    """Return the only judge (set of tests) that notices the mistake, or "" if several or none do."""
     judges = [judge for judge in FOLDERS if judge in found and found[judge]["caught"]]
     return judges[0] if len(judges) == 1 else ""

@@ -175,7 +175,7 @@ def _job(name: str) -> Iterator[str]:
 
 
 def _fenced(lines: Iterable[str]) -> Iterator[str]:
-    """Format a docstring's indented commands as blocks that say why the gate does not run them."""
+    """Format the indented commands of a docstring as code blocks, each with the reason why the gate does not run them."""
     for indented, group in groupby(lines, lambda line: line.startswith("    ")):
         some = list(group)
         yield from [NOT_RUN, "```text", *(line[4:] for line in some), "```"] if indented else some
@@ -202,7 +202,7 @@ FIGURES = {
     "MB spilled": "MB spilled", "MB sent to the driver": "MB sent to the driver",
     "MB held by all its processes": "MB held",
 }  # fmt: skip
-"""Maps the end of a detail's name to the head of its column."""
+"""Maps the end of the name of a benchmark's figure to the head of its column."""
 AWAITED = """\
 `groupmock pipeline all JOURNALS LAKE --report OUT` over 20 journals (10^5 rows) takes {cold} s from a cold start (median of {times}:
 {each}). Ten further journals for the same lake take {more} s. Starting and stopping an empty session takes {empty} s."""
@@ -224,7 +224,7 @@ worth its cost when journals no longer fit one machine's disk or memory: `--mast
 
 
 def _scale(data: dict[str, Any]) -> Iterator[str]:
-    """Yield the tables and sentences of a benchmark's JSON."""
+    """Yield the tables and sentences about a benchmark's figures."""
     details = {name: median(values) for name, values in data["details"].items()}
     yield SCALE.format(**data["machine"])
     yield ""
@@ -271,7 +271,8 @@ def _awaited(rows: dict[str, Any], details: dict[str, float]) -> str:
 
 
 def _small_runs(details: dict[str, float]) -> Iterator[str]:
-    """Yield files, folders and seconds of a lake of many small runs."""
+    """Yield the table of how a lake of many small runs behaves: its numbers of files and folders, and the seconds of an ingest and of
+    queries."""
     number = next(name.partition(SMALL_RUNS)[0] for name in details if SMALL_RUNS in name)
     told = {name.removeprefix(f"{number}{SMALL_RUNS}").lstrip(":, "): value for name, value in details.items() if SMALL_RUNS in name}
     second, last = (_number(told[f"ten at a time: s of an ingest, the {which}"]) for which in ("second", "last"))

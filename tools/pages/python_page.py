@@ -77,7 +77,7 @@ def public(kind: type) -> dict[str, Any]:
 
 
 def plain_names() -> list[str]:
-    """Return the properties of both brokers that do not ask the cluster."""
+    """Return the properties that both brokers (`Broker` and `AsyncBroker`) have and that do not ask the cluster."""
     members = public(AsyncBroker).items()
     return [name for name, member in members if isinstance(member, property) and not inspect.iscoroutinefunction(member.fget)]
 

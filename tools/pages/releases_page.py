@@ -15,7 +15,7 @@ from .markdown import table
 from .marked_tables import with_table
 
 SHOWN: Final = 6
-"""The number of names in a cell; tools/records/releases.json has all of them."""
+"""The greatest number of names in a cell; tools/records/releases.json has all of them."""
 
 
 def text() -> str:
@@ -23,7 +23,7 @@ def text() -> str:
 
 
 def releases(rows: Sequence[ReleaseRow]) -> list[str]:
-    """Return the table, the newest release first. The oldest one is what the next is compared with."""
+    """Return the table of releases, the newest release first. The oldest one is what the next is compared with."""
     head = ["Kafka", "jars of", "new APIs", "newer versions", "new errors", "broker configs", "profile"]
     return table(head, ([*_cells(row, oldest=row is rows[0])] for row in reversed(rows)))
 

@@ -98,7 +98,7 @@ def _scenarios() -> Iterator[str]:
 
 
 def _measured() -> str:
-    """Return the terms as `measure` explains them."""
+    """Return the definitions of the terms that the module `measure` gives."""
     text = measure.__doc__ or ""
     return text[text.index("* A *generation*") :].strip().replace("GRACE_MS", f"{measure.GRACE_MS} ms")
 

@@ -25,12 +25,12 @@ FOUND: Final = (
         "and was a whole slice."
     ),
 )
-"""Defects of the product that the simulation found, without defects of the simulation itself."""
+"""The defects of groupmock that the simulation found, without defects of the simulation itself."""
 STORY: Final = 6
-"""The number of rows that the page shows of a story."""
+"""The number of rows of a story that the page shows."""
 WIDTH: Final = 150
 SHOWN: Final = ("heartbeat-forgets-generations", "offsets-are-lost-in-a-move", "names-compared-with-all-others", "a-part-without-an-end")
-"""Mistakes whose plans are on the page."""
+"""The planted mistakes whose simulated runs (plans) are on the page."""
 NIGHT_S: Final = 8 * 3600
 JUDGES: Final = {
     "invariants": "the invariants of a group after every call of the core that touched it, and of all groups after every step",
@@ -78,7 +78,7 @@ JUDGES: Final = {
     "replay": "the journal through a fresh core gives the same rows; every fourth seed",
     "hung, died": "a seed in its child process took more than 20 s of processor time, or more than 512 MB, or ended it",
 }
-"""Maps a judge to what has to hold, and when it looks."""
+"""Maps a judge of the simulation to what it requires, and when it checks that."""
 ABOUT: Final = """
 # The simulation that tries to break it
 

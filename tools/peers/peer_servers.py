@@ -1,4 +1,4 @@
-"""The servers to judge, and how each is started."""
+"""The servers that the probe judges, and how each is started."""
 
 from __future__ import annotations
 

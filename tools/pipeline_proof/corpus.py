@@ -80,7 +80,7 @@ def odd(folder: Path) -> None:
 
 
 def _forms(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield the same run in other encodings. Some names do not match the encoding."""
+    """Yield the same run in other encodings, each with the file name under which it is stored. Some names do not match the encoding."""
     packed, pressed = gzip.compress(data, mtime=0), zstandard.compress(data)
 
     def named(run: str) -> bytes:

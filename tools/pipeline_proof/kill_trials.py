@@ -16,7 +16,7 @@ from .kills import AFTER, BEFORE, BETWEEN, NEITHER, Harness, Trial, onlooker
 
 INGESTED: Final = ("runs", "rows", "quarantine")
 CHAIN: Final = 5
-"""The greatest number of kills in a row."""
+"""The greatest number of kills of one lake's commands in a row."""
 APART_S: Final = (0.0, 0.0, 0.3, 1.0, 3.0)
 """Seconds between the starts of two concurrent commands."""
 SMALL_INGESTS: Final = """
@@ -32,7 +32,7 @@ Tell = Callable[[str], None]
 
 
 class Stage:
-    """Journals in two stages, and a lake at a fixed path. Initial lakes are made there once and copied."""
+    """Journals that arrive in two steps, and a lake at a fixed path. Initial lakes are made there once and copied."""
 
     def __init__(self, work: Path) -> None:
         self.lake, self.journals, self._kept = work / "at" / "lake", work / "journals", work / "lakes"
@@ -62,7 +62,7 @@ class Stage:
         ]
 
     def jobs(self) -> list[Trial]:
-        """Return the trials of `rebalances`: of everything, and of the second stage. Call it after `ingests`."""
+        """Return the trials of job `rebalances`: on all journals, and on those that arrived later. Call it after `ingests`."""
         shutil.rmtree(self.lake)
         shutil.copytree(self._kept / "one", self.lake)
         for words in (self._job, self._ingest):
@@ -92,7 +92,7 @@ class Amount(NamedTuple):
 
 
 def tried(work: Path, seed: int, amount: Amount, tell: Tell) -> Iterator[bool]:
-    """Run all trials on a new stage. Yields whether each chain of kills, set of states, watch and pair was right."""
+    """Run all kill trials in a new folder. Yields whether each chain of kills, set of states, watch and pair was right."""
     stage, dice = Stage(work), random.Random(seed)
     yield from _each(work, stage.lake, stage.ingests(), amount.ingests, INGESTED, amount, dice, tell)
     if amount.jobs:

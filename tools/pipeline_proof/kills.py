@@ -27,9 +27,9 @@ from .file_events import FileEvents
 TICK_S: Final = 0.05
 LIMIT_S: Final = 600.0
 LATEST: Final = 1.02
-"""The latest time to kill, as a share of an undisturbed run."""
+"""The latest time to kill, as a share of the time of an undisturbed run."""
 SOONEST: Final = 0.3
-"""The earliest time to kill. Before that only Java starts."""
+"""The earliest time to kill, in seconds after the start of the command. Before that only Java starts."""
 LINGER_S: Final = 0.03
 """The longest delay between a file event and the kill, in seconds."""
 View = dict[str, Any]
@@ -82,7 +82,7 @@ class Onlooker:
         return pipe
 
     def look(self) -> View:
-        """Return what the reader sees now."""
+        """Return what the reader of the lake sees now."""
         seen: View = self._asked([])
         return seen
 
@@ -161,26 +161,26 @@ def states(words: Sequence[str], folder: Path, kept: Path) -> Iterator[Path]:
 
 @dataclass
 class Trial:
-    """One kind of kill: the initial lake, the command, and what a reader sees before and after."""
+    """One kind of kill trial: the initial lake, the command, and what a reader sees before and after."""
 
     name: str
     before: Path
     """The lake before the command. A missing folder means no lake."""
     words: Sequence[str]
-    """The job with its arguments IN and OUT."""
+    """The job of the pipeline with its arguments IN and OUT."""
     seen_before: View = field(default_factory=dict)
     seen_after: View = field(default_factory=dict)
     undisturbed: Undisturbed = field(default_factory=lambda: Undisturbed(0.0, 0))
 
     @property
     def command(self) -> list[str]:
-        """Return the command as a user types it, in a small session."""
+        """Return the command as a user types it, with settings for a small session."""
         return [sys.executable, "-m", "groupmock_pipeline", *self.words, "--master", "local[2]", "--set", "spark.driver.memory=1g"]
 
 
 @dataclass
 class Harness:
-    """A lake at a fixed path (its log may contain paths), and its reader."""
+    """A lake at a fixed path (its log may contain paths), and the process that reads it."""
 
     lake: Path
     reader: Onlooker
@@ -287,7 +287,7 @@ class Chain:
 
     @property
     def right(self) -> bool:
-        """Tell whether all kills left a valid state and the run afterwards completed it."""
+        """Tell whether all kills left a valid state and the run after them completed the lake."""
         whole = all(kill.left in (BEFORE, BETWEEN, AFTER) for kill in self.kills)
         return whole and self.done is not None and self.done.code == 0 and self.after == AFTER
 
@@ -327,7 +327,8 @@ def _said(text: str) -> str:
 
 
 def which(seen: View, trial: Trial, mixed: bool = False) -> str:
-    """Return `before`, `after`, `between`, or a description. With `mixed`, a commit may have come between the readings of two tables."""
+    """Say which state of the lake a reader saw: `before`, `after`, `between`, or a description of any other. With `mixed`, a commit may
+    have come between the readings of two tables."""
     for name, wanted in ((BEFORE, trial.seen_before), (AFTER, trial.seen_after)):
         if seen == wanted:
             return name
@@ -341,8 +342,8 @@ def which(seen: View, trial: Trial, mixed: bool = False) -> str:
 
 
 def _each_either(seen: View, trial: Trial, mixed: bool) -> bool:
-    """Tell whether each part of what was seen is as before or as after. Tables of ingest are compared file by file, because each of its
-    commits has some files."""
+    """Tell whether each table that a reader saw is as before the command or as after it. Tables of ingest are compared file by file,
+    because each of its commits has some files."""
     others = (name for name in seen if name not in ("runs", "rows", "quarantine", "ledger", "files"))
     return not _strange(seen, trial, mixed) and all(seen[name] in (trial.seen_before[name], trial.seen_after[name]) for name in others)
 

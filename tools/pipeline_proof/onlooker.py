@@ -43,7 +43,7 @@ def by_file(spark: SparkSession, lake: str) -> dict[str, dict[str, str]]:
 
 
 def astray(spark: SparkSession, lake: str) -> int:
-    """Count the files whose rows or quarantined lines are not as many as the ledger says."""
+    """Count the files whose rows or quarantined lines are not as many as the lake's ledger says."""
     told = tables.read(spark, lake, "runs").select("run", "file", F.col("rows").alias("r"), F.col("quarantined").alias("q"))
     for name, column in (("rows", "rows_there"), ("quarantine", "quarantine_there")):
         if tables.exists(spark, lake, name):

@@ -43,18 +43,19 @@ FIRST_SEED: Final = 1
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """Return the numbers of a version or release, by which it is older or newer than others."""
+    """Return the numbers of a version or release, by which versions are ordered."""
     return tuple(map(int, version.split(".")))
 
 
 def newest(version: str, older: bool = False) -> str:
-    """Return the newest release with a profile whose broker is no newer than the version, or with `older` is older than it: 4.3."""
+    """Return the newest release with a profile, such as 4.3, whose broker is no newer than the version, or with `older` is older."""
     known = [release for release, broker in BROKERS.items() if numbers(broker) < numbers(version) or (broker == version and not older)]
     return max(known or BROKERS, key=numbers)
 
 
 class Inquiry:
-    """One run of the tool. `found` grows part by part and is written after each, so that a run that is stopped leaves what it has."""
+    """One run of the tool that examines a release. `found` grows part by part and is written after each, so that a run that is stopped
+    leaves what it has."""
 
     def __init__(self, asked: argparse.Namespace) -> None:
         self.asked, self.version = asked, asked.version
@@ -97,7 +98,7 @@ class Inquiry:
         print(text, file=sys.stderr, flush=True)
 
     def broker(self) -> None:
-        """Start both releases, one after the other, and compare what they say of themselves."""
+        """Start a broker of both releases, one after the other, and compare their APIs, features, configs and refusals."""
         facts = []
         for version in (self.beside, self.version):
             with kafka(version, BASE_SETTINGS) as bootstrap:
@@ -108,11 +109,11 @@ class Inquiry:
         self.found.broker = broker_changes.compared(before, self.facts, codec, self.profile, names)
 
     def probe(self) -> None:
-        """Judge the new broker, and ask the old one about the rows that the new one breaks."""
+        """Probe the new broker, and probe the old one for the rows (rules) that the new one breaks."""
         self.found.probe = probe_rows.probed(self.version, self.beside, self.release, self.asked.rows)
 
     def exchanges(self) -> None:
-        """Play generated exchanges on brokers of the new version, started with each class of settings."""
+        """Play generated exchanges on brokers of the new version, one started with each class of settings."""
         seeds = (self.asked.first_seed, self.asked.first_seed + self.asked.seeds)
         found: tuple[exchange_kinds.FamilyFindings, ...] = ()
         for run in on_kafka.runs([self.release]):
@@ -126,7 +127,7 @@ class Inquiry:
                 self._write()
 
     def clients(self) -> None:
-        """Compile the programs, and let them judge if that is asked for."""
+        """Compile our Java programs against the new clients, and if that is asked for let these clients judge groupmock."""
         programs, problems = stock_clients.compiled(self.version)
         runs = stock_clients.interop(self.version, self.profile.name) if self.asked.interop else ()
         self.found.clients = stock_clients.ClientFindings(programs, problems, runs)
@@ -148,7 +149,7 @@ class Inquiry:
         return proposal.Proposal(texts, proposed.by_hand)
 
     def _write(self) -> None:
-        """Write the report and the patch as far as they are known."""
+        """Write the report and the patch with the findings so far."""
         build: Path = self.asked.build
         build.mkdir(parents=True, exist_ok=True)
         stem = f"releases-{self.version}"
@@ -162,7 +163,7 @@ class Inquiry:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Return 0 when the report is written, whatever it says, and 2 if there is no such Kafka here."""
+    """Return 0 when the report is written, whatever the findings are, and 2 if this machine lacks that version of Kafka."""
     parser = argparse.ArgumentParser(
         prog="python -m tools.releases", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

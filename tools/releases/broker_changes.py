@@ -1,4 +1,4 @@
-"""Compare what two brokers say of themselves, and the newer one with what groupmock knows."""
+"""Compare the APIs, features, configs and refusals of two brokers, and those of the newer one with groupmock's tables."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from .broker_facts import RESOURCES, BrokerFacts, Definition
 from .proposal import ErrorCode
 
 SERVED: Final = re.compile(r"(group|offsets?|producer|transaction|transactional|log|message|fetch|max|min|num|auto)\.")
-"""How broker configs begin that behaviours of groupmock may read on Kafka; the others are about sockets, TLS, quorums and tiers."""
+"""Matches the beginning of a broker config's name if a behaviour that groupmock has may depend on it; other configs are about sockets, TLS,
+quorums and tiers."""
 _NAME: Final = re.compile(r"[a-z]+(\.[a-z]+)+")
 _NUMBER: Final = re.compile(r"-?\d+")
 
 
 class ApiChange(msgspec.Struct, frozen=True):
-    """An advertised API whose versions differ. A range is "" if it is not advertised."""
+    """An advertised API whose versions differ between two releases. A range is "" if it is not advertised."""
 
     key: int
     name: str
@@ -36,7 +37,8 @@ class ApiChange(msgspec.Struct, frozen=True):
 
 
 class ConfigChange(msgspec.Struct, frozen=True):
-    """A config that two releases define otherwise. `kind` is that of its resource; a definition is None where there is no such config."""
+    """A config that has different definitions in two releases. `kind` is that of its resource; a definition is None where there is no
+    such config."""
 
     kind: str
     name: str
@@ -45,7 +47,8 @@ class ConfigChange(msgspec.Struct, frozen=True):
 
 
 class RefusalChange(msgspec.Struct, frozen=True):
-    """Values that both brokers refuse, but in other words, or that only one refuses: the first of a pattern, and all names."""
+    """Values that both brokers refuse in different words, or that only one of them refuses: the first example of a pattern of words, and
+    the names of all configs that show it."""
 
     kind: str
     name: str
@@ -56,7 +59,7 @@ class RefusalChange(msgspec.Struct, frozen=True):
 
 
 class BrokerFindings(msgspec.Struct, frozen=True):
-    """The differences between two brokers, and the things of the newer one that groupmock does not know."""
+    """The differences between two brokers, and what the newer one has that groupmock does not know."""
 
     apis: tuple[ApiChange, ...]
     features: tuple[str, ...]
@@ -64,11 +67,11 @@ class BrokerFindings(msgspec.Struct, frozen=True):
     configs: tuple[ConfigChange, ...]
     refusals: tuple[RefusalChange, ...]
     shown: dict[str, tuple[int, int]]
-    """Kind of resource -> how many configs DescribeConfigs shows, before and after."""
+    """Maps a kind of resource to the numbers of configs that DescribeConfigs shows, before and after."""
     unknown_here: dict[str, tuple[str, ...]]
-    """Kind of resource -> configs of the newer broker that groupmock's tables do not have."""
+    """Maps a kind of resource to the configs of the newer broker that groupmock's tables lack."""
     ignored: tuple[str, ...]
-    """Broker configs about what groupmock serves that are no setting of groupmock."""
+    """Broker configs about features that groupmock has, which are no settings of groupmock."""
     group_protocol: str
 
 
@@ -121,7 +124,7 @@ def _level(feature: FeatureLevel) -> str:
 
 
 def unknown_errors(codes: Sequence[ErrorCode]) -> tuple[ErrorCode, ...]:
-    """Return the codes of Kafka's table that the codec does not have, or has under another name."""
+    """Return the error codes of Kafka's table that the codec lacks or has under another name."""
     return tuple(each for each in codes if error_codes.NAMES.get(each.code) != each.name)
 
 
@@ -134,7 +137,7 @@ def _configs(before: BrokerFacts, after: BrokerFacts) -> Iterator[ConfigChange]:
 
 
 def refusals(before: BrokerFacts, after: BrokerFacts) -> Iterator[RefusalChange]:
-    """Yield one change for each pattern of words, and all configs that show it."""
+    """Yield one change for each pattern of refusing words, with all configs that show it."""
     found: dict[tuple[str, str, str], list[tuple[str, str, str, str]]] = {}
     for kind, name, value in {**before.refusals, **after.refusals}:
         if name not in before.configs[kind] or name not in after.configs[kind]:
@@ -148,7 +151,7 @@ def refusals(before: BrokerFacts, after: BrokerFacts) -> Iterator[RefusalChange]
 
 
 def _pattern(text: str, value: str) -> str:
-    """Return a text without what is different from config to config and value to value."""
+    """Return the text of a refusal with placeholders for what depends on the config and the value."""
     return _NUMBER.sub("N", _NAME.sub("NAME", text.replace(value, "VALUE") if value else text))
 
 

@@ -20,18 +20,19 @@ from .proposal import ErrorCode
 
 GROUP: Final = 32  # a number of Kafka's ConfigResource.Type
 RESOURCES: Final = {"broker": (BROKER, NODE), "topic": (TOPIC, "story"), "group": (GROUP, "story")}
-"""The resources that have configs on a running broker: the number of the type, and a name."""
+"""Maps each kind of resource that has configs on a running broker to the number of its type and to the name of one such resource."""
 CLASSES: Final = (*RESOURCES, "consumer", "producer", "admin")
-"""The kinds of configs that Kafka's classes define."""
+"""The kinds of configs that are defined by Kafka's classes."""
 TRIED: Final = (*VALUES, "-1", "2", "100", "2147483647")
 TRIED_OF_BROKERS: Final = ("x", "-5", "0", "99999999999")
-"""The values that are tried of a config of topics or groups, and of the far more configs of brokers."""
+"""The values that are tried for a config of brokers, which has fewer of them than one of topics or groups (TRIED), because there are far
+more configs of brokers."""
 SHOWN_VERSION: Final = 4  # of ApiVersions: every release of 4.x still answers it
 
 
 class Definition(msgspec.Struct, frozen=True):
-    """A config as Kafka's class defines it. `bounds` is the text of its validator; `change` says who may change it, internal if it is not
-    shown."""
+    """A config as a class of Kafka defines it. `bounds` is the text of its validator; `change` says who may change it, internal if it is
+    not shown."""
 
     kind: str
     default: str | None
@@ -44,8 +45,8 @@ class Definition(msgspec.Struct, frozen=True):
 
 
 class BrokerFacts(msgspec.Struct, frozen=True):
-    """The facts of one release. `configs`: kind -> name -> definition; `shown`: kind -> the names that DescribeConfigs shows; `refusals`:
-    (kind, name, value) -> the error code and the text."""
+    """The facts about one release that its broker and its classes tell. `configs`: kind -> name -> definition; `shown`: kind -> the
+    names that DescribeConfigs shows; `refusals`: (kind, name, value) -> the error code and the text."""
 
     version: str
     apis: dict[int, tuple[int, int]]
@@ -57,12 +58,12 @@ class BrokerFacts(msgspec.Struct, frozen=True):
 
     @property
     def ranges(self) -> dict[int, Versions]:
-        """The advertised versions by API key."""
+        """The versions that the broker advertises, by API key."""
         return {key: Versions(*span) for key, span in self.apis.items()}
 
 
 def error_codes(version: str) -> tuple[ErrorCode, ...]:
-    """Return Kafka's table of errors."""
+    """Return Kafka's table of error codes."""
     rows = (line.split() for line in oracle.run(version, ROOT / "tests/live/judge/KafkaErrors.java").splitlines())
     return tuple(ErrorCode(int(code), name, retriable == "true") for code, name, retriable in rows)
 
@@ -104,14 +105,14 @@ def facts(version: str, bootstrap: str) -> BrokerFacts:
 
 
 def _names(rows: Any) -> Iterator[str]:
-    """Yield the names of described configs. A broker that has no configs of the kind answers [code, text]."""
+    """Yield the names of the configs in an answer to DescribeConfigs. A broker that has no configs of the kind answers [code, text]."""
     return (row[0] for row in rows if isinstance(row, list))
 
 
 def _refusals(
     recorder: ConfigsRecorder, configs: Mapping[str, Mapping[str, Definition]]
 ) -> Iterator[tuple[tuple[str, str, str], tuple[int, str]]]:
-    """Try values of every config that can be changed, without changing anything, and yield what is refused."""
+    """Try values for every config that can be changed, without changing any, and yield the refusals."""
     for kind, (number, name) in RESOURCES.items():
         for config, definition in configs[kind].items():
             if kind == "broker" and definition.change in ("read-only", "internal"):

@@ -1,4 +1,5 @@
-"""Generated exchanges that differ between a release and our core, grouped by what differs, with the shortest exchange for each kind."""
+"""Generated exchanges that a release answers differently than our core, grouped by the field that differs, with the shortest exchange
+for each kind."""
 
 from __future__ import annotations
 
@@ -20,13 +21,14 @@ from tools.fidelity.guided.peer import Peer, parse_address
 SHRINKS_AT_A_TIME: Final = 8
 BYTES_AT_A_TIME: Final = 30
 MOST_SHRINKS: Final = 12
-"""For how many kinds of a family a shortest exchange is sought, the commonest first: each takes a minute or more."""
+"""The number of kinds of differences per family for which a shortest exchange is sought, the commonest first, because each takes a
+minute or more."""
 Say = Callable[[str], None]
 
 
 class ExchangeKind(msgspec.Struct, frozen=True):
-    """A kind of difference between a broker and our core. `shortest` is the text of the shortest exchange that shows it, "" if none was
-    sought."""
+    """A kind of difference between the answers of a broker and of our core. `shortest` is the text of the shortest exchange that shows
+    it, "" if none was sought."""
 
     api: str
     path: str
@@ -37,7 +39,7 @@ class ExchangeKind(msgspec.Struct, frozen=True):
 
 
 class FamilyFindings(msgspec.Struct, frozen=True):
-    """The result of a family of exchanges on a broker with one class of settings."""
+    """The findings of one family of generated exchanges on a broker with one class of settings."""
 
     family: str
     settings: str
@@ -48,7 +50,7 @@ class FamilyFindings(msgspec.Struct, frozen=True):
 
 
 def played(run: on_kafka.BrokerRun, name: str, bootstrap: str, seeds: tuple[int, int], say: Say) -> FamilyFindings:
-    """Play the seeds of a family on a running broker of the class of settings of that run."""
+    """Play the seeds of a family on a running broker that was started with the settings of `run`."""
     if name == "bytes":
         return _bytes(run, bootstrap, seeds, say)
     wanted = ComparisonRequest(name, run.release, seeds, on_kafka.PARALLEL[name])
@@ -62,7 +64,7 @@ def played(run: on_kafka.BrokerRun, name: str, bootstrap: str, seeds: tuple[int,
 
 
 def grouped(differences: Sequence[Difference]) -> dict[Kind, list[Difference]]:
-    """Return the differences by kind, the commonest kind first."""
+    """Group differences by kind, the commonest kind first."""
     groups: dict[Kind, list[Difference]] = {}
     for each in differences:
         groups.setdefault(kind_of(each), []).append(each)
@@ -78,7 +80,8 @@ def _kind(found: Sequence[Difference], shortest: str) -> ExchangeKind:
 
 
 def _named(value: Any, other: Any) -> Any:
-    """Return a list of named things without those that the other side has too, so that a long list shows what differs."""
+    """Return a list of structs with names, without those that the other side has too, so that of a long list only the differences are
+    shown."""
     if isinstance(value, list) and isinstance(other, list) and all(isinstance(each, dict) and "name" in each for each in (*value, *other)):
         return [each for each in value if each not in other]
     return value
@@ -90,7 +93,7 @@ def _brief(value: object) -> str:
 
 
 def _shortest(peer: Peer, name: str, groups: dict[Kind, list[Difference]]) -> dict[Kind, str]:
-    """Shrink the shortest exchange of each kind, several at a time, as a play mostly waits."""
+    """Shrink the shortest exchange of each kind of difference, several at a time, because a play mostly waits."""
 
     def shrunk(kind: Kind) -> str:
         seeds = {each.seed for each in groups[kind] if each.seed is not None}
@@ -105,7 +108,7 @@ def _shortest(peer: Peer, name: str, groups: dict[Kind, list[Difference]]) -> di
 
 
 def _bytes(run: on_kafka.BrokerRun, bootstrap: str, seeds: tuple[int, int], say: Say) -> FamilyFindings:
-    """Play hostile inputs, of which each is a single request, so that there is nothing to shrink."""
+    """Play hostile inputs, which are not shrunk because each is a single request."""
     result = BytesRun(run.release, *parse_address(bootstrap), BYTES_AT_A_TIME).all(*seeds)
     groups = grouped(result.differences)
     say(f"bytes ({run.settings}): {result.exchanges} inputs, {len(groups)} kinds of difference")

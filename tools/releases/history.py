@@ -1,4 +1,4 @@
-"""Measures for docs/kafka/releases.md what each release of Kafka brought, from its jars, and since when groupmock serves it, from git.
+"""Measures for docs/kafka/releases.md what each release of Kafka brought, from its jars, and since when groupmock has served it, from git.
 
 python -m tools.releases.history                 # every release of VERSIONS; writes tools/records/releases.json
 """
@@ -25,15 +25,16 @@ from .proposal import PROFILES, ErrorCode, short
 from .schemas import Schema, clients_jar, read_jar
 
 VERSIONS: Final = ("2.8.2", "3.9.1", "4.0.0", "4.1.0", "4.2.0", "4.3.0", "4.4.0")
-"""The versions that are measured, each beside the one before it."""
+"""The versions of Kafka that are measured, each compared with the one before it."""
 FILE: Final = RECORDS / "releases.json"
 LISTENERS: Final = {"broker", "zkBroker"}
-"""The listeners to which clients connect, with KRaft and with ZooKeeper."""
+"""The names of the listeners to which clients connect, with KRaft and with ZooKeeper."""
 
 
 class ReleaseRow(msgspec.Struct, frozen=True):
-    """The row of one release. `dated`: the newest file in its kafka-clients jar. The APIs are those of a broker's clients; `errors` and
-    `configs` (of brokers) are the new ones. `served` and `until` are the days on which groupmock got and lost the profile."""
+    """One row of the table of releases: what a release brought. `dated`: the newest file in its kafka-clients jar. The APIs are those of
+    a broker's clients; `errors` and `configs` (of brokers) are the new ones. `served` and `until` are the days on which groupmock got
+    and lost the profile."""
 
     version: str
     dated: str
@@ -49,7 +50,7 @@ class ReleaseRow(msgspec.Struct, frozen=True):
 
 
 class ReleaseFacts(msgspec.Struct, frozen=True):
-    """The facts of a version that are compared with those of the one before."""
+    """The facts about a version that are compared with those of the version before."""
 
     apis: dict[str, Schema]
     errors: tuple[ErrorCode, ...]
@@ -63,7 +64,7 @@ def measured(version: str) -> ReleaseFacts:
 
 
 def rows() -> Iterator[ReleaseRow]:
-    """Yield a row for each version. The first one only begins the history, so that nothing in it is new."""
+    """Yield a row of the table for each version. The first one only begins the history, so that nothing in it is new."""
     before: ReleaseFacts | None = None
     for version in VERSIONS:
         now = measured(version)
@@ -72,7 +73,7 @@ def rows() -> Iterator[ReleaseRow]:
 
 
 def row(version: str, day: str, before: ReleaseFacts, now: ReleaseFacts, served: tuple[str, str]) -> ReleaseRow:
-    """Return what is different in a version."""
+    """Return the row about the differences between a version and the one before it."""
     both = [(schema, before.apis[name]) for name, schema in _by_key(now.apis) if name in before.apis]
     known = {each.name for each in before.errors}
     return ReleaseRow(
@@ -94,13 +95,13 @@ def _by_key(apis: Mapping[str, Schema]) -> list[tuple[str, Schema]]:
 
 
 def dated(version: str) -> str:
-    """Return the day of the newest file in the kafka-clients jar of a version."""
+    """Return the date of the newest file in the kafka-clients jar of a version."""
     with zipfile.ZipFile(clients_jar(classpath(version), version)) as jar:
         return date(*max(each.date_time for each in jar.infolist())[:3]).isoformat()
 
 
 def days(version: str, tree: Path = ROOT) -> tuple[str, str]:
-    """Return the days on which the profile of a release came into the tree and left it, by git. "": it did not. The folder of profiles
+    """Return the dates on which the profile of a release came into the tree and left it, by git. "": it did not. The folder of profiles
     had other names before."""
     name = f"kafka_{short(version).replace('.', '_')}.py"
     found = []

@@ -1,4 +1,5 @@
-"""Compare messages of a release with earlier ones, or with the codec's: versions, fields and everything that a field says of itself."""
+"""Compare the messages of a release with those of earlier releases, or with the codec's: versions, fields, and every property of a
+field."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ RENAMED: Final = "renamed"
 
 
 class FieldChange(msgspec.Struct, frozen=True):
-    """A field that differs between two releases. `path` goes from the message down to it; `says` describes the difference in words."""
+    """A field of a message that differs between two releases. `path` goes from the message down to it; `says` describes the difference
+    in words."""
 
     path: tuple[str, ...]
     what: str
@@ -27,7 +29,7 @@ class FieldChange(msgspec.Struct, frozen=True):
 
 
 class MessageChange(msgspec.Struct, frozen=True):
-    """A request or response that differs. `before` is None if only the release has it."""
+    """A request or response that differs between two releases. `before` is None if only the release has it."""
 
     key: int
     name: str
@@ -49,7 +51,7 @@ def changes(before: Mapping[str, Schema], after: Mapping[str, Schema]) -> list[M
 
 
 def change(before: Schema | None, after: Schema) -> MessageChange | None:
-    """Return what differs in one message, within the versions that the release reads. None: nothing."""
+    """Return the differences in one message within the versions that the release reads, or None if there are none."""
     if before is None:
         fields = tuple(_all_new((), after.fields, after.versions))
         return MessageChange(after.key, after.own, None, str(after.versions), _flexible(after), fields, _cites(after, -1))
@@ -80,7 +82,7 @@ def _all_new(path: tuple[str, ...], fields: tuple[SchemaField, ...], valid: Vers
 
 
 def _outline(field: SchemaField) -> str:
-    """Return the names of the fields in a struct, those of its own structs in brackets."""
+    """Return the names of the fields in a struct, with the fields of nested structs in brackets."""
     return ", ".join(f"{each.name} [{_outline(each)}]" if each.fields else each.name for each in field.fields)
 
 
@@ -113,7 +115,7 @@ def _differing(
 
 
 def _renamed(ours: Mapping[str, SchemaField], theirs: Mapping[str, SchemaField], valid: Versions) -> Iterator[tuple[str, str]]:
-    """Yield (new name, old name) of fields that stand in the same place with the same facts: a name is not on the wire."""
+    """Yield (new name, old name) of fields in the same place with the same properties, because a name is not on the wire."""
     gone = [(at, name) for at, name in enumerate(ours) if name not in theirs]
     for at, old in gone:
         new = list(theirs)[at] if at < len(theirs) else old

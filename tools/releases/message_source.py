@@ -1,4 +1,5 @@
-"""Write message files (codec/groupmock_codec/messages) from Kafka's schemas: whole ones, and old ones with what a release changes.
+"""Write message files (codec/groupmock_codec/messages) from Kafka's schemas: complete new files, and existing files with the changes of a
+release.
 
 The result is a proposal: somebody has to read it, and to say in the docstring what a version means.
 """
@@ -18,18 +19,18 @@ from .message_changes import CHANGED, NEW, FieldChange, MessageChange
 from .schemas import Schema, SchemaField, common
 
 PYTHON: Final = {"bool": "bool", "float64": "float", "string": "str", "bytes": "bytes", "records": "bytes", "uuid": "bytes"}
-"""Python's type of a wire type; the others are int."""
+"""Maps a wire type to its Python type; all others are int."""
 WIDTH: Final = 120
 _IMPORT: Final = re.compile(r"from \.\.declare import (?:\([^)]*\)|[^\n]*)")
 _SPAN: Final = re.compile(r"versions? \d+(-\d+)?")
 
 
 class ByHand(Exception):
-    """A change for which our declarations have no form. The text says which."""
+    """A change of a message that our declarations cannot express. The text says which."""
 
 
 def constant(api: str) -> str:
-    """Return the name of an API's number: DeleteGroups -> DELETE_GROUPS."""
+    """Return the name of the constant with an API's number: DELETE_GROUPS for DeleteGroups."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", api).upper()
 
 
@@ -42,8 +43,8 @@ def stem(key: int, api: str) -> str:
 
 
 def declaration(field: SchemaField, valid: Versions, before: SchemaField | None = None) -> str:
-    """Return the line that declares a field. `before` is our own field of that name, whose facts about versions that the release does not
-    read any more stay."""
+    """Return the line of Python that declares a field. `before` is our own field of that name, whose facts about versions that the
+    release does not read any more stay."""
     since, until = _bounds(field.versions, before and before.versions, valid)
     marks = [_wire(field)]
     if field.nullable is not None:
@@ -61,7 +62,8 @@ def declaration(field: SchemaField, valid: Versions, before: SchemaField | None 
 
 
 def _bounds(theirs: Versions | None, ours: Versions | None, valid: Versions) -> tuple[int, int]:
-    """Return the first and last version. At an end at which the release reads nothing else, what we know of older versions stays."""
+    """Return the first and last version for which a field's property is declared. At an end at which the release reads nothing else,
+    what we know of older versions stays."""
     assert theirs is not None
     if ours is None:
         return theirs
@@ -94,7 +96,7 @@ def _default(field: SchemaField) -> str:
 
 
 def new_file(request: Schema, response: Schema) -> str:
-    """Return the text of a message file. Its imports are complete, its form is not yet that of the formatter."""
+    """Return the text of a new message file. Its imports are complete, its form is not yet that of the formatter."""
     flexible = "None" if request.flexible_from is None else str(request.flexible_from)
     number = constant(request.api)
     lines = [f'"""{_title(request)}', "", *_versions_text(request, response, request.versions.lowest), '"""', ""]
@@ -117,7 +119,7 @@ def _title(request: Schema) -> str:
 
 
 def _versions_text(request: Schema, response: Schema, lowest: int) -> Iterator[str]:
-    """Yield a sentence for each version from `lowest` on: its new fields and what Kafka cites for it."""
+    """Yield a sentence for each version from `lowest` on: its new fields, and the KIPs and issues that Kafka's schema cites for it."""
     told = []
     for version in range(lowest, request.versions.highest + 1):
         fields = [name for schema in (request, response) for name in _new_in(schema.fields, version)]
@@ -136,7 +138,8 @@ def _new_in(fields: tuple[SchemaField, ...], version: int) -> Iterator[str]:
 
 
 def _structs(fields: tuple[SchemaField, ...], valid: Versions, written: dict[str, str], known: frozenset[str] = frozenset()) -> None:
-    """Add the classes of the structs in these fields to `written`, inner ones first. Raises ByHand if two structs have one name."""
+    """Add the text of the class of each struct in these fields to `written`, inner structs first. Raises ByHand if two structs have one
+    name."""
     for field in fields:
         if field.fields and field.own not in known:
             _structs(field.fields, valid, written, known)
@@ -179,7 +182,7 @@ def changed_file(text: str, before: Mapping[str, Schema], after: Mapping[str, Sc
 
 
 def _with_field(text: str, ours: Schema, theirs: Schema, change: FieldChange) -> str:
-    """Return the text with one changed field. Fields that are only gone, renamed or moved are left to the reader."""
+    """Return the text of a message file with one changed field. Fields that are only gone, renamed or moved are left to the reader."""
     if change.what not in (NEW, CHANGED):
         return text
     *outer, name = change.path
@@ -219,7 +222,7 @@ def _replaced(text: str, owner: str, name: str, line: str) -> str:
 
 
 def _inserted(text: str, owner: str, before: list[str], line: str) -> str:
-    """Insert a field behind the nearest of the fields that Kafka has before it."""
+    """Insert a field behind the nearest of the fields that precede it in Kafka's schema."""
     node = _class_node(text, owner)
     places = _places(node)
     nearest = next((places[name][1] for name in reversed(before) if name in places), None)
@@ -235,7 +238,7 @@ def _above_class(text: str, owner: str, classes: str) -> str:
 
 
 def with_imports(text: str) -> str:
-    """Return the text with exactly the names of declare.py that it uses in its import."""
+    """Return the text of a message file whose import has exactly the names of declare.py that the file uses."""
     tree = ast.parse(text)
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     names = sorted((name for name in used if hasattr(declare, name) and not hasattr(object, name)), key=_rank)
@@ -244,6 +247,7 @@ def with_imports(text: str) -> str:
 
 
 def _rank(name: str) -> tuple[int, str, int]:
-    """Order names as the formatter does: constants, classes, functions; numbers by their size."""
+    """Return the sort key of an imported name, which orders names as the formatter does: constants, classes, functions; numbers by their
+    size."""
     letters = name.rstrip("0123456789")
     return (0 if name.isupper() else 1 if name[0].isupper() else 2, letters, int(name[len(letters) :] or 0))

@@ -1,5 +1,5 @@
-"""The rows of the probe that a release breaks under the newest profile. The probe repeats a broken dialogue twice before it counts, and the
-rows are asked of the predecessor too."""
+"""Find the rows (rules) of the probe that a release breaks if it is judged as the newest release with a profile. The probe repeats a
+broken dialogue twice before it counts, and the rows are asked of the predecessor too."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ LONGEST_S: Final = 60
 AT_A_TIME: Final = 24
 SHORT_SESSION: Final = "group.consumer.session.timeout.ms"
 FLOORS: Final = {"group.consumer.min.session.timeout.ms": "1000", "group.consumer.min.heartbeat.interval.ms": "100"}
-"""Without lower bounds than Kafka's own, a broker does not start with a short session timeout of consumer groups."""
+"""Settings with lower bounds than Kafka's, without which a broker with a short session timeout of consumer groups does not start."""
 
 
 class BrokenRow(msgspec.Struct, frozen=True):
-    """A row that the release breaks, on a broker with these settings beside the probe's own. `before` is the verdict of the predecessor;
-    `problems` are what the first broken dialogue showed."""
+    """A row (rule) of the probe that the release breaks, on a broker with these settings beside the probe's own. `before` is the verdict
+    of the predecessor; `problems` are what the first broken dialogue showed."""
 
     row: str
     settings: dict[str, str]
@@ -39,7 +39,7 @@ class BrokenRow(msgspec.Struct, frozen=True):
 
 
 class ProbeFindings(msgspec.Struct, frozen=True):
-    """The outcome of a probe: the rows by verdict, the broken ones, and how many rows stay unknown for which reason."""
+    """The outcome of a probe: the rows (rules) by verdict, the broken ones, and for each reason the number of rows that stay unknown."""
 
     judged_as: str
     rows: dict[str, int]
@@ -48,8 +48,8 @@ class ProbeFindings(msgspec.Struct, frozen=True):
 
 
 def probed(version: str, beside: str, release: str, only: Sequence[str]) -> ProbeFindings:
-    """Probe a broker of the new version, first with the settings of most exchanges, then with those that the others need, and ask its
-    predecessor about what is broken."""
+    """Probe a broker of the new version, first with the settings of most exchanges, then with those that the others need, and probe its
+    predecessor for the broken rows."""
     plain = _probed(version, release, {}, only)
     broken = list(_broken_beside(plain, beside, release, {}))
     unknown = {row.row: row.detail for row in plain.rows if row.verdict == UNKNOWN}
@@ -70,7 +70,7 @@ def _probed(version: str, release: str, settings: Mapping[str, str], only: Seque
 
 
 def further_settings(report: Report) -> dict[tuple[tuple[str, str], ...], list[str]]:
-    """Return the settings that dialogues need which stay unknown on this broker -> the exchanges that need them."""
+    """Map the settings that dialogues lack on this broker, and for which they stay unknown, to the exchanges that need them."""
     exchanges = {each.name: each for each in load_suite().exchanges}
     found: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for result in report.exchanges:
@@ -81,7 +81,7 @@ def further_settings(report: Report) -> dict[tuple[tuple[str, str], ...], list[s
 
 
 def _broken_beside(report: Report, beside: str, release: str, settings: Mapping[str, str]) -> Iterator[BrokenRow]:
-    """Yield the broken rows of a report, with the predecessor's verdict about each."""
+    """Yield the broken rows of a report, each with the verdict on the predecessor."""
     broken = [row for row in report.rows if row.verdict == BROKEN]
     if broken:
         before = {row.row: row.verdict for row in _probed(beside, release, settings, [row.row for row in broken]).rows}

@@ -1,4 +1,4 @@
-"""The patch that a release asks for: message files, API keys, error codes and a profile, as `git apply` takes it."""
+"""Make the patch for a new release, in the form that `git apply` takes: message files, API keys, error codes and a profile."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FEATURES: Final = re.compile(r"FeatureLevel\(\"([\w.]+)\", .*\)")
 
 
 class ErrorCode(NamedTuple):
-    """An error code by Kafka's table."""
+    """An error code in Kafka's table."""
 
     code: int
     name: str
@@ -36,7 +36,7 @@ class ErrorCode(NamedTuple):
 
 
 class Proposal(NamedTuple):
-    """New texts by path, and what has no form in our declarations."""
+    """The new texts of files by path, and the changes that our declarations cannot express."""
 
     texts: Mapping[str, str]
     by_hand: tuple[str, ...]
@@ -45,8 +45,8 @@ class Proposal(NamedTuple):
 def messages(
     ours: Mapping[str, Schema], beside: Mapping[str, Schema], release: Mapping[str, Schema], keys: str, tree: Path = ROOT
 ) -> Proposal:
-    """Return the message files that change, and those that clients of this release need and the codec lacks. `keys` is the text of
-    api_keys.py."""
+    """Return the message files that the release changes, and new ones for messages that its clients need and the codec lacks. `keys` is
+    the text of api_keys.py."""
     texts: dict[str, str] = {}
     by_hand = []
     for api in sorted({schema.api for schema in release.values()}, key=lambda api: release[f"{api}Request"].key):
@@ -74,7 +74,7 @@ def formatted(path: str, text: str) -> str:
 
 
 def with_key(text: str, name: str, key: int) -> str:
-    """Return api_keys.py with one more key, in the order of the keys."""
+    """Return the text of api_keys.py with one more key, in the order of the keys."""
     for found in _NUMBER.finditer(text):
         if int(found[2]) > key:
             return f"{text[: found.start()]}{name}: Final = {key}\n{text[found.start() :]}"
@@ -82,7 +82,7 @@ def with_key(text: str, name: str, key: int) -> str:
 
 
 def with_errors(text: str, release: str, codes: Sequence[ErrorCode]) -> str:
-    """Return error_codes.py with more codes, which are above those that it has."""
+    """Return the text of error_codes.py with more codes, which are above the existing ones."""
     if not codes:
         return text
     end = list(_NUMBER.finditer(text))[-1].end()
@@ -94,7 +94,7 @@ def with_errors(text: str, release: str, codes: Sequence[ErrorCode]) -> str:
 
 
 def profile(text: str, before: str, version: str, ranges: Mapping[int, Versions], features: Sequence[FeatureLevel]) -> str:
-    """Return the file of a profile made of that of the release before: its rows and feature levels are those of a running broker.
+    """Return the file of a new profile, made of that of the release before, with the API rows and feature levels of a running broker.
     `before` is the version of that release, `4.3.0`."""
     text = text.replace(before, version).replace(f"kafka-{short(before)}", f"kafka-{short(version)}")
     levels = {each.name: each for each in features}
@@ -111,12 +111,12 @@ def profile(text: str, before: str, version: str, ranges: Mapping[int, Versions]
 
 
 def short(version: str) -> str:
-    """Return the release of a version: 4.3.0 -> 4.3."""
+    """Return the release of a version, such as 4.3 for 4.3.0."""
     return ".".join(version.split(".")[:2])
 
 
 def patch(texts: Mapping[str, str], tree: Path = ROOT) -> str:
-    """Return the texts as one patch against the tree. A text that is equal to its file is left out."""
+    """Return the new texts of files as one patch against the tree. A text that is equal to its file is left out."""
     parts = []
     for path, text in sorted(texts.items()):
         file = tree / path
@@ -131,6 +131,6 @@ def patch(texts: Mapping[str, str], tree: Path = ROOT) -> str:
 
 
 def applies(file: Path, tree: Path = ROOT) -> str:
-    """Return "" if `git apply` takes the patch, else what git says."""
+    """Return "" if `git apply` accepts the patch, else git's message."""
     done = subprocess.run(["git", "apply", "--check", str(file)], capture_output=True, text=True, check=False, cwd=tree)
     return done.stderr.strip()

@@ -1,4 +1,4 @@
-"""The report of a release as data, and as Markdown for the person who follows the release."""
+"""The report on a release as data, and as Markdown for the developer who adds the release."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .stock_clients import ClientFindings
 
 NOTHING: Final = "Nothing."
 LONGEST: Final = 240
-"""The longest line of what was played or seen. The JSON file has all of it."""
+"""The length to which the Markdown report cuts a line of an exchange or an answer. The JSON file has all of it."""
 
 
 class Findings(msgspec.Struct, kw_only=True):
-    """The findings of all parts of a run. A part that was not asked for is None."""
+    """The findings of all parts of a run of tools.releases. A part that was not asked for is None."""
 
     version: str
     beside: str
@@ -29,9 +29,9 @@ class Findings(msgspec.Struct, kw_only=True):
     began: str
     seconds: dict[str, float]
     against_codec: tuple[MessageChange, ...]
-    """The messages that the codec has, as far as the release has them otherwise."""
+    """The messages of the codec that the release has in a different form."""
     against_beside: tuple[MessageChange, ...]
-    """The messages that the release has otherwise than its predecessor, or new."""
+    """The messages that are new in the release, or different from those of its predecessor."""
     broker: BrokerFindings | None = None
     probe: ProbeFindings | None = None
     exchanges: tuple[FamilyFindings, ...] | None = None

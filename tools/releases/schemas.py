@@ -1,4 +1,4 @@
-"""Messages in one form, whether they come from Kafka's schema files (common/message/*.json in kafka-clients) or from our declarations.
+"""Read messages into one form, from Kafka's schema files (common/message/*.json in kafka-clients) or from our declarations.
 
 Names are in snake case, as in our declarations and in Kafka's generated schemas.
 """
@@ -19,7 +19,7 @@ FOLDER: Final = "common/message/"
 EVERY: Final = Versions(0, ANY_VERSION)
 ARRAY: Final = "[]"
 EMPTY: Final[Mapping[str, Any]] = {"bool": False, "float64": 0.0, "string": "", "bytes": b"", "records": None, "uuid": ZERO_UUID}
-"""The default of a type for which a schema file names none. Every other type that is no struct is a number."""
+"""The default of a type whose schema file names no default. Every other type that is no struct is a number."""
 SIMPLE: Final = frozenset({*EMPTY, "int8", "int16", "uint16", "int32", "uint32", "int64"})
 _COMMENT: Final = re.compile(r"^\s*//(.*)$", re.MULTILINE)
 _VERSION: Final = re.compile(r"^\s*Versions? (\d+)\b", re.IGNORECASE)
@@ -48,7 +48,8 @@ class SchemaField(NamedTuple):
 
 
 class Schema(NamedTuple):
-    """A request or a response. `own` is the name of its class; `notes` are the KIPs and issues that Kafka's comments name, by version."""
+    """The schema of a request or a response. `own` is the name of its class; `notes` are the KIPs and issues that Kafka's comments name,
+    by version."""
 
     key: int
     own: str
@@ -60,12 +61,12 @@ class Schema(NamedTuple):
 
     @property
     def api(self) -> str:
-        """The name of the API: `JoinGroup` for both halves."""
+        """The name of the API without Request or Response: `JoinGroup` for both."""
         return re.sub("(Request|Response)$", "", self.own)
 
 
 def read_jar(jar: Path) -> dict[str, Schema]:
-    """Return the requests and responses of a kafka-clients jar by name, without those that the release does not read any more."""
+    """Read the requests and responses of a kafka-clients jar by name, without those that the release no longer reads."""
     with zipfile.ZipFile(jar) as held:
         texts = [held.read(name).decode() for name in sorted(held.namelist()) if name.startswith(FOLDER) and name.endswith(".json")]
     found = (read_schema(text) for text in texts)
@@ -78,7 +79,7 @@ def clients_jar(classpath: str, version: str) -> Path:
 
 
 def read_schema(text: str) -> Schema | None:
-    """Return the message of a schema file. None: the file is no request and no response, or has no version any more."""
+    """Read a request or response from a schema file. None: the file is no request and no response, or has no version any more."""
     shown, _ = json.JSONDecoder().raw_decode(_COMMENT.sub("", text).strip())  # a file of 2.8 goes on after its message
     versions = span(str(shown["validVersions"]))
     if shown["type"] not in ("request", "response") or versions is None or "apiKey" not in shown:
@@ -91,7 +92,7 @@ def read_schema(text: str) -> Schema | None:
 
 
 def span(text: str) -> Versions | None:
-    """Return the range that Kafka writes as `0-5`, `3+`, `2` or `none`."""
+    """Parse a range of versions that Kafka writes as `0-5`, `3+`, `2` or `none`."""
     if text == "none":
         return None
     low, dash, high = text.partition("-")
@@ -101,7 +102,7 @@ def span(text: str) -> Versions | None:
 
 
 def common(one: Versions | None, other: Versions | None) -> Versions | None:
-    """Return the versions that are in both ranges."""
+    """Return the versions that are in both ranges, or None without any."""
     if one is None or other is None:
         return None
     both = Versions(max(one.lowest, other.lowest), min(one.highest, other.highest))
@@ -109,12 +110,12 @@ def common(one: Versions | None, other: Versions | None) -> Versions | None:
 
 
 def snake(name: str) -> str:
-    """Convert a name as Kafka does: ThrottleTimeMs -> throttle_time_ms. A row of capitals is one word."""
+    """Convert a name to snake case as Kafka does: ThrottleTimeMs -> throttle_time_ms. A row of capitals is one word."""
     return re.sub(r"(?<=[^A-Z_])(?=[A-Z])", "_", name).lower()
 
 
 def _notes(text: str) -> dict[int, tuple[str, ...]]:
-    """Return what the comments cite for each version. A comment goes on until another version is named."""
+    """Return the KIPs and issues that the comments of a schema cite for each version. A comment goes on until another version is named."""
     found: dict[int, list[str]] = {}
     version: int | None = None
     for line in _COMMENT.findall(text):
@@ -150,7 +151,8 @@ def _field(shown: dict[str, Any], structs: Mapping[str, dict[str, Any]]) -> Sche
 
 
 def _default(kind: str, array: bool, shown: Any) -> Any:
-    """Return the default as our declarations have it. That of a struct that is not null is the empty struct, `...` here."""
+    """Return the default of a field in the form that our declarations have. That of a struct that is not null is the empty struct, `...`
+    here."""
     if shown == "null":
         return None
     if array:
@@ -170,7 +172,7 @@ def _default(kind: str, array: bool, shown: Any) -> Any:
 
 
 def declared(keys: Iterable[int] = APIS) -> dict[str, Schema]:  # type: ignore[assignment]  # APIS is iterated by its keys
-    """Return the codec's requests and responses by Kafka's names."""
+    """Return the codec's requests and responses by the names that Kafka gives them."""
     return {schema.own: schema for schema in _declared(keys)}
 
 

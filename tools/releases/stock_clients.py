@@ -1,4 +1,4 @@
-"""Java's stock clients of a release: whether our programs of tests/interop still compile against it, and whether they pass."""
+"""Check the Java clients of a release: whether our programs of tests/interop still compile against them, and whether they pass."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tools.runs import ROOT, ended
 
 INTEROP: Final = ROOT / "tests" / "interop"
 SHARED: Final = INTEROP / "members" / "shared" / "java"
-"""Sources that the programs have in common. They are laid beside those of each."""
+"""Java sources that all programs have in common. They are laid beside those of each."""
 BUILD_S: Final = 600
 RUN_S: Final = 600
 _PROBLEM: Final = re.compile(r"(\S+\.java):\[(\d+),\d+\] (.+)")
@@ -24,7 +24,7 @@ _OUTCOME: Final = re.compile(r"(?:pass|FAIL) .*")
 
 
 class CompileProblem(msgspec.Struct, frozen=True):
-    """An error of the Java compiler. `file` is relative to tests/interop, `source` is the text of its line."""
+    """An error that the Java compiler reports. `file` is relative to tests/interop, `source` is the text of its line."""
 
     file: str
     line: int
@@ -33,7 +33,7 @@ class CompileProblem(msgspec.Struct, frozen=True):
 
 
 class ClientFindings(msgspec.Struct, frozen=True):
-    """The programs that were compiled, the problems, and the lines of the interop run if it was asked for."""
+    """The programs that were compiled, their problems, and the lines of the interop run if it was asked for."""
 
     programs: tuple[str, ...]
     problems: tuple[CompileProblem, ...]
@@ -59,7 +59,7 @@ def _problems(home: Path, version: str) -> Iterator[CompileProblem]:
 
 
 def problems_in(output: str, folder: str, home: Path) -> Iterator[CompileProblem]:
-    """Yield what the compiler says, with the paths of our tree. Maven prints each error twice."""
+    """Yield the errors in the compiler's output, with paths of our tree. Maven prints each error twice."""
     for path, line, says in _PROBLEM.findall(output):
         inside = Path(path.removeprefix("file:")).relative_to(folder)
         file = (home if (home / inside).is_file() else SHARED) / inside
@@ -68,7 +68,7 @@ def problems_in(output: str, folder: str, home: Path) -> Iterator[CompileProblem
 
 
 def interop(version: str, profile: str) -> tuple[str, ...]:
-    """Let the Java consumer of that version judge groupmock with the profile (tests/interop/run). Returns the lines of its verdicts."""
+    """Let the Java consumer of that version judge a groupmock with that profile (tests/interop/run). Returns the lines of its verdicts."""
     command = [sys.executable, str(INTEROP / "run"), "--java", version, "--only", f"java-{version}", "--profile", profile]
     done = ended(command, RUN_S)
     return tuple(_OUTCOME.findall(done.output)) or (done.output.strip()[-400:],)

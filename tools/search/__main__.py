@@ -31,7 +31,8 @@ SHARES: Final = {
     "properties": 0.2, "policies": 0.1, "soaks": 0.1, "simulation": 0.2, "fuzz-codec": 0.05, "fuzz-driver": 0.05, "kafka": 0.1,
     "mutations": 0.1, "late": 0.1, "verdicts": 0.0, "planted": 0.0,
 }  # fmt: skip
-"""Maps a part to its share of the time. A part without a share runs only if it is named, and then gets as much as all other named parts."""
+"""Maps a part of the search to its share of the time. A part without a share runs only if it is named, and then gets as much as all
+other named parts."""
 FOLDER: Final = ROOT / "build/search"
 
 

@@ -24,11 +24,11 @@ from .report import SearchPart
 from .suite import SearchRequest
 
 PARTS: Final = {"fuzz-codec": "codec", "fuzz-driver": "driver"}
-"""Maps a part to its target."""
+"""Maps a part of the fuzzing to the function that makes its target."""
 MOST: Final = 5
-"""The number of written finds after which a run ends."""
+"""The number of written failing cases after which a run ends."""
 LONGEST: Final = {"codec": 512, "driver": 2048}
-"""The greatest length of an input in bytes."""
+"""The greatest length of a fuzzed input in bytes."""
 GRACE_S: Final = 120
 DONE: Final = re.compile(r"Done (\d+) runs|stat::number_of_executed_units: (\d+)")
 COVERED: Final = re.compile(r"cov: (\d+) ft: (\d+) corp: (\d+)")
@@ -76,7 +76,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 class _Finds:
-    """Writes failing cases, each once."""
+    """Writes the failing cases of a fuzzed target to files, each case once."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

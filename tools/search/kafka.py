@@ -18,14 +18,14 @@ from .report import SearchPart
 from .suite import SearchRequest
 
 CHUNK_S: Final = 45
-"""Seconds for which one start of a broker is used."""
+"""Seconds for which one broker is used before the next is started."""
 TOOLS: Final = ("java", "mvn")
 SUMMED_UP: Final = re.compile(r"\brequests=").search
-"""Matches the closing line of a run."""
+"""Matches the closing line in the output of a run of tools.fidelity."""
 
 
 def search(wanted: SearchRequest) -> SearchPart:
-    """Play on one broker after the other, release by release, until the time is over."""
+    """Play on brokers of all releases, one after the other, until the time is over."""
     part = SearchPart("kafka")
     for name in TOOLS:
         if shutil.which(name) is None:

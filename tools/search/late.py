@@ -27,7 +27,7 @@ from .suite import PytestRun, SearchRequest, run
 BROKER: Final = ROOT / "broker"
 HOOK: Final = ROOT / "tests/support/late"
 NOT_OURS: Final = ("groupmock.cli.",)
-"""Modules that run before there is a server, or beside it."""
+"""Modules that run before a server is started, or not on its threads."""
 WITHOUT_SERVERS: Final = (
     *("pipeline", "properties", "found", "golden", "mutations", "project", "live", "bytes"),
     *("unit/codec", "unit/core", "unit/cooperative", "unit/faults", "fidelity"),
@@ -62,7 +62,7 @@ def search(wanted: SearchRequest, places: Sequence[str] = ()) -> SearchPart:
 
 
 def _one(part: SearchPart, place: str, tests: Sequence[str], wanted: SearchRequest) -> None:
-    """Run the function's tests with the sleep in it."""
+    """Run the tests that call a function on a server's thread, while the function sleeps."""
     if not tests:
         part.did.append(f"{place}: no green test calls it")
         return
@@ -93,7 +93,7 @@ def _run(words: Sequence[str], plan: Path, wanted: SearchRequest, limit: float) 
 
 
 def _plan(wanted: SearchRequest, places: Sequence[str], seconds: float) -> Path:
-    """Write the plan for tests/support/late, and delete its old log."""
+    """Write the file that tells tests/support/late which functions sleep, and delete its old log."""
     wanted.folder.mkdir(parents=True, exist_ok=True)
     plan, log = wanted.folder / "late.json", wanted.folder / "late.log"
     log.unlink(missing_ok=True)
@@ -111,7 +111,7 @@ def _hook() -> ModuleType:
 
 
 def everything() -> Iterator[str]:
-    """Yield every function of the broker by the hook's names."""
+    """Yield every function of the broker by the name that the hook gives it."""
     functions = _hook().functions
     for file in sorted(BROKER.rglob("*.py")):
         module = ".".join(file.relative_to(BROKER).with_suffix("").parts).removesuffix(".__init__")

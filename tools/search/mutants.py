@@ -11,7 +11,7 @@ from .report import SearchPart
 from .suite import SearchRequest
 
 SECONDS_EACH: Final = 6
-"""Seconds per mutation on two cores."""
+"""The seconds that judging one mutation takes on two cores."""
 
 
 def search(wanted: SearchRequest) -> SearchPart:

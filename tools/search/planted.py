@@ -31,12 +31,12 @@ NAME: Final = "planted"
 LIST: Final = ROOT / "tests/mutations/simulation.toml"
 ABOUT: Final = ("protocol", "history", "bytes", "replay", "defect", "work", "memory", "fairness", "liveness")
 STEPS: Final = 14
-"""The number of a story's rows in the record."""
+"""The number of rows of a story that the record keeps."""
 
 
 @dataclass(frozen=True)
 class Planted:
-    """A mistake, its subject (one of ABOUT), and the kind of simulation that looks for it, or None to let the seed decide."""
+    """A planted mistake, its subject (one of ABOUT), and the kind of simulation that looks for it, or None to let the seed decide."""
 
     mutation: Mutation
     about: str
@@ -108,7 +108,7 @@ def _found(told: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def record(rows: dict[str, Any]) -> None:
-    """Add rows to the record, in the order of the list."""
+    """Add rows to the record of planted mistakes, in the order of the list."""
     kept = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
     known = {**kept.get("planted", {}), **rows}
     kept["planted"] = {name: known[name] for each in load() if (name := each.mutation.name) in known}

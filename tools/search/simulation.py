@@ -29,12 +29,12 @@ from .suite import SearchRequest
 
 NAME: Final = "simulation"
 STRETCH: Final = 100
-"""The number of seeds per child process."""
+"""The number of simulated seeds per child process."""
 SHRINKS: Final = 5
-"""The number of finds per judge that are shrunk. Others only become lines of the report."""
+"""The number of findings per judge of the simulation that are shrunk. Others only become lines of the report."""
 TRIES: Final = 150
 RECORD: Final = RECORDS / "simulation.json"
-"""Measurements, and the planted mistakes that were found (planted.py), from which docs/proof/simulation.md is made."""
+"""The file with measurements and with the planted mistakes that were found (planted.py), from which docs/proof/simulation.md is made."""
 GRACE_S: Final = 300
 
 
@@ -57,7 +57,8 @@ def search(wanted: SearchRequest) -> SearchPart:
 
 
 def seeds_of(first: int, stride: int, kind: str | None, seconds: float) -> Iterator[SeedVerdict]:
-    """Yield verdicts until the time is over. Without a `kind` the same seeds are played as what they draw, and as each of OWN_KINDS."""
+    """Yield verdicts on simulated seeds until the time is over. Without a `kind` the same seeds are played as what they draw, and as
+    each of OWN_KINDS."""
     end, seed = time.monotonic() + seconds, first
     kinds = (None, *OWN_KINDS) if kind is None else (kind,)
     while time.monotonic() < end:
@@ -71,7 +72,8 @@ def seeds_of(first: int, stride: int, kind: str | None, seconds: float) -> Itera
 
 
 def _file(verdict: SeedVerdict, folder: Path) -> str | None:
-    """Shrink and write a find. Returns None for a seed that hung or died, because it is not played again here."""
+    """Shrink a failing simulated run and write it to a file. Returns None for a seed that hung or died, because it is not played again
+    here."""
     if verdict.plan is None or verdict.judge in (HUNG, DIED):
         return None
     outcome = play(verdict.plan, thorough=True)

@@ -15,11 +15,11 @@ from .report import SearchPart
 
 FOUND: Final = ROOT / "tests/found"
 MARKS: Final = {"properties": "(property or hypothesis) and not policy and not soak", "policies": "policy", "soaks": "soak"}
-"""Maps a part to its tests (tests/support/searching.py registers the marks)."""
+"""Maps a part of the search to its tests (tests/support/searching.py registers the marks)."""
 PATIENCE_S: Final = 900
-"""The time that a round may take beyond its own, because hypothesis shrinks a find for up to five minutes."""
+"""The time by which a round may last longer than planned, because hypothesis shrinks a failing case for up to five minutes."""
 LARGEST: Final = 40.0
-"""The greatest multiple of the deciding number of cases in one round."""
+"""The greatest factor by which one round multiplies the number of cases that `make test` tries."""
 
 
 @dataclass

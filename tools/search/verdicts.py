@@ -27,7 +27,8 @@ SPIN: Final = "while True: pass"
 
 
 class RunVariant(NamedTuple):
-    """The conditions of one run. `order` 0 is the order of the files. `loaded` adds a busy loop per core."""
+    """The conditions under which one run of the tests is repeated. `order` 0 is the order of the files. `loaded` adds a busy loop per
+    core."""
 
     workers: int
     hash_seed: int

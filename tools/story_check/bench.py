@@ -1,4 +1,4 @@
-"""The judgement of a group's story: its facts, the verdicts on its claims, and their format."""
+"""Holds the facts about a group, and makes and formats verdicts on the claims of its story."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .history import GroupFacts, History
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict on one claim. `true` is None if the journal does not say. `why` and `rows` say what contradicts the claim."""
+    """The verdict on one claim of a story. `true` is None if the journal does not say. `why` and `rows` say what contradicts the claim."""
 
     group: str
     claim: Claim
@@ -29,7 +29,7 @@ class Verdict:
 
 @dataclass(slots=True)
 class Bench:
-    """One group with the facts and verdicts about its story. `leader` is the one at the end of the story."""
+    """One group whose story is judged, with the facts from its rows. `leader` is the one at the end of the story."""
 
     group: GroupFacts
     history: History

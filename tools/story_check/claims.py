@@ -50,7 +50,8 @@ NO_CLAIM: Final = re.compile(r"audit: |ordered by the test: |fault rule |.* REFU
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The content of a line or a part of it. `number` is the line's index in its story, `at` and `until` are times as printed.
+    """The content of a line of a story, or of a part of a line. `number` is the line's index in its story, `at` and `until` are times as
+    printed.
 
     `partitions` maps to offsets, -1 without one. `whole` says that all partitions are listed. `rest` is the text after the partitions.
     """

@@ -1,4 +1,4 @@
-"""Collect the facts that stories tell from a journal's rows alone: plans, answers, fetches, commits, state changes, members."""
+"""Collect the facts that stories tell from a journal's rows alone: assignments, answers, fetches, commits, state changes, members."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class GroupFacts:
         return any(came <= seq < went for came, went in self.here.get(member_id, ()))
 
     def plan_at(self, seq: int) -> Plan | None:
-        """Return the plan that was in force at that row."""
+        """Return the leader's assignment that was in force at that row."""
         return next((plan for plan in reversed(self.plans) if plan.seq <= seq), None)
 
     def given_at(self, member_id: str, seq: int) -> Given | None:
@@ -143,7 +143,7 @@ class History(RowReader):
             self.feed(row)
 
     def group(self, name: str) -> GroupFacts:
-        """Return the facts of a group, which exist from its first row on."""
+        """Return the facts about a group, which are kept from its first row on."""
         return self.groups.setdefault(name, GroupFacts(name))
 
     @takes
@@ -318,7 +318,8 @@ class History(RowReader):
             self._topics[topic_id] = name
 
     def _places(self, message: Any, topics: str, name: str, number: str | None, value: str | None) -> Iterator[tuple[Partition, int, int]]:
-        """Yield every partition of a message with its value and its error. Without `number` the partitions are plain numbers."""
+        """Yield every partition in a message with its value (such as an offset) and its error. Without `number` the partitions are plain
+        numbers."""
         for topic in message.get(topics) or ():
             called = topic.get(name) or self._topics.get(topic.get("topic_id") or "")
             if called is None:

@@ -1,4 +1,4 @@
-"""Judge each claim of a story by the facts of its journal: true, false or unknown."""
+"""Judge each claim of a story by the facts in its journal: true, false or unknown."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _head(bench: Bench, claim: Claim, view: View) -> Verdict:
 
 
 def _stateless(bench: Bench, claim: Claim, dropped: int) -> Verdict:
-    """Check that no kept row has the group's state. Rows are numbered from 1, and the first ones were dropped."""
+    """Check the claim that the kept rows do not show the group's state. Rows are numbered from 1, and the first ones were dropped."""
     rows = [move.seq for move in bench.group.moves if move.seq > dropped]
     return bench.verdict(claim, bool(dropped) and not rows, "rows have its state", rows[:3])
 
@@ -185,8 +185,8 @@ def _one_share(bench: Bench, claim: Claim, plan: Plan, member: str) -> Verdict:
 
 
 def _had(plan: Plan, before: Mapping[str, Partitions | None], member: str) -> Partitions | None:
-    """Return the partitions that the previous plan gave the member. A static member that came back has the partitions of its earlier id
-    (KIP-345)."""
+    """Return the partitions that the previous assignment gave the member. A static member that came back has the partitions of its
+    earlier id (KIP-345)."""
     if member in plan.heirs.values():
         return NOTHING
     while member in plan.heirs:
@@ -214,7 +214,7 @@ def _owes(bench: Bench, claim: Claim) -> Verdict:
 
 
 def _answered(bench: Bench, claim: Claim, right_of: Callable[[Partitions, Partitions], Partitions]) -> Verdict:
-    """Check that a reply to a heartbeat at that time told the member the same partitions."""
+    """Check that at that time a heartbeat's reply told the member the partitions that the line names."""
     unread = False
     wrong: list[tuple[Partitions, int]] = []
     for member in sorted(bench.ids(claim.who)):
@@ -261,7 +261,8 @@ def _commits(bench: Bench, claim: Claim) -> Verdict:
 
 
 def _then(commit: Commit, at: str) -> bool:
-    """Tell whether the commit happened at that time: between its request and its answer, because a fault rule may delay either."""
+    """Tell whether the commit may have happened at the time that the line names: between its request and its answer, because a fault
+    rule may delay either."""
     return float(printed(commit.asked)) <= float(at) <= float(printed(commit.t))
 
 
@@ -284,7 +285,7 @@ def _says(claim: Claim, commit: Commit) -> bool:
 
 
 def _ended(bench: Bench, claim: Claim, commits: list[Commit]) -> Verdict:
-    """Check that transactions of these commits were committed."""
+    """Check that the transactions to which these commits belong were committed."""
     open_ones = [each for each in commits if each.transaction is not None]
     if open_ones and claim.kind != "pending":
         return bench.verdict(claim, False, "its transaction did not end in a commit", [each.seq for each in open_ones])
@@ -292,7 +293,7 @@ def _ended(bench: Bench, claim: Claim, commits: list[Commit]) -> Verdict:
 
 
 def _won(bench: Bench, claim: Claim) -> Verdict:
-    """Check offsets of a transaction that was committed before."""
+    """Check that the offsets which a line names belong to a transaction that was committed before."""
     won = [each for each in bench.group.commits if each.won is not None and float(printed(each.won)) <= float(claim.at)]
     offsets: dict[Partition, int] = {}
     for each in won:

@@ -15,14 +15,14 @@ _SPAN: Final = r"[^\s/]+/[\d,-]+"
 
 
 class Planted(NamedTuple):
-    """A story with one lie in it. `line` is the index of the altered line in the original."""
+    """A story into which one lie was planted. `line` is the index of the altered line in the original."""
 
     line: int
     story: Lines
 
 
 def planted(lie: str, story: Sequence[str]) -> Iterator[Planted]:
-    """Yield every way to plant that lie in the story."""
+    """Yield every version of the story that has that lie in one place."""
     for number, line in enumerate(story):
         for altered in LIES[lie](line, [each for each in story if each != line]):
             if altered != line:
@@ -57,7 +57,7 @@ def _more(found: re.Match[str]) -> str:
 
 
 def _later(line: str, others: Lines) -> Iterator[str]:
-    """Yield the line with a later time, shifted by a value that no client's timer has."""
+    """Yield the line with a later time, shifted by a value that no timer of a client has."""
     found = _TIME.match(line)
     if found is not None and re.search(CLAIMS, line):
         yield line.replace(f"{found[1]}  ", f"{float(found[1]) + 0.457:.3f}  ", 1)

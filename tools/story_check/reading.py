@@ -8,9 +8,9 @@ from .history import NOTHING, Fetch, Plan
 
 
 def begins(bench: Bench, claim: Claim) -> Verdict:
-    """Check that a Fetch lists each partition from that offset, the first one at that time. The sender must have been assigned the
-    partition by the newest plan, and must not have fetched it since then. A Fetch names no member, so claims about one that shares its
-    client id are unknown."""
+    """Check that Fetch requests list each partition from the offset that the line names, the first one at the time of the line. The
+    sender must have been assigned the partition by the leader's newest assignment, and must not have fetched it since then. A Fetch names
+    no member, so claims about one that shares its client id are unknown."""
     ids = bench.ids(claim.who)
     if not ids:  # several members share a client id, and the story says so
         ids = {member for member, clients in bench.group.clients.items() if claim.who in clients}
@@ -20,7 +20,7 @@ def begins(bench: Bench, claim: Claim) -> Verdict:
 
 
 def _is_shared(bench: Bench, member: str, seq: int) -> bool:
-    """Tell whether other members of its client id are in a group at that row."""
+    """Tell whether other members with the same client id are in a group at that row."""
     return any(
         bench.history.groups[name].is_here(other, seq)
         for client in bench.group.clients.get(member, ())

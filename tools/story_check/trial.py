@@ -42,6 +42,6 @@ def view_of(group: GroupView, lag: GroupLag) -> View:
 
 
 def views_of(cluster: Cluster) -> dict[str, View]:
-    """Return every group of a cluster that has no thread of its own, such as a simulated one."""
+    """Return the state of every group of a cluster that has no thread of its own, such as a simulated one."""
     views = [group.view() for group in cluster.groups.all()]
     return {each.group_id: view_of(each, lag_of(cluster, each)) for each in views}

@@ -1,1 +1,1 @@
-"""Compare the core with Kafka over many seeds, and keep plays as a golden corpus."""
+"""Compare the core with Kafka over many seeds, and keep some plays as a golden corpus, which records Kafka's answers."""

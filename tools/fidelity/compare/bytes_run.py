@@ -37,16 +37,17 @@ SETTINGS: Final = {
     "group.initial.rebalance.delay.ms": "400",
     "group.min.session.timeout.ms": "100",
 }
-"""The settings with which the broker must have been started."""
+"""The settings with which the broker must have been started that gets the hostile inputs."""
 REPEATS: Final = 3
 PER_CLASS: Final = 14
-"""The number of inputs that are kept for each class."""
+"""The number of hostile inputs that are kept for each class of them."""
 PORT: Final = 9092
 WARM_UP_TRIES: Final = 200
 
 
 class KeptInput(msgspec.Struct):
-    """An input with Kafka's reaction to it, one line of tests/golden/hostile-<release>.jsonl.gz. `token` is in the names of its own."""
+    """A hostile input with Kafka's reaction to it, one line of tests/golden/hostile-<release>.jsonl.gz. `token` is in the names of its
+    own."""
 
     name: str
     token: str
@@ -76,7 +77,8 @@ def ours(release: str, writes: list[bytes], port: int = PORT) -> Outcome:
 
 
 def kind_of(outcome: Outcome) -> str:
-    """Describe a reaction in a word or two. Good requests before and behind (correlation ids 1 and 2) do not count."""
+    """Describe the reaction of a broker to a hostile input in a word or two. Good requests before and behind (correlation ids 1 and 2)
+    do not count."""
     answers = [frame[:4] for frame in outcome.frames]
     answered = any(int.from_bytes(each) not in (1, 2) for each in answers if each != LAST)
     if outcome.end == CLOSED:
@@ -153,7 +155,7 @@ class BytesRun:
         time.sleep(0.5)  # The coordinator loads its partitions slightly later than it answers.
 
     def result(self, seeds: tuple[int, int], seconds: float) -> FamilyResult:
-        """Return the run's figures in the form that all families have."""
+        """Return the run's figures in the form that the runs of all families of exchanges have."""
         apis: dict[str, dict[str, list[int]]] = {}
         outcomes: dict[str, Counter[str]] = {}
         for judged in self.judged:
@@ -171,7 +173,7 @@ class BytesRun:
 
 
 def last_request(writes: list[bytes]) -> tuple[int, int]:
-    """Return API key and version of the spoiled request, or (-1, -1) if no request can be recognized."""
+    """Return API key and version of the request that was spoiled, or (-1, -1) if no request can be recognized."""
     frames = [frame for frame in frames_of(b"".join(writes)) if len(frame) >= 8 and int.from_bytes(frame[4:8]) not in (1, 2)]
     if not frames:
         return -1, -1
@@ -179,7 +181,8 @@ def last_request(writes: list[bytes]) -> tuple[int, int]:
 
 
 def difference(judged: Judged) -> Difference:
-    """Return the difference in the form that recorded_differences.toml describes: the class as path, and the reactions as JSON texts."""
+    """Return the difference between Kafka's and groupmock's reaction in the form that recorded_differences.toml describes: the class as
+    path, and the reactions as JSON texts."""
     key, version = last_request(judged.case.writes)
     real, mine = json.dumps(judged.real), json.dumps(judged.ours)
     return Difference(0, judged.case.name, real, mine, key=key, version=version, seed=judged.seed)
@@ -199,7 +202,7 @@ def load(file: Path) -> Iterator[KeptInput]:
 
 
 def keep(folder: Path, release: str, judged: list[Judged]) -> Path:
-    """Keep some inputs of each class, preferring different APIs and reactions. Only what was equal is kept."""
+    """Keep some inputs of each class with Kafka's reactions, preferring different APIs and reactions. Only what was equal is kept."""
     chosen: list[Judged] = []
     for name in sorted({each.case.name for each in judged}):
         mine = [each for each in judged if each.case.name == name and each.real == each.ours]

@@ -21,9 +21,10 @@ from ..generated.transcript import ANSWERED, Event, Facts, Transcript
 
 EARLY_MS: Final = 40.0
 LATE_MS: Final = 900.0
-"""The greatest delay beyond groupmock's own answer that still counts as the same time (at once, at the delay, at the expiry)."""
+"""The greatest delay beyond groupmock's own answer with which Kafka's answer still counts as given at the same time (at once, at the
+delay, at the expiry)."""
 TIMED_LATE_MS: Final = 350.0
-"""The greatest delay in recordings that were made on a quiet machine."""
+"""The same limit (LATE_MS) for recordings that were made on a quiet machine."""
 DAY_MS: Final = 86_400_000
 LENGTH: Final = slice(8, 12)
 CHECKSUM: Final = slice(17, 21)
@@ -50,12 +51,13 @@ class Difference(msgspec.Struct, omit_defaults=True):
 
 
 Kind = tuple[int | None, str, str]
-"""The things that differences of one kind share: the API, the field without the places in lists, and the error codes, if it is one."""
+"""The properties that differences of one kind share: the API, the field without the places in lists, and the error codes, if the field
+is one."""
 _PLACE: Final = re.compile(r"\[\d+\]")
 
 
 def kind_of(difference: Difference) -> Kind:
-    """Return the kind of a difference, by which those of many exchanges are grouped."""
+    """Return the kind of a difference, by which the differences of many exchanges are grouped."""
     path = _PLACE.sub("[]", difference.path)
     codes = f"{difference.real} / {difference.ours}" if path.endswith("error_code") else ""
     return difference.key, path, codes
@@ -96,7 +98,7 @@ def _fetched(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
 
 
 def _timeless(data: bytes) -> bytes:
-    """Return the batches of a log, with markers that have neither a timestamp nor a checksum."""
+    """Return the batches of a log, in which transaction markers have neither a timestamp nor a checksum."""
     parts, at = [], 0
     while at + LENGTH.stop <= len(data):
         size = LENGTH.stop + int.from_bytes(data[at + LENGTH.start : at + LENGTH.stop])
@@ -231,11 +233,11 @@ EVEN: Final[dict[int, Even]] = {
     65: _transactions,
     66: _listed_transactions,
 }
-"""Maps an API key to the function that removes differences without meaning from its answers."""
+"""Maps an API key to the function that removes from its answers what may differ between two brokers without a meaning."""
 
 
 def canonical(step: Step, event: Event, facts: Facts) -> dict[str, Json] | None:
-    """Return an answer without differences that have no meaning."""
+    """Return an answer without what may differ between two brokers, such as ids and the order of hash maps."""
     if event.answer is None or not isinstance(step, Send):
         return event.answer
     even = EVEN.get(key_of(step))

@@ -15,11 +15,12 @@ from ..generated.transcript import ANSWERED, Event
 from .canonical import Difference
 
 Cell = tuple[int, int, str]
-"""A cell of the table of counts: API key, version, outcome."""
+"""A cell of the table that counts answers: API key, version, outcome."""
 
 
 class FamilyResult(msgspec.Struct):
-    """The figures of one run. `apis`: name -> version -> [compared, differences]; `outcomes`: name -> outcome -> count."""
+    """The figures of one run of a family of exchanges. `apis`: name -> version -> [compared, differences]; `outcomes`: name -> outcome
+    -> count."""
 
     family: str
     release: str
@@ -62,7 +63,7 @@ class Counts:
                 self.cells[key_of(step), version_of(step), outcome(event)] += 1
 
     def differs(self, difference: Difference) -> None:
-        """Count a difference that repeats and is not recorded."""
+        """Count a difference that appears again when it is played again, and that is not a recorded one."""
         self.differences.append(difference)
         if difference.key is not None and difference.version is not None:
             self.differing[difference.key, difference.version] += 1

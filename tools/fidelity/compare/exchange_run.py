@@ -34,11 +34,11 @@ BY_IDS: Final = ("leader", "members", "partition_index", "group_id", "name")
 """Fields whose position in a list, or whose value, depends on ids that the broker draws."""
 NOISY_LIMIT: Final = 5
 NEAR_MS: Final = 100.0
-"""An answer within this time after its cause counts as given at once."""
+"""An answer within this time after the request that causes it counts as given at once."""
 REST_S: Final = 0.2
 """The pause after a play that was too noisy to mean anything, in seconds."""
 SLOW_MS: Final = 150.0
-"""A play that differs is repeated if the broker was late by at least this much."""
+"""A play that differs is repeated if one of the broker's answers came at least this late."""
 
 
 class ComparisonRequest(msgspec.Struct):
@@ -70,7 +70,7 @@ class ExchangeRun:
         self.golden: list[Golden] = []
         """The plays to keep for the golden corpus, if `wanted.keep`."""
         self.different: dict[tuple[int | None, str], Golden] = {}
-        """Maps API and field to a play that differs there also when it is replayed, shrunk if `wanted.shrink`."""
+        """Maps API and field to a play that differs in that field also when it is replayed, shrunk if `wanted.shrink`."""
 
     def all(self) -> FamilyResult:
         """Play every seed and compare. Raises NoBroker."""

@@ -121,8 +121,8 @@ def _tenth(event: Event) -> float | None:
 
 
 def features(golden: Golden) -> set[Feature]:
-    """Return what a play shows: the outcomes per API and version, each also with the preceding outcome, and pauses and closed
-    connections."""
+    """Return the features of a play, of which the corpus is to have many: the outcomes per API and version, each also with the preceding
+    outcome, and pauses and closed connections."""
     found: set[Feature] = set()
     before: object = "start"
     steps = (*golden.script.steps, *ending(golden.script, known(golden.script.release, golden.script.settings).versions))

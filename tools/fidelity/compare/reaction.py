@@ -18,7 +18,7 @@ Json = Any
 
 UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 OWN: Final = {"cluster_id", "controller_id", "throttle_time_ms", "host", "port", "log_dir", "total_bytes", "usable_bytes"}
-"""Fields that identify the broker that answers, or describe its disk."""
+"""Fields whose values identify the broker that answers, or describe its disk."""
 DRAWN: Final = {(1, "session_id"), (22, "producer_id")}
 """Fields whose values the broker draws, so that only their presence is compared."""
 LISTED: Final = {16: ("groups", "group_id"), 3: ("topics", "name"), 75: ("topics", "name")}
@@ -64,7 +64,7 @@ def _answer(request: bytes, frame: bytes, token: str) -> dict[str, Json]:
 
 
 def _versions(version: int, frame: bytes) -> dict[str, Json]:
-    """Return the error of an ApiVersions answer and the bytes that follow an error, because another test compares the rows."""
+    """Return the error of an ApiVersions answer and the bytes that follow an error, without its rows, which another test compares."""
     code = int.from_bytes(frame[4:6], signed=True)
     return {"key": API_VERSIONS, "version": version, "error_code": code, **({"rest": frame[6:].hex()} if code else {})}
 

@@ -42,7 +42,7 @@ class Recorded(msgspec.Struct, rename="kebab"):
     """The difference ends the connection, sometimes only at the next request on it, whatever its API. The rest of such a play is not
     compared, because later requests on that connection reached groupmock alone."""
     after: RequestKind | None = None
-    """The difference occurs only if the broker has answered this on the same connection before."""
+    """The difference occurs only if the broker has answered such a request with such an error on the same connection before."""
 
     def covers(self, family: str, release: str, difference: Difference, before: Sequence[RequestKind] = ()) -> bool:
         """Tell whether this entry covers a difference. `before` is the result of `asked_before`."""
@@ -65,7 +65,7 @@ def recorded() -> tuple[Recorded, ...]:
 
 
 def asked_before(script: Script, real: Transcript, index: int) -> list[RequestKind]:
-    """Return the earlier requests on the connection of that step with the broker's answers, oldest first."""
+    """Return the requests that the connection of that step sent earlier, with the errors in the broker's answers, oldest first."""
     sent = ((script.steps[at], real.events[at].answer or {}) for at in script.before(index))
     return [(key_of(step) if isinstance(step, Send) else -1, answer.get("error_code")) for step, answer in sent]
 

@@ -14,7 +14,7 @@ Differs = Callable[[Script], bool]
 
 
 def shrink(script: Script, differs: Differs) -> Script:
-    """Return the smallest script found that still differs. `differs` plays a smaller script."""
+    """Return the smallest script found that the broker still answers differently than the core. `differs` plays a smaller script."""
     for client in script.clients():
         gone = {index for index, step in enumerate(script.steps) if not isinstance(step, Pause) and client_of(step) == client}
         script = _smaller(script, without(script, gone), differs)

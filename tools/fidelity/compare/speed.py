@@ -1,4 +1,5 @@
-"""Measure how fast the core plays: make scripts first, then play them in several processes and compare the results with an earlier play."""
+"""Measure how fast the core plays exchanges: make scripts first, then play them in several processes and compare the results with an
+earlier play."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from .canonical import compare
 
 
 class Speed(msgspec.Struct):
-    """The exchanges per second of all processes together, for making scripts (which plays them) and for playing and comparing."""
+    """The exchanges per second of all processes together: for making scripts (which includes playing them), and for playing and
+    comparing."""
 
     processes: int
     exchanges: int

@@ -1,4 +1,4 @@
-"""The families of exchanges, each a module with `generate(seed, release) -> Script`."""
+"""The families of generated exchanges, each a module with `generate(seed, release) -> Script`."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ FILES: Final = {
     "bytes": "bytes_family",
     "exchanges": "exchanges_family",
 }
-"""Maps families to their modules."""
+"""Maps families of exchanges to their modules."""
 RELEASES: Final = {"consumers": ("4.4", "4.3")}
-"""Maps a family to its releases, if it does not exist for all of them."""
+"""Maps a family of exchanges to its releases, if it does not exist for all of them."""
 
 
 @cache
 def family(name: str) -> Generate:
-    """Return the generator of a family. Raises KeyError with the known names."""
+    """Return the generator of a family of exchanges. Raises KeyError with the known names."""
     if name not in FILES:
         raise KeyError(f"no family {name!r}: there are {', '.join(FILES)}")
     found: Generate = import_module(f".{FILES[name]}", __package__).generate

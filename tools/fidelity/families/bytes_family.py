@@ -26,7 +26,7 @@ from .valid_requests import RequestMaker
 
 TRIES: Final = 1000
 PROBE: Final = 0x70726F62
-"""The correlation id of every script's last request."""
+"""The correlation id of the request with which every script ends."""
 INT_MAX: Final = 2**31 - 1
 PROFILES: Final = {"4.4": "kafka-4.4", "4.3": "kafka-4.3", "3.9": "kafka-3.9"}
 FRAME_LIMIT: Final = 104_857_600
@@ -34,7 +34,7 @@ NOT_TEXT: Final = (b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf5\x80\x8
 
 
 def probe() -> bytes:
-    """Return the last request of a script, ApiVersions v0."""
+    """Return the request with which every script ends, ApiVersions v0."""
     return framed(header(API_VERSIONS, 0, PROBE))
 
 
@@ -145,7 +145,7 @@ def _tags(section: Callable[[random.Random], bytes]) -> Kind:
 
 
 def _told(target: RequestToSpoil) -> bool:
-    """Tell whether the request has a known tagged field, whose bytes another tag section would displace."""
+    """Tell whether the request has a known tagged field, whose bytes would be displaced by another tag section."""
     return any(part.kind == "tag" for part in target.parts)
 
 
@@ -158,7 +158,8 @@ def _tag(number: int, value: bytes, size: int | None = None) -> bytes:
 
 
 def _known_tag(value: bytes, times: int = 1) -> Kind:
-    """Return a kind that spoils a known tagged field, which only Fetch requests have: the cluster id (0) and the replica state (1)."""
+    """Return a kind of spoiled request, in which a known tagged field is wrong; only Fetch requests have such fields: the cluster id (0)
+    and the replica state (1)."""
 
     def make(target: RequestToSpoil) -> list[bytes] | None:
         if target.key != api_keys.FETCH or not target.flexible or _told(target):

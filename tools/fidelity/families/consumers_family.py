@@ -22,7 +22,7 @@ NAMES: Final = ("A", "B", "C", "D")
 INSTANCE: Final = {"C": "i1", "D": "i2"}
 EPOCHS: Final = (-3, -2, -1, 0, 1, 2, 7, 2**31 - 1)
 SUBSCRIPTIONS: Final[tuple[list[int], ...]] = ([1], [2], [1, 2], [1, 2, 3], [3, 4], [])
-"""Lists of topics by number, of which the fourth does not exist."""
+"""Lists of topics to subscribe to, by number, of which the fourth topic does not exist."""
 SHARED: Final = tuple(f"shared-{number + 1}-{count}" for number, count in enumerate(PARTITIONS))
 RESOLVES_MS: Final = 400
 
@@ -75,7 +75,7 @@ class ConsumersAuthor:
         self.classic.discard(name)
 
     def beat(self, name: str) -> None:
-        """Send a heartbeat, mostly at the member's epoch, with its owned partitions or without."""
+        """Send a heartbeat, mostly at the member's epoch, with or without its owned partitions."""
         rng = self.rng
         owned: Any = rng.choice((None, None, told(name, "assigned"), told(name, "assigned"), []))
         epoch: Any = told(name, "epoch") if rng.random() < 0.93 else rng.choice((told(name, "epoch", -1), *EPOCHS))
@@ -104,7 +104,8 @@ class ConsumersAuthor:
     # -- the classic protocol
 
     def classic_join(self, name: str) -> None:
-        """Send JoinGroup as an eager member with that id, or as a static member by its instance id alone."""
+        """Send JoinGroup as an eager member with the id of a member of the consumer protocol, or as a static member by its instance id
+        alone."""
         rng = self.rng
         metadata = subscription(*(SHARED[number] for number in rng.choice(((0,), (1,), (0, 1)))))
         instance = INSTANCE.get(name)

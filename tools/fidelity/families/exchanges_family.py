@@ -41,7 +41,7 @@ from ..generated.script import (
 from ..generated.settings_classes import CLASSES
 
 RECORDS: Final = "D-"
-"""The prefix of rows about topics and records, whose scripts get topics of their own."""
+"""The prefix of rows (statements of the probe) about topics and records, whose scripts get topics of their own."""
 LONGEST_MS: Final = 12_000
 NUMBERS: Final = {FETCH: "session_id", INIT_PRODUCER_ID: "producer_id"}
 """Maps an API to the number in its answer that the broker draws, and that later requests refer to by the same field name."""

@@ -18,14 +18,14 @@ from ..guided.core_player import STEP_MS, CorePlayer
 from .group_requests import LISTS, Fields, commit_topics, delete_topics, fetch_topics, spoil
 
 SPOILT: Final = 0.09
-"""The share of requests that are wrong on purpose."""
+"""The share of requests that are wrong on purpose in scripts of the groups family."""
 LONG: Final = 300_000
 HIGHEST_PAUSE_MS: Final = 2500
 
 
 @dataclass
 class Client:
-    """A consumer process in a generated script. `fresh`: it has no member id, or has forgotten it."""
+    """A simulated consumer process in a generated script. `fresh`: it has no member id, or has forgotten it."""
 
     name: str
     group: int
@@ -115,7 +115,7 @@ class GroupAuthor:
     # -- moving on
 
     def progress(self) -> bool:
-        """Take one step towards a Stable group, and return False if there is none to take."""
+        """Send the next request that brings the group towards Stable, and return False if there is none to send."""
         number = self.rng.choice(self.clients).group
         group = self.group(number)
         mine = [client for client in self.clients if client.group == number]
@@ -163,7 +163,7 @@ class GroupAuthor:
     # -- what clients do
 
     def disturb(self) -> None:
-        """Let a random client do something random."""
+        """Let a random client do something that disturbs the group."""
         action = self.rng.choices(self._ACTIONS, self._WEIGHTS)[0]
         free = [client for client in self.clients if not self.waits(client)]
         client = self.rng.choice(self._fit(action, free) or free or self.clients)

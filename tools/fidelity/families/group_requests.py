@@ -87,7 +87,7 @@ SPOILS: Final[dict[int, dict[str, tuple[Any, ...]]]] = {
     42: {"groups_names": ([], [group(9)], [group(1), group(1)])},
     47: {"group_id": ("", group(9)), "topics": ([],)},
 }
-"""Maps API key and field to wrong, stale, unusual or rare values.
+"""Maps API and field to values that are wrong, stale, unusual or rare.
 
 The group "" is left alone where it can have a state: all scripts would share it.
 """

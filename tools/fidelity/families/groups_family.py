@@ -53,7 +53,7 @@ def _goes_on(author: GroupAuthor, length: int) -> bool:
 
 
 def _life(author: GroupAuthor, length: int) -> None:
-    """Let a group form and work, and disturb it."""
+    """Let a group form and work, and then disturb it."""
     eager = author.rng.uniform(0.6, 0.92)
     while _goes_on(author, length):
         if author.rng.random() < eager and author.progress():

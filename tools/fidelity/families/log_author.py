@@ -1,4 +1,4 @@
-"""Write scripts of the log family with random versions, topics and partitions."""
+"""Write scripts of the log family, with random versions, topics and partitions."""
 
 from __future__ import annotations
 

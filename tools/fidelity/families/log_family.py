@@ -17,7 +17,7 @@ SETTLING_MS: Final = 700
 """How long a broker may take to apply a controller's change, because nothing tells when it has."""
 WAIT_MS: Final = 500
 KEPT: Final = {"retention.ms": "-1"}
-"""Keeps Kafka from deleting the records by time, because their timestamps are of 2023."""
+"""The config of topics that keeps Kafka from deleting records by time, because their timestamps are of 2023."""
 TOPICS: Final[tuple[dict[str, str], ...]] = ({}, {"cleanup.policy": "compact"}, {"max.message.bytes": "300"})
 CONFIGS: Final = ("cleanup.policy", "max.message.bytes", "retention.ms", "segment.ms", "min.insync.replicas", "nope")
 VALUES: Final = ("5", "x", None, "compact", "delete", "1000", "compact,delete", "", "-1")

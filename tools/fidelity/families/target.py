@@ -15,8 +15,8 @@ CORRELATION: Final = 7
 
 
 class Case(NamedTuple):
-    """One hostile input as bytes to be sent. `writes` has the bytes of each write. `goes_on` is False if a frame was left open, so that
-    no further request makes sense."""
+    """One hostile input for a broker, as bytes to be sent. `writes` has the bytes of each write. `goes_on` is False if a frame was left
+    open, so that no further request makes sense."""
 
     name: str
     writes: list[bytes]
@@ -36,11 +36,11 @@ class RequestToSpoil(NamedTuple):
 
     @property
     def whole(self) -> bytes:
-        """Return the unspoiled request as a frame."""
+        """Return the request as a frame, without the error that is to be planted."""
         return framed(self.head() + joined(self.parts))
 
     def with_parts(self, parts: list[EncodedPart]) -> list[bytes]:
-        """Return the request with other parts, as one write."""
+        """Return the request with other parts in its body, as one write."""
         return [framed(self.head() + joined(parts))]
 
     def spoiled(self, kinds: tuple[str, ...], change: Callable[[EncodedPart], bytes]) -> list[bytes] | None:

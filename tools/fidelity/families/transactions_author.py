@@ -21,9 +21,9 @@ Place = tuple[int, int]
 SPOILT: Final = 0.05
 """The share of requests that name another producer on purpose."""
 MIXED: Final = 0.12
-"""The share of a client's requests whose version belongs to the other kind of client."""
+"""The share of a client's requests whose version only the other kind of client would use (before or since KIP-890)."""
 NEW_SINCE: Final = {0: 12, 26: 5, 28: 5}
-"""Maps an API to the first version that new clients (KIP-890) use."""
+"""Maps an API to the first version that only new clients (KIP-890) use."""
 NOBODY: Final = 9
 """The number of a transactional id that no producer uses."""
 FAR: Final = 1_000_000
@@ -39,7 +39,7 @@ class Producer:
     new: bool
     timeout_ms: int
     holder: tuple[int, int] | None = None
-    """The producer id and epoch that the producer got last."""
+    """The producer id and epoch that the producer process got last."""
     sequences: dict[Place, int] = field(default_factory=dict)
     """The next sequence number of each partition."""
     last: dict[Place, tuple[int, list[str]]] = field(default_factory=dict)
@@ -121,7 +121,7 @@ class TransactionsAuthor:
         return event.answer
 
     def _look(self, producer: Producer) -> None:
-        """Restart the sequence numbers if the producer has got another id or epoch."""
+        """Restart the sequence numbers if the producer got another id or epoch with the last answer."""
         known = self.player.memory.of(producer.name)
         holder = None if known.producer_id is None or known.producer_epoch is None else (known.producer_id, known.producer_epoch)
         if holder != producer.holder:

@@ -25,7 +25,7 @@ LONGEST_MS: Final = 5000
 WAIT_MS: Final = 700
 STATES: Final = ("Empty", "Ongoing", "CompleteCommit", "CompleteAbort", "ongoing", "Dead", "PrepareEpochFence", "x")
 EAGER: Final = 0.62
-"""The share of actions that a client library would choose too."""
+"""The share of actions that a client library would choose in the same situation."""
 
 
 def generate(seed: int, release: str) -> Script:

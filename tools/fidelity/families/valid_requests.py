@@ -1,4 +1,4 @@
-"""Make valid requests of any API and version from their declarations, with names of the script's own and plausible numbers.
+"""Make valid requests of any API and version from the codec's declarations, with names of the script's own and plausible numbers.
 
 They change nothing that another script sees: topics and groups carry the script's token, no config of a broker is touched.
 """
@@ -34,7 +34,7 @@ class RequestMaker:
         return made
 
     def message(self, made: type[Message], version: int) -> Any:
-        """Return one struct, in which fields that the version lacks keep their defaults."""
+        """Return one message or struct with plausible values, in which fields that the version lacks keep their defaults."""
         config = "Config" in made.__name__ and self.key != api_keys.DESCRIBE_CONFIGS
         values = {field.name: self.field(field, version) for field in fields_of(made) if field.present(version)}
         return made(**(values | {"name": self.rng.choice(CONFIGS)} if config and "name" in values else values))

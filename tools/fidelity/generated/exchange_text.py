@@ -20,7 +20,7 @@ from .settings_classes import known
 from .transcript import ANSWERED, CLOSED, PARKED, SKIPPED, Event, Transcript
 
 STILL_THERE: Final = f"{ENDING}: ApiVersions v0 -> 0"
-"""The final expectation of an exchange without a transcript, which only says that the broker still answers."""
+"""The last step of an exchange without a transcript, which only expects that the broker still answers."""
 
 
 def as_text(script: Script, transcript: Transcript | None = None, *, near_ms: float = 0) -> str:

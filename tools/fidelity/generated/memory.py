@@ -18,7 +18,7 @@ MOST_NAMES = 10
 
 
 class Request(NamedTuple):
-    """A step's request with resolved references."""
+    """The request of a step, in which references are replaced by values."""
 
     key: int
     version: int
@@ -27,7 +27,7 @@ class Request(NamedTuple):
 
 
 class Memory:
-    """The names and answers that one side of a play knows."""
+    """The names and answers that one side of a play (the broker or the core) knows."""
 
     def __init__(self, script: Script, facts: Facts) -> None:
         self.scope = scope = Scope()

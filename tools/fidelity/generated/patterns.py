@@ -27,7 +27,7 @@ NUMBERS: Final = {
     "session_id": ("s", 1),
     **dict.fromkeys(("producer_id", "v3_and_below_producer_id", "producer_id_filters"), ("p", 0)),
 }
-"""Maps a field with a number that the broker draws or counts to the prefix of its names and the least valid number."""
+"""Maps a field with a number that the broker draws or counts to the prefix of its names and to the least valid number."""
 BY_HASH: Final = frozenset({0, 2, METADATA, 8, 9, 15, 19, 20, 21, 32, 33, 37, 42, 44, 47, 75})
 """The APIs whose answers list structures in an order that depends on names, by hash or sorted."""
 UNORDERED: Final = frozenset({(JOIN_GROUP, "members")})

@@ -37,9 +37,9 @@ from .settings_classes import CLASSES, ORACLE
 Json = Any
 """The fields of a request as families write them: plain values, lists and dicts, which may contain expressions of the language."""
 ENDING: Final = "End"
-"""The name of the member that asks for the final state, which no generated member has."""
+"""The name of the member that asks for the final state of groups and topics, which no generated member has."""
 IDS: Final = (1, 2)
-"""The transactional ids in a script about transactions."""
+"""The transactional ids that a script about transactions uses."""
 CLIENT_ID: Final = "c"
 """The default client id of generated requests."""
 KINDS: Final = get_args(Expr)
@@ -82,7 +82,7 @@ class Script:
         return list(dict.fromkeys(map(client_of, (step for step in self.steps if not isinstance(step, Pause)))))
 
     def before(self, index: int) -> list[int]:
-        """Return the indexes of the requests that the connection of that step has sent before, oldest first, since it was opened."""
+        """Return the indexes of the requests that were sent before on the connection of that step, oldest first, since it was opened."""
         here = self.steps[index] if 0 <= index < len(self.steps) else None
         sent: list[int] = []
         if here is None or isinstance(here, Pause):
@@ -164,7 +164,7 @@ def _same_settings(name: str, exchange: Exchange) -> bool:
 
 
 def link_of(step: Step) -> str:
-    """Return the connection of a step, such as `A` or `A/2`."""
+    """Return the connection on which a step is sent, such as `A` or `A/2`."""
     link: str = step.member  # type: ignore[attr-defined]  # every kind but Pause, Mark, Let and Command
     return link
 
@@ -183,7 +183,7 @@ def version_of(step: Send) -> int:
 
 
 def given(step: Send, name: str) -> Expr | None:
-    """Return the expression of a request's field, or None if the field is not set."""
+    """Return the expression that a request has for a field, or None if the field is not set."""
     return dict(step.fields).get(name)
 
 
@@ -240,7 +240,7 @@ def told(client: str, name: str, plus: int = 0) -> Expr:
 
 
 def written(name: str, *values: Json) -> Expr:
-    """Return a call of one of the language's functions."""
+    """Return a call of one of the functions of the exchange language."""
     return FunctionCall(name, tuple(map(as_expr, values)))
 
 
@@ -380,7 +380,7 @@ def _ends(topics: list[tuple[Expr, int]], timestamp: int) -> Json:
 
 
 def _everything(topics: list[tuple[Expr, int]]) -> dict[str, Json]:
-    """Return a Fetch of all stored records."""
+    """Return the fields of a Fetch that gets all stored records of these topics."""
     asked = [
         {"topic": name, "partitions": [{"partition": at, "fetch_offset": 0, "partition_max_bytes": 1 << 20} for at in range(count)]}
         for name, count in topics

@@ -24,7 +24,7 @@ clock."""
 ORACLE: Final = {"offsets.topic.num.partitions": "5"}
 """The settings in which the brokers of oracle/kafka.py differ from Kafka's defaults."""
 UNBUDGETED: Final = {"groupmock.request.max.work": str(2**31 - 1), "groupmock.cluster.max.partitions": str(2**31 - 1)}
-"""Removes groupmock's own limits, which Kafka does not have (docs/kafka/differences.md#budgets-of-one-request)."""
+"""The settings that remove groupmock's own limits, which Kafka does not have (docs/kafka/differences.md#budgets-of-one-request)."""
 BROKERS: Final = {"4.4": "4.4.0", "4.3": "4.3.0", "3.9": "3.9.1"}
 """Maps a release to the version of Apache Kafka that represents it."""
 UNLIMITED: Final = str(2**31 - 1)
@@ -37,7 +37,7 @@ DEFAULTS: Final = {
 
 
 class Known(NamedTuple):
-    """The configuration of the core for a release and a class of settings."""
+    """The configuration of the core that stands for a broker of a release with a class of settings."""
 
     settings: Settings
     profile: Profile

@@ -27,8 +27,8 @@ class TopicFact(msgspec.Struct):
 
 
 class Facts(msgspec.Struct):
-    """The broker and its names for the things that a script numbers. The core gets the same facts, so that answers can be compared
-    directly."""
+    """The broker's address and the real names of the groups and topics that a script numbers. The core gets the same facts, so that
+    answers can be compared directly."""
 
     release: str
     settings: str

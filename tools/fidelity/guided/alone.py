@@ -1,4 +1,4 @@
-"""Play scripts that delete topics alone, on brokers where a deletion affects the groups of all plays.
+"""Play scripts that delete topics while no other script is played, on brokers where a deletion affects the groups of all plays.
 
 The old coordinator looks at every group whenever a topic is deleted, and forgets those that are Empty and have no offsets (quirk
 `deleted_topic_ends_idle_groups`; GroupCoordinator.handleDeletedPartitions). So plays beside each other would disturb each other.
@@ -18,11 +18,12 @@ from ..generated.settings_classes import known
 
 
 class Alone:
-    """A lock that many threads share or one holds alone. A thread that waits to be alone precedes further sharing threads."""
+    """A lock that many threads share or that one thread holds exclusively. A thread that waits to be alone precedes further sharing
+    threads."""
 
     def __init__(self, release: str, settings: str = "plain") -> None:
         self.needed = "deleted_topic_ends_idle_groups" in known(release, settings).profile.quirks
-        """Whether this release needs scripts to be played alone."""
+        """True if this release needs scripts that are played while no other is."""
         self._beside = 0
         self._waiting = 0
         self._taken = False
@@ -49,7 +50,7 @@ class Alone:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Return a context in which no other script is played."""
+        """Return a context within which no other script is played."""
         with self._changed:
             self._waiting += 1
             self._changed.wait_for(lambda: not self._beside and not self._taken)

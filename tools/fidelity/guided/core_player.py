@@ -64,7 +64,7 @@ class CorePlayer(Watch):
     # -- the clock
 
     def deadline_ms(self) -> float | None:
-        """Return when the core may next act by itself, which may be too early but never too late."""
+        """Return the time at which the core may next act by itself, which may be too early but never too late."""
         deadline = self.core.deadline()
         return None if deadline is None else deadline / NS_PER_MS
 
@@ -75,8 +75,8 @@ class CorePlayer(Watch):
     # -- steps
 
     def play(self, step: Step, at_ms: float, drew: Sequence[str] = (), skip: bool = False) -> Event:
-        """Play the next step at a time, after the timers before it. The core takes the ids in `drew` instead of drawing them. With
-        `skip` the request is not sent."""
+        """Play the next step at a time of the virtual clock, after the timers that fire before. The core takes the ids in `drew` instead
+        of drawing them. With `skip` the request is not sent."""
         self.advance(at_ms)
         event = Event(sent_ms=at_ms)
         self.events.append(event)
@@ -112,7 +112,7 @@ class CorePlayer(Watch):
     # -- what the rig tells
 
     def next(self, ask: Ask) -> None:
-        """Note whether a queued request comes close to a deadline."""
+        """Note whether a request that waited in the queue comes close to a deadline."""
         deadline = self.core.deadline()
         self.crowded |= deadline is not None and deadline - self.rig.now < NEAR_MS * NS_PER_MS
 
@@ -143,7 +143,7 @@ class CorePlayer(Watch):
         event.status, event.answered_ms, event.after = status, self.rig.now / NS_PER_MS, len(self.events) - 1
 
     def effect(self, effect: Effect) -> None:
-        """Record the group states that were reached."""
+        """Record the states of groups that an effect of the core names."""
         if isinstance(effect, Moved):
             self.states.add(effect.after)
 

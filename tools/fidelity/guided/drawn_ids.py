@@ -1,4 +1,4 @@
-"""Tell which requests make a broker draw ids, and find the ids in its answers."""
+"""Tell which requests make a broker draw ids, such as member ids, and find the ids in its answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def asks_for_member_id(asked: Request) -> bool:
 
 
 def must_answer(asked: Request) -> bool:
-    """Tell whether such a JoinGroup is answered at once in every state of the group, with MEMBER_ID_REQUIRED (79) or another error."""
+    """Tell whether a JoinGroup that makes the broker draw a member id is answered at once in every state of the group, with
+    MEMBER_ID_REQUIRED (79) or another error."""
     return asked.version >= 4 and asked.message.group_instance_id is None  # type: ignore[attr-defined]  # JoinGroup's
 
 

@@ -33,9 +33,9 @@ from .peer import Peer
 
 GUARD_MS: Final = 120.0
 HIGHEST_GUARD_MS: Final = 320.0
-"""The longest distance from a deadline within which no step is sent, on a slow machine."""
+"""No step is sent this close to a deadline, even on a slow machine."""
 MARGIN_MS: Final = 60.0
-"""How long a broker may take to act on a deadline, in addition to its lag so far."""
+"""How much longer a broker may take to act on a deadline than its longest delay so far."""
 PATIENCE_MS: Final = 5000.0
 QUIET_MS: Final = 3.0
 MOMENT_MS: Final = 10.0
@@ -43,7 +43,7 @@ AT_ONCE_MS: Final = 0.2
 QUESTION_MS: Final = 20_000
 PLAY_LIMIT_S: Final = 40.0
 ASIDE: Final = "aside"
-"""The name of the player's own connection."""
+"""The name of the player's own connection, beside those of the script."""
 
 
 class Noisy(Exception):
@@ -51,7 +51,7 @@ class Noisy(Exception):
 
 
 class _Differs(Exception):
-    """The broker did not follow the guide, so that the rest of the play would mean nothing."""
+    """The broker did not answer as the core predicted, so that the rest of the play would mean nothing."""
 
 
 class Played:
@@ -127,7 +127,7 @@ class GuidedPlayer:
     # -- time
 
     def _pass_time(self, until: float) -> None:
-        """Wait until a time, and wait for the core's deadlines shortly after it too, together if they are close to each other."""
+        """Wait until a time, and also for the core's deadlines shortly after it, together if they are close to each other."""
         changed = False
         while True:
             deadline, now = self.core.deadline_ms(), self.now_ms()
@@ -223,7 +223,7 @@ class GuidedPlayer:
             self._markers.wait(open_before)
 
     def _unanswered(self, index: int) -> None:
-        """Handle Produce with acks=0, which has no answer, so that the next answer belongs to another request."""
+        """Handle Produce with acks=0, which has no answer, so that the next answer is not taken for its own."""
         self._answered(index, QUIET_MS)
         if self.events[index].status == PARKED:
             self.events[index].status = SENT
@@ -270,7 +270,7 @@ class GuidedPlayer:
         return self.events[index].status != PARKED
 
     def _settle(self) -> None:
-        """Check that the broker has answered exactly the requests that the core has answered."""
+        """Check that the broker has answered exactly the requests to which the core has sent answers."""
         self._listen(AT_ONCE_MS)
         for index, (real, core) in enumerate(zip(self.events, self.core.events, strict=True)):
             if core.status in (ANSWERED, CLOSED) and real.status == PARKED and not self._answered(index, PATIENCE_MS):
@@ -281,7 +281,7 @@ class GuidedPlayer:
                 raise _Differs(f"step {index}: the broker answers what we park")
 
     def _is_due(self, real: Event) -> bool:
-        """Tell whether the broker answered because of a deadline that the core has yet to fire."""
+        """Tell whether the broker answered because of a deadline that the core has not reached yet."""
         deadline = self.core.deadline_ms()
         return deadline is not None and real.answered_ms is not None and real.answered_ms >= deadline - 5
 

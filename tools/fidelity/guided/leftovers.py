@@ -18,7 +18,7 @@ REST_S: Final = 3.0
 GROUPS_AT_A_TIME: Final = 100
 TOPICS_AT_A_TIME: Final = 50
 TOPICS_ALONE: Final = 150
-"""The number of topics that are deleted at once where plays have to wait for the deletion."""
+"""The number of topics that are deleted at once on brokers where no script may be played meanwhile."""
 
 
 class Leftovers:
@@ -68,7 +68,7 @@ class Leftovers:
 
 
 def _old(left: deque[tuple[float, str]], most: int) -> Iterator[str]:
-    """Yield the oldest names that have waited for REST_S."""
+    """Yield the oldest names that have waited for REST_S seconds."""
     for _ in range(most):
         if not left or left[0][0] > time.monotonic() - REST_S:
             return

@@ -32,7 +32,7 @@ PendingAt = tuple[str, str, int]
 
 
 Ask = Callable[[int, int, Message], Message]
-"""Sends a request of the player's own, given API key, version and message."""
+"""A function that sends a request of the player's own, given API key, version and message."""
 Ends = dict[str, tuple[State, int]]
 """Maps a transactional id to its state and epoch."""
 
@@ -75,7 +75,8 @@ class MarkersAwaited:
             time.sleep(MOMENT_S)  # The broker is polled, because it offers no event to wait for.
 
     def _is_complete(self, known: TransactionalId) -> bool:
-        """Tell whether all markers are written, because until then a repeated EndTxn is answered CONCURRENT_TRANSACTIONS (51) (TX-50)."""
+        """Tell whether all markers of a transaction are written; before, a repeated EndTxn is answered with CONCURRENT_TRANSACTIONS (51)
+        (TX-50)."""
         committed = known.state is State.COMPLETE_COMMIT
         asked = EndTxnRequest(transactional_id=known.name, producer_id=known.producer_id, producer_epoch=known.epoch, committed=committed)
         answer = self._ask(26, OLD_END, asked)

@@ -53,11 +53,11 @@ class Peer:
         self.broker.close()
 
     def took(self, ms: float) -> None:
-        """Record how long an immediate answer took."""
+        """Record how long the broker took for an answer that should come at once."""
         self.slowness = max(ms, self.slowness * 0.995)
 
     def facts(self, script: Script) -> Facts:
-        """Return the names for one play of a script, after creating its topics. Raises NoBroker."""
+        """Return the broker's names for one play of a script, after creating its topics. Raises NoBroker."""
         with self._lock:
             self._plays += 1
             stem = f"d{self._run}-{self._plays}"

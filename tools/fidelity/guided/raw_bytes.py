@@ -68,8 +68,8 @@ def outcome_of(data: bytes, end: str) -> Outcome:
 
 
 def over_tcp(host: str, port: int, writes: list[bytes], expected: Outcome | None) -> Outcome:
-    """Play on one connection to a broker. `expected` (our own outcome) only says how long to wait: the outcome is what came. Raises
-    NoBroker."""
+    """Play raw bytes on one connection to a broker over TCP. `expected` (our own outcome) only says how long to wait: the outcome is
+    what came. Raises NoBroker."""
     try:
         link = Client(host, port)
     except OSError as problem:
