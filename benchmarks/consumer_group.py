@@ -56,7 +56,7 @@ class Answer:
     """The fields of a heartbeat's response, in which `owned` is None without an assignment. Raises Failed if it carries an error."""
 
     def __init__(self, frame: bytes) -> None:
-        self.frame, self.at = frame, 9  # the error code follows correlation id, tags and throttle time
+        self.frame, self.at = frame, 9  # The error code follows correlation id, tags and throttle time.
         error = self._int(2)
         said = self._text()
         if error:

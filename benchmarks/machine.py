@@ -157,6 +157,6 @@ def held_mb(pid: int) -> float:
             left += [int(word) for task in (one / "task").iterdir() for word in (task / "children").read_text().split()]
             pages = next(line for line in (one / "smaps_rollup").read_text().splitlines() if line.startswith("Pss:"))
         except (OSError, StopIteration):
-            continue  # the process has ended while its memory was read
+            continue  # The process has ended while its memory was read.
         total += int(pages.split()[1])
     return total * 1024 / 1e6

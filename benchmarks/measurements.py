@@ -46,7 +46,7 @@ class Measurements:
         """Record why targets could not be measured. Values of earlier rounds stay."""
         for key in keys:
             row = self.rows.setdefault(key, Measured())
-            if not row.values:  # a target that was measured before the figure failed has a value, and needs no reason
+            if not row.values:  # A target that was measured before the benchmark failed has a value and needs no reason.
                 row.reason = reason
 
     def note(self, text: str) -> None:

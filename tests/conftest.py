@@ -7,7 +7,8 @@ import gc
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest.register_assert_rewrite("properties")  # Assertion rewriting puts the unequal values into the file of a failing case.
+# pytest has to rewrite the assertions of this package, too, so that the file about a failed example shows the unequal values.
+pytest.register_assert_rewrite("properties")
 pytest_plugins = ("outcomes", "searching", "stock_fixtures")
 
 # Tests that decide must depend only on the source tree: the same examples in every run, none from an earlier run, and no deadline that a

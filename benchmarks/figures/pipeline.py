@@ -197,7 +197,7 @@ def _followed(folder: Path, first: int, last: int) -> float:
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=servers.environment()) as process:
         try:
             _reported(process)
-            ready.rename(source / "more")  # a rename delivers all journals at once
+            ready.rename(source / "more")  # This rename delivers all journals at once.
             begun = time.monotonic()
             _reported(process)
             return time.monotonic() - begun

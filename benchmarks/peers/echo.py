@@ -26,7 +26,7 @@ class Echo(asyncio.Protocol):
     __slots__ = ("rest", "transport")
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast(asyncio.Transport, transport)  # uvloop's transport does not derive from asyncio's class
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's transport does not derive from asyncio's class.
         self.rest = b""
 
     def data_received(self, data: bytes) -> None:

@@ -26,7 +26,7 @@ class End(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the transport and send the data that arrived before it."""
-        self.transport = cast(asyncio.Transport, transport)  # uvloop's transport does not derive from asyncio's class
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's transport does not derive from asyncio's class.
         for data in self.early:
             self.transport.write(data)
 

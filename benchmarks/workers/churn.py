@@ -169,7 +169,7 @@ class Life:
         if joined.error_code == MEMBER_ID_REQUIRED:
             joining.member_id = joined.member_id
             if self.number % 8 == 1:
-                return  # this client has reserved an id and never comes back
+                return  # This client has got a reserved member id and never comes back.
             joined = ask(11, 6, joining)
         member, generation = joined.member_id, joined.generation_id
         ids = {"group_id": self.name, "generation_id": generation, "member_id": member, "group_instance_id": self.instance}
@@ -237,7 +237,7 @@ async def rest(running: Running) -> None:
     while running.server.driver.connections:  # noqa: ASYNC110 - nothing tells it
         await asyncio.sleep(0.05)
     running.submit(Command("step_clock", {"ms": EXPIRED_MS}))
-    running.produce(STEADY, 0, None, b"sweep", [], None)  # an append makes the broker remove expired producers
+    running.produce(STEADY, 0, None, b"sweep", [], None)  # An append makes the broker remove expired producers.
     await asyncio.sleep(1)
     gc.collect()
 

@@ -25,7 +25,7 @@ COUNTS: Final = {"lease": 2_000, "full": 200, "rounds": 20, "storm": 30, "produc
 STORM_DELAY_MS: Final = 3000
 """The delay in which all members of a storm can join."""
 WARM: Final = 20  # Turns before the measurement let CPython specialise the code.
-COLLECT_EVERY: Final = 50  # the number of quartets between two garbage collections, whose time counts for no build
+COLLECT_EVERY: Final = 50  # Garbage is collected after this many groups of four runs, and the time counts for no build.
 WORK: Final = Path(__file__).with_name("hot_work.py")
 
 

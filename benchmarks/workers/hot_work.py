@@ -28,12 +28,12 @@ from groupmock_codec.records import NewRecord, encode_batch
 try:
     from groupmock.core.core import core_of
     from groupmock.core.identity import ApiRange, Identity, Node
-except ImportError:  # an older build has `Cluster` in the place of `core_of`
+except ImportError:  # An older build has `Cluster` in the place of `core_of`.
     from groupmock.core.cluster import ApiRange, Identity, Node  # type: ignore[no-redef,attr-defined]
     from groupmock.core.cluster import Cluster as core_of  # type: ignore[no-redef,assignment]
 
 JOIN, HEARTBEAT, SYNC, PRODUCE, FETCH = (11, 5), (12, 3), (14, 3), (0, 9), (1, 11)
-RESPONSE_HEADER = 8  # the size of length and correlation id in bytes
+RESPONSE_HEADER = 8  # The length and the correlation id of a response take 8 bytes.
 
 
 class LastWrite:
@@ -71,7 +71,8 @@ class DriverLink:
         return APIS[api[0]].response.decode(api[1], self.kept.data[RESPONSE_HEADER:])
 
 
-# There is no event loop to yield to. A build before 0.2 has only one of the two settings.
+# The limits of time slices are as high as possible, because there is no event loop to yield to. A build before 0.2 has only one of the two
+# settings.
 NO_SLICES = Limits(**{name: 2**31 - 1 for name in ("replies_slice_us", "requests_slice_us") if name in Limits.__struct_fields__})
 
 
@@ -88,7 +89,7 @@ class Work:
         header = Header(v=1, run="r", product="p", seed=1, epoch_ns=0, profile="p", config={}, complete=False)
         self.driver = Driver(self.core, self.clock, Journal(header), NO_SLICES)
         if audited:
-            from groupmock.audit.sink import AuditSink  # a build without AuditSink is not audited
+            from groupmock.audit.sink import AuditSink  # A build without AuditSink is measured without the audit.
             from groupmock.net.beats import Beats
 
             try:

@@ -174,7 +174,7 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
     broken = [told for broker in brokers for told in _findings(broker, "error")]
     if (server := _server(item)) is not None and _runs(server):
         found = _findings(server, "error")
-        # Findings before this index have already failed the tests that caused them, unless the cluster was cleared since.
+        # Findings before this index have already failed the tests that caused them, unless the cluster was cleared afterwards.
         broken += found[item.config.stash.get(TOLD, 0) :]
         item.config.stash[TOLD] = len(found)
     if broken:
@@ -338,7 +338,7 @@ def _drawn(item: pytest.Item, report: pytest.TestReport, broker: Broker, number:
         broker.draw(file)
         if item.config.pluginmanager.hasplugin("html"):
             _attach(report, broker, file)
-    except Exception as trouble:  # the test has failed for another reason, which must be reported
+    except Exception as trouble:  # The test has failed for another reason, which must be reported.
         yield f"its timeline could not be drawn: {type(trouble).__name__}: {trouble}"
         return
     yield f"timeline: {file}"

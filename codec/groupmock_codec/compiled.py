@@ -77,6 +77,7 @@ def _executed(source: Source, name: str, message: type[Message], version: int, *
     """Execute the generated source in such a way that tracebacks and profilers show its lines."""
     filename = f"<{name} {message.__module__}.{message.__name__} v{version}>"
     names = source.names | raised | {"StructError": struct.error}
-    exec(compile(source.text, filename, "exec"), names)  # The executed source is made only of this package's declarations.
+    # `exec` is safe here, because the source is made only of this package's declarations.
+    exec(compile(source.text, filename, "exec"), names)
     linecache.cache[filename] = (len(source.text), None, source.text.splitlines(keepends=True), filename)
     return names[name]

@@ -62,7 +62,7 @@ def decompress(data: bytes, code: int, limit: int = MAX_DECOMPRESSED) -> bytes:
         raise OverLimit("no more bytes may be decompressed")
     parts: list[bytes] = []
     rest = memoryview(data)
-    # Java's GZIPInputStream reads one member after the other in the same way, and ignores what follows them.
+    # Java's GZIPInputStream also reads one gzip member after the other and ignores the bytes after the last one.
     while bytes(rest[: len(GZIP_MAGIC)]) == GZIP_MAGIC or not parts:
         if len(parts) == MOST_MEMBERS:
             raise OverLimit(f"more than {MOST_MEMBERS} members of gzip")

@@ -42,7 +42,7 @@ class DecodeSource(Source):
     def __init__(self, version: int, flexible: bool, max_elements: int | None = None) -> None:
         super().__init__(READERS)
         self.version, self.flexible, self.max_elements = version, flexible, max_elements
-        self.viewed = False  # `viewed` is True if records are views of the frame.
+        self.viewed = False  # `viewed` is True if record fields are decoded to views of the frame instead of copies.
         self.path = ""
         self.run: list[tuple[str, str]] = []
         self.ahead = 0
@@ -51,7 +51,7 @@ class DecodeSource(Source):
         """Write the source of the whole function `decode(data, o)`."""
         # The records of responses are copied, because they are for clients, which may expect bytes.
         self.viewed = message.__name__.endswith("Request")
-        # Without a limit the function has no parameter for it, because even a default argument would cost time.
+        # Without a limit the function has no parameter `left`, because even a default argument would cost time.
         self.line("def decode(data, o):" if self.max_elements is None else f"def decode(data, o, left={self.max_elements}):")
         with self.block():
             self.line("start = o")
@@ -80,7 +80,8 @@ class DecodeSource(Source):
         if self.max_elements is None:
             self.line(f"if {wrong} z - o: raise Refused")
         else:
-            # One comparison with `left` suffices, because a false count within `left` soon reaches the end of the bytes.
+            # One comparison with the remaining limit of elements (`left`) suffices, because a false count within the limit soon reaches the
+            # end of the bytes.
             self.line(f"if {wrong} left: raise unfit({self.path!r}, {count}, left, o - start, z - o)")
             self.line(f"left -= {count}")
 

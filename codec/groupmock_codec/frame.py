@@ -35,7 +35,7 @@ class Framer:
         self.broken: FrameError | None = None
         self._head = b""  # `_head` has the bytes of the frame's length, while some of them are missing.
         self._body: BytesIO | None = None
-        self._missing = 0  # `_missing` counts the missing bytes of the length, or of the body when the length is complete.
+        self._missing = 0  # `_missing` counts the missing bytes of the length, or those of the body once the length is complete.
 
     @property
     def buffered(self) -> int:

@@ -156,7 +156,7 @@ def _opened(entry: Entry, room: Room) -> list[Record]:
 
 def _wrapper(records: list[Record], magic: int, code: int, append_bit: int) -> bytes:
     if code != GZIP:
-        compress(b"", code)  # compress() raises an error that names the compression.
+        compress(b"", code)  # This call raises an error that names the unknown compression.
     base = records[0].offset if magic == 1 else 0
     inner = b"".join(_written(record, record.offset - base, magic, append_bit) for record in records)
     newest = max(record.timestamp for record in records)

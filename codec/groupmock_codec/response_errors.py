@@ -40,7 +40,7 @@ def error_codes(message: type[Message], version: int) -> ErrorCodes:
         source.line("yield from ()")
     names: dict[str, Any] = dict(source.names)
     where = f"<errors {message.__module__}.{message.__name__} v{version}>"
-    exec(compile(source.text, where, "exec"), names)  # The executed source is made only of this package's declarations.
+    exec(compile(source.text, where, "exec"), names)  # `exec` is safe here, because the source is made only of this package's declarations.
     return ErrorCodes(names["first"], names["each"])
 
 

@@ -11,7 +11,7 @@ from aiokafka.structs import TopicPartition
 
 BOOTSTRAP = os.environ.get("KAFKA_BOOTSTRAP", "localhost:9092")
 TOPIC = os.environ.get("TOPIC", "orders")
-MESSAGES = int(os.environ.get("MESSAGES", "0"))  # 0 means that the program reads until it is asked to stop
+MESSAGES = int(os.environ.get("MESSAGES", "0"))  # 0 means that the program reads until it is asked to stop.
 
 
 class Teller(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka ships no types

@@ -10,7 +10,7 @@ from kafka import ConsumerRebalanceListener, KafkaConsumer, TopicPartition
 
 BOOTSTRAP = os.environ.get("KAFKA_BOOTSTRAP", "localhost:9092")
 TOPIC = os.environ.get("TOPIC", "orders")
-MESSAGES = int(os.environ.get("MESSAGES", "0"))  # 0 means that the program reads until it is asked to stop
+MESSAGES = int(os.environ.get("MESSAGES", "0"))  # 0 means that the program reads until it is asked to stop.
 
 
 class Teller(ConsumerRebalanceListener):  # type: ignore[misc]  # kafka-python ships no types

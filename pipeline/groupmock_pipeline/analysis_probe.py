@@ -30,7 +30,7 @@ def analysed(ask: Callable[[], DataFrame]) -> DataFrame | None:
     before = _ASKING.set(True)
     try:
         frame = ask()
-        _ = frame.schema  # Spark Connect analyses only when the schema is asked for
+        _ = frame.schema  # Spark Connect analyses the query only when its schema is asked for.
     except AnalysisException:
         return None
     else:

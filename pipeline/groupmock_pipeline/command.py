@@ -60,7 +60,7 @@ def main(words: Sequence[str], prog: str) -> int:
         return _complain(CANNOT_START, f"{prog}: {lacks('Spark')} (in a container: the image's target `pipeline`)")
     try:
         return _run(words[0], words[1:], f"{prog} {words[0]}")
-    except ModuleNotFoundError as absent:  # Spark is installed without the rest of the extra, as on a machine of a cluster
+    except ModuleNotFoundError as absent:  # Spark is installed without the rest of the extra, as on a machine of a cluster.
         if absent.name is None or absent.name.startswith("groupmock"):
             raise
         return _complain(CANNOT_START, f"{prog} {words[0]}: {lacks(absent.name)}")
@@ -130,10 +130,10 @@ def _of_no_interrupt(record: logging.LogRecord) -> bool:
 class _Printable(logging.Formatter):
     """A formatter that escapes control characters, because names of files, runs and groups come from journals that others wrote."""
 
-    def formatMessage(self, record: logging.LogRecord) -> str:  # logging prescribes the name
+    def formatMessage(self, record: logging.LogRecord) -> str:  # The module `logging` prescribes this method name.
         return one_line(super().formatMessage(record))
 
-    def formatException(self, ei: Any) -> str:  # logging prescribes the name
+    def formatException(self, ei: Any) -> str:  # The module `logging` prescribes this method name.
         return lines(super().formatException(ei))
 
 

@@ -24,7 +24,7 @@ def compiled(spark: SparkSession, size: int) -> Iterator[None]:
     if size < ENOUGH:
         yield
         return
-    previous = spark.conf.getAll  # `getAll` shows which keys are unset, because these have to be unset again
+    previous = spark.conf.getAll  # `getAll` shows which keys are unset, because these must be unset again afterwards.
     try:
         for key, value in COMPILED.items():
             spark.conf.set(key, value)

@@ -58,7 +58,7 @@ def delayed_sigint() -> Iterator[None]:
     try:
         yield
     finally:
-        if signal.getsignal(signal.SIGINT) is wait:  # Any other handler is PySpark's, which ends jobs and must stay.
+        if signal.getsignal(signal.SIGINT) is wait:  # Any other handler at this point is PySpark's, which ends jobs and must stay.
             signal.signal(signal.SIGINT, before)
         if first.is_set():
             raise KeyboardInterrupt

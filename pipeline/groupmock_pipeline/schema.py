@@ -98,7 +98,7 @@ TAKE_FIELD: Final = StructField(TAKE, LongType())
 QUARANTINE: Final = StructType(
     [
         *PLACE.fields,
-        StructField("reason", StringType()),  # `reason` says in words why the line is no row
+        StructField("reason", StringType()),  # `reason` says in words why the line is not a journal row
         # `text` is the line, or the beginning of an over-long one, with bytes that are not UTF-8 escaped
         StructField("text", StringType()),
         StructField("bytes", StringType()),  # `bytes` is the base64 of a line that is not UTF-8
@@ -116,7 +116,7 @@ RUNS: Final = StructType(
         StructField("modified", LongType()),  # `modified` is the file's modification time in us since 1970
         *(StructField(NAME if field.name == "run" else field.name, field.dataType) for field in HEADER.fields),
         StructField("lines", LongType()),  # `lines` = header + rows + quarantined + duplicates + blank
-        StructField("header", LongType()),  # `header` is 1, or 0 if the header is missing or not understood
+        StructField("header", LongType()),  # `header` is 1, or 0 if the header line is missing or not understood
         StructField("rows", LongType()),
         StructField("quarantined", LongType()),
         StructField("duplicates", LongType()),  # `duplicates` counts the good rows that the file `duplicate_of` has too
@@ -128,7 +128,7 @@ RUNS: Final = StructType(
         StructField("gaps", LongType()),  # `gaps` counts rows whose seq does not follow that of the row before
         StructField("duplicate_of", StringType()),  # `duplicate_of` is the file that has all rows of this one
         StructField("problem", StringType()),  # `problem` is about the file as a whole: cannot be read, empty, no header, cut
-        StructField("digest", StringType()),  # `digest` is that of the header, null if there is none
+        StructField("digest", StringType()),  # `digest` is that of the header line, null if there is none
         TAKE_FIELD,
     ]
 )
@@ -139,7 +139,7 @@ FILES: Final = StructType(
         *(field for field in PLACE.fields if field.name != "line"),
         StructField("length", LongType()),
         StructField("modified", LongType()),
-        StructField("head", StringType()),  # `head` is the header's line, null if it is missing or not understood
+        StructField("head", StringType()),  # `head` is the header line, null if it is missing or not understood
         StructField("lines", LongType()),
         StructField("blank", LongType()),
         StructField("problem", StringType()),

@@ -94,7 +94,7 @@ def without_parameters(remote: str) -> str:
 def _there(module: str) -> bool:
     try:
         return find_spec(module) is not None
-    except ModuleNotFoundError:  # `find_spec` raises this if the parent package is missing
+    except ModuleNotFoundError:  # `find_spec` raises ModuleNotFoundError if the parent package is missing.
         return False
 
 

@@ -39,9 +39,9 @@ LITTLE: Final = {
     "spark.sql.adaptive.enabled": "false",
     # With these mappings the first lower() would load tables of all scripts, which takes 1.5 s.
     "spark.sql.icu.caseMappings.enabled": "false",
-    "spark.sql.ui.explainMode": "simple",  # Any longer mode would format each plan for the UI, which is off.
+    "spark.sql.ui.explainMode": "simple",  # Any mode but `simple` would format each query plan at length for the UI, which is off.
     "spark.buffer.pageSize": "2m",  # The pages are small, because a sort allocates one before its first row, by default 64 MB.
-    # The elimination is off, because without codegen each shared expression costs a cache lookup per row.
+    # The elimination of common subexpressions is off, because without generated code each of them costs a cache lookup per row.
     "spark.sql.subexpressionElimination.enabled": "false",
 }
 """The settings for small inputs, where compiling Java for each stage and replanning after each stage cost more than they save."""
@@ -70,11 +70,12 @@ more expensive and holds more memory. The serial one pauses all threads for 1.5 
 COMPILED: Final = {
     "spark.sql.codegen.wholeStage": "true",
     "spark.sql.codegen.factoryMode": "FALLBACK",
-    "spark.sql.codegen.maxFields": "200",  # a line has more fields than the default limit of 100
+    "spark.sql.codegen.maxFields": "200",  # A journal line has more fields than the default limit of 100.
     **COMPILING,
     # The elimination of subexpressions generates methods that are too long for Java to compile.
     "spark.sql.subexpressionElimination.enabled": "false",
-    "spark.sql.codegen.wholeStage.union.enabled": "false",  # Spark 4.3 would take each row apart once more to unite it with the mark
+    # With code generation for unions Spark 4.3 would take each row apart once more.
+    "spark.sql.codegen.wholeStage.union.enabled": "false",
 }
 """The settings for one query that does much with every line (compiling.py), in any session."""
 COLLECTOR: Final = re.compile(r"-XX:\+Use\w+GC\b")

@@ -123,7 +123,7 @@ def name_of(element: Any) -> Any:
 
 def is_chosen(path: tuple[Any, ...], kind: str) -> bool:
     """Return whether the path leads to the group, topic or partition that the fault rule names, or to a part of it."""
-    # The answer has one log dir, so any path of a directory means the dir of "bills".
+    # The answer has one log dir, so any absolute path means the log dir of "bills".
     said = ["bills" if str(each).startswith("/") else IDS.get(each, each) for each in path]
     wanted = {"partition": ["bills", "1"], "member": ["m2"]}.get(kind, ["h"] if kind in ("group", "transaction") else ["bills"])
     return any(said[at : at + len(wanted)] == wanted for at in range(len(said)))

@@ -65,8 +65,7 @@ def test_expire_member(world: World, key: int, version: int) -> None:
         refused(world, asked, "expire_member", "it names no member")
         return
     add(world, asked, "expire_member")
-    # JoinGroup, SyncGroup and the others answer UNKNOWN_MEMBER_ID (25) for an expired member, and so does OffsetCommit for a former member
-    # of an empty group.
+    # Requests of an expired member are answered UNKNOWN_MEMBER_ID (25). An OffsetCommit of a former member is, too, if the group is empty.
     assert member_error(asked, answer_of(asked)) == as_of(key, UNKNOWN_MEMBER_ID)
     assert asked.member_id not in [member.member_id for member in world.broker.groups[asked.group].members]
     still_fine(world)

@@ -62,7 +62,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Rows:
 @pytest.fixture(scope="module")
 def table(spark: SparkSession, rows: Rows, tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], Row]:
     found = faults.faults(frame(spark, tmp_path_factory.mktemp("rows") / "rows.jsonl", rows))
-    # Compare the columns, because a lake without faults must get a table with the same columns.
+    # The columns are compared, because a lake without faults must get a table with the same columns as any other.
     assert found.dtypes == spark.createDataFrame([], faults.SCHEMA).dtypes
     return {(line.run, line.seq): line for line in found.collect()}
 
@@ -107,7 +107,7 @@ def test_what_followed_is_what_a_count_by_hand_finds(table: dict[tuple[str, int]
         assert (line.group, line.groups_disturbed, line.until_stable_ns) == (told.group, told.disturbed, told.until), key
         assert (line.errors, line.errors_elsewhere) == (dict(told.errors), told.elsewhere), key
         assert (line.never_because is None) == (told.until is not None), key
-        # If a fault disturbs several groups, the line belongs to the group that was disturbed first.
+        # If a fault disturbs several groups, its line in the table belongs to the group that was disturbed first.
         assert line.link in (told.links or {None}), key
         # Scripted members send no Fetch, so their lines have no count of records fetched again.
         assert line.records_again is None or key[0] == "live", key

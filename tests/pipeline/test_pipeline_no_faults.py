@@ -22,7 +22,7 @@ def run(spark: SparkSession, job: str, *words: Path) -> None:
 def test_a_lake_without_faults_has_an_empty_table_and_a_report_that_says_so(spark: SparkSession, tmp_path: Path) -> None:
     lake, out = tmp_path / "lake", tmp_path / "out"
     run(spark, "ingest", write_journal(tmp_path / "run.jsonl"), lake)
-    for _ in range(2):  # The second run overwrites the tables of the first.
+    for _ in range(2):  # The second run overwrites the tables of the first run.
         run(spark, "faults", lake, lake)
         table = tables.read(spark, str(lake), "faults")
         assert (sorted(table.columns), table.count()) == (sorted(COLUMNS), 0)

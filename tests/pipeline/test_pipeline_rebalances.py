@@ -119,7 +119,7 @@ def test_the_rows_are_shuffled_once_by_run_and_nothing_is_kept_or_read_again(
     plan = capsys.readouterr().out
     by_run = re.findall(r"\bExchange hashpartitioning\(run#\d+, 2\)", plan)
     kept = plan.count("InMemoryTableScan")
-    # Spark must shuffle only the rows and the Fetches.
+    # Spark must shuffle only the journal rows and the Fetches.
     assert (len(by_run), plan.count("Exchange"), plan.count("Join"), kept) == (2, 2, 0, 0)
 
 

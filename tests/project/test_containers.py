@@ -146,7 +146,8 @@ def imported(folder: Path) -> dict[str, str]:
 
 MODULE_OF = {"google-crc32c": "google_crc32c", "kafka-python": "kafka", "prometheus-client": "prometheus_client", "pyyaml": "yaml"}
 IN_NO_IMAGE = {
-    "pytest",  # pytest is never installed in an image, because only pytest loads the plug-in.
+    # pytest is not installed in images: only the pytest plug-in of groupmock imports pytest, and pytest itself loads the plug-in.
+    "pytest",
     "pytest_html",  # The plug-in imports pytest-html only if it is installed.
     "compression",  # The module `compression` is part of Python since 3.14.
     "confluent_kafka",  # `scenario --live --protocol NAME/confluent-kafka` itself reports that confluent-kafka is missing.

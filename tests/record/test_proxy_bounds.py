@@ -153,7 +153,7 @@ def test_answers_with_addresses_are_handed_on_in_turns(tmp_path: Path, monkeypat
         monkeypatch.setattr(turns, "_soon", watched)
         asker.write(b"".join([request(10, 2, None, number) for number in range(count)]))
         assert [asker.receive()[:4] for _ in range(count)] == [number.to_bytes(4, "big") for number in range(count)]
-        turned = told[:]  # The copy is taken now, because later entries belong to the end of the connection.
+        turned = told[:]  # A copy is made here, because later entries come from closing the connection.
     size = len(framed(asked[0]))
     assert turned and {before - after for before, after in pairwise(turned)} == {size}
 
@@ -320,7 +320,8 @@ def test_descriptors_are_given_back(tmp_path: Path) -> None:
         for each in askers:
             each.close()
         until("closed", lambda: not proxy.on_loop(lambda: len(proxy.proxy.relays)), lambda: proxy.on_loop(lambda: len(proxy.proxy.relays)))
-        assert open_ones() <= before + 50  # The remaining 50 descriptors belong to the scripted node, which closes them at its end.
+        # The remaining 50 descriptors belong to the scripted upstream node, which closes them when it stops.
+        assert open_ones() <= before + 50
 
 
 # -- memory

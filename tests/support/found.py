@@ -90,7 +90,7 @@ def failure_of(asked: Property, case: Case) -> Exception | None:
     """Return the exception that the property raises for this case, or None."""
     try:
         asked.holds(case)
-    except Exception as failure:  # Any exception is a failure: the sentence of a check or a crash before it.
+    except Exception as failure:  # Any exception counts as a failure, whether a check raised it or the code crashed before.
         return failure
     return None
 

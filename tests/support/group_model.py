@@ -70,7 +70,7 @@ class GroupModel:
     offsets: dict[str, dict[int, int]] = field(default_factory=dict)
     # Maps (group, member id) to the time in ms of the member's last request or answer.
     signs: dict[tuple[str, str], int] = field(default_factory=dict)
-    # Maps a group to the deadline in ms and the ids of members that have not sent SyncGroup.
+    # Maps a group to a deadline in ms and the ids of members that have not sent SyncGroup until now.
     owed: dict[str, tuple[int, set[str]]] = field(default_factory=dict)
     leases: list[Lease] = field(default_factory=list)
     open: list[Ask] = field(default_factory=list)  # Requests whose answer the judge has not read yet.

@@ -17,8 +17,8 @@ class Judge:
         self.world = world
         self.before: RoundSeen | None = None
         self.excused: set[tuple[Partition, str]] = set()
-        self.since = 0  # Number of rebalances since the last change, including the one with the change.
-        self.started = 0  # Start time of the first rebalance after the last change.
+        self.since = 0  # Number of rebalances since the last change of members or topics, including the one that it caused.
+        self.started = 0  # Start time of the first rebalance after the last change of members or topics.
         self.deadlines = 0
         self.settled = 0
         self.balancing: list[tuple[Partition, str]] = []

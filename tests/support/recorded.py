@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 Condition = Callable[[Any], Any]
 Method = Callable[..., None]
 Decorates = Callable[..., Callable[[Method], Method]]
-# The aliases hide the types of hypothesis, which depend on bundles that these rules do not use.
+# These aliases hide the types of hypothesis, which depend on bundles that the rules here do not use.
 _begin: Decorates = initialize
 _rule: Decorates = rule
 _possible: Decorates = precondition
@@ -47,7 +47,7 @@ class RecordedMachine(RuleBasedStateMachine):
 def _recorded(method: Method, when: Condition | None) -> Method:
     @wraps(method)
     def step(self: RecordedMachine, *arguments: Any, **values: Any) -> None:
-        if self.inside:  # A rule that another rule calls is part of the outer step.
+        if self.inside:  # A rule that another rule calls is recorded as part of the calling rule.
             return method(self, *arguments, **values)
         if self.retaken and when is not None and not when(self):
             return None

@@ -15,7 +15,7 @@ LITTLE: Final = 0
 """Bytes of input that tests report for jobs with hardly any input, because groupmock_pipeline.settings chooses settings by size."""
 
 
-@pytest.hookimpl(tryfirst=True)  # The marks must exist before pytest-xdist looks for groups, even if a single folder is tested.
+@pytest.hookimpl(tryfirst=True)  # The xdist_group marks must exist before pytest-xdist looks for groups, even if a single folder is tested.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run all Spark tests in one worker, because a second JVM would cost more than it saves."""
     for item in items:

@@ -35,7 +35,7 @@ def spec(library: str, name: str, bootstrap: str, group: str, topics: tuple[str,
         options = {"retry_backoff_ms": 50}
     fields = {"session_ms": 30_000, "heartbeat_ms": 100, "metadata_ms": 300_000, "commit_ms": None, "commit_revoked": False, **changes}
     if library != "kafka-python":
-        fields["poll_ms"] = 100  # A short poll shortens the time in which the member closes.
+        fields["poll_ms"] = 100  # With a short poll the member takes less time to close.
     fields["options"] = options | changes.get("options", {})
     return MemberSpec(library=library, name=name, bootstrap=bootstrap, group=group, topics=topics, **fields)
 

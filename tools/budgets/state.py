@@ -142,7 +142,7 @@ class BigState:
                 session_id=session, session_epoch=epoch, max_bytes=100_000, topics=[FetchTopic(topic=WIDE, partitions=partitions)]
             )))  # fmt: skip
             frames = wire.take()
-            if not frames:  # The server has refused the request, so the session keeps its size.
+            if not frames:  # The server has refused the request, so the Fetch session keeps its size.
                 break
             session, epoch = read_response(*FETCH, frames[0])[1].session_id, epoch + 1  # type: ignore[attr-defined]
         self.session_epoch = epoch

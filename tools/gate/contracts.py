@@ -23,7 +23,7 @@ class ArrowsContract(Contract):
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:
         """Check that every direct import between two parts is in the table. Indirect imports follow from that."""
-        # import-linter has the field as a class attribute and its value as an instance attribute
+        # In import-linter the field is a class attribute, and its value an instance attribute.
         table = read_table(cast("list[str]", self.parts))
         ours = {name.split(".")[0] for name in table}
         broken = []

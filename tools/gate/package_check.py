@@ -56,7 +56,7 @@ def main() -> int:
 def check(scratch: Path, keep: Path | None) -> list[Path]:
     """Run all checks, the most expensive last: build, compare, list, install, run. Returns the wheel and the sdist."""
     direct = build(scratch / "direct", "--wheel", "--no-isolation")
-    through = build(scratch / "through")  # an sdist and the wheel built from it, in an isolated environment like that of an installer
+    through = build(scratch / "through")  # This builds an sdist and, from it, a wheel in an isolated environment like that of an installer.
     wheel, again, sdist = only(direct, "*.whl"), only(through, "*.whl"), only(through, "*.tar.gz")
     compare(contents(wheel), contents(again))
     held = set(contents(wheel))
@@ -74,7 +74,7 @@ def check(scratch: Path, keep: Path | None) -> list[Path]:
     install_and_ask(wheel, keep or scratch / "venv")
     if keep:
         pip(keep, f"groupmock[cooperative-aiokafka,cooperative-kafka-python,pytest,control] @ {wheel.as_uri()}")
-        pip(keep, "confluent-kafka")  # docs/how-to/transactions.md uses the stock Python client with a complete transactional API
+        pip(keep, "confluent-kafka")  # The stock Python client with a complete transactional API, which docs/how-to/transactions.md uses.
         print(f"kept: {keep}")
     return [wheel, sdist]
 

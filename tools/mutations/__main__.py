@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = _chosen(mutations, options)
     began = time.monotonic()
     with snapshot() as base:
-        for mutation in mutations:  # all mutations are checked, because a sample too should report stale ones
+        for mutation in mutations:  # All mutations are checked, because a run of a sample should also report outdated ones.
             check(mutation, base)
         results = run(chosen, options.judge or list(FOLDERS), base, unit=options.unit)
     seconds = time.monotonic() - began

@@ -69,7 +69,7 @@ def judge(base: Path, mutation: Mutation | None, judges: Iterable[str], unit: Se
 
 
 def _verdict(name: str, base: Path, mutant: Path, unit: Sequence[str]) -> JudgeVerdict:
-    # `base` is on the path because it contains tools.fidelity
+    # The folder `base` is on the path because it contains tools.fidelity.
     path = os.pathsep.join(map(str, (*(mutant / each for each in SOURCES), base)))
     asked = [str(base / FOLDERS[name] / each) for each in unit] if name == "unit" else [str(base / FOLDERS[name])]
     command = [sys.executable, "-P", "-m", "tools.mutations.judge_process", name, str(mutant), *asked]

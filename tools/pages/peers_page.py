@@ -35,7 +35,7 @@ def _page(reports: dict[str, Report]) -> Iterator[str]:
     yield "an echoed member id, and the tables name this difference. On a server without an initial rebalance delay no first generation"
     yield "has two members, so that rows that need two members in the first generation are unknown for this server."
     yield ""
-    # a report that is older than a verdict does not count it
+    # A report that was made before a verdict existed has no count of it.
     verdicts = [verdict for verdict in VERDICTS if any(verdict in report.counts["rows"] for report in reports.values())]
     yield f"| server | judged | as Kafka | rows {' | rows '.join(verdicts)} | dialogues kept of judged |"
     yield "|---" * (len(verdicts) + 4) + "|"

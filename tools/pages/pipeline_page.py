@@ -228,7 +228,7 @@ def _scale(data: dict[str, Any]) -> Iterator[str]:
     details = {name: median(values) for name, values in data["details"].items()}
     yield SCALE.format(**data["machine"])
     yield ""
-    if "pipeline.all.cold" in data["rows"]:  # a run of the benchmark may measure less, or end early
+    if "pipeline.all.cold" in data["rows"]:  # A run of the benchmark may measure less than everything, or end early.
         yield _awaited(data["rows"], details)
         yield ""
     yield f"| job | rows | {' | '.join(FIGURES.values())} |"
@@ -265,7 +265,7 @@ def _awaited(rows: dict[str, Any], details: dict[str, float]) -> str:
     empty = _number(details["an empty session, started and stopped: s"])
     told = AWAITED.format(cold=_number(cold["median"]), times=len(cold["values"]), each=each, more=_number(more["median"]), empty=empty)
     for name, text in STAYING.items():
-        # details that were added after the measurement are missing
+        # Details that were added after the measurement are missing in its data.
         told += text.format(_number(details[name])) if name in details else ""
     return told
 

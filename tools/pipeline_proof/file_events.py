@@ -10,12 +10,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-CLOSED: Final = 0x8  # the flag IN_CLOSE_WRITE of inotify
+CLOSED: Final = 0x8  # The flag IN_CLOSE_WRITE of inotify.
 MOVED_FROM: Final = 0x40
 MOVED_TO: Final = 0x80
 CREATED: Final = 0x100
 DELETED: Final = 0x200
-FOLDER: Final = 0x4000_0000  # the flag IN_ISDIR of inotify
+FOLDER: Final = 0x4000_0000  # The flag IN_ISDIR of inotify.
 WANTED: Final = CLOSED | MOVED_FROM | MOVED_TO | CREATED | DELETED
 HEAD: Final = struct.Struct("iIII")
 ROOM: Final = 1 << 16
@@ -59,7 +59,7 @@ class FileEvents:
     def _add(self, folder: Path) -> None:
         watch = self._libc.inotify_add_watch(self._descriptor, os.fsencode(folder), WANTED)
         if watch < 0:
-            return  # the folder was removed in the meantime
+            return  # The folder was removed in the meantime.
         self._places[watch] = folder
         for below in [each for each in folder.iterdir() if each.is_dir()] if folder.is_dir() else []:
             self._add(below)

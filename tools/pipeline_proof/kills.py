@@ -97,7 +97,7 @@ class Onlooker:
 
     def close(self) -> None:
         """End the reader, which stops when its stdin ends."""
-        with self.process:  # leaving the block closes both pipes and waits for the process
+        with self.process:  # Leaving the block closes both pipes and waits for the process.
             pass
 
 

@@ -117,7 +117,7 @@ class Inquiry:
         seeds = (self.asked.first_seed, self.asked.first_seed + self.asked.seeds)
         found: tuple[exchange_kinds.FamilyFindings, ...] = ()
         for run in on_kafka.runs([self.release]):
-            # Hostile inputs come first, because they ask for everything that other families would leave on the broker.
+            # Invalid requests are sent first, because some name everything that the other tests would leave on the broker.
             families = sorted(run.families, key=lambda name: name != "bytes")
             families = [name for name in families if not self.asked.family or name in self.asked.family]
             if families:

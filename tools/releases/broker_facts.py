@@ -18,7 +18,7 @@ from tools.runs import ROOT
 
 from .proposal import ErrorCode
 
-GROUP: Final = 32  # a number of Kafka's ConfigResource.Type
+GROUP: Final = 32  # Kafka's ConfigResource.Type.GROUP has this number.
 RESOURCES: Final = {"broker": (BROKER, NODE), "topic": (TOPIC, "story"), "group": (GROUP, "story")}
 """Maps each kind of resource that has configs on a running broker to the number of its type and to the name of one such resource."""
 CLASSES: Final = (*RESOURCES, "consumer", "producer", "admin")
@@ -27,7 +27,7 @@ TRIED: Final = (*VALUES, "-1", "2", "100", "2147483647")
 TRIED_OF_BROKERS: Final = ("x", "-5", "0", "99999999999")
 """The values that are tried for a config of brokers, which has fewer of them than one of topics or groups (TRIED), because there are far
 more configs of brokers."""
-SHOWN_VERSION: Final = 4  # of ApiVersions: every release of 4.x still answers it
+SHOWN_VERSION: Final = 4  # Every release of 4.x still answers this version of ApiVersions.
 
 
 class Definition(msgspec.Struct, frozen=True):

@@ -56,7 +56,7 @@ def change(before: Schema | None, after: Schema) -> MessageChange | None:
         fields = tuple(_all_new((), after.fields, after.versions))
         return MessageChange(after.key, after.own, None, str(after.versions), _flexible(after), fields, _cites(after, -1))
     fields = tuple(_differing((), before.fields, after.fields, after.versions))
-    # An older codec may read versions below those of the release, which is no difference.
+    # The message classes of the earlier release may have versions below those that the later release reads, which is not reported.
     reads = after.versions.lowest in before.versions and after.versions.highest in before.versions
     flexible = "" if _flexible(before) == _flexible(after) else f"{_flexible(before)} -> {_flexible(after)}"
     if reads and not fields and not flexible:

@@ -80,7 +80,7 @@ def clients_jar(classpath: str, version: str) -> Path:
 
 def read_schema(text: str) -> Schema | None:
     """Read a request or response from a schema file. None: the file is no request and no response, or has no version any more."""
-    shown, _ = json.JSONDecoder().raw_decode(_COMMENT.sub("", text).strip())  # a file of 2.8 goes on after its message
+    shown, _ = json.JSONDecoder().raw_decode(_COMMENT.sub("", text).strip())  # A schema file of 2.8 has more text after its message.
     versions = span(str(shown["validVersions"]))
     if shown["type"] not in ("request", "response") or versions is None or "apiKey" not in shown:
         return None

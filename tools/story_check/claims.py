@@ -93,7 +93,7 @@ def read_section(lines: Sequence[str]) -> list[Claim]:
     generation: tuple[str, int] | None = None
     for number, line in enumerate(lines[1:], 1):
         timed = _TIME.fullmatch(line)
-        if timed is None:  # A line without a time is the summary, or the last line with seed and journal.
+        if timed is None:  # A line without a time is the summary of the story, or its last line with seed and journal.
             continue
         at, said = timed.groups()
         found = list(_claims(number, line, at, said, generation))

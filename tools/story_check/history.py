@@ -247,7 +247,7 @@ class History(RowReader):
             group.joins[message["member_id"]].append((asked.seq, NOTHING))
         if message.get("members"):
             group.generations[message["generation_id"]] = (message["leader"], [each["member_id"] for each in message["members"]])
-            # a generation's number may be used again after the group was loaded
+            # A generation's number may be used again after the group was loaded.
             group.brought.pop((message["leader"], message["generation_id"]), None)
 
     def _synced(self, row: ReplyRow, message: Any, asked: RequestRow, request: Any) -> None:

@@ -12,7 +12,7 @@ def begins(bench: Bench, claim: Claim) -> Verdict:
     sender must have been assigned the partition by the leader's newest assignment, and must not have fetched it since then. A Fetch names
     no member, so claims about one that shares its client id are unknown."""
     ids = bench.ids(claim.who)
-    if not ids:  # several members share a client id, and the story says so
+    if not ids:  # If several members share this client id, the story names the client instead of a member.
         ids = {member for member, clients in bench.group.clients.items() if claim.who in clients}
         return _begun(bench, claim, ids) if ids else bench.verdict(claim, False, "nobody is called so")
     verdicts = [_begun(bench, claim, {member}) for member in sorted(ids)]

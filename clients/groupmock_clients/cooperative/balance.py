@@ -42,7 +42,8 @@ def place(held: Mapping[Partition, str], loose: Iterable[Partition], subscribers
         if heap is None:
             heap = heaps[able] = [(loads[member], by_id(member), member) for member in able]
             heapq.heapify(heap)
-        while heap[0][0] != loads[heap[0][2]]:  # the heap entry is outdated if the member has got partitions of another topic since
+        # The heap entry is outdated if the member has got partitions of another topic since the entry was made.
+        while heap[0][0] != loads[heap[0][2]]:
             heapq.heapreplace(heap, (loads[heap[0][2]], heap[0][1], heap[0][2]))
         least = heap[0][2]
         target[partition] = least

@@ -141,7 +141,7 @@ class Membership:
         told = designs.read_assignor_data(peer.user_data)
         if told is None and peer.user_data:
             return self._assumed(member, peer)
-        return frozenset() if told is None else flat(told.owned)  # a new member may leave its owned partitions out
+        return frozenset() if told is None else flat(told.owned)  # A new member may leave out the field of owned partitions.
 
     def _assumed(self, member: str, peer: PeerSubscription) -> frozenset[Partition]:
         """Assume that an unreadable member owns its last assignment, so that no other member gets its partitions meanwhile."""
@@ -193,6 +193,6 @@ class Membership:
         deadline = self.now() + timeout if timeout else None
         self._received = Received(me, deadline, frozenset(topics), frozenset(universe))
         if not self._planned:
-            self._memory = None  # another member leads, so what this member knew as a leader is void
+            self._memory = None  # Another member leads now, so what this member knew as a leader is void.
         rejoin = bool(revoked) or (self._planned and self._again)
         return AssignmentEffect(assigned, assigned - owned, revoked, rejoin, timeout)

@@ -46,7 +46,7 @@ class Round:
         now: int,
     ) -> None:
         self.rules, self.claims, self.me, self.now = rules, claims, me, now
-        # A leader whose id has changed was out of the group, and others may have led meanwhile
+        # A leader whose id has changed was out of the group for a while, and others may have led it meanwhile
         # (docs/how-to/cooperative.md#rules-of-the-leader).
         self.memory = memory if memory is not None and me in memory.subscriptions else None
         self.received = received if self.memory is None and received is not None and received.member == me else None
@@ -74,7 +74,7 @@ class Round:
         asked = {each for each in now if self.in_transfer(each)}
         matched = self.welcome()
         taken = set(self.held) - claimed
-        # Partitions of a member that no longer subscribes to their topic are planned now and assigned in the next round.
+        # Partitions of a member that no longer subscribes to their topic get a new owner now, to whom they are assigned in the next round.
         freed = (claimed & self.universe) - self.held.keys()
         moves, target = self.balance(now | freed, moving=not self.lost and not matched)
         chosen = self.choose(moves, handing_over=bool(asked))
@@ -131,7 +131,7 @@ class Round:
             return False
         loss = self.loss(partition)
         if loss.deadline <= self.now:
-            return False  # the deadline of the reservation has passed (leader rule 8)
+            return False  # The deadline for which lost partitions stay reserved has passed (leader rule 8).
         self.lost[partition] = loss
         return True
 
@@ -205,7 +205,8 @@ class Round:
         for member in empty:
             topics = self.subscriptions[member] & self.subscribers.keys()
             able = {each for topic in topics for each in self.subscribers[topic]}
-            # A new leader has no memory either, and would keep for itself the partitions that other members wait for (leader rule 11).
+            # A new leader does not know earlier assignments either, and would keep for itself the partitions that other members wait for
+            # (leader rule 11).
             if member != self.me and sum(partition[0] in topics for partition in self.universe) >= len(able):
                 yield member
 

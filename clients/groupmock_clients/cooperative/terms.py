@@ -15,7 +15,7 @@ from .balance import Move, Partition
 DELAY_MS: Final = 300_000  # default of Kafka Connect's scheduled.rebalance.max.delay.ms
 NOBODY: Final = ""
 Partitions = frozenset[Partition]
-# Duplicates groupmock.rounds.rebalance_model, because cooperative imports the codec only (docs/reference/architecture.md#rule-3).
+# This copies groupmock.rounds.rebalance_model, because cooperative imports the codec only (docs/reference/architecture.md#rule-3).
 _UUID: Final = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 
@@ -86,12 +86,13 @@ class LeaderMemory:
 
     subscriptions: Mapping[str, frozenset[str]]
     universe: Partitions
-    holdings: Mapping[Partition, str]  # the last known holder of each partition, also of a lost one
+    holdings: Mapping[Partition, str]  # The last known owner of each partition, even of a lost one.
     lost: Mapping[Partition, Loss] = field(default_factory=dict)
-    # departed member -> the time until which its partitions stay reserved for a process of its name
+    # Maps a departed member to the time until which its partitions stay reserved for a process of its name.
     departed: Mapping[str, int] = field(default_factory=dict)
-    target: Mapping[Partition, str] | None = None  # the plan that the group is carrying out, if any
-    moves: Mapping[Partition, Move] = field(default_factory=dict)  # the moves of the current plan that have not happened yet
+    target: Mapping[Partition, str] | None = None  # The assignment towards which the group moves partitions round by round, if any.
+    # The moves towards `target` that have not happened yet.
+    moves: Mapping[Partition, Move] = field(default_factory=dict)
     waits_until: int | None = None  # Nothing is assigned before this time if `first` is "wait".
 
 

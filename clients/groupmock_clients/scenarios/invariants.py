@@ -55,13 +55,13 @@ class _Judge:
         self.patience = 0 if self.design < 2 else run.sizes.delay_ms
         self.cooperative = bool(self.design) or run.protocol.name == "cooperative-sticky"
         self.before: Generation | None = None
-        self.known: dict[str, int] = {}  # topic -> the number of partitions that some leader knew of
-        self.rounds = 0  # the number of rounds since the last change, including the round that brought it
-        self.started = 0.0  # the latest time at which the round with the last change was planned
+        self.known: dict[str, int] = {}  # Maps a topic to the number of partitions that some leader knew of.
+        self.rounds = 0  # Number of rebalances since the last change, including the one that brought the change.
+        self.started = 0.0  # The latest time at which the first rebalance after the last change was planned.
         self.deadlines = 0
         self.settled = 0
         self.balancing: list[tuple[Partition, str]] = []
-        self.lost_until: dict[Partition, float] = {}  # lost partition -> the earliest time at which its reservation ends
+        self.lost_until: dict[Partition, float] = {}  # Maps a lost partition to the earliest time at which its reservation ends.
 
     def round(self, seen: Generation) -> Iterator[Finding]:
         """Check the invariants after one round."""
@@ -197,7 +197,7 @@ class _Judge:
         assert seen.planned_ms is not None
         if changed:
             self.rounds, self.started, self.settled, self.balancing = 0, seen.planned_ms, 0, []
-            # None stands for the common deadline of all losses that a new leader found.
+            # None stands for the common deadline of all lost partitions that a new leader found.
             self.deadlines = len({self.lost_until.get(each) for each in self._deferred(seen)})
         if changed or self._news(seen):
             self.rounds += 1
@@ -292,7 +292,7 @@ def _in_time(run: ScenarioRun, rounds: Sequence[Generation]) -> Iterator[Finding
             had, has = _held_by(each.process, each.here), _held_by(each.process, each.back)
             if had != has:
                 yield "I5", f"{each.process} had {listed(had)} and was back in time, for {listed(has)}"
-    # A process need not own its partitions again if a leader was absent and members may own nothing, because the next leader cannot know to
+    # A process need not get its partitions back if a leader was absent and members may own nothing, because the next leader cannot know to
     # whom lost partitions belonged.
     if run.scenario.in_time and all(
         each.in_time(run.sizes.delay_ms) and not (each.led and len(each.back.universe) < len(each.back.claims)) for each in absences

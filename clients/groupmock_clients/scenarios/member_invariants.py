@@ -49,8 +49,10 @@ def callbacks(run: ScenarioRun) -> Iterator[BrokenInvariant]:
     fold = Rebalances(GROUP)
     group, seen = fold.groups[GROUP], None
     held: defaultdict[str, set[Partition]] = defaultdict(set)
-    gone: defaultdict[str, set[Partition]] = defaultdict(set)  # member -> partitions reported as revoked, and not assigned since
-    eager: dict[str, bool] = {}  # member -> whether it lists an eager assignor, so that its listener is told all partitions in every round
+    # Maps a member to the partitions that it reported as revoked and has not got again.
+    gone: defaultdict[str, set[Partition]] = defaultdict(set)
+    # Maps a member to whether it lists an eager assignor, so that its listener gets all partitions in every rebalance.
+    eager: dict[str, bool] = {}
     for row in run.rows:
         fold.feed(row)
         if row["kind"] == "request" and row["api_key"] == JOIN_GROUP:

@@ -138,10 +138,10 @@ class Who(StrEnum):
 
     LEADER = "leader"
     FOLLOWER = "follower"
-    GONE = "gone"  # all members that were killed or stopped and are not back
-    FIRST_GONE = "first gone"  # the first of the members that were killed or stopped and are not back
+    GONE = "gone"  # All members that were killed or stopped and are not back.
+    FIRST_GONE = "first gone"  # The first of the members that were killed or stopped and are not back.
     ALL = "all"
-    NEWEST = "newest"  # the `change` members that joined last
+    NEWEST = "newest"  # The `change` members that joined last.
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,7 +375,7 @@ class _Play:
         self.speaks = speaks
         for name in sorted(self.living):
             self.end([name], self.stage.stop, "stop")
-            # Without this wait chance would decide whether the member comes back within the same rebalance.
+            # Without this wait chance would decide whether the member comes back before the rebalance ends.
             self.stage.noticed(frozenset(self.living))
             self.stage.wait(self.sizes.absence_ms)
             self.start([name])

@@ -49,7 +49,7 @@ class Consumer(ClassicMember, Reader):
         self.wanted = self.topics
         self.assignor: Assignor = ASSIGNORS[about.protocols[0]]()
         self.counts: dict[str, int] = {}
-        self._heard = -1  # the last generation in which the member got an assignment
+        self._heard = -1  # The last generation in which the member got an assignment.
         self._again = False
 
     # -- a process
@@ -127,7 +127,7 @@ class Consumer(ClassicMember, Reader):
         if answer.error_code:
             self._refused(SYNC_GROUP, answer.error_code)
             return
-        # other members may have owned, read and committed the claimed partitions in a generation that this one missed (KIP-792)
+        # Other members may have owned, read and committed the claimed partitions in a generation that this member missed (KIP-792).
         if self.generation != self._heard + 1:
             self.positions = {}
         self._heard = self.generation

@@ -39,7 +39,7 @@ def draw(seed: int, kind: str | None = None) -> SimulationPlan:
     topics = {f"t{number}": dice.choice((1, 2, 3, 5)) for number in range(dice.choice((1, 1, 2)))}
     clients = _clients(dice, profile, list(topics))
     settings = {"group.initial.rebalance.delay.ms": str(dice.choice((0, 100, 500)))}
-    if dice.random() < 0.3:  # The limits are so small that a client that does not read, or sends ahead, is noticed at once.
+    if dice.random() < 0.3:  # These socket limits are so small that a client that does not read, or sends ahead, is noticed at once.
         settings |= {"groupmock.connection.write.buffer.bytes": "150", "groupmock.connection.read.ahead.bytes": "300"}
     if dice.random() < 0.1:
         settings["group.max.size"] = str(len(clients))
@@ -54,7 +54,7 @@ def draw(seed: int, kind: str | None = None) -> SimulationPlan:
 def _clients(dice: Random, profile: str, topics: list[str]) -> list[SimulatedClient]:
     groups = [f"g{number}" for number in range(dice.choice((1, 1, 2)))]
     protocols = {group: dice.choice(PROTOCOLS) for group in groups}
-    mixed = dice.random() < 0.3  # a rolling upgrade is in progress, so that members list different assignors
+    mixed = dice.random() < 0.3  # A rolling upgrade is in progress, so members list different assignors.
     timing = dice.choice(((6_000, 8_000, 1_500), (6_000, 4_000, 1_000), (10_000, 15_000, 3_000)))
     found = []
     for number in range(dice.choice((1, 2, 3, 4, 5))):

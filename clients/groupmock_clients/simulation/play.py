@@ -81,7 +81,7 @@ class Playing:
         bench.step = len(self.plan.steps)
         self._peace()
         if bench.groups.failed & bench.groups.spoilt:
-            return  # A hostile peer's unreadable Subscription blocks the join phase of 3.9 for five minutes (P1-b5).
+            return  # The unreadable Subscription of a deliberately hostile client blocks the join phase of 3.9 for five minutes (P1-b5).
         if self.finding is None:
             self._rest()
         if self.finding is None:

@@ -104,7 +104,7 @@ class Reader(Process):
         of = {(topic.name, each.partition_index) for topic in told.topics for each in topic.partitions}
         if errors == {COORDINATOR_LOAD_IN_PROGRESS}:
             self._later(BACKOFF_MS, lambda: self._fetch_offsets(missing))
-        # OffsetFetch v0 and v1 have no field for a group's error, so that 3.9 answers without topics.
+        # OffsetFetch v0 and v1 have no field for a group's error, so 3.9 answers without topics.
         elif not errors and missing - of:
             self._refused(OFFSET_FETCH, NOT_COORDINATOR)
         elif errors:
@@ -178,5 +178,6 @@ class Reader(Process):
 
     def _unexpected(self, key: int, code: int) -> None:
         if self.group in self.world.bench.groups.spoilt:
-            return  # JoinGroup fails with UNKNOWN_SERVER_ERROR (-1) if a hostile peer's Subscription cannot be read (P1-b5).
+            # JoinGroup fails with UNKNOWN_SERVER_ERROR (-1) if the Subscription of a deliberately hostile client cannot be read (P1-b5).
+            return
         self.world.bench.found("answers", f"{self.name} is answered {code} to API {key}, which it has done nothing to deserve")

@@ -41,7 +41,7 @@ class SimulatedWire(Wire):
         """The number of bytes that the server wrote."""
         self._glued: list[bytes] = []
         self._arrival = 0
-        self._kept: deque[bytes] = deque()  # the pieces that arrived while the server did not read
+        self._kept: deque[bytes] = deque()  # The pieces that arrived while the server did not read.
         self._unread: list[bytes] = []
         self._unread_bytes = 0
         self._high = 1 << 16

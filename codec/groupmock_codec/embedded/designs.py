@@ -25,7 +25,8 @@ from .consumer import READ_ELEMENTS, TopicPartitions
 
 LOWEST: Final = 1
 HIGHEST: Final = 3
-# The stock messages around d2 and d3 have this version, the highest with owned partitions that every stock leader reads.
+# The stock messages that carry the fields of coop-d2 and coop-d3 have this version, the highest with owned partitions that every stock
+# leader reads.
 CARRIER: Final = 1
 NAMES: Final = {"coop-d1": 1, "coop-d2": 2, "coop-d3": 3, "coop-d2-literal": 2}
 NESTED: Final = frozenset({"coop-d2", "coop-d3"})

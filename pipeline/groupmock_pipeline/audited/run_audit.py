@@ -77,7 +77,7 @@ class RunAudit:
             self._last, self._ended = line.row.seq, line.ends
         elif line.left_out is not None:
             self._auditor.lost(line.left_out)
-            self._ended = True  # This note does not end the run, but says that rows are missing.
+            self._ended = True  # A note that rows are missing does not end the run.
 
     def close(self) -> None:
         """End the run and add lines for open groups, for rules that nothing exercised, and for what is missing of the run."""

@@ -130,7 +130,7 @@ def product_name() -> str:
     """Return the product whose behaviour is measured, with its version, as in a journal's header."""
     try:
         return f"groupmock {version('groupmock')}"
-    except PackageNotFoundError:  # the product runs from a tree that was never installed
+    except PackageNotFoundError:  # The product runs from a source tree that was never installed.
         return "groupmock"
 
 

@@ -36,8 +36,8 @@ def copies(contents: DataFrame) -> DataFrame:
     end = F.max_by(F.struct("digest", "line", "content", "rows", "file"), "line")
     last = contents.groupBy("run").agg(end.alias("last")).select("run", "last.*")
     inner = [F.col(name).alias(f"inner_{name}") for name in ("run", "rows", "file")]
-    # Compare last rows first, because files that differ at all nearly always differ there. Only the few that remain are compared as a
-    # whole.
+    # The last rows are compared first, because files that differ at all nearly always differ there. Only the few that remain are compared
+    # as a whole.
     ends = last.select(*inner, "digest", "line", "content").join(
         contents.select("digest", "line", "content", "run", "rows", "file"), ["digest", "line", "content"]
     )

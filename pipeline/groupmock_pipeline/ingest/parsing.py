@@ -90,7 +90,8 @@ def sorted_out(lines: DataFrame, limit: int) -> DataFrame:
     """
     judged = lines.where(f"not ({_passed_over()})").selectExpr("*", f"{_unread(limit)} as problem", "line > 0 as is_line")
     looked = judged.withColumn("parsed", F.when(F.expr("is_line and problem is null"), LINE.parse("text")))
-    # One comparison recognizes the lines that groupmock wrote. Only other lines are asked for their keys, because that parses them again.
+    # One comparison recognizes the lines that groupmock wrote. Only the keys of other lines are looked up, because that parses the line
+    # again.
     compared = looked.selectExpr(*OPENED).selectExpr("*", f"coalesce(text = {written()}, false) as usual")
     asked = compared.selectExpr("*", "if(is_line and problem is null and not usual, json_object_keys(text), null) as keys")
     told = asked.selectExpr("*", f"if(is_line, {_reason()}, null) as why")

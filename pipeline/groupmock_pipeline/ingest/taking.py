@@ -84,7 +84,7 @@ def _take_all(spark: SparkSession, path: str, head: sink.Head, chosen: Chosen, r
     that cannot be read as a whole, being damaged or not UTF-8."""
     rest, left, before = chosen.files, len(chosen.small) + len(chosen.large), time.time_ns() // 1000 - int(reading.silence_s * 1e6)
     takes = []
-    # The batch is joined first, because with a join on top Spark would materialize everything derived from all columns.
+    # The batch is joined to the ledger first, because with a join on top Spark would materialize everything derived from all columns.
     if chosen.small:
         whole = texts.whole_texts(spark, chosen.small).where(texts.ready(before))
         taken, count = _take(
@@ -161,7 +161,7 @@ def _settle_now(spark: SparkSession, path: str, takes: list[int], reading: Readi
     """Try once to commit the ledger's entries. Raises Overtaken if another job commits first."""
     head = sink.head(spark, path)
     left = journals.uncounted(head)
-    # a take without files has no entry in the ledger
+    # A batch without files has no entry in the ledger.
     had = [take for take in takes if take not in left] if journals.RUNS in head.batches else []
     known = _outcome(journals.ledger(spark, path, head).where(F.col(schema.TAKE).isin(had))) if had else Outcome()
     if not left and silent is None:
@@ -205,7 +205,8 @@ def _with_copies(spark: SparkSession, path: str, head: sink.Head, new: DataFrame
         if suspects.isEmpty():
             yield new
             return
-        # Without a checkpoint the suspects' plan would be part of the following plans eight times, and be analysed each time.
+        # Without a checkpoint the query plan of the possible copies would be part of the following plans eight times, and be analysed each
+        # time.
         found = suspects.localCheckpoint()
         mine = F.broadcast(found.select("run", schema.TAKE))
         rows = journals.part(spark, path, journals.ROWS, head).join(mine, ["run", schema.TAKE], "left_semi")

@@ -41,7 +41,7 @@ def whole_texts(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     """Return the columns FACTS and `texts`: the header, which stands for the file, then all lines."""
     read = spark.read.format("text").options(**READING, wholetext="true").load(list(paths)).selectExpr(*ABOUT, "value")
     cut = read.where("is_valid_utf8(value)").selectExpr("*", "endswith(value, '\n') as whole")
-    # Find the last line from the end of the text, so that the text is not split for it.
+    # The last line is searched from the end of the text, so that the text need not be split.
     ended = cut.selectExpr("*", "substring_index(substring_index(value, '\n', if(whole, -2, -1)), '\n', 1) as last")
     split = ended.selectExpr("* except (value)", "value = '' as empty", "split(value, '\n') as found", f"{LACKS} as lacks")
     told = split.selectExpr("* except (found)", "if(whole, slice(found, 1, size(found) - 1), found) as found")
@@ -67,7 +67,7 @@ def long_texts(spark: SparkSession, paths: Sequence[str], tasks: int) -> DataFra
     lines = read.selectExpr(*ABOUT, "_metadata.file_block_start as block", "monotonically_increasing_id() as id", "value as text")
     place = Window.partitionBy("file").orderBy("block", "id")
     found = lines.repartition(tasks, "file").select(*FACTS[:3], F.row_number().over(place).alias("line"), "text")
-    # The lines are checkpointed, because they are read twice, and the plan of a stream may not number lines.
+    # The lines are checkpointed, because they are read twice, and the query plan of a stream may not number lines.
     return found.localCheckpoint()
 
 

@@ -98,7 +98,7 @@ def simulate(spark: SparkSession, plan: CampaignPlan, wanted: Sequence[Simulatio
     todo = left(seeds(spark, wanted, plan.batch), done(spark, lake, SIMULATION), PLAY)
     _in_waves(todo, every, lake, wave, SIMULATION, lambda todo: played(todo, wave, simulate_all, RECORD))
     tables.replace(summed_up(tables.read(spark, lake, SIMULATION)).coalesce(1), lake, "simulated")
-    # Only one number per kind is collected to the driver.
+    # Only one number per kind of journal row is collected to the driver.
     for row in tables.read(spark, lake, "simulated").orderBy("product", "kind").collect():
         log.info("simulation: %s: %d findings in %d seeds (%d hung, %d died)", *(row[name] for name in COUNTED))
 

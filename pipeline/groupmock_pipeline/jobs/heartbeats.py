@@ -77,7 +77,7 @@ def _seen(rows: DataFrame) -> DataFrame:
     """Select requests and replies of JoinGroup, Heartbeat, SyncGroup, ConsumerGroupHeartbeat and ApiVersions, and expired sessions.
     `said` is the parsed message where it is needed: in requests, and in replies to JoinGroup and ConsumerGroupHeartbeat."""
     wire = f"kind in ('request', 'reply') and api_key in {(JOIN_GROUP, HEARTBEAT, SYNC_GROUP, CONSUMER_GROUP_HEARTBEAT, API_VERSIONS)}"
-    because = "coalesce(cause = 'session_expired', startswith(reason, 'session of '))"  # older journals have a reason and no cause
+    because = "coalesce(cause = 'session_expired', startswith(reason, 'session of '))"  # Older journals have a reason and no cause.
     expired = f"kind = 'member' and what = 'removed' and {because}"
     telling = f"kind = 'request' or api_key in {(JOIN_GROUP, CONSUMER_GROUP_HEARTBEAT)}"
     return rows.where(f"({wire}) or ({expired})").selectExpr(

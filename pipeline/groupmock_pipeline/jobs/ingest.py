@@ -47,7 +47,7 @@ def rounds(spark: SparkSession, arguments: argparse.Namespace) -> Iterator[Outco
     before = None
     while True:
         outcome = ingest(spark, arguments.input, arguments.output, reading)
-        if outcome != before:  # with --follow the same outcome is not logged again
+        if outcome != before:  # With --follow an unchanged outcome is not logged again.
             log.info("ingest: %s", outcome_text(outcome))
         before = outcome
         if arguments.follow is None:

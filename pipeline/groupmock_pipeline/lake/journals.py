@@ -51,7 +51,8 @@ def read(
     lines = part(spark, path, name, head)
     if takes is not None:
         lines = lines.where(F.col(sink.BATCH).isin(_batches(head.batches.get(name, ()), takes)))
-    found = lines.join(counted, F.expr(f"run = of_run and {schema.TAKE} = of_take"))  # The join matches at most one entry of the ledger.
+    # For each line the join finds at most one entry of the ledger.
+    found = lines.join(counted, F.expr(f"run = of_run and {schema.TAKE} = of_take"))
     return _without(found, *sink.PLACE.names, schema.TAKE, "of_run", "of_take")
 
 

@@ -94,7 +94,8 @@ PLACED: Final = re.compile(rf"/({EDITION}=(-?\d+)/{BATCH}=(\d+)/{PART}=(\w+)/.*)
 def head(spark: SparkSession, path: str) -> Head:
     """Read the state off the names of the files in the log, without opening any file."""
     try:
-        # A moved lake has files with several roots, of which Spark would not make one table, so it must not look for partition folders.
+        # The files of a lake that was moved have several roots, and Spark would refuse to read them as one table, so it must not look for
+        # partition folders.
         names = spark.read.schema(PLACE).option("recursiveFileLookup", "true").parquet(path).inputFiles()
     except AnalysisException as error:
         if error.getCondition() == "PATH_NOT_FOUND":
@@ -126,7 +127,7 @@ def read(spark: SparkSession, path: str, part: str, columns: StructType, at: Hea
     if at.moved is None:
         return reader.parquet(path).where(f"{EDITION} = {at.edition} and {PART} = '{part}'")
     files = at.moved.get(part)
-    # the mark, which each commit has, is read instead, so that an empty part has its columns too
+    # If this part has no files, a line that every commit has (`MARK`) is read instead, so that the empty result has its columns.
     found = reader.option("basePath", path).parquet(*(files or at.moved[MARK]))
     return found if files else found.where(F.lit(False))
 
@@ -195,7 +196,7 @@ def commit(due: Due, lines: DataFrame, counted: Mapping[str, Column], told: Mapp
     mark = due.mark(json.dumps({"token": token, **{part: columns.json() for part, columns in told.items()}}), by_day)
     placed = (lines if BATCH in lines.columns else due.joined(lines)).unionByName(mark, allowMissingColumns=True)
     query = (
-        # The rows are summed as numbers, because `count_if` would copy each line once more.
+        # The rows are counted as a sum of numbers, because `count_if` would copy each line once more.
         placed.observe(OBSERVED, F.sum(mine.cast("bigint")).alias(WRITTEN), *sums)
         .writeStream.format("parquet")
         .options(path=due.path, checkpointLocation=f"{due.path}/_checkpoint", compression="zstd")
@@ -262,7 +263,7 @@ def _bytes(spark: SparkSession, path: str, part: str, at: Head) -> int:
     """Return the size of a part's files, or 0 if an edition lacks the part and hence the folder to list."""
     if part not in at.batches:
         return 0
-    # the files are in folders that do not form one partitioned table
+    # The files are in folders that do not form one partitioned table.
     reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
     size = reader.load(f"{path}/{EDITION}={at.edition}/{BATCH}=*/{PART}={part}").agg(F.sum("length")).first()
     return 0 if size is None else size[0] or 0

@@ -44,7 +44,8 @@ def _positions(rows: DataFrame) -> DataFrame:
     asked = _read(rows).repartition("run").selectExpr("* except (`group`)", of_client)
     topics = asked.selectExpr("run", "line", "at", "groups", "inline(topics)")
     created = "first(created, true) over (partition by run, topic_id)"
-    name = f"coalesce(nullif(topic, ''), {created}, topic_id) as topic"  # Newer versions of these messages have only the topic's id.
+    # Newer versions of OffsetCommit and OffsetFetch have only the topic's id.
+    name = f"coalesce(nullif(topic, ''), {created}, topic_id) as topic"
     each = topics.selectExpr("run", "line", "at", "groups", "offsets", name).selectExpr("* except (offsets)", "inline(offsets)")
     wanted = "array_distinct(flatten(collect_set(groups) over (partition by run, topic, number)))"
     return each.selectExpr("* except (groups)", f"coalesce(groups, {wanted}) as groups").selectExpr(
@@ -104,7 +105,8 @@ def _met(lines: DataFrame) -> DataFrame:
     or null."""
     line = "case when started_at is not null then struct(rebalance, started_at, last_at) end"
     at = "if(open is not null, coalesce(from_at, 0L), ended_at)"
-    later = f"{OF_GROUP} order by {at} desc, open is not null, rebalance desc"  # the rebalances that ended no earlier, the latest first
+    # SQL for the rebalances that did not end before this one, the latest first.
+    later = f"{OF_GROUP} order by {at} desc, open is not null, rebalance desc"
     nearest = f"last({line}, true) over ({later} {SO_FAR})"
     until = "if(open, met.last_at, until)"
     waited = f"greatest(coalesce({until} - from_at, 0L), 0L)"

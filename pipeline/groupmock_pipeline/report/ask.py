@@ -61,7 +61,7 @@ def _together(table: DataFrame, asked: Sequence[Question]) -> DataFrame:
 
 def _answered(told: DataFrame) -> list[Lines]:
     found = [_lines(cast("StructType", column.dataType)) for column in told.schema]
-    for row in told.collect():  # each shape collects at most one line more than its limit
+    for row in told.collect():  # Each kind of query returns at most one line more than its limit.
         place, line = next((place, line) for place, line in enumerate(row) if line is not None)
         found[place].rows.append(tuple(map(_cell, line)))
     return found

@@ -42,7 +42,7 @@ def _settings() -> Iterator[None]:
         "axes.unicode_minus": True, "font.family": "DejaVu Sans",
     }  # fmt: skip
     with mpl.rc_context(quiet), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # a box is drawn in place of a glyph that the font lacks
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # A box is drawn in place of a glyph that the font lacks.
         yield
 
 
@@ -68,8 +68,9 @@ def draw(plot: Plot) -> Figure:
         _furnish(axes, plot)
         if legend:
             figure.legend(loc="outside upper right", ncols=columns, frameon=False, fontsize=8.5, handletextpad=0.3, columnspacing=1.2)
-        FigureCanvasSVG(figure)  # this canvas measures texts as the page renders them
-        if layout := figure.get_layout_engine():  # The layout is fixed now, because savefig would compute it for each format again.
+        FigureCanvasSVG(figure)  # This canvas measures texts as the page renders them.
+        # The layout is computed once here, because savefig would compute it for each format again.
+        if layout := figure.get_layout_engine():
             layout.execute(figure)
         figure.set_layout_engine(None)
         return figure

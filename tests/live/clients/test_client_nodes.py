@@ -45,7 +45,8 @@ def test_groups_on_every_node_read_partitions_of_every_node(library: str, cluste
         reader.commit()
     described = [future.result(10) for future in admin.describe_consumer_groups(groups).values()]
     spread = {each.coordinator.id for each in described}
-    # Kafka places offsets partitions freely. groupmock places them by rule, so that the nodes of its groups are known.
+    # Kafka places the partitions of __consumer_offsets on any node. groupmock places them by rule, so that the nodes of its groups are
+    # known.
     assert spread <= brokers if isinstance(cluster, Elsewhere) else spread == brokers
     for group in groups:
         cluster.wait_for(group, state="Stable", members=1)

@@ -55,7 +55,7 @@ def test_added_partitions_are_assigned_and_read_from_their_start(library: str, c
 def test_members_with_different_topics_get_only_their_own(library: str, cluster: Cluster, team: Team, topic: str) -> None:
     other = f"{topic}-b"
     cluster.create_topic(other, 2)
-    # The leader learns of the other member's topic only now, through its changed metadata.
+    # The leader learns only now, from its changed metadata, of the topic to which the other member subscribes.
     one = team.join(library, **QUICK_METADATA)
     two = team.join(library, topics=(other,), **QUICK_METADATA)
     settled([one, two], partitions(topic, 6) | partitions(other, 2), sizes=(6, 2))

@@ -71,7 +71,8 @@ def test_a_stock_leader_sends_the_documents_bytes(library: str, example: Example
     until("the initial claims", lambda: group.held() == settled, lambda: (group.held(), broker.story("g")))
     view = broker.wait_for("g", state="Stable", members=len(settled))
     assert name_of(view.leader) == "A"
-    before = view.generation  # Each generation has exactly one SyncGroup of the leader.
+    # The leader has sent exactly one SyncGroup in each generation, so the number of generations is that of its SyncGroups.
+    before = view.generation
     until("the journal's file", lambda: len(sent_by_leader(broker.journal)) == before, lambda: broker.story("g"))
 
     for number, one in enumerate(example.rounds, 1):

@@ -177,7 +177,7 @@ def test_one_group_of_both_libraries_with_the_leader_moving_between_them(first: 
     holding(house, a, b, sizes=[2, 2])
     c = house.stock(first, "C", settings)
     holding(house, a, b, c, sizes=[1, 1, 2])
-    house.gone(a)  # The member A leads the group.
+    house.gone(a)  # The leader A leaves the group.
     holding(house, b, c, sizes=[2, 2])
     d = house.stock(second, "D", settings)
     holding(house, b, c, d, sizes=[1, 1, 2])
@@ -206,7 +206,7 @@ def test_aiokafka_delivers_nothing_new_before_the_callback_returned(house: Any) 
             await gate.wait()
 
     change_listener(b, Slow())
-    house.gone(a)  # B gets the other two partitions, and its callback is still running.
+    house.gone(a)  # B gets the other two partitions, but its callback is still running.
     until("the callback", lambda: seen, lambda: house.broker.story("g"))
     fill(house, 3)
     until("what stayed at B", lambda: all((part, PER_PARTITION + 2) in b.delivered for part in [("T", 2), ("T", 3)]), lambda: b.delivered)

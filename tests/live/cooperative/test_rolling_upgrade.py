@@ -98,7 +98,7 @@ def test_aiokafka_changes_over_under_the_name_of_range(design: int, house: Any) 
     heard = [what for name in "AB" for what in members[name].told[told[name] :]]
     assert heard == [("revoked", members["C"].owned())], "one member hears of the one partition that goes"
 
-    members["D"] = house.stock("aiokafka", "D", None)  # The member D uses an eager assignor.
+    members["D"] = house.stock("aiokafka", "D", None)  # The member D uses an eager assignor, unlike the others.
     settled()
     assert modes() == {False}
     before = {name: members[name].owned() for name in "ABC"}

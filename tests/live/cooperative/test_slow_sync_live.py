@@ -37,7 +37,7 @@ def test_an_assignment_that_comes_after_the_poll_is_taken(library: str, who: Cal
         change()
         held.wait(timeout=20)
         for _ in range(2):
-            # Calling a function on the member's thread returns only after its current poll has returned.
+            # Every poll of the member must have returned once, because a call on the member's thread returns only after its current poll.
             member.call(lambda consumer: None)
         held.release()
     until("what is new", lambda: NEW[api] <= member.owned(), lambda: (member.told, house.broker.story("g")))

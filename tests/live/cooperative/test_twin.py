@@ -74,7 +74,7 @@ def test_a_single_consumer_delivers_nothing_in_that_round(twin: str, house: Any)
     until("all of it", lambda: len(a.delivered) == 20, lambda: a.delivered)
     b, _ = held_up(house, a)
     fill(house, 5)
-    threading.Event().wait(0.5)  # The pause is many times longer than a delivery, and nothing may arrive meanwhile.
+    threading.Event().wait(0.5)  # The pause is many times longer than a delivery takes, and nothing may arrive during it.
     assert len(a.delivered) == 20
     b.may_beat.set()
     house.broker.wait_for("g", state="Stable", members=3)
@@ -277,7 +277,7 @@ def test_an_aiokafka_twins_errors_in_a_round_are_raised_and_its_loop_lives(broke
             for _ in range(2):  # The loop runs twice, because the twin must still work after its first error.
                 with pytest.raises(KafkaError, match="planted"):
                     await asyncio.wait_for(twin.getone(), 20)
-            await asyncio.sleep(0.5)  # The retry loop could make hundreds of attempts in this pause, and only a few may come.
+            await asyncio.sleep(0.5)  # Without a limit, hundreds of attempts would be made in this pause, and only a few are allowed.
             assert len(attempts) < 50
 
     asyncio.run(story())

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.xdist_group("exchanges over TCP")  # One pytest-xdist w
 
 LONGEST_MS = 2_000
 PARALLEL = 16
-ATTEMPTS = 3  # A busy machine causes more delay than a server, so only a difference in every attempt counts.
+ATTEMPTS = 3  # A busy machine may cause more delay than a server, so only a difference in every attempt counts.
 EXCHANGES = load_suite().exchanges
 
 

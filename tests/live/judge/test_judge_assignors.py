@@ -119,7 +119,7 @@ class Drawn:
             shares[members[0]][self.dice.randbytes(16).hex()] = [0, 1]
         for member, held in shares.items():
             names, regex = self.subscription()
-            kept = Story(self.story.assignor, {})  # The test keeps the history as a replay of the group's log would restore it.
+            kept = Story(self.story.assignor, {})  # The history is kept in the form that a replay of the group's log would restore.
             instance = f"i{self.dice.randrange(10**6)}" if self.dice.random() < 0.3 else None
             kept.put(member, instance, names, {})
             target = [[topic, sorted(found)] for topic, found in held.items()]

@@ -79,7 +79,7 @@ def test_every_exchange_of_consumer_groups_is_meant_for_some_settings() -> None:
 def meant_for(settings: dict[str, str]) -> set[str]:
     """Return the dialogues whose own settings are contained in these settings."""
     fitting = [each for each in CONSUMER_EXCHANGES if each.settings.items() <= {**STOCK, **settings}.items()]
-    # Dialogues that need disabled features, small groups or other special settings run on brokers with these settings.
+    # Dialogues that need disabled features, small groups or other special settings run on brokers that have those settings.
     own = [each for each in fitting if each.settings.keys() & settings.keys() or not settings]
     return {variant.name for each in own for variant in each.variants()}
 

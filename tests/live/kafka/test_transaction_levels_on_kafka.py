@@ -159,7 +159,7 @@ def seen(bootstrap: str) -> list[object]:
     found: list[object] = []
     with Client(host, int(port)) as link:
         topic = f"t-{uuid.uuid4().hex}"
-        for kind in (0, 1):  # The first FindCoordinator creates the coordinator's topic.
+        for kind in (0, 1):  # The first FindCoordinator of each kind creates the topic of the coordinator.
             told(lambda kind=kind: int(link.ask(10, 1, FindCoordinatorRequest(key="twin", key_type=kind)).error_code))  # type: ignore[misc]
         link.ask(19, 5, CreateTopicsRequest(topics=[CreatableTopic(name=topic, num_partitions=2, replication_factor=1)], timeout_ms=5000))
 

@@ -148,7 +148,7 @@ class PolicyMachine(RecordedMachine):
     def bounce(self, places: list[int], gaps: list[int]) -> None:
         """Check invariant I5: members other than the leader leave and return in time."""
         self._to_rest()
-        self.wait(2500)  # After this pause the leader has forgotten the members that left earlier.
+        self.wait(2500)  # In this time the leader forgets the members that left earlier.
         world = self.world
         if len({process.topics for process in world.group}) > 1 or len(world.group) < 2:
             return

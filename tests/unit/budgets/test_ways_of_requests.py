@@ -68,7 +68,7 @@ def test_a_consumer_group_heartbeat_that_joins_goes_a_short_way() -> None:
         frame = request(CONSUMER_GROUP_HEARTBEAT, 1, join)
         return way(lambda: wire.send(frame))
 
-    joined("first")  # Send one request first, because the first request of its kind imports and compiles modules.
+    joined("first")  # One request is sent before the count, because the first request of its kind imports and compiles modules.
     files = joined("g")
     changes = sum(one != other for one, other in pairwise(files))
     assert (len(files) <= 220, len(set(files)) <= 34, changes <= 120) == (True, True, True), (len(files), set(files), changes)
@@ -81,7 +81,7 @@ def test_a_rule_that_does_not_concern_a_request_costs_it_few_calls(stage: str) -
 
     def calls() -> int:
         frame = request(HEARTBEAT, 4, HeartbeatRequest(group_id="g", generation_id=1, member_id="m"))
-        wire.send(frame)  # Send the frame once before counting, because the first frame creates objects that are kept.
+        wire.send(frame)  # The frame is sent once before the count, because the first frame creates objects that are kept.
         return len(way(lambda: wire.send(frame)))
 
     without = calls()

@@ -92,7 +92,7 @@ def test_all_conditions_together_and_one_of_them_failing() -> None:
     assert registry({"when": HOLDS}).decide(facts())
     for condition in HOLDS:
         if condition in ("api", "version"):
-            continue  # Another API or version lacks the fields that the other conditions need.
+            continue  # A request of another API or version lacks the fields that the other conditions need.
         rules = registry({"when": HOLDS | {condition: FAILS[condition]}})
         assert not rules.decide(facts())
         (report,) = rules.reports()

@@ -256,7 +256,7 @@ def test_file_sink_refuses_a_file_that_another_one_writes(tmp_path) -> None:
 
 def test_file_sink_gives_its_file_free_though_a_forked_process_still_has_it(tmp_path) -> None:
     sink = FileSink(str(tmp_path / "j"), never)
-    forked = os.dup(sink._file)  # The duplicate refers to the same open file, as after fork().
+    forked = os.dup(sink._file)  # The duplicated descriptor refers to the same open file, as after fork().
     sink.close()
     FileSink(str(tmp_path / "j"), never).close()
     os.close(forked)

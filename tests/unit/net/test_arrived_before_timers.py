@@ -175,7 +175,7 @@ async def test_of_restarts_that_arrive_together_the_last_is_answered(tmp_path, h
     for peer in (member, *again, alone):
         peer.close()
     await kitchen.server.close()
-    # The kernel decides in which order the sockets are found readable.
+    # The kernel decides in which order the sockets become readable, so the codes are sorted.
     assert sorted(answer.error_code for answer in answers) == sorted(codes)
     assert (last.error_code, len({answer.member_id for answer in answers})) == (0, 3)
     result = replay(tmp_path / "j")

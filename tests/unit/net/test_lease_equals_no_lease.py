@@ -21,7 +21,8 @@ steps = st.one_of(
         st.just("mixed"),
         places,
         st.lists(st.tuples(correlations, st.sampled_from([4, 4, 4, 0]), oddities), min_size=1, max_size=5),
-        st.one_of(st.just(0), st.integers(1, 400)),  # The number is the position at which the bytes are cut in two, where 0 means no cut.
+        # The number is the position at which the bytes are cut in two; 0 means that they are not cut.
+        st.one_of(st.just(0), st.integers(1, 400)),
     ),
     st.tuples(st.just("wait"), st.sampled_from([1, 600, 600, 1001])),
     st.tuples(st.just("leave"), places),

@@ -211,7 +211,8 @@ def test_a_join_that_was_thrown_away_makes_a_generation_and_no_round() -> None:
     story = settled()
     story.join(12, {A: (0, 1), B: (2, 3)})
     story.sync(12, {A: (0,), B: (2, 3)})
-    for t in (13, 14):  # A follows its assignment, while B discards the first answer, claims the same and gets the same again.
+    # A follows its assignment. B discards the first answer, claims the same partitions as before and gets the same assignment again.
+    for t in (13, 14):
         story.join(t, {A: (0,), B: (2, 3)})
         story.sync(t, {A: (0,), B: (1, 2, 3)})
     figures = story.end(20)

@@ -148,7 +148,7 @@ def test_story_tells_a_group_that_changes_its_type_from_one_that_is_gone() -> No
     heartbeat(stage, "cleo", 0, subscribed_topic_names=["orders"], topic_partitions=[], rebalance_timeout_ms=10_000)
     changed = of(stage)
     assert changed[0].startswith("kitchen: Reconciling, generation 2, uniform, 3 members")
-    anna.commit({("orders", 1): 1})  # The coordinator may have changed this line of the classic plan since the upgrade.
+    anna.commit({("orders", 1): 1})  # The coordinator may have changed the line about anna in the classic assignment since the upgrade.
     stage.sleep(0)
     heartbeat(stage, "cleo", -1)
     lines = of(stage)

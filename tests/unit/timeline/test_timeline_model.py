@@ -76,7 +76,7 @@ def folded(rows: Iterable[Row]) -> tuple[dict[str, list[tuple[int, str, frozense
                     owned[name, member] = now
                     changes[name].append((row.t, member, now))
         if over is not None:
-            ended.append(over)  # More gaps may be added to the rebalance until the next row.
+            ended.append(over)  # More gaps may be added to this ended rebalance until the next row.
     for name, group in fold.groups.items():
         known = [group.last, group.rebalance]
         gaps[name] = _all_gaps(group.lost, *(each.gaps for each in [*ended, *known] if each is not None and each.group == name))

@@ -102,7 +102,7 @@ def test_a_group_that_is_gone_is_remembered_by_nothing():
     for row in (*rows, gone):
         list(maker.tell(row))
     assert not maker._groups and not maker._rebalances.groups and not len(maker._rebalances._connections)
-    # The closed connection had carried a member of the deleted group.
+    # A member of the deleted group had used the closed connection.
     list(maker.tell(CloseRow(t=gone.t, connection=1, by="client", reason="the client closed")))
 
 

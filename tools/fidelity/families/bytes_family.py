@@ -181,7 +181,7 @@ def _client(client: bytes) -> Kind:
 def _version(pick: Callable[[RequestToSpoil], int]) -> Kind:
     def make(target: RequestToSpoil) -> list[bytes] | None:
         if target.key == API_VERSIONS:
-            return None  # other kinds cover the versions of ApiVersions
+            return None  # Other kinds of spoiled requests cover the versions of ApiVersions.
         start = header(target.key, pick(target), CORRELATION) + (b"\0" if target.flexible else b"")
         return [framed(start + joined(target.parts))]
 

@@ -52,12 +52,12 @@ def _resealed(rng: Random) -> bytes:
     data = bytearray(_batch(rng))
     at, size, value = rng.choice(
         (
-            (21, 2, rng.choice((0x08, 0x10, 0x20, 0x40, 5, 7, 0x0100))),  # changes the attributes
-            (23, 4, rng.choice((-1, 0, 9, 2**31 - 1))),  # changes the last offset delta
-            (43, 8, rng.choice((0, 7, -2))),  # changes the producer id
-            (51, 2, rng.choice((0, -2))),  # changes the producer epoch
-            (53, 4, rng.choice((0, 5, -2))),  # changes the base sequence
-            (57, 4, rng.choice((0, -1, 5, 2**31 - 1))),  # changes the number of records
+            (21, 2, rng.choice((0x08, 0x10, 0x20, 0x40, 5, 7, 0x0100))),  # This entry changes the attributes.
+            (23, 4, rng.choice((-1, 0, 9, 2**31 - 1))),  # This entry changes the last offset delta.
+            (43, 8, rng.choice((0, 7, -2))),  # This entry changes the producer id.
+            (51, 2, rng.choice((0, -2))),  # This entry changes the producer epoch.
+            (53, 4, rng.choice((0, 5, -2))),  # This entry changes the base sequence.
+            (57, 4, rng.choice((0, -1, 5, 2**31 - 1))),  # This entry changes the number of records.
         )
     )
     data[at : at + size] = value.to_bytes(size, signed=True)

@@ -82,7 +82,7 @@ class _Body:
             if event.after is None or event.answered_ms is None or not isinstance(self._steps[index], Send):
                 continue
             if event.status == CLOSED and (self._link(index), event.answered_ms) in closed:
-                continue  # one closed connection ends all requests on it
+                continue  # One closed connection ends all requests on it.
             if event.status == CLOSED:
                 closed.add((self._link(index), event.answered_ms))
             found[event.after].append(index)

@@ -9,7 +9,7 @@ from groupmock_codec.api_keys import CREATE_TOPICS, FETCH, INIT_PRODUCER_ID, JOI
 
 from ..generated.memory import Request
 
-SHORT = 22  # the number of characters of a UUID in base64
+SHORT = 22  # The number of characters of a UUID in base64.
 
 
 def asks_for_member_id(asked: Request) -> bool:

@@ -31,8 +31,8 @@ class Peer:
         try:
             broker.wait_for_transactions()
         except CannotProvide:
-            # FindCoordinator answers COORDINATOR_NOT_AVAILABLE (15) until the transaction topic exists, and a broker without it is good
-            # enough.
+            # FindCoordinator answers COORDINATOR_NOT_AVAILABLE (15) until the topic __transaction_state exists. A broker that does not
+            # create it can be tested nevertheless.
             pass
         answer = broker.ask(METADATA, 4, MetadataRequest(topics=[]))
         assert isinstance(answer, MetadataResponse)

@@ -22,7 +22,8 @@ def enforce_rebalance(consumer: AIOKafkaConsumer | CooperativeConsumer, reason: 
     `reason` is logged and passed to `asked.hooks`, because aiokafka cannot send it. Under another assignor than ours, a *follower's*
     JoinGroup is the same as before, and Kafka answers it with the last round's result. The call then has no effect unless the member leads.
     """
-    inside: AIOKafkaConsumer = getattr(consumer, "_membership", consumer)  # only this half of a CooperativeConsumer is in the group
+    # In a CooperativeConsumer only this inner consumer is in the group.
+    inside: AIOKafkaConsumer = getattr(consumer, "_membership", consumer)
     state, coordinator = inside._subscription, inside._coordinator
     if coordinator is None or inside._group_id is None or not state.partitions_auto_assigned():
         raise IllegalStateError("enforce_rebalance needs a started consumer that subscribed to topics in a group")

@@ -59,7 +59,7 @@ class CooperativeListener(ConsumerRebalanceListener):  # type: ignore[misc]  # a
     async def _tell(self, name: str, partitions: frozenset[TopicPartition]) -> None:
         try:
             await tell(self._user, name, partitions)
-        except Exception:  # an error in the user's callback must not stop the rebalance
+        except Exception:  # An error in the user's callback must not stop the rebalance.
             log.exception("listener %r failed %s of %s", self._user, name, sorted(partitions))
 
 

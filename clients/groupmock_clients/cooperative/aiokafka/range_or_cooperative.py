@@ -34,7 +34,7 @@ class RangeOrCooperative(CooperativeAssignor):
 
     def metadata(self, topics: Iterable[str]) -> bytes:
         self.forget_if_expelled()
-        self.give_up()  # aiokafka calls no `give_up` for a consumer without a CooperativeListener
+        self.give_up()  # aiokafka itself calls `give_up` only for a consumer with a CooperativeListener.
         return super().metadata(topics)
 
     def give_up(self) -> frozenset[TopicPartition]:

@@ -29,7 +29,7 @@ OF_THE_GROUP: Final = frozenset(
     }
 )  # fmt: skip
 DECODERS: Final = frozenset({"key_deserializer", "value_deserializer"})
-PAUSE_S: Final = 0.1  # the pause after an error, because aiokafka repeats the error or rejoins as soon as it is called again
+PAUSE_S: Final = 0.1  # Pause after an error, because aiokafka repeats the error or rejoins as soon as it is called again.
 
 
 def _to(part: str, name: str) -> Any:
@@ -59,7 +59,7 @@ class CooperativeConsumer:
         self._interval = options.pop("auto_commit_interval_ms", 5000) / 1000
         self.assignor = assignor if assignor is not None else CooperativeAssignor()
         group = {name: value for name, value in options.items() if name not in DECODERS}
-        # the membership consumer never delivers, so the user's "none" or "latest" concerns the data consumer only
+        # The membership consumer delivers no records, so the user's "none" or "latest" concerns the data consumer only.
         group["auto_offset_reset"] = "earliest"
         self._membership = AIOKafkaConsumer(**group, enable_auto_commit=False, partition_assignment_strategy=[self.assignor])
         # The data consumer has no group, because a group with members refuses commits with generation -1
@@ -69,7 +69,7 @@ class CooperativeConsumer:
         )
         self.assignor.attach(self._membership)
         self._tasks: list[asyncio.Task[None]] = []
-        self._trouble: Exception | None = None  # the membership's last error, which the caller's next call raises once
+        self._trouble: Exception | None = None  # The last error of the membership consumer, which the caller's next call raises once.
         self._end: BaseException | None = None  # the error that ended aiokafka's coordination for good, raised by every call
         self._user: ConsumerRebalanceListener | None = None
         if topics:
@@ -215,7 +215,7 @@ class CooperativeConsumer:
         self._membership.pause(*added)
         try:
             starts = {tp: await self._membership.committed(tp) for tp in added}
-        except KafkaError as error:  # aiokafka would only log the error, and these partitions would never be delivered
+        except KafkaError as error:  # aiokafka would only log this error, and these partitions would never be delivered.
             self._meet(error)
             raise
         self._reassign(self._data.assignment() | added)
@@ -265,7 +265,7 @@ class CooperativeConsumer:
                 offsets = {tp: at for tp, at in self._positions().items() if tp in held}
                 if offsets:
                     await self._membership.commit(offsets)
-        except Exception as error:  # an error would end this task, and nothing would be committed any more
+        except Exception as error:  # An error would end this task, and nothing would be committed any more.
             log.warning("commit failed, the next one is tried: %r", error)
 
     async def _stay(self) -> None:

@@ -157,7 +157,7 @@ class CooperativeAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # k
         return self._consumer
 
     def _cancel_timer(self) -> None:
-        # read and cleared in one statement, because the timer's thread and the IO thread may both run this method
+        # The attribute is read and cleared in one statement, because the timer's thread and the IO thread may both run this method.
         timer, self._timer = self._timer, None
         if timer is not None:
             timer.cancel()

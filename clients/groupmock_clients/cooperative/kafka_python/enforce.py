@@ -22,7 +22,7 @@ def enforce_rebalance(consumer: KafkaConsumer | CooperativeConsumer, reason: str
     `reason` is logged and passed to `asked.hooks`, because kafka-python cannot send it. Under another assignor than ours, a *follower's*
     JoinGroup is the same as before, and Kafka answers it with the last round's result. The call then has no effect unless the member leads.
     """
-    inside: KafkaConsumer = getattr(consumer, "_membership", consumer)  # only this half of a CooperativeConsumer is in the group
+    inside: KafkaConsumer = getattr(consumer, "_membership", consumer)  # In a CooperativeConsumer only this inner consumer is in the group.
     coordinator = inside._coordinator
     if inside.config["group_id"] is None or not inside._subscription.partitions_auto_assigned():
         raise IllegalStateError("enforce_rebalance needs a consumer that subscribed to topics in a group")

@@ -30,7 +30,7 @@ OF_THE_GROUP: Final = frozenset(
     }
 )  # fmt: skip
 OF_THE_DATA: Final = frozenset({"key_deserializer", "value_deserializer", "consumer_timeout_ms", "max_poll_records", "auto_offset_reset"})
-SLICE_MS: Final = 50  # the longest time for which a poll in progress may delay a change of the assignment
+SLICE_MS: Final = 50  # Longest time for which a poll in progress may delay a change of the assignment.
 LONG_MS: Final = 3_600_000
 PAUSE_S: Final = 0.01
 
@@ -68,7 +68,7 @@ class CooperativeConsumer:
         self._wait = options.get("consumer_timeout_ms", -1)
         self.assignor = assignor if assignor is not None else CooperativeAssignor()
         group = {name: value for name, value in options.items() if name not in OF_THE_DATA}
-        # The membership consumer never delivers, so the user's "none" or "latest" concerns the data consumer only.
+        # The membership consumer delivers no records, so the user's "none" or "latest" concerns the data consumer only.
         self._membership = KafkaConsumer(
             **group, enable_auto_commit=False, partition_assignment_strategy=[self.assignor], auto_offset_reset="earliest"
         )
@@ -80,11 +80,11 @@ class CooperativeConsumer:
         self.assignor.attach(self._membership)
         self._lock = threading.RLock()
         self._held: set[TopicPartition] = set()
-        # the start offsets of added partitions that the data consumer does not have yet
+        # Start offsets of added partitions that the data consumer does not have yet.
         self._starts: dict[TopicPartition, int | None] = {}
         self._pauses: set[TopicPartition] = set()
-        self._next: dict[TopicPartition, int] = {}  # partition -> the offset after the last record delivered
-        self._busy: set[TopicPartition] = set()  # the partitions of the records that the caller's last poll returned
+        self._next: dict[TopicPartition, int] = {}  # Maps each partition to the offset after the last delivered record.
+        self._busy: set[TopicPartition] = set()  # Partitions of the records that the caller's last poll returned.
         self._polled, self._committed = time.monotonic(), time.monotonic()
         self._thread: threading.Thread | None = None
         self._ended = threading.Event()
@@ -212,7 +212,7 @@ class CooperativeConsumer:
             if waiting:
                 self._starts[partition] = self._next[partition] = at
         if not waiting:
-            # the data consumer raises for an unassigned partition, so that no offset of it is recorded for a commit
+            # For an unassigned partition the data consumer raises an error, so that no offset of it is recorded for a commit.
             self._data.seek(partition, offset)
             with self._lock:
                 self._next[partition] = at
@@ -259,7 +259,7 @@ class CooperativeConsumer:
             self._pauses -= held
         if held == self._data.assignment() and not starts:
             return
-        self._data.assign(list(held - starts.keys()))  # a partition that was lost and came back starts from its committed offset
+        self._data.assign(list(held - starts.keys()))  # A partition that was lost and came back starts from its committed offset.
         self._data.assign(list(held))
         for tp, offset in starts.items():
             if offset is not None:
@@ -296,7 +296,7 @@ class CooperativeConsumer:
                     self._membership.poll(timeout_ms=self._idle_limit * 1000)
                 else:
                     self._ended.wait(PAUSE_S)
-            except Exception as error:  # the caller's next poll raises this error
+            except Exception as error:  # The caller's next poll raises this error.
                 if not self._ended.is_set():
                     self._trouble = error
                     self._ended.wait(PAUSE_S)

@@ -61,7 +61,7 @@ def load_rows(file: Path) -> dict[str, Statement]:
     of KEYS."""
     try:
         sections = tomllib.loads(file.read_text(encoding="utf-8"))
-    except ValueError as problem:  # the file is not TOML, or not UTF-8
+    except ValueError as problem:  # The suite's file is not TOML, or not UTF-8.
         raise ExchangeError(file.name, str(problem)) from problem
     found: dict[str, Statement] = {}
     for section, table in sections.items():

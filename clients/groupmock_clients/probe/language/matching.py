@@ -43,10 +43,10 @@ class Matcher:
 
     def _equal(self, pattern: Expr, seen: Value, path: str) -> Iterator[str]:
         expected = self.scope.evaluate(pattern, self.place)
-        # The result of a function is a list or dict, of which only the fields that are present count.
+        # A function in the expectation may result in a list or dict, of which only the fields that are present count.
         if isinstance(expected, dict | list):
             yield from self.mismatches(lifted(expected), seen, path)
-        # An exchange writes a float without a point, so the types may differ.
+        # An exchange writes a float such as 5.0 without a point, so the types may differ.
         elif expected != seen or (type(expected) is not type(seen) and not isinstance(seen, float)):
             yield f"{path}: {show(expected)} expected, {show(seen)} seen"
 
@@ -107,7 +107,7 @@ class Matcher:
             for argument in arguments:
                 fitting = [each for each in seen if self._would_fit(argument, each, path)]
                 found = len(fitting)
-                # The element is matched a second time, to keep its captures.
+                # The element is matched a second time, because only this match keeps the values that it captures.
                 list(self.mismatches(argument, fitting[0], path) if found == 1 else ())
                 if pattern.name == "has" and found != 1:
                     yield f"{path}: one such element expected, {found} seen{'' if found else ': ' + show(seen)}"

@@ -106,7 +106,7 @@ def _message(cls: type[Message], values: Mapping[str, Value], version: int, ids:
     for name, value in values.items():
         field = fields.get(name)
         if value is None and field is not None and not field.nullable(version):
-            continue  # a field whose value no answer has told yet is left at its default
+            continue  # A field whose value no answer has contained yet keeps its default.
         if field is not None and field.present(version):
             made[name] = _wire_value(field, value, version, ids, place)
         elif name == "name" and "topic_id" in fields:

@@ -46,7 +46,7 @@ def clean_up(broker: TcpBroker, seconds: float = 30) -> tuple[str, ...]:
                 empty_groups(broker, part)
             before, left = left, [name for part in _parts(left) for name in delete_groups(broker, part)]
             if len(left) == len(before):
-                break  # nothing was deleted, because a group hangs or the broker deletes none
+                break  # Nothing was deleted, because a group hangs or the broker cannot delete groups.
         _forget_settings(broker)
         return (*left, *delete_topics(broker, list(broker.topics)))
     except (NoBroker, Unreadable) as problem:
@@ -98,7 +98,7 @@ def delete_groups(broker: TcpBroker, names: Sequence[str]) -> list[str]:
     """Delete the groups and return the names of those that still exist. Raises NoBroker, Unreadable."""
     version = broker.best(DELETE_GROUPS, 1)
     if version is None:
-        return []  # a broker without DeleteGroups drops empty groups by itself, or keeps them for ever
+        return []  # A broker without DeleteGroups drops empty groups by itself, or keeps them for ever.
     answer = broker.ask(DELETE_GROUPS, version, DeleteGroupsRequest(groups_names=list(names)))
     assert isinstance(answer, DeleteGroupsResponse)
     return [each.group_id for each in answer.results if each.error_code not in GONE]

@@ -75,7 +75,7 @@ class AnswerLateness(Lateness):
             with socket.create_connection(self._address, HUNG_SECONDS) as link:
                 while not self._stop.wait(BEAT_SECONDS):
                     self._beat(link)
-        except OSError:  # the connection is closed or hangs, which the dialogues notice themselves
+        except OSError:  # The connection is closed or hangs, which the dialogues notice themselves.
             return
 
     def _beat(self, link: socket.socket) -> None:

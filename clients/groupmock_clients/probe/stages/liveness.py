@@ -44,7 +44,7 @@ class Liveness:
                 self._unsure.append(dialogue)
             asked_about = list(self._unsure)
             gone = self._gone
-        # Ask the server without the lock, because a hanging server takes seconds, and other dialogues end meanwhile.
+        # The server is asked without holding the lock, because a hanging server takes seconds, and other dialogues end meanwhile.
         if gone or not self._alive():
             self._gone = True
             return

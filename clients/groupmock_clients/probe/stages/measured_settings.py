@@ -75,7 +75,7 @@ class _Joiner:
         version = self._broker.best(JOIN_GROUP, HIGHEST_UNFLEXIBLE) or 0
         began = time.monotonic()
         request = member.join_request()
-        if version < 1:  # JoinGroup v0 has no rebalance timeout
+        if version < 1:  # JoinGroup v0 has no rebalance timeout.
             request.rebalance_timeout_ms = -1
         stage.send("probe", JOIN_GROUP, version, "probe", request)
         try:

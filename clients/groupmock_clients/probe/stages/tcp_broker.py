@@ -296,7 +296,7 @@ class TcpBroker:
     def _served(self, real: str, partitions: int) -> bool:
         """Tell whether the leader serves the partitions. On KRaft it takes a moment after the metadata name it (error 6, seen on 4.3.0)."""
         version = self.best(LIST_OFFSETS, 5)
-        if version is None or self.nodes > 1:  # the connection reaches only one of several nodes, so the other leaders cannot be asked
+        if version is None or self.nodes > 1:  # The connection reaches only one of several nodes, so the other leaders cannot be asked.
             return True
         asked = [ListOffsetsPartition(partition_index=index, timestamp=-1) for index in range(partitions)]
         answer = self.ask(LIST_OFFSETS, version, ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=real, partitions=asked)]))

@@ -303,7 +303,7 @@ class _Dialogue:
         asked = self.asked[member].pop(0)
         seen = messages.as_values(answer.message, answer.version)
         self.transcript.append(f"    seen {self._noted(answer)} {answer.at_ms - answer.sent_ms:.0f} ms after the request")
-        # Learn from the answer before comparing it, because `$A.member_id` in the expectation is the id in this answer.
+        # The ids in the answer are stored before the comparison, because `$A.member_id` in the expectation means the id in this answer.
         self._learn(member, asked, answer)
         problems = self._differences(answer, seen, expected, step)
         if asked.api:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 def open_stage(sizes: Sizes, protocol: Protocol, journal: Path | None = None) -> AbstractContextManager[ScenarioStage]:
     """Open a stage for one run, and end all its processes when the block ends. Raises Unsupported if a library is not installed."""
-    from .stage import open_stage  # The stage is imported on demand, because member processes load this package and need no server.
+    # The stage module is imported on demand, because processes of members load this package and need no server.
+    from .stage import open_stage
 
     return open_stage(sizes, protocol, journal)

@@ -93,7 +93,7 @@ class ConnectStage(LiveStage):
     def __init__(self, sizes: Sizes, protocol: Protocol, broker: Broker, journal: Path, folder: Path) -> None:
         self._libraries = connect_libraries()
         self._turn = self._libraries.with_suffix(".turn").open("w")
-        # Only one run plays at a time, because its three Java virtual machines are enough for a machine.
+        # Only one run plays at a time, because each needs three Java virtual machines, which are enough for a machine.
         fcntl.flock(self._turn, fcntl.LOCK_EX)
         self._written = folder / "written.txt"
         self._written.touch()

@@ -91,7 +91,7 @@ class ForkServer:
                 line = self._answers.readline()
             except OSError:
                 line = b""
-            # The connection is closed after an interruption, because the pending answer would be taken for that to the next order.
+            # The connection is closed after an interruption, because the pending answer would be mistaken for the answer to the next order.
             except BaseException:
                 self._socket.shutdown(socket.SHUT_RDWR)
                 raise

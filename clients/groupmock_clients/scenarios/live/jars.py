@@ -43,7 +43,7 @@ def _fetch(root: Path, home: Path) -> None:
         done = subprocess.run(command, cwd=draft, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
         if done.returncode:
             raise Unsupported(f"Maven could not get Kafka Connect's jars: {(done.stdout + done.stderr)[-1000:]}")
-        if not home.exists():  # another process may have fetched the jars faster
+        if not home.exists():  # Another process may have fetched the jars meanwhile.
             draft.rename(home)
     except subprocess.TimeoutExpired:
         raise Unsupported(f"Maven did not get Kafka Connect's jars within {PATIENCE_S:g} s") from None

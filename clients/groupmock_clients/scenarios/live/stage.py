@@ -85,7 +85,7 @@ class LiveStage:
         self._folder = folder
         self._living: dict[str, Process] = {}
         self._holds: dict[str, frozenset[Partition]] = {}
-        self._delivered: dict[Partition, int] = {}  # partition -> the offset after the last record that any member received
+        self._delivered: dict[Partition, int] = {}  # Maps a partition to the offset after the last record that any member received.
         self._hearing = threading.Lock()
         self._closed = self._over = False
         self._topics: Sequence[str] = ()
@@ -272,8 +272,8 @@ class LiveStage:
                 return
             if event == "holds":
                 self._holds[member] = frozenset((topic, number) for topic, number in facts["partitions"])
-                # Held partitions are kept for `settled` only, because a row would claim that a consumer delivers them in the middle of a
-                # rebalance.
+                # Held partitions are stored only for `settled` and get no row, because a row would claim that a consumer delivers them in
+                # the middle of a rebalance.
                 return
             if event == "delivered":
                 place = facts["topic"], facts["partition"]

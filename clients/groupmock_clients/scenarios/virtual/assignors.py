@@ -131,7 +131,7 @@ class RangeOrDesign(Design):
     def __init__(self, member: Membership) -> None:
         super().__init__(member)
         self.name = Range.name
-        self.eager = True  # the member is eager until a round was cooperative
+        self.eager = True  # The member counts as eager until a rebalance was cooperative.
 
     def metadata(self, topics: Iterable[str], owned: Held) -> bytes:
         """Claim nothing after a round of plain range, because everything was given up."""

@@ -14,7 +14,7 @@ class Delivery:
     def __init__(self, name: str, producer: Producer) -> None:
         self._name, self._producer = name, producer
         self._serving: frozenset[Partition] = frozenset()
-        self._told: dict[Partition, int] = {}  # partition -> the first offset that no `delivered` row has reported
+        self._told: dict[Partition, int] = {}  # Maps a partition to the first offset that no `delivered` row has reported.
         self.positions: dict[Partition, int] = {}
 
     def serve(self, partitions: frozenset[Partition]) -> None:

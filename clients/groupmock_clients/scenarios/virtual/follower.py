@@ -78,7 +78,7 @@ class VirtualFollower(VirtualMember):
     def _said_now(self, **fields: Any) -> ConsumerGroupHeartbeatRequest:
         owned: list[TopicPartitions] | None = None
         if self._owes or self.generation == JOINING:
-            ids = self.world.core.cluster.topics  # a real client would get the topic ids from Metadata
+            ids = self.world.core.cluster.topics  # A real client would get the topic ids from Metadata.
             owned = [TopicPartitions(topic_id=ids.topic_id(each.topic) or b"", partitions=each.partitions) for each in listed(self.owned)]
         self._owes, self._consumer.topics = False, self.topics
         return self._consumer.heartbeat_request(owned, **fields)

@@ -51,7 +51,7 @@ class VirtualMember(ClassicMember):
         self.delivery = Delivery(name, producer)
         self.owned: Held = NOTHING
         self.stable = False
-        # the partitions that this rebalance revoked, which are committed once more before the next one
+        # The partitions that this rebalance revoked, which are committed once more before the next rebalance.
         self._handed_over: Held = NOTHING
         self._link: Link | None = None
         self._timers: dict[str, Handle] = {}

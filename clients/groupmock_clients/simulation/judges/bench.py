@@ -110,7 +110,7 @@ class WatchedCore(Core):
 
     def _passed(self, effect: Any) -> None:
         ticket = getattr(effect, "ticket", None)
-        if ticket is not None:  # Silent, Abandoned and Close mean that there will be no answer.
+        if ticket is not None:  # The effects Silent, Abandoned and Close mean that there will be no answer.
             self.bench.asked.pop(ticket, None)
         for judge in (self.bench.consumer_groups, self.bench.history, self.bench.transactions):
             judge.happened(effect)

@@ -81,7 +81,7 @@ class ConsumerGroupJudge:
         """Compute the error codes that may answer this request."""
         message: Any = event.message
         if self.cluster.environment.holds is not NO_HOLDS:
-            return  # A hold may delay the request, so that the state at the end of the hold decides the answer.
+            return  # An operator may hold the group and delay the request, so that the state at the end of the hold decides the answer.
         if event.key == CONSUMER_GROUP_HEARTBEAT and message.group_id in self.names:
             self._expected[event.ticket] = self._codes(message) | GATES
         elif event.key == OFFSET_COMMIT and message.group_id in self.names:
@@ -261,7 +261,7 @@ class ConsumerGroupJudge:
         """Check that exactly the members of these groups have a session timer."""
         timers = self.cluster.environment.timers
         if not self.names or self.cluster.environment.holds is not NO_HOLDS:
-            return  # A hold may keep back timers that have fired, so timers are not checked.
+            return  # An operator may hold the group and keep back timers that have fired, so timers are not checked.
         loaded = {name for name in self.names if self.states.get(name) not in (None, DEAD)}
         armed = {key[1:] for key in timers.armed("session") if key[1] in self.names}
         members = {at for at in self.members if at[0] in loaded}

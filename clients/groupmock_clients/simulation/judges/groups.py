@@ -93,7 +93,7 @@ class GroupJudge:
         """Counts for each (group, generation) how many SyncGroups brought assignments. Of two the first counts, and one that was held
         while its coordinator moved may be of an earlier life of the group."""
         self.renewals = 0
-        self._expected: dict[int, int] = {}  # ticket -> the error code with which the group must answer
+        self._expected: dict[int, int] = {}  # Maps a ticket to the error code with which the group must answer.
 
     # -- before an entry
 
@@ -161,7 +161,7 @@ class GroupJudge:
         """Check the invariants of these groups."""
         for name in names:
             group = self.group(name)
-            # a group that was created by its first commit is classic, and becomes a consumer group when such a member joins
+            # A group created by its first commit is classic, and becomes a consumer group when a member of that protocol joins.
             if group is None or name in self.elsewhere:
                 continue
             try:
@@ -175,7 +175,7 @@ class GroupJudge:
         """Check the invariants and the timers of every group."""
         self.look_at([group.group_id for group in self.cluster.groups.all()])
         if self.cluster.environment.holds is not NO_HOLDS:
-            return  # A hold may keep back timers that have fired, so timers are not checked.
+            return  # An operator may hold the group and keep back timers that have fired, so timers are not checked.
         timers = self.cluster.environment.timers
         for group in self.peopled():
             missing = [key for key in _owed(group, group.group_id in self.failed) if key not in timers]
@@ -213,7 +213,7 @@ class GroupJudge:
     def _all_joined(self, name: str, generation: int) -> None:
         group = self.group(name)
         told = self.told.get((name, self.lives.get(name, 0), generation))
-        if group is None or told is None or str(group.state) != STABLE:  # The group may have left Stable within the same event.
+        if group is None or told is None or str(group.state) != STABLE:  # The group may have left the state Stable within the same event.
             return
         silent = [each.member_id for each in group.members.values() if each.group_instance_id is None and each.member_id not in told.joined]
         if silent:

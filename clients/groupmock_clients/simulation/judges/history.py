@@ -41,8 +41,8 @@ class HistoryJudge:
         self.bench = bench
         self.groups = groups
         self.committed: dict[Register, int] = {}
-        self.under_way: dict[int, dict[Register, int]] = {}  # ticket -> the offsets that the request commits
-        self.uncertain: set[Register] = set()  # the (group, topic, partition) whose last commit ended without a clear answer
+        self.under_way: dict[int, dict[Register, int]] = {}  # Maps a ticket to the offsets that the request commits.
+        self.uncertain: set[Register] = set()  # The (group, topic, partition) triples whose last commit ended without a clear answer.
         self.acked: dict[Place, dict[int, bytes]] = {}
         self.delivered: dict[tuple[str, str, int], dict[int, bytes]] = {}
         self.deleted: set[str] = set()
@@ -81,7 +81,7 @@ class HistoryJudge:
                         error_codes.COORDINATOR_NOT_AVAILABLE,
                         error_codes.NOT_COORDINATOR,
                     ):
-                        self.uncertain.add(at)  # the commit may be in the log although the coordinator moved away
+                        self.uncertain.add(at)  # The commit may be in the log although the coordinator moved away.
         elif asked.key == OFFSET_FETCH:
             for group, topic, partition, offset in _fetched(asked.message, answer):
                 self._read((group, topic, partition), offset)

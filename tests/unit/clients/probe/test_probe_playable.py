@@ -47,11 +47,11 @@ def test_sessions_that_are_written_out() -> None:
     ("name", "settings", "factor"),
     [
         ("SERVER-17", BASE_SETTINGS, 1),
-        ("SERVER-17", KAFKA, 1),  # No wait in SERVER-17 depends on the initial rebalance delay.
+        ("SERVER-17", KAFKA, 1),  # SERVER-17 is not slowed down, because none of its waits depends on the initial rebalance delay.
         ("SERVER-08", KAFKA, 7.5),  # SERVER-08 is slowed down by the ratio of the initial rebalance delays.
         ("SERVER-31-last", KAFKA, 24),  # SERVER-31-last is slowed down by the ratio of the shortest session timeouts.
         ("SERVER-18-alone", NO_DELAY, 1),
-        # The core has no half-closed connections, so the factor is the ratio of the initial rebalance delays.
+        # The dialogue about half-closed connections is slowed down by the ratio of the initial rebalance delays.
         ("P2-d13-half-closed", KAFKA, 7.5),
     ],
 )

@@ -24,7 +24,8 @@ LISTED: Final[list[tuple[int, int, int, int, int]]] = [
     (MIDDLE, 4, 1, 4, 10),
     (MIDDLE, 10, 1, 10, 10),
     (MIDDLE, 10, 9000, 10, 22),
-    (LARGE, 0, 1, 0, 2),  # The fetch ends at the first index entry, which a search from its own position does not find.
+    # The list ends at the first index entry after the fetch, which a search from that entry's own position would miss.
+    (LARGE, 0, 1, 0, 2),
     (LARGE, 1, 9000, 0, 4),
     (LARGE, 4, 1, 4, 4),
     (LARGE, 4, 9000, 4, 6),

@@ -50,7 +50,7 @@ class Follower:
         assert answer.error_code in ((0, 70) if self.epoch else (0,))
         self.epoch = self.epoch + 1 if answer.session_id else 0
         self.session = answer.session_id
-        # The consumer starts a new session with all partitions if it has none, and sometimes otherwise.
+        # The consumer starts a new Fetch session with all partitions if it has none, and now and then even if it has one.
         if not self.epoch or self.dice.random() < 0.05:
             self.epoch, self.told = 0, {}
         self.read(answer)

@@ -484,7 +484,7 @@ def test_what_is_refused_before_anybody_is_asked_is_answered_first() -> None:
     world.add(pid, 0, 1)
     for partition in 0, 1:
         world.write(pid, partition=partition)
-    world.init()  # The abort that InitProducerId causes raises the epoch in both partitions.
+    world.init()  # This InitProducerId aborts the open transaction, which raises the epoch in both partitions.
     for fenced, order in (([0], [0, 1]), ([1], [1, 0]), ([0, 1], [1, 0])):
         rows = [
             PartitionProduceData(index=each, records=batch(b"v", producer_id=who, producer_epoch=0, base_sequence=0, attributes=bits))

@@ -8,7 +8,7 @@ from core_world import Protocols, World, subscription
 from groupmock.core.settings import Quirks
 from groupmock.rig import Ask, Watch
 
-BROKEN = b"range0"  # The six bytes decode to version 0x7261 and an array count far beyond the buffer.
+BROKEN = b"range0"  # The six bytes "range0" decode to version 0x7261 and an array count far beyond the buffer.
 LATE = 60_000
 
 

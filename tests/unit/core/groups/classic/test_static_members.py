@@ -202,7 +202,8 @@ def test_an_empty_instance_id_is_an_instance_id() -> None:
 
 
 def test_a_replacement_that_lists_its_protocol_twice_is_refused_and_counts_as_joined() -> None:
-    # Kafka 4.3 counts a repeated protocol twice, finds none that all members list, and throws (differential check, groups seed 20413).
+    # A protocol that a member lists twice is counted twice in Kafka 4.3, which then finds none that all members list, and throws
+    # (differential check, groups seed 20413).
     world = World.make(quirks=Quirks(doubled_protocol_hangs=True))
     leader, follower = static_group(world, "i", "j")
     twice = [("range", subscription("t")), ("range", subscription("u"))]

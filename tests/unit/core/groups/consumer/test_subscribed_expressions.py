@@ -75,7 +75,7 @@ def test_the_only_one_replaced_by_one_that_matches_nothing_calls_for_another_tar
     world.beat()
     assert world.beat(subscribed_topic_regex="nowhere") == (2, [])
     assert world.beat(owned=[]) == (2, None)
-    world.sleep(1)  # Kafka 4.3.0 resolved the expression with the previous heartbeat, when the old expression was gone.
+    world.sleep(1)  # Kafka 4.3.0 resolved the new expression with the previous heartbeat, when the old expression was gone.
     assert world.state() == ("Assigning", 3, 2)
     assert world.beat(owned=[]) == (3, None)
     assert world.beat(subscribed_topic_regex="nowhere else") == (3, None)
@@ -89,7 +89,8 @@ def test_another_one_takes_everything_until_it_is_resolved() -> None:
     assert world.beat(subscribed_topic_regex="u") == (2, [])
     world.sleep(1_000)
     assert world.beat(owned=[]) == (2, None), "the group's only one was resolved a moment ago, when the new one came"
-    world.sleep(1)  # The old expression was removed with its last user, so the group no longer waits for the next resolution.
+    # The old expression was removed with its last user, so the group no longer waits for the next resolution of expressions.
+    world.sleep(1)
     assert world.beat(owned=[]) == (3, [("u", [0, 1])])
 
 
