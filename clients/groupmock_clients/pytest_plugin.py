@@ -28,13 +28,14 @@ BROKERS: pytest.StashKey[list[Broker]] = pytest.StashKey()
 MUST_FIRE: pytest.StashKey[bool] = pytest.StashKey()
 FAILED: pytest.StashKey[bool] = pytest.StashKey()
 SERVER: pytest.StashKey[Broker] = pytest.StashKey()
-"""The shared cluster of the session, once a test has asked for it."""
+"""The session's shared cluster, once a test has asked for it."""
 RUNS: pytest.StashKey[pytest.Item] = pytest.StashKey()
 """The running test of the session."""
 PICTURES: pytest.StashKey[pytest.TempPathFactory] = pytest.StashKey()
 """The session's default folder for pictures of failed tests."""
 JOURNAL, AUDIT, WAIVERS = "GROUPMOCK_JOURNAL", "GROUPMOCK_AUDIT", "GROUPMOCK_AUDIT_WAIVERS"
-"""Variables that the fixtures read themselves, because a journal is per test and pytest's configuration has options of the same meaning."""
+"""Environment variables that the fixtures read themselves, because a journal is per test and pytest's configuration has options of the
+same meaning."""
 TOLD: pytest.StashKey[int] = pytest.StashKey()
 """The number of the shared cluster's findings that have already failed a test of this session."""
 MARKS = {
@@ -55,7 +56,7 @@ MARKS = {
 KNOWN_MARKS = ", ".join(MARKS)
 SECTION_WIDTH = 80
 RIG_MARKS = ("seed", "topics", "nodes", "profile", "settings")
-"""The arguments that apply to a rig too, which has no fault rules."""
+"""The arguments of the marker that apply to a rig too, which has no fault rules."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -207,7 +208,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def _runs(broker: Broker) -> bool:
-    """Return False if the test stopped the cluster, because nothing can be asked of it then."""
+    """Tell whether the cluster is still running, because nothing can be asked of one that the test has stopped."""
     try:
         return bool(broker.bootstrap)
     except RuntimeError:
@@ -245,7 +246,7 @@ def _uses(item: pytest.Item, fixture: str) -> bool:
 
 
 def _server(item: pytest.Item) -> Broker | None:
-    """Return the shared cluster if this test uses it and it is up."""
+    """Return the session's shared cluster if this test uses it and it is up."""
     return item.config.stash.get(SERVER, None) if _uses(item, "groupmock_server") else None
 
 

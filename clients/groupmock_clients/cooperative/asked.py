@@ -47,7 +47,7 @@ def client_rows(client_says: ClientSays) -> Callable[[EnforcedRebalance], None]:
 
 
 def tell(asked: EnforcedRebalance) -> None:
-    """Log the call and run every hook."""
+    """Log the enforced rebalance and run every hook."""
     log.info("%s joins group %s again: %s", asked.member, asked.group, asked.reason or "no reason given")
     for hook in list(hooks):
         try:

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 Partition = tuple[str, int]
 Subscribers = Mapping[str, tuple[str, ...]]
-"""Maps each topic to its subscribers in the order of `by_id`."""
+"""Maps each topic to its subscribers in the order of their ids (`by_id`)."""
 
 
 def by_id(member: str) -> bytes:
-    """Return the sort key of members."""
+    """Return the key by which members are sorted, which is the id as bytes."""
     return member.encode()
 
 

@@ -1,4 +1,5 @@
-"""One member of a group, whatever its library: its Subscription, its decisions as leader, and the effect of an Assignment.
+"""One member of a group, in the part that does not depend on the library: its Subscription, its decisions as leader, and the effect of an
+Assignment.
 
 `aiokafka` and `kafka_python` have a Membership each and add what only the library knows: the owned partitions, how to rejoin, the listener.
 """
@@ -26,7 +27,7 @@ PROBLEMS_KEPT: Final = 100
 
 
 def listed(partitions: Iterable[Partition]) -> list[TopicPartitions]:
-    """Return the partitions in the codec's form, topics and numbers in order."""
+    """Return the partitions as the codec's messages have them, topics and numbers in order."""
     by_topic: dict[str, list[int]] = {}
     for topic, number in sorted(partitions):
         by_topic.setdefault(topic, []).append(number)
@@ -34,7 +35,7 @@ def listed(partitions: Iterable[Partition]) -> list[TopicPartitions]:
 
 
 def flat(found: Iterable[TopicPartitions] | None) -> frozenset[Partition]:
-    """Return the partitions of the codec's form as a set, which is empty for None."""
+    """Return the partitions of a message of the codec as a set, which is empty for None."""
     return frozenset((each.topic, number) for each in found or () for number in each.partitions)
 
 
@@ -124,7 +125,7 @@ class Membership:
         return {member: self._encoded(decision) for member, decision in plan.decisions.items()}
 
     def speaks_ours(self, peer: PeerSubscription) -> bool:
-        """Tell whether the member uses a cooperative assignor of this package with the same design."""
+        """Tell whether another member uses a cooperative assignor of this package with the same design."""
         return self._nonce_of(peer) is not None
 
     def forget(self) -> None:

@@ -1,4 +1,5 @@
-"""Compute a leader's decisions for Designs I, II and III: `plan(...)` is a pure function of claims, metadata, memory and the time.
+"""Compute a leader's decisions for Designs I, II and III: `plan(...)` is a pure function of the members' claims, their metadata, the
+leader's memory and the time.
 
 Rule numbers are those of the leader rules in docs/how-to/cooperative.md, which also lists the invariants that the tests check. Times are ms
 on a monotonic clock. Partitions are (topic, number).
@@ -24,7 +25,7 @@ def plan(
     received: Received | None,
     now: int,
 ) -> LeaderPlan:
-    """Plan one round, led by `me`, a key of `claims`. `counts` maps topic to number of partitions.
+    """Plan the assignments of one round, led by `me`, a key of `claims`. `counts` maps topic to number of partitions.
 
     `memory` is part of the last plan of this leader. It is void if the leader was not a member then under this id. `received` is used only
     without memory.
@@ -33,7 +34,7 @@ def plan(
 
 
 class Round:
-    """The working state of one call of `plan`. Each method is one rule or a small part of one."""
+    """The working state of one call of the function `plan`. Each method is one rule or a small part of one."""
 
     def __init__(
         self,
@@ -65,7 +66,7 @@ class Round:
         self.departed = self._departed()
 
     def plan(self) -> LeaderPlan:
-        """Apply the rules in their order."""
+        """Apply the leader rules in their order."""
         claimed = self.settle()
         unowned = self.universe - claimed
         if self.waits():
@@ -85,8 +86,8 @@ class Round:
         return LeaderPlan(self._decisions(taken | now, timeout), self._memory(moves, target), self.again(timeout))
 
     def settle(self) -> set[Partition]:
-        """Apply rule 0: decide in `held` which claimant keeps each partition, and revoke all other claims on it. Returns all claimed
-        partitions."""
+        """Apply leader rule 0: decide in `held` which claimant keeps each partition, and revoke all other claims on it. Returns all
+        claimed partitions."""
         claimants: defaultdict[Partition, list[str]] = defaultdict(list)
         for member in self.members:
             for partition in self.claims[member].owned:
@@ -102,7 +103,7 @@ class Round:
         return {partition for claim in self.claims.values() for partition in claim.owned}
 
     def keeper(self, partition: Partition, members: list[str]) -> str:
-        """Choose the claimant that keeps a partition: the known holder, else the leader that received it, else a member of the last
+        """Choose the claimant that keeps a partition: the known owner, else the leader that received it, else a member of the last
         generation, else the lowest id."""
         if len(members) == 1:
             return members[0]
@@ -126,7 +127,7 @@ class Round:
         return LeaderPlan({member: Decision(nothing, nothing, nothing, until - self.now) for member in self.members}, memory, False)
 
     def defer(self, partition: Partition) -> bool:
-        """Tell whether an unowned partition is reserved for a departed owner. If so, add it to `lost`."""
+        """Tell whether an unowned partition is reserved for an owner that has left. If so, add it to `lost`."""
         if self.is_new(partition) or self.in_transfer(partition) or self.undelivered(partition):
             return False
         loss = self.loss(partition)
@@ -136,7 +137,7 @@ class Round:
         return True
 
     def is_new(self, partition: Partition) -> bool:
-        """Tell whether no member knew the partition, so that it cannot have been lost (rules 2 and 3)."""
+        """Tell whether no member knew the partition before, so that it cannot have been lost (leader rules 2 and 3)."""
         if self.memory is not None:
             return partition not in self.memory.universe
         if not any(claim.owned for claim in self.claims.values()):
@@ -174,8 +175,8 @@ class Round:
         return gone
 
     def welcome(self) -> bool:
-        """Give reserved partitions to new members. Returns whether there were any newcomers, because then no other member has to give up
-        partitions."""
+        """Give reserved partitions to members that have just joined. Returns whether there were any newcomers, because then no other
+        member has to give up partitions."""
         if not self.lost:
             return False
         left = []
@@ -211,8 +212,8 @@ class Round:
                 yield member
 
     def _namesake(self, member: str) -> str | None:
-        """Return the departed member whose process name this member has. Among several choose the one that lost most, then the highest
-        id."""
+        """Return the departed member whose process name this member has, or None. Among several choose the one that lost most, then the
+        highest id."""
         same = [each for each in self.departed if name_of(each) == name_of(member)]
         return max(same, key=lambda owner: (len(self._takeable(member, owner)), by_id(owner)), default=None)
 
@@ -225,7 +226,8 @@ class Round:
             self.held[partition] = member
 
     def balance(self, now: set[Partition], moving: bool) -> tuple[dict[Partition, Move], dict[Partition, str]]:
-        """Return the moves and the target of the plan. Without `moving` no member gives up a partition in this round."""
+        """Return the partition moves of this round, and the assignment to which all moves together lead. Without `moving` no member
+        gives up a partition in this round."""
         if moving and (kept := self.kept(now)) is not None:
             target = kept
         else:
@@ -238,8 +240,8 @@ class Round:
         return moves, target
 
     def kept(self, now: set[Partition]) -> dict[Partition, str] | None:
-        """Return the last plan if it is unfinished and still fits: same members, same topics, and every partition where the plan expects
-        it."""
+        """Return the target of the last plan if that plan is unfinished and still fits: same members, same topics, and every partition
+        where the plan expects it."""
         last = self.memory
         if last is None or last.target is None or last.subscriptions != self.subscriptions or last.target.keys() != self.held.keys() | now:
             return None
@@ -262,8 +264,8 @@ class Round:
         return ranked[: self.rules.max_moves]
 
     def timeout(self, waiting: bool) -> int:
-        """Return the ms until members rejoin, or 0 if a member rejoins at once anyway (leader rule 8). `waiting` says that moves are left
-        for later."""
+        """Return the ms after which members rejoin, or 0 if a member rejoins at once anyway (leader rule 8). `waiting` says that moves
+        are left for later."""
         # The document leaves open which member's revocation counts (docs/kafka/seed-documents.md). Here any revocation counts, because one
         # member that rejoins at once begins the round for all members.
         if any(self.revoked.values()):

@@ -1,4 +1,4 @@
-"""The terms of the policy: what members claim, what a leader decides, and what it remembers for its next round.
+"""The data types of the policy: what members claim, what a leader decides, and what a leader remembers for its next round.
 
 Times are ms on a monotonic clock. Partitions are (topic, number).
 """
@@ -74,7 +74,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A partition whose holder is gone, reserved until `deadline` for `owner` ("" if the leader does not know the owner)."""
+    """A partition whose owner is gone, reserved until `deadline` for `owner` ("" if the leader does not know the owner)."""
 
     deadline: int
     owner: str
@@ -82,7 +82,7 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class LeaderMemory:
-    """The state that a leader keeps between rounds."""
+    """The state that a leader keeps from one round to the next."""
 
     subscriptions: Mapping[str, frozenset[str]]
     universe: Partitions
@@ -109,8 +109,8 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class LeaderPlan:
-    """The leader's plan for one round. `again` says that the leader must rejoin at once, because work is left and no other member would
-    rejoin."""
+    """The assignments that a leader has planned for one round. `again` says that the leader must rejoin at once, because work is left
+    and no other member would rejoin."""
 
     decisions: Mapping[str, Decision]
     memory: LeaderMemory

@@ -26,13 +26,13 @@ from .verdicts.runner import play
 from .verdicts.selection import Planned
 
 SPARE_SECONDS: Final = 60
-"""The time allowed for a dialogue beyond its minimum. The steps themselves have much tighter bounds."""
+"""The time allowed for a dialogue beyond its minimal duration, in seconds. The steps themselves have much tighter bounds."""
 QUIET: Final = 4
-"""The number of parallel dialogues when dialogues are repeated."""
+"""The number of dialogues that are played at a time when broken ones are repeated."""
 FURTHER: Final = 2
-"""Additional attempts if load can explain the failures. Such attempts do not count as retries."""
+"""The number of additional attempts at a dialogue if load can explain its failures. Such attempts do not count as retries."""
 MOST_DEATHS: Final = 20
-"""The number of deaths after which a server is given up."""
+"""The number of deaths after which the probe gives a server up."""
 GONE: Final = "the broker is gone: it takes no connections any more"
 DIED: Final = "the server stopped answering during this dialogue"
 
@@ -124,7 +124,7 @@ class Schedule:
         return attempts.evidence + len(attempts.broken) <= self._pace.retries
 
     def _explained(self, planned: Planned, outcome: DialogueOutcome) -> bool:
-        """Tell whether load can explain the failure."""
+        """Tell whether load on the machine can explain the failure."""
         assert outcome.failure is not None
         broker = self._broker
         bounds = tolerance(broker.patience * min(outcome.attempts, 3), planned.factor)
@@ -211,7 +211,7 @@ class Schedule:
         return outcome
 
     def _buried(self, death: Death, found: dict[str, DialogueOutcome], played: dict[str, DialogueOutcome]) -> bool:
-        """Record the death, with its cause if that is clear, and wait for the server to come back."""
+        """Record a death of the server, with its cause if that is clear, and wait for the server to come back."""
         self.deaths.append(death)
         if len(death.dialogues) == 1:
             (death.culprit,) = death.dialogues
@@ -226,7 +226,8 @@ class Schedule:
         return revived.back
 
     def _alone(self, suspects: Sequence[Planned], attempt: int, death: Death, found: dict[str, DialogueOutcome]) -> bool:
-        """Play the suspects one by one, the shortest first, until one kills the server again. Returns whether the server is back."""
+        """Play the dialogues that may have killed the server one by one, the shortest first, until one kills the server again. Returns
+        whether the server is back."""
         for each in sorted(suspects, key=lambda each: least_ms(each.variant.exchange)):
             played = self._side_by_side([each], attempt, 1)
             if not self._liveness.gone():
@@ -255,6 +256,6 @@ def _lost(planned: Planned, death: Death) -> DialogueOutcome:
 
 
 def _counts(outcome: DialogueOutcome) -> bool:
-    """Tell whether a repeated attempt counts. An attempt that could not be played does not, unless the broker is gone, because that may
-    have ended the dialogue."""
+    """Tell whether an attempt counts when a dialogue is repeated. An attempt that could not be played does not, unless the broker is
+    gone, because that may have ended the dialogue."""
     return outcome.verdict != UNKNOWN or outcome.detail == GONE

@@ -16,9 +16,9 @@ from .play import Protocol, Scenario, Sizes, Unsupported
 from .results import Job, ScenarioResult, run_one
 
 STARTUP_MS: Final = 100
-"""The time to start a live member, which is forked by a process that has its library loaded."""
+"""The time in ms to start a live member, which is forked by a process that has its library loaded."""
 CHANCES: Final = 3
-"""The number of attempts for a scenario. A difference counts only if it repeats, as in the comparison with Kafka."""
+"""The number of attempts to get equal counts for a scenario. A difference counts only if it repeats, as in the comparison with Kafka."""
 
 
 def twin_of(job: Job) -> Protocol | None:

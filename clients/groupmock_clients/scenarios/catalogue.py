@@ -1,4 +1,4 @@
-"""The scenarios and the protocols as data, and the assessments in the document's Characteristics."""
+"""The scenarios and the protocols as data, and the assessments that the table "Characteristics" of the document on the designs gives."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WORDS: Final = {
     (ROLLING_BOUNCE, "design-1"): "IMPROVED", (ROLLING_BOUNCE, "design-2"): "YES", (ROLLING_BOUNCE, "design-3"): "YES",
     (SCALE, "design-1"): "YES", (SCALE, "design-2"): "YES", (SCALE, "design-3"): "YES",
 }  # fmt: skip
-"""Maps (line, protocol) to the assessment in the document's Characteristics."""
+"""Maps (line, protocol) to the assessment in the table "Characteristics" of the document on the designs."""
 
 SCENARIOS: Final = (
     Scenario(
@@ -161,7 +161,7 @@ def protocols(stage: str, named: str | None = None) -> tuple[Protocol, ...]:
 
 
 def virtual_twin(protocol: Protocol) -> Protocol:
-    """Return the scripted protocol that corresponds to a live one. Raises Unsupported if there is none."""
+    """Return the scripted protocol that corresponds to a protocol of stock clients. Raises Unsupported if there is none."""
     if not any(each.name == protocol.name for each in VIRTUAL):
         raise Unsupported(f"{protocol.name} has no scripted members")
     return Protocol(protocol.name, "scripted-twin" if protocol.twin else "scripted", protocol.bounces, protocol.no_upgrade)

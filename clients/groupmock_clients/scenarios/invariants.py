@@ -1,5 +1,4 @@
-"""Check what must hold in every run, live or virtual, from its rows alone: the invariants of docs/how-to/cooperative.md, and that no record
-is lost.
+"""Check the invariants of every run, live or virtual, from its rows alone: those of docs/how-to/cooperative.md, and that no record is lost.
 
 A live leader plans somewhere between its JoinGroup answer (`began`) and its SyncGroup (`planned`), and each time is compared with the more
 lenient of both. Rounds in which no member is told anything new do not count, because kafka-python discards a join now and then, and a
@@ -111,8 +110,8 @@ class _Judge:
             yield "I1", f"given to two members: {listed(twice)}"
 
     def _one_owner(self, seen: Generation) -> Iterator[Finding]:
-        """Check that no partition is claimed twice, nor assigned while another member claims it. An expelled member that comes back with
-        old claims is excepted."""
+        """Check that no partition is claimed by two members, nor assigned to one while another claims it. An expelled member that comes
+        back with old claims is excepted."""
         claimants: defaultdict[Partition, list[str]] = defaultdict(list)
         for member, claim in seen.claims.items():
             for partition in claim.owned:
@@ -258,7 +257,7 @@ class _Absence:
     back: Generation
 
     def in_time(self, delay_ms: float) -> bool:
-        """Tell whether the process was back before its delay was over, counted from the first round without it."""
+        """Tell whether the process came back before its delay was over, counted from the first round without the process."""
         return (self.back.planned_ms or 0.0) < self.missed.began_ms + delay_ms
 
     @property
@@ -282,8 +281,8 @@ def _absences(run: ScenarioRun, rounds: Sequence[Generation]) -> Iterator[_Absen
 
 
 def _in_time(run: ScenarioRun, rounds: Sequence[Generation]) -> Iterator[Finding]:
-    """Check I5: a process that is back in time owns its own partitions again at once. If all are back in time, no partition ever changes
-    its owner."""
+    """Check I5: a process that comes back in time owns its own partitions again at once. If all are back in time, no partition ever
+    changes its owner."""
     if run.protocol.design < 2 or run.scenario.starts is not Speaks.TARGET or _expelled(run):
         return
     absences = list(_absences(run, rounds))

@@ -34,7 +34,7 @@ from groupmock_codec.units import NS_PER_MS, NS_PER_S
 from .play import GROUP, PRODUCER, RUNNER, Row
 
 GRACE_MS: Final = 150
-"""A record that waits no longer than this counts as delivered at once."""
+"""The longest time in ms that a record may wait and still counts as delivered at once."""
 
 
 class NotMeasurable(ValueError):
@@ -105,7 +105,7 @@ class Finished:
     heard_last: int
 
     def says(self) -> object:
-        """Return the value that has to differ for a generation to count as a round."""
+        """Return the assignments of the generation, which have to differ from the last ones for the generation to count as a round."""
         return {member: (each.assigned, each.revoked) for member, each in self.generation.told.items()}
 
 
@@ -289,7 +289,7 @@ def _records(row: Row) -> Iterator[tuple[Partition, int]]:
 
 
 def _length(spans: Iterable[tuple[int, int]]) -> int:
-    """Return the total length of the union of spans."""
+    """Return the total length of these spans of time, in which overlapping parts count once."""
     covered, end = 0, None
     for first, last in sorted(spans):
         covered += last - (first if end is None or first > end else min(end, last))

@@ -31,7 +31,7 @@ class BrokenInvariant:
 
 
 def said(row: Row, *what: str) -> bool:
-    """Tell whether a row is a `client` row of one of these kinds."""
+    """Tell whether a row is a `client` row of one of the given kinds."""
     return bool(row["kind"] == "client" and row["what"] in what)
 
 

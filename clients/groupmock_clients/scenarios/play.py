@@ -91,7 +91,7 @@ LEAST: Final = {
     "members": 2, "partitions": 1, "change": 1, "heartbeat_ms": 1, "delay_ms": 1, "max_moves": 1, "move_interval_ms": 1, "startup_ms": 1,
     "metadata_ms": 1, "commit_ms": 1, "absence_ms": 0, "initial_delay_ms": 0, "rate": 0,
 }  # fmt: skip
-"""The minimum of each size."""
+"""Maps each size to the least value that it may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,65 +146,66 @@ class Who(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Start as many new members as `change` says."""
+    """The step that starts as many new members as `change` says."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """Kill with SIGKILL, so that nothing is committed and the session has to expire."""
+    """The step that kills members with SIGKILL, so that nothing is committed and the session has to expire."""
 
     who: Who
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Stop cleanly: commit and LeaveGroup."""
+    """The step that stops members cleanly: they commit and send LeaveGroup."""
 
     who: Who
 
 
 @dataclass(frozen=True, slots=True)
 class Return:
-    """Start the selected processes again under their old names."""
+    """The step that starts the selected processes again under their old names."""
 
     who: Who = Who.GONE
 
 
 @dataclass(frozen=True, slots=True)
 class Roll:
-    """Stop and restart every member in turn, and wait for a settled group after each."""
+    """The step that stops and restarts every member in turn, and waits for a settled group after each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subscribe:
-    """Create a second topic of the same size, and subscribe all members to both."""
+    """The step that creates a second topic of the same size, and subscribes all members to both."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grow:
-    """Multiply the topic's partitions by `times`."""
+    """The step that multiplies the topic's partitions by `times`."""
 
     times: int = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """Do every bounce of the protocol's rolling upgrade, each as in `Roll`."""
+    """The step that does every bounce of the protocol's rolling upgrade, each as in `Roll`."""
 
 
 @dataclass(frozen=True, slots=True)
 class AwaitNoticed:
-    """Wait until the group is Stable with exactly the living members."""
+    """The step that waits until the group is Stable with exactly the living members."""
 
 
 @dataclass(frozen=True, slots=True)
 class AwaitSettled:
-    """Wait until the group is Stable, every partition has an owner, and no member is asked to give partitions up or waits for a time."""
+    """The step that waits until the group is Stable, every partition has an owner, and no member has been asked to give partitions up or
+    to rejoin later."""
 
 
 @dataclass(frozen=True, slots=True)
 class WaitDelayFraction:
-    """Wait for this share of `delay_ms`."""
+    """The step that waits for this share of `delay_ms`."""
 
     share: float
 
@@ -294,7 +295,7 @@ def play(scenario: Scenario, sizes: Sizes, protocol: Protocol, stage: ScenarioSt
 
 
 class _Play:
-    """The state of a play: living members, absent members, topics."""
+    """The state of a scenario that is being played: living members, absent members, topics."""
 
     def __init__(self, scenario: Scenario, sizes: Sizes, protocol: Protocol, stage: ScenarioStage) -> None:
         self.scenario, self.sizes, self.protocol, self.stage = scenario, sizes, protocol, stage

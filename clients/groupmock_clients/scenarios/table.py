@@ -17,7 +17,7 @@ LINES: Final = {
     "scale-up": "Scale up",
     "scale-down": "Scale down",
 }
-"""Maps a scenario to its line in the Characteristics."""
+"""Maps a scenario to its line in the table "Characteristics"."""
 ROWS: Final = {each.name: each.row for each in SCENARIOS if each.row in (PROCESS_DEATH, ROLLING_BOUNCE, SCALE)}
 TITLES: Final = {
     "range": "eager range",

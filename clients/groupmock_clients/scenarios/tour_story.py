@@ -16,7 +16,7 @@ from groupmock.story.words import count, seconds
 from .play import PRODUCER, RUNNER, Missed, Row, Sizes
 
 DISMISS: Final = "dismiss"
-"""The step in which all members leave."""
+"""The name of the demo's step in which all members leave."""
 INDENT: Final = " " * 11
 ARRIVALS: Final = {
     "ada": ("Three aiokafka consumers arrive: ada, ben and cleo",),
@@ -25,7 +25,7 @@ ARRIVALS: Final = {
         "Two libraries in one group: they agree on an assignor that both have.",
     ),
 }
-"""Maps the first of several members that arrive together to title and text of that act."""
+"""Maps the first of several members that arrive together to title and text of the act in which they arrive."""
 
 
 class Tour:

@@ -28,8 +28,8 @@ READ_COMMITTED: Final = 1
 
 
 class CommittedReader:
-    """Reads all partitions and offsets every LOOK_MS once it was started. `positions`: what it reads next; `ends`: last stable offset
-    and end, as it was told last."""
+    """Reads all committed records and offsets every LOOK_MS once it was started. `positions`: what it reads next; `ends`: last stable
+    offset and end, as it was told last."""
 
     def __init__(self, world: World, registers: Iterable[Register]) -> None:
         self.world = world
@@ -65,7 +65,7 @@ class CommittedReader:
             self._ask_offset(register)
 
     def missing(self) -> str | None:
-        """Say which transaction is still open or which records were not read, or return None. None: nothing."""
+        """Say which transaction is still open or which records were not read, or return None if nothing is missing."""
         still = sorted(name for names in self.open.values() for name in names)
         for node in filter(self.world.up, self.world.nodes):
             told = partial(self._listed, node)

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 ASSIGNORS: Final[dict[str, Callable[[], Assignor]]] = {"range": Range, "cooperative-sticky": CooperativeSticky}
 MEMBERS_SINCE, GROUPS_SINCE = 3, 8
-"""The first versions of LeaveGroup and OffsetFetch whose request has a list of members or groups (KIP-345, KIP-709)."""
+"""The first version of LeaveGroup whose request has a list of members (KIP-345), and that of OffsetFetch with a list of groups
+(KIP-709)."""
 
 
 class Consumer(ClassicMember, Reader):

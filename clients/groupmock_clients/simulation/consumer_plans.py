@@ -1,4 +1,4 @@
-"""Draw plans about consumer groups (KIP-848): their members, and the steps that happen to them."""
+"""Draw the plans of simulated runs about consumer groups (KIP-848): their members, and the steps that happen to them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .steps import COMMANDS, MAKE, Draw, Make, command_of, steps_of, versions_of
 PROFILES: Final = ("groupmock", "kafka-4.3")
 SPOKEN: Final = (FETCH, OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR, CONSUMER_GROUP_HEARTBEAT)
 LEAST: Final = {OFFSET_COMMIT: 9, OFFSET_FETCH: 9}
-"""The first versions of these APIs that carry a member epoch (KIP-848)."""
+"""Maps APIs to the first versions that carry a member epoch (KIP-848)."""
 REGEX_SINCE: Final = 1
 ASSIGNORS: Final[tuple[list[str], ...]] = ([], ["uniform"], ["range"])
 EXPRESSIONS: Final = ("", "t.*", "n.*", "[tn]1", "t0|n.", "nothing")
 NEW_TOPICS: Final = ("n0", "n1", "n2")
 STATES: Final = (EMPTY, ASSIGNING, RECONCILING, STABLE)
 TIMINGS: Final = ((6_000, 8_000, 1_500), (6_000, 4_000, 1_000), (10_000, 15_000, 3_000))
-"""Combinations of session timeout, rebalance timeout and heartbeat interval, in ms."""
+"""The combinations of session timeout, rebalance timeout and heartbeat interval from which a run draws one, in ms."""
 ALWAYS: Final = {
     "wait": 12, "produce": 6, "kill": 2, "leave": 3, "start": 4, "subscribe": 2, "match": 1, "commit": 1, "create": 1, "delete": 1,
 }  # fmt: skip
@@ -43,7 +43,7 @@ STEERING: Final[dict[str, Make]] = {
     "fence_member": lambda dice, group, member, *_: {"group": group, "member": member},
     "hold_group": lambda dice, group, *_: {"group": group, "state": dice.choice(STATES)},
 }  # fmt: skip
-"""The steering commands that apply to consumer groups."""
+"""Maps each steering command that applies to consumer groups to the function that draws its arguments."""
 
 
 @cache
@@ -70,7 +70,7 @@ STEPS: Final[dict[str, Draw]] = {
 
 
 def _matching(dice: Random, plan: SimulationPlan) -> str:
-    """Choose a client whose heartbeats can carry a regular expression, or any client if none can, which then ignores the step."""
+    """Draw a client whose heartbeats can carry a regular expression, or any client if none can, which then ignores the step."""
     able = [each.name for each in plan.clients if each.versions[CONSUMER_GROUP_HEARTBEAT] >= REGEX_SINCE]
     return dice.choice(able) if able else who(dice, plan)
 

@@ -1,4 +1,5 @@
-"""Draw a plan from a seed. What is drawn here may change from version to version; a plan that was written down means the same for ever."""
+"""Draw the plan of a simulated run from a seed. What is drawn here may change from version to version; a plan that was written down
+means the same for ever."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ OWN: Final = dict(zip(OWN_KINDS, (draw_consumers, draw_transactions), strict=Tru
 
 
 def draw(seed: int, kind: str | None = None) -> SimulationPlan:
-    """Draw the plan of a seed. `kind` is one of EVERY_KIND; None: the seed draws one of KINDS."""
+    """Draw the plan of the simulated run that belongs to a seed. `kind` is one of EVERY_KIND; None: the seed draws one of KINDS."""
     dice = Random(f"simulation {seed}")
     drawn = dice.choice(KINDS)
     kind = drawn if kind is None else kind

@@ -37,7 +37,7 @@ def as_find(outcome: Outcome, about: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write(folder: Path, find: Mapping[str, Any]) -> Path:
-    """Write the file of a finding and return its path, which is the same for the same case."""
+    """Write the file of a finding and return the file's path, which is the same for the same case."""
     text = json.dumps({"property": find["property"], "case": find["case"]}, sort_keys=True)
     file = folder / f"{PROPERTY}-{hashlib.sha256(text.encode()).hexdigest()[:DIGITS]}.json"
     folder.mkdir(parents=True, exist_ok=True)

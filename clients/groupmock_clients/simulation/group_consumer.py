@@ -169,7 +169,7 @@ class GroupConsumer(ConsumerMember, Reader):
         self.world.later(self.revoke_ms, revoked)
 
     def _take(self, target: frozenset[Spot]) -> None:
-        """Own exactly these partitions, report them in a heartbeat, and then follow a newer target."""
+        """Own exactly these partitions, report them in a heartbeat, and then follow a newer target assignment."""
         kept = self.mine & target
         self._own(target)
         stay = {(self._names[topic], index) for topic, index in kept}
@@ -215,7 +215,7 @@ class GroupConsumer(ConsumerMember, Reader):
         return self.offsets_request(partitions)
 
     def _read_from(self) -> None:
-        """Do nothing, because the next poll fetches."""
+        """Do nothing when positions are known, because the next poll fetches."""
 
     def _owners(self, place: Partition) -> set[str]:
         return {self.member_id}

@@ -23,16 +23,16 @@ from .simulate import Outcome, simulate
 SECONDS: Final = 20.0
 """The limit of processor time for one seed, in seconds. A seed takes some 40 ms, one whose calls are counted three times that."""
 IDLE: Final = 10.0
-"""The limit of wall time is this many times SECONDS, because a busy machine is slow, and a child that sleeps uses no processor."""
+"""The limit of wall time as a multiple of SECONDS, because a busy machine is slow, and a child that sleeps uses no processor."""
 MEGABYTES: Final = 512
-"""The limit of a child's memory beyond what it has at its start."""
+"""The limit of a child process's memory beyond what it has at its start."""
 HUNG: Final = "hung"
 DIED: Final = "died"
 STATM: Final = Path("/proc/self/statm")
 
 
 class SeedVerdict(msgspec.Struct, kw_only=True):
-    """The verdict about one seed. `judge` and `text` are those of a finding, None where all held; HUNG and DIED are judges too.
+    """The verdict on the run of one seed. `judge` and `text` are those of a finding, None where all held; HUNG and DIED are judges too.
     `seconds` is wall time; the rest as in `Outcome`."""
 
     seed: int
@@ -47,7 +47,7 @@ class SeedVerdict(msgspec.Struct, kw_only=True):
     virtual_ms: float = 0.0
     replayed: bool = False
     plan: SimulationPlan | None = None
-    """The plan of a seed that has a finding."""
+    """The plan of the run, for a seed that has a finding."""
     story: list[str] = []
 
 
@@ -131,7 +131,7 @@ class _Child:
         return line
 
     def ended(self, seconds: float) -> tuple[str, str]:
-        """Return the judge and the text that explain why the child wrote no line."""
+        """Return as a verdict why the child wrote no line: the judge's name (HUNG or DIED) and a text."""
         code = None if self._status is None else os.waitstatus_to_exitcode(self._status)
         if code is None or code == -signal.SIGXCPU:
             return HUNG, f"no end within {seconds:g} s"

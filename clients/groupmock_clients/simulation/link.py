@@ -96,5 +96,5 @@ def patience(ms: int) -> int:
 
 
 def ns(ms: float) -> int:
-    """Return milliseconds as int nanoseconds."""
+    """Convert milliseconds to whole nanoseconds."""
     return int(ms * NS_PER_MS)

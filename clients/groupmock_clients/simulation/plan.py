@@ -1,4 +1,5 @@
-"""The plan of a simulated run as explicit values, which JSON keeps and which mean the same when the code that draws plans has changed.
+"""The plan of a simulated run as explicit values, which can be stored as JSON and keep their meaning when the code that draws plans
+changes.
 
 Steps, each a list of its name and values. A name of a client is `c0`, `c1`, ...; a number that is too large is taken modulo what there is,
 so that every list of steps is playable and steps can be left out.
@@ -34,7 +35,7 @@ from typing import Any, Final
 import msgspec
 
 KINDS: Final = ("groups", "steering", "faults", "wire", "hostile", "mixed")
-"""The subject of a run, which is everything for `mixed`. Every kind has members, time and records."""
+"""The kinds of simulated runs by their subject; `mixed` is about everything. Every kind has members, time and records."""
 OWN_KINDS: Final = ("consumers", "transactions")
 """The kinds that run on request only, because seeds that drew them would change the plans of all seeds."""
 EVERY_KIND: Final = (*KINDS, *OWN_KINDS)
@@ -43,13 +44,13 @@ CLASSIC, CONSUMER = "classic", "consumer"
 """The group protocols of a client."""
 
 OFFSETS: Final = "o0"
-"""The topic for which only transactional producers commit offsets."""
+"""The topic for whose partitions only transactional producers commit offsets."""
 
 Step = list[Any]
 
 
 class SimulatedClient(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """A simulated process that is a consumer. Times are ms; `versions` maps an API key to the version that it speaks.
+    """A process of a simulated run that is a consumer. Times are ms; `versions` maps an API key to the version that it speaks.
 
     `protocols` are its assignors, the best first. A member of a consumer group (`protocol`) has at most one, which the server runs; it
     subscribes to `regex` too, takes `revoke_ms` to give partitions up, and says everything in each heartbeat if it is `full`.
@@ -71,7 +72,7 @@ class SimulatedClient(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class SimulatedWriter(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """A simulated process that is a transactional producer. Several of one `transactional_id` fence each other.
+    """A process of a simulated run that is a transactional producer. Several of one `transactional_id` fence each other.
 
     `register` is its partition of OFFSETS. `recovers`: after an error it asks who it is with its own producer id and epoch (KIP-360),
     and else it ends.
@@ -103,11 +104,11 @@ class SimulationPlan(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 def plan_of(case: dict[str, Any]) -> SimulationPlan:
-    """Return the plan in a file. Raises msgspec.ValidationError."""
+    """Return the plan in the content of a finding's file. Raises msgspec.ValidationError."""
     return msgspec.convert(case, SimulationPlan, strict=False)
 
 
 def case_of(plan: SimulationPlan) -> dict[str, Any]:
-    """Return what a file keeps of the plan."""
+    """Return the part of a plan that a finding's file keeps."""
     case: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(plan))
     return case

@@ -29,7 +29,7 @@ SETTLING_MS: Final = 10
 SESSION_MS, REBALANCE_MS = 6_000, 8_000
 """The session and rebalance timeouts that bound a run without clients."""
 LOOK_MS: Final = 500
-"""How often the calm phase checks whether everything has settled."""
+"""How often, in virtual ms, the calm phase checks whether everything has settled."""
 
 
 def bound_ms(plan: SimulationPlan) -> int:
@@ -168,7 +168,7 @@ class Playing:
     # -- peace
 
     def _peace(self) -> None:
-        """End every fault and start every process."""
+        """End every fault and start every process that is not running."""
         world = self.world
         if self.faulty:
             world.command("clear_faults")
@@ -205,7 +205,7 @@ class Playing:
         world.command("release_group", group=name)
 
     def _rest(self) -> None:
-        """Wait until everything has settled, for as long as that may take."""
+        """Wait until all groups and producers have settled, for as long as that may take."""
         left = bound_ms(self.plan)
         while (missing := self._missing()) is not None and left > 0 and self.finding is None:
             self._expel()
@@ -239,7 +239,7 @@ class Playing:
                 self.world.command("force_rebalance", group=group.group_id)
 
     def _missing(self) -> str | None:
-        """Say what has not settled yet, or return None."""
+        """Say which group, record or transaction has not settled yet, or return None."""
         for name, clients in self._groups().items():
             group = self.world.bench.groups.group(name)
             if group is None or str(group.state) != STABLE:
@@ -255,7 +255,7 @@ class Playing:
         return self.consumer_groups.missing() or self.transactions.missing()
 
     def _groups(self) -> dict[str, list[Consumer]]:
-        """Return the classic groups with their clients."""
+        """Return the classic groups of the run with their clients."""
         found: dict[str, list[Consumer]] = {}
         for client in self.clients.values():
             if isinstance(client, Consumer):
@@ -309,5 +309,5 @@ class Playing:
                 bench.found("leaks", f"group {group.group_id!r} has {len(group.members)} members and nobody is there")
 
     def end(self) -> None:
-        """End the run, so that the journal is complete."""
+        """End the run, so that its journal is complete."""
         self.world.rig.close()

@@ -42,15 +42,15 @@ class Process(ABC):
 
     @abstractmethod
     def _begin(self) -> None:
-        """Begin, now that the coordinator is known."""
+        """Begin the process's work, now that its coordinator is known."""
 
     @abstractmethod
     def _born(self) -> None:
-        """Forget everything, as a process that starts knows nothing."""
+        """Forget everything that the process knew, because it starts anew."""
 
     @abstractmethod
     def _unfound(self) -> None:
-        """Forget what was known only while the coordinator was known."""
+        """Forget what is valid only as long as the coordinator is known."""
 
     @abstractmethod
     def _poll(self) -> None:
@@ -59,7 +59,7 @@ class Process(ABC):
     # -- a process
 
     def start(self) -> None:
-        """Start without a memory, unless the process is running."""
+        """Start the process without a memory, unless it is running."""
         if self.alive:
             return
         self.alive = True
@@ -84,7 +84,7 @@ class Process(ABC):
     # -- finding a coordinator
 
     def _find(self) -> None:
-        """Ask a running node for the coordinator, each time another one."""
+        """Ask a running node for the coordinator, a different one with each attempt."""
         self._place += 1
         self._unfound()
         nodes = [node for node in self.world.nodes if self.world.up(node)]
@@ -145,7 +145,7 @@ class Process(ABC):
         return self._lives
 
     def _here(self, then: Answered) -> Answered:
-        """Wrap a callback so that it is ignored once the process has moved on or died."""
+        """Wrap a callback so that its call is ignored once the process has moved on or died."""
         place = self._place
 
         def came(answer: Any) -> None:

@@ -44,7 +44,8 @@ class Reader(Process):
         self.owned: frozenset[Partition] = frozenset()
         self.positions: dict[Partition, int] = {}
         self.at_odds = False
-        """True if the group refused the member's protocols. A group that was loaded knows the chosen one alone, until it rebalances."""
+        """True if the group refused the protocols that this member offers. A group that was loaded knows the chosen one alone, until it
+        rebalances."""
         self._polls = 0
 
     # -- what a kind of member adds
@@ -77,11 +78,11 @@ class Reader(Process):
 
     @abstractmethod
     def _refused(self, key: int, code: int) -> None:
-        """React to an error of this request as a member does."""
+        """React to an error in the answer to this request as a member does."""
 
     @abstractmethod
     def _read_from(self) -> None:
-        """Continue, because every position is known now."""
+        """Continue reading, now that the position in every partition is known."""
 
     @abstractmethod
     def _owners(self, place: Partition) -> set[str]:

@@ -28,7 +28,7 @@ AGAIN: Final = "again"
 
 
 def undelivered(world: World, group: str, clients: Sequence[Reader], subscribed: Iterable[str]) -> str | None:
-    """Say which partition of the subscribed topics has no single owner or is not read to its end, or return None."""
+    """Say which partition of the subscribed topics has no single owner or is not read to its end, or return None if there is none."""
     topics, counts = world.core.cluster.topics, world.counts()
     owned = [place for client in clients for place in client.owned]
     for topic in counts:
@@ -43,7 +43,8 @@ def undelivered(world: World, group: str, clients: Sequence[Reader], subscribed:
 
 
 class ConsumerGroupsAtRest:
-    """Checks the consumer groups of a run by asking ConsumerGroupDescribe, as an operator does. `told`: what it answered last, by group."""
+    """Checks that the consumer groups of a run have settled, by asking ConsumerGroupDescribe as an operator does. `told`: what it
+    answered last, by group."""
 
     def __init__(self, world: World, clients: Sequence[GroupConsumer]) -> None:
         self.world = world
@@ -63,7 +64,7 @@ class ConsumerGroupsAtRest:
                 client.revoke_ms = 0
 
     def missing(self) -> str | None:
-        """Say what has not settled according to the last answers, or return None, and ask again."""
+        """Say what in the groups has not settled according to the last answers, or return None, and ask again."""
         found = next((each for name, clients in self.groups.items() if (each := self._missing(name, clients)) is not None), None)
         for name in self.groups:
             self._ask(name)
@@ -99,8 +100,8 @@ class ConsumerGroupsAtRest:
         return undelivered(self.world, name, clients, self._subscribed(clients))
 
     def _wake(self, client: GroupConsumer) -> None:
-        """Make the group compute a new target. Where a member's expression gave way to one that matches nothing, and others have the
-        first one, what was to be that member's stays so in the target, and nobody's in fact (CG-114; seen on 4.3.0)."""
+        """Make the group compute a new target assignment. Where a member's expression gave way to one that matches nothing, and others
+        have the first one, what was to be that member's stays so in the target, and nobody's in fact (CG-114; seen on 4.3.0)."""
         client.subscribe([*client.topics, AGAIN])
 
     def _ask(self, group: str) -> None:
@@ -119,7 +120,7 @@ class ConsumerGroupsAtRest:
 
 
 class TransactionsAtRest:
-    """Checks the transactional producers of a run, and the reader of their commits."""
+    """Checks that the transactional producers of a run are done, and what the reader of their commits got."""
 
     def __init__(self, world: World, writers: Sequence[Writer]) -> None:
         self.world, self.writers = world, writers
@@ -130,7 +131,7 @@ class TransactionsAtRest:
         self.reader = CommittedReader(world, {(each.about.group, OFFSETS, each.about.register) for each in writers})
 
     def begin(self) -> None:
-        """Start the reader if there are producers."""
+        """Start the reader of committed records if there are producers."""
         if self.writers:
             self.reader.start()
 

@@ -13,11 +13,11 @@ from msgspec import structs
 from .plan import SimulationPlan, Step
 
 TRIES: Final = 400
-"""The number of plans that are played at most."""
+"""The greatest number of plans that are played to shrink one."""
 
 
 def shrunk(plan: SimulationPlan, fails: Callable[[SimulationPlan], bool], tries: int = TRIES) -> SimulationPlan:
-    """Return the smallest plan found that still `fails`, which may be the plan itself."""
+    """Return the smallest plan found for which `fails` is still true, which may be the given plan."""
     left = tries
     changed = True
     while changed and left > 0:

@@ -1,4 +1,4 @@
-"""Play one seed: draw its plan, judge the run, and replay its journal."""
+"""Play one seed: draw the plan of a run, judge the run, and replay its journal."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .plan import SimulationPlan
 from .play import Playing
 
 REPLAYED_EVERY: Final = 4
-"""One of this many seeds is also replayed, row for row."""
+"""One of this many seeds is also replayed from its journal, and must give the same rows."""
 SAMPLED_EVERY: Final = 32
-"""In one of this many seeds every request's calls are counted, and every answer is encoded once more."""
+"""One of this many seeds has every request's calls counted and every answer encoded once more."""
 STORY_ROWS: Final = 30
 
 

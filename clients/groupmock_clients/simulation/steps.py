@@ -62,7 +62,7 @@ def _first_static(key: int) -> int:
 def versions_of(
     dice: Random, profile: str, static: bool, spoken: Iterable[int] = SPOKEN, least: Mapping[int, int] | None = None
 ) -> dict[int, int]:
-    """Draw a version for each of these APIs, none below its `least`, and for a static member with an instance id."""
+    """Draw a version for each of these APIs, none below its `least`, and for a static member only versions that have an instance id."""
     served = profile_versions(profile)
     found = {}
     for key in spoken:

@@ -21,7 +21,7 @@ from .steps import COMMANDS, MAKE, Draw, Make, command_of, profile_versions, ste
 
 PROFILES: Final = ("groupmock", "kafka-4.3", "kafka-3.9")
 NEW: Final = {PRODUCE: 12, END_TXN: 5, TXN_OFFSET_COMMIT: 5, INIT_PRODUCER_ID: 5, FIND_COORDINATOR: 4}
-"""The versions of a new transactional client (KIP-890)."""
+"""Maps the APIs of a new transactional client (KIP-890) to the versions that it uses."""
 OLD: Final = {
     PRODUCE: (3, 11), END_TXN: (0, 4), TXN_OFFSET_COMMIT: (3, 4), INIT_PRODUCER_ID: (3, 5), ADD_PARTITIONS_TO_TXN: (0, 3),
     ADD_OFFSETS_TO_TXN: (0, 4), FIND_COORDINATOR: (1, 4),
@@ -56,7 +56,7 @@ STEERING: Final[dict[str, Make]] = {
     "release_markers": lambda dice, *_: _of_id(dice),
     "move_transaction_coordinator": lambda dice, *_: _of_id(dice, loading_ms=dice.choice([0, 300, 2_000])),
 }  # fmt: skip
-"""The steering commands that apply to transactions."""
+"""Maps each steering command that applies to transactions to the function that draws its arguments."""
 
 
 def _transaction(dice: Random, plan: SimulationPlan) -> list[Any]:
@@ -106,7 +106,7 @@ def draw_transactions(dice: Random, seed: int) -> SimulationPlan:
 
 
 def _clients(dice: Random, profile: str) -> list[SimulatedClient]:
-    """Draw the members for which offsets are committed, which read a topic without transactions."""
+    """Draw the group members for which producers commit offsets, which read a topic without transactions."""
     consumers = profile != "kafka-3.9" and dice.random() < 0.5
     if consumers:
         return consumers_of(dice, profile, ["t0"], TIMINGS, ["g0"], dice.choice((1, 1, 2)))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 LATENCY_NS: Final = NS_PER_MS // 2
 """The time from writing to arrival, in either direction. Also what keeps a client from calling the driver while the driver is busy."""
 GLUED_NS: Final = 5 * NS_PER_MS
-"""How long requests that are to arrive together wait for each other at most."""
+"""How long requests wait for each other at most if they are to arrive together."""
 
 
 class SimulatedWire(Wire):
@@ -38,7 +38,7 @@ class SimulatedWire(Wire):
         self.deaf = False
         self.sent = 0
         self.heard = 0
-        """The number of bytes that the server wrote."""
+        """The number of bytes that the server wrote to this connection."""
         self._glued: list[bytes] = []
         self._arrival = 0
         self._kept: deque[bytes] = deque()  # The pieces that arrived while the server did not read.
@@ -67,7 +67,7 @@ class SimulatedWire(Wire):
         self._segment(data)
 
     def hear(self) -> None:
-        """Read again after having been `deaf`, and deliver the bytes kept so far."""
+        """Read again after a time in which the client was `deaf`, and deliver the bytes kept so far."""
         if not self.deaf:
             return
         self.deaf = False
@@ -80,8 +80,8 @@ class SimulatedWire(Wire):
                 self.connection.resume_writing()
 
     def forgotten(self, rest: bytes) -> str | None:
-        """Say what the server has failed to do with the bytes of this connection, or return None. None: whoever waits here waits for a
-        reason. `rest`: of half an answer."""
+        """Say what the server has failed to do with the bytes of this connection, or return None. None: whoever waits
+        here waits for a reason. `rest`: of half an answer."""
         if self.closed or self.gone or self.deaf or self._unread:
             return None
         if rest and not self._coming:
@@ -102,7 +102,7 @@ class SimulatedWire(Wire):
         self.gone = True
 
     def reset(self) -> None:
-        """Tell the server that the connection has ended, as a network element may do."""
+        """Tell the server that the connection has ended, although the client has not closed it, as a network element may do."""
         self.gone = True
         self._lost()
 
@@ -202,7 +202,7 @@ class SimulatedWire(Wire):
         self._end()
 
     def _over(self) -> None:
-        """Tell the server once that the connection has ended."""
+        """Tell the server that the connection has ended, at most once."""
         self._kept.clear()
         if not self.connection.gone:
             self.connection.connection_lost(None)

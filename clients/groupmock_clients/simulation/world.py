@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from .plan import SimulationPlan
 
 KEPT_FRAMES: Final = 40
-"""The number of requests that are kept for hostile peers to alter."""
+"""The number of requests that are kept so that hostile peers can alter and repeat them."""
 LOOK_NS: Final = 250 * NS_PER_MS
 """How often a run checks for a finding while time passes."""
 KEPT_ROWS: Final = 400
-"""The number of rows that are kept for a story."""
+"""The number of last rows that are kept for the story of a finding."""
 
 
 class Written(Sink):
@@ -136,7 +136,7 @@ class World:
                 self.bench.found("defect", self.journal.defect)
 
     def command(self, name: str, /, **arguments: Any) -> bool:
-        """Run a steering command and return False if it was refused."""
+        """Run a steering command and return False if the core refused the command."""
         try:
             self.rig.command(name, **arguments)
         except (ValueError, LookupError):
@@ -152,7 +152,7 @@ class World:
     # -- connections
 
     def plug(self, wire: SimulatedWire, node: int, strange: bool = False) -> None:
-        """Connect a wire to a node, or end it at once if the node is stopped."""
+        """Connect a client's side of a connection to a node, or end it at once if the node is stopped."""
         if not self.up(node):
             wire.closed = True
             self.clock.call_at(self.clock.now() + NS_PER_MS, wire.refused)
@@ -180,7 +180,7 @@ class World:
     # -- what a client would ask Metadata for
 
     def up(self, node: int) -> bool:
-        """Tell whether the node's port answers."""
+        """Tell whether the node runs, so that its port answers."""
         return any(each.node_id == node for each in self.core.environment.up)
 
     def counts(self) -> dict[str, int]:
@@ -189,7 +189,7 @@ class World:
         return {name: topics.partitions(name) or 0 for name in self.topics}
 
     def led(self, places: Iterable[tuple[str, int]]) -> dict[int, list[tuple[str, int]]]:
-        """Return node -> the given partitions that it leads, for nodes whose port answers."""
+        """Return for each node whose port answers which of the given partitions it leads."""
         found: dict[int, list[tuple[str, int]]] = {}
         for topic, partition in sorted(places):
             at = self.core.cluster.topics.find(topic, partition)

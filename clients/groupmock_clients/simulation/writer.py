@@ -61,7 +61,7 @@ REFUSED: Final = FENCED | {
 
 
 class Ask(NamedTuple):
-    """A request to the coordinator of the transactional id, or to the given node."""
+    """A request of the producer to the coordinator of its transactional id, or to the given node."""
 
     key: int
     message: Message
@@ -73,7 +73,7 @@ class Sleep(NamedTuple):
 
 
 class Find(NamedTuple):
-    """A search for the coordinator of the transactional id."""
+    """A search of the producer for the coordinator of its transactional id."""
 
 
 Doing = Generator[Ask | Sleep | Find, Any, Any]
@@ -157,7 +157,8 @@ class Writer(Process):
             self.busy = False
 
     def _come(self, again: bool) -> Doing:
-        """Get a producer id and epoch, with `again` by presenting the current ones (KIP-360). False: it is fenced for good."""
+        """Get a producer id and epoch from the coordinator, with `again` by presenting the current ones (KIP-360). False: it is fenced
+        for good."""
         producer_id, epoch = self.holder if again and self.holder is not None else (-1, -1)
         message = InitProducerIdRequest(
             transactional_id=self.key, transaction_timeout_ms=self.about.timeout_ms, producer_id=producer_id, producer_epoch=epoch
@@ -285,7 +286,7 @@ class Writer(Process):
     # -- asking
 
     def _coordinated(self, key: int, message: Message) -> Doing:
-        """Ask the coordinator, and look for it again, until there is an answer."""
+        """Send a request to the coordinator, and look for the coordinator again, until there is an answer."""
         while True:
             answer = yield Ask(key, message)
             code = None if answer is None else _code(answer)

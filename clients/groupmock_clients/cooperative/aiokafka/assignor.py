@@ -109,8 +109,8 @@ class CooperativeAssignor:
             self.consumer._coordinator.request_rejoin()
 
     def close(self) -> None:
-        """Cancel the timer of a planned rejoin. Without this call the timer of a stopped consumer stays until it is due, and then does
-        nothing."""
+        """Cancel the timer of a rejoin that the leader has ordered for later. Without this call the timer of a stopped consumer stays
+        until it is due, and then does nothing."""
         self._cancel_timer()
 
     def metadata(self, topics: Iterable[str]) -> bytes:
@@ -161,21 +161,23 @@ class CooperativeAssignor:
             carry_over(self._left.state_value(tp), self._held.state_value(tp))
 
     def _hold_back(self, added: Iterable[TopicPartition]) -> None:
-        """Deliver no records of added partitions before the user's callback has returned. Without our listener there is no callback to
-        wait for."""
+        """Deliver no records of newly assigned partitions before the user's callback has returned. Without our listener there is no
+        callback to wait for."""
         if self._listener is not None and self.consumer._subscription.listener is self._listener:
             for tp in added:
                 self._held._tp_state[tp] = HeldBack(self._held)
 
     def release(self) -> None:
-        """Deliver the added partitions that `_hold_back` has held back, except those that the user paused. Called by the listener."""
+        """Deliver records of the newly assigned partitions that `_hold_back` has held back, except those that the user paused. Called by
+        the listener."""
         for tp in self.added:
             state = self._held.state_value(tp) if self._held is not None else None
             if isinstance(state, HeldBack):
                 state.let_go()
 
     def give_up(self) -> frozenset[TopicPartition]:
-        """Return the partitions that are given up before this join, none for a cooperative member. Called by the listener."""
+        """Return the partitions that the member gives up before it joins again, which are none for a cooperative member. Called by the
+        listener."""
         return frozenset()
 
     def forget_if_expelled(self) -> None:

@@ -27,12 +27,12 @@ class HeldBack(TopicPartitionState):  # type: ignore[misc]  # aiokafka ships no 
         self._held_back, self._wanted = True, False
 
     def pause(self) -> None:
-        """Pause the partition, and keep it paused after `let_go`."""
+        """Pause the partition at the user's request, so that it stays paused after `let_go`."""
         self._wanted = True
         super().pause()
 
     def resume(self) -> None:
-        """Resume the partition, or during the hold mark it to be resumed by `let_go`."""
+        """Resume the partition at the user's request, which takes effect at `let_go` if the partition is still held back."""
         self._wanted = False
         if not self._held_back:
             super().resume()

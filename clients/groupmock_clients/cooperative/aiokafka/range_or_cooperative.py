@@ -17,7 +17,8 @@ from ..member import AssignmentEffect, PeerSubscription
 from .assignor import CooperativeAssignor
 
 OURS: Final = 1
-"""The version that every Assignment of these assignors carries. Range assignors write 0 (aiokafka, kafka-python) or 3 (Java)."""
+"""The version number in every Assignment of these assignors, by which they recognize each other. Range assignors write 0 (aiokafka,
+kafka-python) or 3 (Java)."""
 
 
 class RangeOrCooperative(CooperativeAssignor):
@@ -59,6 +60,7 @@ class RangeOrCooperative(CooperativeAssignor):
             self.member.forget()
 
     def _plan_rejoin(self, outcome: AssignmentEffect) -> None:
-        """Plan no rejoin after a range round, because range has already given this member's revoked partitions to others."""
+        """Plan no rejoin after a round of the range assignor, because range has already given this member's revoked partitions to
+        others."""
         if self.cooperative:
             super()._plan_rejoin(outcome)

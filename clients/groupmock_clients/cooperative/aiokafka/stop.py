@@ -50,7 +50,7 @@ async def _give_up_without_a_coordinator(coordinator: GroupCoordinator) -> None:
 
 
 async def _rest(consumer: Any) -> None:
-    """Run the steps of `stop()` that follow the failed step."""
+    """Run the steps of the consumer's `stop()` that follow the failed step."""
     await asyncio.gather(consumer._fetcher.close(), return_exceptions=True)
     left = set(consumer._fetcher._pending_tasks)
     coordinator = _coordinator(consumer)

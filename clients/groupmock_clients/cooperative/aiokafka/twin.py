@@ -210,7 +210,8 @@ class CooperativeConsumer:
                 log.warning("what is handed over could not be committed, its next owner repeats some records: %r", error)
 
     async def take_over(self, partitions: Iterable[TopicPartition], told: Callable[[], Awaitable[None]]) -> None:
-        """Deliver these partitions from their committed offsets, once the callback `told` has returned. Called by the listener."""
+        """Deliver records of these partitions from their committed offsets, once the callback `told` has returned. Called by the
+        listener."""
         added = set(partitions)
         self._membership.pause(*added)
         try:
@@ -269,7 +270,8 @@ class CooperativeConsumer:
             log.warning("commit failed, the next one is tried: %r", error)
 
     async def _stay(self) -> None:
-        """Run a `getone` that never returns, so that the membership does not leave for idleness and its errors are seen."""
+        """Run a `getone` of the membership consumer that never returns, so that this consumer does not leave the group as idle and its
+        errors are seen."""
         while True:
             try:
                 await self._membership.getone()

@@ -96,8 +96,8 @@ class CooperativeAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # k
             self.consumer._coordinator.request_rejoin()
 
     def close(self) -> None:
-        """Cancel the timer of a planned rejoin. Without this call the timer of a closed consumer stays until it is due, and then does
-        nothing."""
+        """Cancel the timer of a rejoin that the leader has ordered for later. Without this call the timer of a closed consumer stays
+        until it is due, and then does nothing."""
         self._cancel_timer()
 
     def supported_protocols(self) -> list[Any]:
@@ -164,7 +164,7 @@ class CooperativeAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # k
 
 
 def _consumed(consumer: KafkaConsumer) -> dict[TopicPartition, int]:
-    """Return the offset after the last record delivered, for each of the consumer's partitions."""
+    """Return for each of the consumer's partitions the offset after the last record delivered."""
     return {tp: at.offset for tp, at in consumer._subscription.all_consumed_offsets().items()}
 
 

@@ -321,8 +321,8 @@ class CooperativeConsumer:
             self.assignor.commit(offsets)
 
     async def take_over(self, partitions: Iterable[TopicPartition], told: Callable[[], Any]) -> None:
-        """Deliver these partitions from their committed offsets, once the callback `told` has returned. Runs on the membership's IO
-        thread."""
+        """Deliver records of these partitions from their committed offsets, once the callback `told` has returned. Runs on the
+        membership's IO thread."""
         added = set(partitions)
         self._membership.pause(*added)
         committed = await self._membership._coordinator.fetch_committed_offsets_async(added)

@@ -44,7 +44,7 @@ SERVED: Final = frozenset(("kip848",))
 
 @dataclass(frozen=True)
 class Guard:
-    """The condition under which a step is played: in these releases (all if empty), on this stage, and if the comparisons of parameters
+    """The condition under which a step is played: in these releases (all if empty), on this stage, and if comparisons of parameters
     hold."""
 
     releases: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class Guard:
     comparisons: tuple[tuple[str, str, int], ...] = ()
 
     def holds(self, release: str, stage: str, parameters: Mapping[str, int]) -> bool:
-        """Tell whether the step is played."""
+        """Tell whether a step with this guard is played."""
         if (self.releases and release not in self.releases) or self.stage not in (None, stage):
             return False
         return all(_compare(parameters[name], operator, number) for name, operator, number in self.comparisons)
@@ -96,7 +96,8 @@ class Expectations:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One line of an exchange. `text` is the line as written, with macro names filled in. Steps are equal if they do the same."""
+    """One line of an exchange, as the base class of all kinds of steps. `text` is the line as written, with macro names filled in. Steps
+    are equal if they do the same."""
 
     place: str = field(default="", compare=False)
     text: str = field(default="", compare=False)
@@ -164,14 +165,14 @@ class Command(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Mark(Step):
-    """The step that remembers the current time under a name, for `since`."""
+    """The step that remembers the current time under a name, to which later steps refer by `since`."""
 
     name: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Let(Step):
-    """The step that remembers a value under a name."""
+    """The step that gives a value a name, to which later steps refer."""
 
     name: str
     value: Expr
@@ -224,6 +225,6 @@ class Variant:
 
     @property
     def name(self) -> str:
-        """Return `NAME` or `NAME[v=5]`, unique in a suite."""
+        """Return the dialogue's name, `NAME` or `NAME[v=5]`, which is unique in a suite."""
         inner = ",".join(f"{name}={value}" for name, value in self.parameters.items())
         return f"{self.exchange.name}[{inner}]" if inner else self.exchange.name

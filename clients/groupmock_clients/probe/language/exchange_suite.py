@@ -1,4 +1,4 @@
-"""The exchanges that ship with the product, and the rows that they prove: statement, reason and source."""
+"""The exchanges that ship with the product, and the rows (statements about brokers) that they prove: statement, reason and source."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Suite:
-    """A set of exchanges and the rows that they prove."""
+    """A set of exchanges and the statements about brokers that they prove."""
 
     exchanges: tuple[Exchange, ...]
     rows: Mapping[str, Statement]

@@ -144,7 +144,7 @@ class Matcher:
 
 
 ABSENT = "\0partial"
-"""Key under which a struct names the fields that its version does not carry. They are not compared."""
+"""Key under which a struct names the fields that its version lacks. They are not compared."""
 
 
 def _absent(seen: dict[str, Value]) -> list[Value]:

@@ -16,8 +16,8 @@ from .syntax import ExchangeError
 
 KEYS: Final = {api.name: api.key for api in APIS.values()}
 CAPS: Final = {"OffsetCommit": 9, "OffsetFetch": 7, "FindCoordinator": 3, "Metadata": 4, "Fetch": 12}
-"""The highest version used when an exchange names none, because later versions look different. Other APIs use the highest version of
-both sides."""
+"""Maps an API to the highest version that is used when an exchange names none, because answers of later versions look different. Other
+APIs use the highest version of both sides."""
 DEFAULTS: Final[Mapping[str, Value]] = {
     "session_timeout_ms": 10_000,
     "rebalance_timeout_ms": 5_000,
@@ -27,14 +27,15 @@ ELEMENTS: Final = {
     "OffsetFetch": "groups", "DescribeGroups": "groups", "ConsumerGroupDescribe": "groups", "FindCoordinator": "coordinators",
     "DeleteGroups": "results",
 }  # fmt: skip
-"""The list whose first element holds the fields of a one-group answer, if they are not at the top."""
+"""Maps an API to the list whose first element holds the fields of an answer about one group, if they are not at the top."""
 LISTED: Final = {"LeaveGroup": "members", "OffsetFetch": "groups", "DescribeGroups": "groups"}
-"""The lists into which a request's fields about one member or group are put, unless the exchange names the list (`_wrapped`)."""
+"""Maps an API to the lists into which a request's fields about one member or group are put, unless the exchange names the list
+(`_wrapped`)."""
 LISTS: Final = (
     "groups", "coordinators", "results", "topics", "partitions", "responses", "partition_responses", "results_by_topic_v3_and_below",
     "results_by_partition", "markers", "transaction_states",
 )  # fmt: skip
-"""The lists of answers that contain error codes."""
+"""Maps an API to the lists in its answers that contain error codes."""
 Names = Callable[[str], "bytes | None"]
 
 
@@ -86,7 +87,8 @@ def build_request(api: str, version: int, explicit: Mapping[str, Value], default
 
 
 def _wrapped(api: str, version: int, given: dict[str, Value], defaults: Mapping[str, Value]) -> dict[str, Value]:
-    """Return the lists in which later versions carry one member's or group's fields. The fields are removed from `given`."""
+    """Return the lists in which later versions of a request carry the fields about one member or group. The fields are removed from
+    `given`."""
     if api == "LeaveGroup" and version >= 3 and "members" not in given:
         entry = {name: given.pop(name, defaults.get(name)) for name in ("member_id", "group_instance_id")}
         return {"members": [entry | ({"reason": given.pop("reason")} if "reason" in given else {})]}
@@ -165,8 +167,8 @@ def _names(struct: dict[str, Value]) -> list[Value]:
 
 
 def error_codes(api: str, answer: dict[str, Value]) -> list[Value]:
-    """Return the error codes that a leading number is compared with: the answer's own, else those of all its groups, else those of all
-    its partitions."""
+    """Return the error codes of an answer that an expectation's leading number is compared with: the answer's own, else those of all its
+    groups, else those of all its partitions."""
     own = next((answer[name] for name in ("error_code", "partition_error_code") if name in answer), None)
     if own is not None:
         return [own]

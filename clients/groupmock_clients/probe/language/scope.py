@@ -1,4 +1,4 @@
-"""Resolve names while an exchange is played: parameters, topics, captures, and what each member remembers."""
+"""Resolve names while an exchange is played: parameters, topics, captured values, and what each member remembers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Value = int | str | bytes | bool | None | list["Value"] | dict[str, "Value"]
 
 
 NO_TOPIC: Final = b"\xee" * 16
-"""The topic id that stands for a name that no topic has."""
+"""The topic id that is used for the name of a missing topic."""
 
 
 @dataclass
@@ -88,7 +88,7 @@ class Scope:
     values: dict[str, Value] = field(default_factory=dict)
     members: dict[str, MemberMemory] = field(default_factory=dict)
     answers: dict[str, Message | None] = field(default_factory=dict)
-    """Name -> the answer to the request with that name, None before it came."""
+    """Maps the name of a request to its answer, or to None before the answer came."""
 
     def get(self, name: str, attribute: str | None, place: str) -> Value:
         """Return the value of `$name`, `$member.attribute` or `$topic.id`."""
@@ -114,7 +114,7 @@ class Scope:
         return found
 
     def fill(self, template: str, place: str, quote: Callable[[str], str] = str) -> str:
-        """Replace the references in a text."""
+        """Replace the references in a text by their values."""
 
         def replaced(match: re.Match[str]) -> str:
             name, _, attribute = (match["braced"] or match["bare"]).partition(".")
@@ -198,7 +198,7 @@ def _offset(index: int, offset: int, metadata: str | None = "") -> Value:
 
 
 def _many(name: str, count: int, metadata: str) -> Value:
-    """Return a commit of `count` partitions with the same metadata."""
+    """Return the fields of a commit of `count` partitions with the same metadata."""
     return {"name": name, "partitions": [_offset(index, 1, metadata) for index in range(count)]}
 
 
@@ -229,17 +229,17 @@ def _left(member_id: str, instance: str | None, code: int) -> Value:
 
 
 def _records(*values: str) -> bytes:
-    """Return one batch of these values without timestamps."""
+    """Return one record batch with these values and without timestamps."""
     return encode_batch([NewRecord(value=value.encode()) for value in values])
 
 
 def _stamped(wall_ms: int, *values: str) -> bytes:
-    """Return one batch of these values, one millisecond apart."""
+    """Return one record batch with these values, whose timestamps are one millisecond apart."""
     return encode_batch([NewRecord(value=value.encode(), timestamp=wall_ms + place) for place, value in enumerate(values)])
 
 
 def _sequenced(producer_id: int | None, epoch: int | None, sequence: int, *values: str, attributes: int = 0) -> bytes:
-    """Return one batch of an idempotent producer (KIP-98). A producer without an id writes -1."""
+    """Return one record batch of an idempotent producer (KIP-98). A producer without an id writes -1."""
     return encode_batch(
         [NewRecord(value=value.encode()) for value in values],
         producer_id=-1 if producer_id is None else producer_id,
@@ -250,7 +250,7 @@ def _sequenced(producer_id: int | None, epoch: int | None, sequence: int, *value
 
 
 def _transactional(producer_id: int | None, epoch: int | None, sequence: int, *values: str) -> bytes:
-    """Return one batch of a transactional producer."""
+    """Return one record batch of a transactional producer."""
     return _sequenced(producer_id, epoch, sequence, *values, attributes=TRANSACTIONAL_BIT)
 
 

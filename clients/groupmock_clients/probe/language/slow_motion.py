@@ -13,7 +13,7 @@ from .messages import DEFAULTS
 from .syntax import Expr, Literal
 
 TIMEOUTS: Final = ("session_timeout_ms", "rebalance_timeout_ms")
-"""The request fields that contain times."""
+"""Maps an API to the fields of its requests that contain times."""
 
 
 def stretched(exchange: Exchange, factor: float) -> Exchange:

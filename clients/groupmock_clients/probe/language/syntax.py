@@ -1,4 +1,4 @@
-"""Tokens, values and patterns of the exchange language, parsed into small trees. This module knows nothing about Kafka.
+"""Parse the tokens, values and patterns of the exchange language into small trees. This module knows nothing about Kafka.
 
 A value is a number, a bare word, a `"text"` (with `$name` inside), bytes (`b"text"`, `x"00ff"`), a `$reference` (`$A.member_id`, `$v`,
 `$A.generation+1`), a `[list]`, a `{struct: of, fields: 1}` or a `call(of, values)`. A pattern may also be `*` (anything), `~"regex"`,

@@ -15,7 +15,7 @@ UNPRINTABLE: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U
 
 
 def as_junit(report: Report) -> str:
-    """Return JUnit XML in which a broken row is a `failure`, and an unknown or not applicable one is `skipped` with the reason."""
+    """Return JUnit XML in which a broken row (rule) is a `failure`, and an unknown or not applicable one is `skipped` with the reason."""
     report = readable(report)
     root = XML.Element("testsuites", name=f"groupmock probe {report.broker.address}", time=f"{report.seconds:.3f}")
     _suite(root, "rows", report, [_row(each) for each in report.rows])

@@ -14,7 +14,7 @@ WIDTH: Final = 120
 COLOURS: Final = {KEPT: "32", BROKEN: "31;1", MAY_BE_RELEASE: "35", UNKNOWN: "33", NOT_APPLICABLE: "2"}
 SIGNS: Final = {KEPT: "kept", BROKEN: "BROKEN", MAY_BE_RELEASE: "newer?", UNKNOWN: "unknown", NOT_APPLICABLE: "n/a"}
 HEADINGS: Final = {BROKEN: "Broken:", MAY_BE_RELEASE: "Different, which may be the release:"}
-"""The verdicts whose rows are shown in full below the list."""
+"""The verdicts whose rows (rules) the report shows in full below the list."""
 
 
 def as_text(report: Report, colour: bool = False) -> str:
@@ -59,8 +59,8 @@ def _row(row: RowResult, colour: bool) -> Iterator[str]:
 
 
 def _told(row: RowResult, report: Report, before: dict[str, str], colour: bool) -> Iterator[str]:
-    """Format in full a row that is broken or may be the release. Only the first version of an exchange is shown in full, and an exchange
-    shown under another row (`before`) is not repeated."""
+    """Format in full a row (rule) whose verdict is broken or may be the release. Only the first version of an exchange is shown in full,
+    and an exchange shown under another row (`before`) is not repeated."""
     yield ""
     yield f"{_painted(row.row, row.verdict, colour)}  {row.says}"
     if row.why:

@@ -1,5 +1,5 @@
-"""Measure lateness while dialogues are played: of this machine at waking a thread, of the broker at a trivial answer. Times cannot be
-judged on a busy machine."""
+"""Measure lateness while dialogues are played: how late this machine wakes a thread, and how late the broker gives a trivial answer.
+Times cannot be judged on a busy machine."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Lateness(ABC):
     def _measure(self) -> None: ...
 
     def note(self, late_ms: float) -> None:
-        """Record a lateness measured just now."""
+        """Record a lateness in ms that was measured just now."""
         if late_ms > WORTH_NOTING_MS:
             self._late.append((time.monotonic(), late_ms))
 

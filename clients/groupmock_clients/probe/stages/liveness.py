@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Death:
-    """A time at which the server stopped accepting connections.
+    """A time at which the judged server stopped accepting connections.
 
     `dialogues`: those that contacted the server since it was last seen alive, in the order of their ends. `before`: the last dialogue that
     ended while it was alive ("" after a start). `culprit`: the dialogue that killed it while no other was in progress. `back` says whether
@@ -24,7 +24,7 @@ class Death:
 
 
 class Liveness:
-    """Checks the server after every dialogue. `alive` asks the server. Safe to use from any thread."""
+    """Checks after every dialogue whether the judged server is alive. `alive` asks the server. Safe to use from any thread."""
 
     def __init__(self, alive: Callable[[], bool]) -> None:
         self._alive = alive
@@ -59,6 +59,6 @@ class Liveness:
             return Death(list(self._unsure), self._before)
 
     def begin_anew(self) -> None:
-        """Watch again, because the server is back."""
+        """Watch for the server's next death, because the server is back."""
         with self._lock:
             self._unsure, self._before, self._gone = [], "", False

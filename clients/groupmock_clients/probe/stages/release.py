@@ -13,14 +13,14 @@ from groupmock_codec.declare import Versions
 from ..language.exchange import RELEASES
 
 TELLING: Final = (8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 42, 47)
-"""The APIs whose ranges are compared: those of groups, and ApiVersions itself."""
+"""The APIs whose version ranges show which release a broker is like: those of groups, and ApiVersions itself."""
 NEWER_SHOWN: Final = 5
 
 
 @dataclass(frozen=True)
 class Guess:
-    """The release with the nearest ranges. `equal` of `compared` ranges are the same as in that release. `newer` lists the versions of the
-    broker that the newest known release does not have: ("ApiVersions v6", ...)."""
+    """The release whose version ranges are nearest to those of the broker. `equal` of `compared` ranges are the same as in that release.
+    `newer` lists the versions of the broker that the newest known release does not have: ("ApiVersions v6", ...)."""
 
     release: str
     equal: int
@@ -45,8 +45,8 @@ def offered_by(release: str) -> dict[int, Versions]:
 
 
 def guess(ranges: Mapping[int, Versions]) -> Guess:
-    """Return the release with the nearest ranges, among equals the newest. A broker with a version that the newest known release lacks is
-    newer: it is judged by that release."""
+    """Return the release whose version ranges are nearest to the given ones, among equally near releases the newest. A broker with a
+    version that the newest known release lacks is newer: it is judged by that release."""
     newest = offered_by(RELEASES[0])
     later = {key: offered.highest for key, offered in sorted(ranges.items()) if key in newest and offered.highest > newest[key].highest}
     if later:

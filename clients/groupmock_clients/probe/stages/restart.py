@@ -19,7 +19,7 @@ PATIENCE_SECONDS: Final = 10
 
 @dataclass(frozen=True)
 class Restarted:
-    """The result of waiting: whether the server is back, and how."""
+    """The result of waiting for a dead server: whether it is back, and how."""
 
     back: bool
     how: str

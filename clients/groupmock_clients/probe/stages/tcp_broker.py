@@ -39,7 +39,7 @@ from ..language.scope import group_partition
 from .ping import ping
 
 TRANSACTIONS: Final = (22, 25, 26, 28)
-"""The APIs that a broker with transactions advertises."""
+"""The APIs that a broker advertises if it has transactions."""
 BROKER_RESOURCE: Final = 4
 CONNECT_SECONDS: Final = 5
 ANSWER_SECONDS: Final = 30

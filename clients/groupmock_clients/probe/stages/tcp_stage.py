@@ -25,7 +25,7 @@ QUIET_MS: Final = 100
 """How long no answer must arrive for a request to count as parked."""
 SEND_SECONDS: Final = 10
 LOOK_MS: Final = 500
-"""How long a dialogue listens before it checks whether to go on."""
+"""How long a dialogue listens before it checks whether it should go on."""
 
 
 @dataclass
@@ -90,7 +90,7 @@ class TcpStage:
         return (self._clock() - self._start) * 1000
 
     def _late(self, since_ms: float) -> None:
-        """Add to the stalled time how late a step comes. It is next to nothing on an idle machine."""
+        """Add to the dialogue's stalled time how late a step comes. It is next to nothing on an idle machine."""
         late = self.now_ms() - since_ms
         if late > WORTH_NOTING_MS:
             self.stalled_ms += late

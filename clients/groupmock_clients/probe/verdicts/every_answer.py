@@ -1,4 +1,4 @@
-"""Check expectations that hold for every answer, whatever the exchange is about. P1-d4 says what JoinGroup's errors contain, P1-d5 what
+"""Check expectations that every answer must meet, whatever the exchange is about. P1-d4 says what JoinGroup's errors contain, P1-d5 what
 throttle time and SyncGroup contain.
 
 A field that the exchange itself mentions is skipped. Each expectation belongs to a row, so that a broker's mistake in every answer does not
@@ -27,7 +27,7 @@ UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 def surprises(
     api: str, version: int, request: dict[str, Value], answer: dict[str, Value], stated: set[str], memory: MemberMemory, release: str
 ) -> Iterator[tuple[str, str]]:
-    """Yield the rule's name and a sentence for every general expectation that the answer breaks."""
+    """Yield for every general expectation that the answer breaks the name of the rule and a sentence."""
     expected: dict[str, Value] = {"throttle_time_ms": 0}
     if api == "JoinGroup":
         expected |= _join(version, request, answer, release)

@@ -31,7 +31,7 @@ FOR_A_RUN: Final = (
     (re.compile(r"\d+ ms"), "<time>"),
     (re.compile(r"(no answer expected yet|an answer came): .*?(error_code: -?\d+).*", re.DOTALL), r"\1: \2"),
 )
-"""Texts that differ between runs: ids, names, times, and the rest of an answer that should not have come."""
+"""Matches texts that differ between runs: ids, names, times, and the rest of an answer that should not have come."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class _Stalled(CoreStage):
 
 
 def explains(load_ms: float, failure: Failure, variant: Variant, conditions: Conditions) -> bool:
-    """Tell whether lateness of this size can explain the whole failure."""
+    """Tell whether so much lateness can explain the whole failure."""
     if load_ms < STRAINED_MS:
         return False
     rest = [each for each in failure.problems if each not in failure.timing or failure.off_ms > load_ms]

@@ -26,7 +26,8 @@ def reasons() -> Mapping[str, Mapping[str, str]]:
 
 
 def not_offered(variant: Variant, release: str, versions: Callable[[int], Versions | None]) -> tuple[str, bool] | None:
-    """Return what the dialogue needs and the broker does not offer, in words, and whether it may lack that. None if nothing is missing."""
+    """Return what the dialogue needs and the broker does not offer, in words, and whether a broker may lack it. None if nothing is
+    missing."""
     for step in variant.exchange.steps:
         if isinstance(step, Send) and step.api in KEYS and step.guard.holds(release, "tcp", variant.parameters):
             lack = _lack(step, variant, release, versions)

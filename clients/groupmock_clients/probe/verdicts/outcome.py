@@ -18,7 +18,8 @@ release or broker does not offer what the dialogue needs."""
 
 @dataclass(frozen=True)
 class Failure:
-    """The place where a dialogue broke. `step` is its line, `sent` the request whose answer was judged, `problems` has a sentence each.
+    """The place and the circumstances in which a dialogue broke. `step` is its line, `sent` the request whose answer was judged, `problems`
+    has a sentence each.
 
     `timing` lists the problems that concern time alone, and `off_ms` says by how much the time was out of bounds.
     """

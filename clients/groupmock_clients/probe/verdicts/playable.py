@@ -25,13 +25,13 @@ from .runner import play
 ABOUT_GROUPS: Final = ("group.", "offset")
 SLOWEST: Final = 64
 SHORTEST_DELAY_MS: Final = 200
-"""A shorter initial delay cannot be distinguished from a broker's slowness over TCP, so no exchange is played more than twice as fast as
-written."""
+"""The shortest initial rebalance delay for which exchanges are sped up, because a shorter one cannot be distinguished from a broker's
+slowness over TCP."""
 
 
 class _AsOverTcp(CoreStage):
-    """The core stage with the listening times of the TCP stage, because with a short initial delay the listening alone uses the delay
-    up."""
+    """The core stage, listening as long for answers as the TCP stage, because with a short initial delay the listening alone uses up the
+    delay."""
 
     tolerance = Tolerance(quiet=QUIET_MS)
 
@@ -41,7 +41,7 @@ class Unplayable(Exception):
 
 
 def known_settings(release: str, told: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings about groups whose names and values the core accepts."""
+    """Select the settings about groups whose names and values the core accepts."""
     names = all_settings()
     found = {name: value for name, value in told.items() if name in names and name.startswith(ABOUT_GROUPS)}
     return {name: value for name, value in found.items() if _taken(release, name, value)}
@@ -90,7 +90,8 @@ def _bounded(variant: Variant, factor: float, longest_ms: float) -> tuple[Varian
 
 
 def _factors(variant: Variant, settings: Mapping[str, str]) -> Iterator[float]:
-    """Yield factors to try, the fastest first: as written, by the initial delay, by each session timeout."""
+    """Yield the factors by which an exchange may be slowed down or sped up, the fastest first: as written, by the initial delay, by each
+    session timeout."""
     delay = int(settings.get(DELAY, BASE_SETTINGS[DELAY])) / int(BASE_SETTINGS[DELAY])
     shortest = int(settings.get(MIN_SESSION, BASE_SETTINGS[MIN_SESSION]))
     found = {1.0} | ({delay} if delay >= SHORTEST_DELAY_MS / int(BASE_SETTINGS[DELAY]) else set())

@@ -16,7 +16,7 @@ SUSPECTS_SHOWN: Final = 5
 
 
 class BrokenDialogue(msgspec.Struct, frozen=True):
-    """The place where a dialogue broke: `place` is file:line, `step` the line played, `sent` the request whose answer was judged."""
+    """The place in the file at which a dialogue broke, with the line played and the request whose answer was judged."""
 
     place: str
     step: str
@@ -27,7 +27,7 @@ class BrokenDialogue(msgspec.Struct, frozen=True):
 
 
 class Aside(msgspec.Struct, frozen=True):
-    """A broken expectation about every answer, seen in a dialogue about something else: its row and a sentence."""
+    """An expectation about every answer that was broken in a dialogue about something else: its row (rule) and a sentence."""
 
     row: str
     problem: str
@@ -54,8 +54,9 @@ class ExchangeResult(msgspec.Struct, frozen=True):
 
 
 class RowResult(msgspec.Struct, frozen=True):
-    """A row is broken if one of its dialogues is, unknown if one could not be judged, and kept if all others are. Dialogues that no
-    broker can show to a client count only if there are no others. `kept` of `of` applicable dialogues were kept."""
+    """The verdict on one row (a statement about brokers), from the dialogues that prove it. It is broken if one of the dialogues is,
+    unknown if one could not be judged, and kept if all others are. Dialogues that no broker can show to a client count only if there are
+    no others. `kept` of `of` applicable dialogues were kept."""
 
     row: str
     says: str
@@ -83,7 +84,7 @@ class BrokerFacts(msgspec.Struct, frozen=True):
 
 
 class DeathFact(msgspec.Struct, frozen=True):
-    """A time at which the server stopped accepting connections.
+    """A time at which the judged server stopped accepting connections, as the report tells it.
 
     `dialogues`: those that contacted it since it was last seen alive. `culprit`: the dialogue that killed it while no other was in progress
     ("" if unknown). `before`: the last one before them ("" after a start). `back` says whether the server came back, and `how` describes
@@ -114,7 +115,7 @@ class Report(msgspec.Struct, frozen=True):
 
 
 def told(death: DeathFact) -> str:
-    """Describe a death in one or two sentences."""
+    """Describe a death of the server in one or two sentences."""
     if death.culprit:
         found = f"the server died of {death.culprit}" + ("" if len(death.dialogues) == 1 else ", which killed it again when played alone")
     elif death.dialogues:
@@ -158,7 +159,7 @@ def _result(outcome: DialogueOutcome, title: str, transcripts: bool, newer: bool
 
 
 def row_results(suite: Suite, asked: Sequence[str], exchanges: Sequence[ExchangeResult], newer: bool = False) -> tuple[RowResult, ...]:
-    """Return the verdict of every requested row."""
+    """Return the verdict on every requested row (a statement about brokers)."""
     of_row: dict[str, list[ExchangeResult]] = {name: [] for name in asked}
     for result in exchanges:
         for name in result.rows:
@@ -180,8 +181,8 @@ def _row_result(row: Statement, results: Sequence[ExchangeResult], aside: str | 
 
 
 def _verdict(row: Statement, results: Sequence[ExchangeResult]) -> tuple[str, str]:
-    """Combine the verdicts of dialogues: broken outweighs `may be the release`, which outweighs unknown, which outweighs kept. A row
-    without a dialogue is unknown, never kept."""
+    """Combine the verdicts of dialogues into that of a row: broken outweighs `may be the release`, which outweighs unknown, which
+    outweighs kept. A row without a dialogue is unknown, never kept."""
     if any(each.verdict == KEPT for each in results):
         results = [each for each in results if not each.beyond]
     for verdict in (BROKEN, MAY_BE_RELEASE, UNKNOWN, KEPT):
@@ -194,7 +195,7 @@ def _verdict(row: Statement, results: Sequence[ExchangeResult]) -> tuple[str, st
 
 
 def _summary(results: Sequence[ExchangeResult]) -> str:
-    """List the distinct details, each with the first exchange that has it."""
+    """List the distinct details of dialogues, each with the first exchange that has it."""
     first: dict[str, str] = {}
     for each in results:
         first.setdefault(each.detail, each.name)
@@ -202,7 +203,7 @@ def _summary(results: Sequence[ExchangeResult]) -> str:
 
 
 def counted(results: Iterable[ExchangeResult | RowResult]) -> dict[str, int]:
-    """Count each verdict, including those that do not occur."""
+    """Count how often each verdict occurs, including those that do not occur."""
     found = Counter(each.verdict for each in results)
     return {verdict: found[verdict] for verdict in VERDICTS}
 
@@ -212,5 +213,5 @@ def counts(rows: Sequence[RowResult], exchanges: Sequence[ExchangeResult]) -> di
 
 
 def telling(settings: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
-    """Select the settings that the exchanges depend on."""
+    """Select the broker's settings that the exchanges depend on."""
     return {name: settings[name] for name in sorted(names) if name in settings}

@@ -116,7 +116,7 @@ class _Dialogue:
                 self._play(step)
 
     def in_part(self) -> tuple[str, str]:
-        """Return the verdict if some steps were left out because the broker lacks an API that they use to observe."""
+        """Return the verdict on a dialogue in which some steps were left out, because the broker lacks an API that they use to observe."""
         missed = ", ".join(sorted(set(self.missed)))
         if not self._judged:
             return NOT_APPLICABLE, f"{missed} is not offered"
@@ -269,7 +269,8 @@ class _Dialogue:
         return [f"no answer expected yet, but there is one: {self._noted(answer)}"]
 
     def _judge_sent(self, member: str, expected: Expectation, step: Step) -> list[str]:
-        """Give the broker time to receive the request. An answer that arrives meanwhile is judged by a later step."""
+        """Give the broker time to receive a request whose answer is not awaited. An answer that arrives meanwhile is judged by a later
+        step."""
         answer = self.peeked.get(member) or self.stage.answer(member, self.stage.tolerance.quiet)
         if answer is not None:
             self.peeked[member] = answer
@@ -327,7 +328,7 @@ class _Dialogue:
         return self.stage.answer(member, due + self._beyond(expected))
 
     def _beyond(self, expected: Expectation) -> float:
-        """Return how long to await an answer after it is due."""
+        """Return how many ms to await an answer after it is due."""
         tolerance = self.stage.tolerance
         return tolerance.eventually if expected.timing.kind == "eventually" else tolerance.patience
 
@@ -350,7 +351,7 @@ class _Dialogue:
         return self._out_by(off, f"{span} ms expected; it took {took:.0f} ms")
 
     def _out_by(self, ms: float, problem: str) -> list[str]:
-        """Return a problem that concerns time alone. `ms` says how far the time is out of bounds."""
+        """Return a problem that concerns the time of an answer alone. `ms` says how far the time is out of bounds."""
         self._off = ((problem,), ms)
         return [problem]
 
@@ -393,5 +394,5 @@ class _Dialogue:
 
 
 def _name(member: str) -> str:
-    """Return the member of a connection: A for `A/2`."""
+    """Return the member's name without the number of the connection: A for `A/2`."""
     return member.partition("/")[0]

@@ -23,7 +23,7 @@ PROGRAM: Final = "groupmock_clients.scenarios.live.members"
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A member process: its pid, a child of the fork server, and our ends of its pipes."""
+    """A member process, which is a child of the fork server: its pid and our ends of its pipes."""
 
     pid: int
     orders: TextIO

@@ -19,7 +19,7 @@ LIBRARIES: Final = ("aiokafka", "kafka-python", "confluent-kafka")
 
 
 class MemberSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """The parameters of one member. `name` is its client id, which identifies its requests in the journal. Times are in ms.
+    """The parameters of one live member. `name` is its client id, which identifies its requests in the journal. Times are in ms.
 
     `protocol` is group.protocol. Only confluent-kafka supports CONSUMER, and then the broker decides the assignor, sessions and heartbeats.
     `assignors` lists Kafka's names, best first, or COOPERATIVE or DUAL with `settings` of our assignor. `pattern` is a regular expression

@@ -75,7 +75,7 @@ class MemberProcess:
             raise Missed(f"member {self.spec.name} ended with status {self._status}:\n{self.tail()}")
 
     def _let_go(self) -> None:
-        """Release a member whose fork server is gone, so that nobody can signal it. It ends when its orders do."""
+        """Release a member whose fork server is gone, so that nobody can send the member a signal. It ends when its orders do."""
         self._child.orders.close()
         self._listening.join(LEAVING_S)
         self._child.events.close()

@@ -15,7 +15,7 @@ class Producer:
     def __init__(self, broker: Broker, rate: float, told: Callable[[str, int, int, int], None]) -> None:
         self._broker, self._rate, self._told = broker, rate, told
         self.ends: dict[tuple[str, int], int] = {}
-        """Maps (topic, partition) to the offset after the last record."""
+        """Maps (topic, partition) to the offset after the last record produced."""
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._produced = threading.Event()

@@ -34,7 +34,7 @@ DEFAULTS: Final = {
 
 
 def client_of(protocol: Protocol, member: str) -> str:
-    """Return the client of that member."""
+    """Return the name of the client library of that member."""
     return dict(protocol.others).get(member, protocol.client)
 
 

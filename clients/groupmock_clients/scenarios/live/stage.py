@@ -94,7 +94,7 @@ class LiveStage:
         self._patience = PATIENCE_S + (2 * sizes.session_ms + 2 * sizes.delay_ms + sizes.partitions * sizes.move_interval_ms) / 1000
 
     def close(self) -> None:
-        """End everything that still runs."""
+        """End all processes and threads of the stage that still run."""
         self._producer.stop()
         for process in self._living.values():
             process.kill()

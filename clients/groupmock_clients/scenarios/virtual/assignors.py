@@ -23,7 +23,7 @@ from ...cooperative.policy import Rules
 Held = frozenset[Partition]
 Counts = Mapping[str, int]
 OURS: Final = 1
-"""The version that every Assignment of these assignors carries. Range writes 0."""
+"""The version number in every Assignment of these assignors, by which they recognize each other. Range writes 0."""
 
 
 class Assignor(Interface):
@@ -126,7 +126,8 @@ class Design:
 
 
 class RangeOrDesign(Design):
-    """The migration assignor of aiokafka (`RangeOrCooperative`): named range, and cooperative once every member has it."""
+    """The assignor for migrating an aiokafka group (`RangeOrCooperative`): it is named range, and is cooperative once every member has
+    it."""
 
     def __init__(self, member: Membership) -> None:
         super().__init__(member)
@@ -162,7 +163,7 @@ def rules(design: int, delay_ms: int, max_moves: int, move_interval_ms: int) -> 
 
 @lru_cache(maxsize=16)
 def _universe(counts: tuple[tuple[str, int], ...]) -> Held:
-    """Return one object that a thousand members with the same subscription share."""
+    """Return all partitions of these topics as one object, which a thousand members with the same subscription share."""
     return frozenset((topic, number) for topic, count in counts for number in range(count))
 
 

@@ -121,4 +121,4 @@ class VirtualFollower(VirtualMember):
         self.delivery.serve(self.owned)
 
     def _look_at_metadata(self) -> None:
-        """Do nothing, because the coordinator watches the topics."""
+        """Do nothing, because in a consumer group the coordinator watches the topics for its members."""

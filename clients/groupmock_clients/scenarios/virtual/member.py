@@ -277,4 +277,4 @@ class VirtualMember(ClassicMember):
 
 
 def _ignored(answer: object) -> None:
-    """Ignore the answer to a commit. A refused commit is like a late one: the next owner begins at the previous offset."""
+    """Ignore the answer to a commit, even an error. A refused commit is like a late one: the next owner begins at the previous offset."""

@@ -52,7 +52,7 @@ class VirtualStage:
         new.start(first)
 
     def _assignors(self, speaks: Speaks) -> list[Assignor]:
-        """Return the assignors of a member. A protocol with one bounce has one assignor for both, and kip-848 has none."""
+        """Return the assignors that a member lists. A protocol with one bounce has one assignor for both, and kip-848 has none."""
         if self.protocol.name == BY_BROKER:
             return []
         if speaks is Speaks.PLAIN or self.protocol.name == Range.name:

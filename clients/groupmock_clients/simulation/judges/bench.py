@@ -82,8 +82,8 @@ class WatchedCore(Core):
         return effects
 
     def go_on(self, work: Work, now: int) -> Effects | None:
-        """Continue suspended work, whose effects belong to a command if one is in progress. Within another entry, which a command is,
-        its effects are part of that one's."""
+        """Continue suspended work of the core, and show its effects to the judges. Within another entry, which a command is, its effects
+        are part of that one's."""
         self.bench.now = now
         effects = super().go_on(work, now)
         if not self._within:

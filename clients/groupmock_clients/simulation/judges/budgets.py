@@ -18,20 +18,19 @@ if TYPE_CHECKING:
 
 JUDGE: Final = "budgets"
 ROWS, ROWS_PER_PERSON = 16, 4
-"""Limit the journal rows of one request, with an allowance per member or open request, because the end of a join phase answers all
-members."""
+"""Limit the journal rows that one request may cause: a fixed number and an allowance per member or open request, because the end of a
+join phase answers all members."""
 ANSWER_BYTES: Final = 1 << 18
 ANSWER_PER_BYTE: Final = 32
 BLOCKS: Final = 20_000
 BLOCKS_PER_BYTE: Final = 8
 CALLS: Final = 20_000
 CALLS_PER_BYTE: Final = 8
-"""The bound is two to three times the cost of any request in 600 seeds, so that a thousand elements of ten bytes may make a hundred
-calls each."""
+"""The function calls that one request may cause per byte, which is two to three times the cost of any request in 600 seeds."""
 
 
 class OverBudget(BaseException):
-    """Ends a request that makes more function calls than its budget allows. No Exception, so that no handler of the server's takes it
+    """Stops a request that makes more function calls than its budget allows. No Exception, so that no handler of the server's takes it
     for a defect."""
 
 

@@ -45,9 +45,9 @@ Spot = tuple[bytes, int]
 
 
 class ToldMember:
-    """The state of one member as far as the answers to that member tell it. `epoch` None: it was fenced, and no answer told its epoch
-    since. `has`: what it was given and has not said to have given up; `given`: its last assignment; `owes`: what it was told to give up,
-    `owes_since` when (ns)."""
+    """The state of one member of a consumer group, as far as the answers to that member tell it. `epoch` None: it was fenced, and no
+    answer told its epoch since. `has`: what it was given and has not said to have given up; `given`: its last assignment; `owes`: what
+    it was told to give up, `owes_since` when (ns)."""
 
     def __init__(self, instance: str | None = None) -> None:
         self.instance = instance
@@ -63,7 +63,7 @@ class ToldMember:
 
 
 class ConsumerGroupJudge:
-    """Checks the consumer groups in `names`."""
+    """Checks the consumer groups whose names are in `names`."""
 
     cluster: Cluster
 
@@ -169,7 +169,7 @@ class ConsumerGroupJudge:
             member.epoch = member.before = member.owes_since = None
 
     def renewed(self, lease: Lease) -> None:
-        """Check a heartbeat that the driver answered from a lease, without the core."""
+        """Check a heartbeat that the driver answered by repeating the last answer (a lease), without asking the core."""
         group, name = lease.group.group_id, lease.member.member_id
         member = self.members.get((group, name))
         if member is None or member.epoch != self.epochs.get(group) or member.has != member.given:
@@ -228,7 +228,7 @@ class ConsumerGroupJudge:
         member.owes = owes
 
     def _patience(self, group: str, name: str, member: ToldMember) -> None:
-        """Check that no member is served that failed to give partitions up within its rebalance timeout."""
+        """Check that a member which failed to give partitions up within its rebalance timeout is not served any more."""
         late = 0 if member.owes_since is None else (self.bench.now - member.owes_since) // NS_PER_MS - member.rebalance_ms
         if late > 0 and self.cluster.environment.holds is NO_HOLDS:
             self.bench.found(JUDGE, f"{name!r} of group {group!r} gave nothing up {late} ms after its rebalance timeout, and is served")

@@ -8,8 +8,8 @@ from groupmock_codec.units import NS_PER_MS
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """A violation that a judge has found. `judge`: who saw it, and what is compared when a plan is made small; `step`: place in the
-    plan's steps, or as many as there are for the end; `at_ms`: of the run."""
+    """A violation of the protocol that a judge has found. `judge`: who saw it, and what is compared when a plan is made small; `step`:
+    place in the plan's steps, or as many as there are for the end; `at_ms`: of the run."""
 
     judge: str
     text: str

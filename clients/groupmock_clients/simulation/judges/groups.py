@@ -47,7 +47,8 @@ Key = tuple[str, int, int]
 
 
 def _owed(group: Group, failed: bool) -> Iterator[tuple[str, ...]]:
-    """Yield the timers without which the group would wait for ever. A join phase that `failed` waits for the next JoinGroup (P1-b5)."""
+    """Yield the timers that a group needs in order not to wait for ever. A join phase that `failed` waits for the next JoinGroup
+    (P1-b5)."""
     name = group.group_id
     yield from (("session", name, each) for each in group.pending_joins)
     yield from (("session", name, each.member_id) for each in group.members.values() if each.join is None and each.sync is None)
@@ -90,8 +91,8 @@ class GroupJudge:
         self.failed: set[str] = set()
         """The groups whose join phase failed, because the Subscription of a member cannot be read."""
         self.brought: Counter[tuple[str, int]] = Counter()
-        """Counts for each (group, generation) how many SyncGroups brought assignments. Of two the first counts, and one that was held
-        while its coordinator moved may be of an earlier life of the group."""
+        """Counts for each (group, generation) how many SyncGroups carried the leader's assignments. Of two the first counts, and one
+        that was held while its coordinator moved may be of an earlier life of the group."""
         self.renewals = 0
         self._expected: dict[int, int] = {}  # Maps a ticket to the error code with which the group must answer.
 
@@ -158,7 +159,7 @@ class GroupJudge:
         self.generations[fields["group"]] = fields["generation"]
 
     def look_at(self, names: Iterable[str]) -> None:
-        """Check the invariants of these groups."""
+        """Check the invariants of the groups with these names."""
         for name in names:
             group = self.group(name)
             # A group created by its first commit is classic, and becomes a consumer group when a member of that protocol joins.
@@ -246,7 +247,7 @@ class GroupJudge:
             self._synced(asked, answer)
 
     def renewed(self, lease: Lease) -> None:
-        """Check a heartbeat that the driver answered from a lease, without the core."""
+        """Check a heartbeat that the driver answered by repeating the last answer (a lease), without asking the core."""
         self.renewals += 1
         group = self.group(lease.group.group_id)
         if group is None or lease.member.member_id not in group.members or str(group.state) not in (STABLE, COMPLETING_REBALANCE):
@@ -309,6 +310,7 @@ class GroupJudge:
                 told.owners[topic.topic, index] = member
 
     def owner(self, name: str, generation: int, topic: str, partition: int) -> set[str]:
-        """Return the members that got this partition in that generation, in every life of the group."""
+        """Return the members to which that partition was assigned in that generation of the group, also if the group was deleted and
+        created again."""
         keys = ((name, life, generation) for life in range(self.lives.get(name, 0) + 1))
         return {told.owners.get((topic, partition), "") for key in keys if (told := self.told.get(key)) is not None}

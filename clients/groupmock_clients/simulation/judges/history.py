@@ -114,7 +114,7 @@ class HistoryJudge:
     # -- offsets, as members know them
 
     def floor(self, group: str, offsets: dict[Place, int]) -> dict[Place, int]:
-        """Return the offsets that are already committed when a member begins to commit these."""
+        """Return the offsets that are already committed for these partitions when a member begins to commit."""
         return {place: self.committed.get((group, *place), -1) for place in offsets}
 
     def went_back(self, group: str, offsets: dict[Place, int], floor: dict[Place, int]) -> None:
@@ -129,14 +129,14 @@ class HistoryJudge:
     # -- records
 
     def produced(self, topic: str, partition: int, base: int, values: list[bytes]) -> None:
-        """Record that a producer's records were acknowledged from this offset on."""
+        """Record that a producer's records were acknowledged, the first at this offset."""
         log = self.acked.setdefault((topic, partition), {})
         for offset, value in enumerate(values, base):
             if log.setdefault(offset, value) != value:
                 self.bench.found(JUDGE, f"offset {offset} of {topic}-{partition} was promised to two records")
 
     def delivers(self, group: str, member: str, owners: set[str], place: Place, offset: int, value: bytes) -> None:
-        """Check a record that an application gets from a partition of one of these `owners`."""
+        """Check a record that an application gets from a partition, whose owner must be one of `owners`."""
         topic, partition = place
         promised = self.acked.get(place, {}).get(offset)
         if promised is not None and promised != value:

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 JUDGE: Final = "transactions"
 FENCED_SINCE: Final = 2
-"""From this version on coordinators answer a fenced producer with PRODUCER_FENCED (90), and before with INVALID_PRODUCER_EPOCH (47)
+"""The version from which on coordinators answer a fenced producer with PRODUCER_FENCED (90), and before with INVALID_PRODUCER_EPOCH (47)
 (TX-30)."""
 NEW_SINCE: Final = 5
 GRACE_MS: Final = 2_500
-"""How long a transaction may stay open beyond its timeout: plans let coordinators check for expired transactions every second."""
+"""How long a transaction may stay open beyond its timeout, because plans let coordinators check for expired transactions every second."""
 GONE, EMPTY, ONGOING = "", "Empty", "Ongoing"
 PREPARED: Final = {"PrepareCommit": "CompleteCommit", "PrepareAbort": "CompleteAbort"}
 IDLE: Final = frozenset((EMPTY, *PREPARED.values()))
@@ -47,7 +47,7 @@ PREFIX: Final = "x/"
 
 
 class PlayedTransaction:
-    """One transaction as its producer knows it. `outcome`: did it commit? None: its producer does not know (yet)."""
+    """One transaction of a simulated run, as its producer knows it. `outcome`: did it commit? None: its producer does not know (yet)."""
 
     def __init__(self, number: int, transactional_id: str, places: Mapping[Place, int], register: Register | None) -> None:
         self.number, self.transactional_id, self.register = number, transactional_id, register
@@ -91,7 +91,7 @@ class TransactionJudge:
         return self.transactions[-1]
 
     def wrote(self, transaction: PlayedTransaction, place: Place, base: int) -> None:
-        """Record that the transaction's records of that partition were acknowledged."""
+        """Record that the transaction's records in one partition were acknowledged."""
         transaction.written[place] = base
 
     def asks_end(self, transaction: PlayedTransaction, commit: bool) -> None:

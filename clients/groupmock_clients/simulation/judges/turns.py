@@ -21,7 +21,7 @@ JUDGE: Final = "turns"
 SLICE_US, REQUEST_US = 2_000, 100
 IN_A_SLICE: Final = SLICE_US // REQUEST_US
 ALONE: Final = 4
-"""The requests that are allowed beyond a slice: the one that ends it, and those that arrived singly."""
+"""The number of requests that are allowed beyond a time slice: the one that ends it, and those that arrived singly."""
 
 
 class TurnJudge:
@@ -38,11 +38,11 @@ class TurnJudge:
         self._one = 0
 
     def turned(self) -> None:
-        """Note that the event loop calls the next callback."""
+        """Note that the event loop runs its next callback."""
         self._in_turn = self._of_one = 0
 
     def handled(self, connection: int) -> None:
-        """Count a handled request of that connection."""
+        """Count a request of that connection as handled in the present turn of the loop."""
         self.worked_ns += REQUEST_US * 1_000
         self._in_turn += 1
         self._of_one = self._of_one + 1 if connection == self._one else 1

@@ -60,7 +60,7 @@ class Channel:
         """Report an error that librdkafka returned in place of a record. Applications are to poll on unless the error is fatal."""
 
     def topics(self) -> list[str] | None:
-        """Return the next subscription that the stage has ordered, or None."""
+        """Return the next subscription that the stage has ordered, or None if there is no new order."""
         return None
 
 
