@@ -83,7 +83,7 @@ def test_hold(world: World, key: int, version: int, stage: str) -> None:
 
 
 def test_drop(world: World, key: int, version: int, stage: str) -> None:
-    """The server ignores later requests on the connection as well."""
+    """The fault `drop` also makes the server ignore later requests on the connection."""
     asked = world.occasion(key, version)
     strike(world, asked, "drop", stage)
     asked.wire.send(18, 0, ApiVersionsRequest())
@@ -133,7 +133,7 @@ def test_truncate_and_stay_open(world: World, key: int, version: int) -> None:
 
 
 def test_split(world: World, key: int, version: int) -> None:
-    """The first piece arrives before the second is sent, and the pieces together are the right answer."""
+    """The fault `split` sends the first piece of an answer before the second, and the pieces together are the right answer."""
     asked = world.occasion(key, version)
     strike(world, asked, {"kind": "split", "pieces": 2, "seconds": PAUSE_S})
     first = asked.wire.socket.recv(65536)
@@ -146,7 +146,7 @@ def test_split(world: World, key: int, version: int) -> None:
 
 
 def test_garble(world: World, key: int, version: int) -> None:
-    """Length and correlation id of the answer are right, and one byte after them is wrong."""
+    """The fault `garble` changes one byte of the answer behind its length and correlation id."""
     asked = world.occasion(key, version)
     world.broker.add_fault(asked.when(), {"kind": "garble"}, times=1)
     correlation = asked.send()
@@ -178,7 +178,7 @@ def test_duplicate(world: World, key: int, version: int) -> None:
 
 
 def test_swallow(world: World, key: int, version: int) -> None:
-    """The request is applied but not answered, so the next answer on the connection belongs to the next request."""
+    """The fault `swallow` lets a request be applied but not answered, so the next answer on the connection belongs to the next request."""
     asked = world.occasion(key, version)
     strike(world, asked, "swallow")
     done(asked, True)
@@ -186,7 +186,7 @@ def test_swallow(world: World, key: int, version: int) -> None:
 
 
 def test_throttle_time(world: World, key: int, version: int) -> None:
-    """If a response has no throttle_time_ms, the rule is refused with the reason."""
+    """A rule of the kind `throttle_time` is refused with the reason if the response has no throttle_time_ms."""
     asked = world.occasion(key, version)
     do = {"kind": "throttle_time", "seconds": PAUSE_S}
     response = APIS[key].response
@@ -223,7 +223,7 @@ def whole_answer(world: World, asked: Occasion) -> bytes:
 
 @pytest.mark.parametrize("node", [1, 2])
 def test_refuse(world: World, node: int) -> None:
-    """Only the named node refuses connections. A client of that node reads a reset before it has sent anything."""
+    """The fault `refuse` makes only the named node refuse connections. A client of that node reads a reset before it has sent anything."""
     other = world.wire(3 - node)
     with world.broker.fault({"node": node}, "refuse", stage="connect"):
         with pytest.raises(ConnectionResetError):  # The reset may arrive while the client is still connecting.

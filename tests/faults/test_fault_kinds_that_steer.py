@@ -49,8 +49,8 @@ def member_error(asked: Occasion, answer: Any) -> int:
 
 
 def as_of(key: int, error: int) -> int:
-    """Return the expected error: OffsetFetch names its member from v9 on, and a classic group ignores it
-    (ClassicGroup.validateOffsetFetch)."""
+    """Return the error that a member's request should get: OffsetFetch names the member only from v9 on, and a classic group ignores it
+    there (ClassicGroup.validateOffsetFetch)."""
     return 0 if key == OFFSET_FETCH else error
 
 
@@ -72,7 +72,7 @@ def test_expire_member(world: World, key: int, version: int) -> None:
 
 
 def test_fence_instance(world: World, key: int, version: int) -> None:
-    """Versions that do not name the instance answer UNKNOWN_MEMBER_ID."""
+    """After `fence_instance`, a request in a version without the instance id is answered with UNKNOWN_MEMBER_ID."""
     asked = world.occasion(key, version, instance="desk-1")
     if version < MEMBER_FROM.get(key, 99):
         refused(world, asked, "fence_instance", "it names no member")
@@ -112,7 +112,8 @@ def test_a_member_learns_of_the_forced_round_from_its_heartbeat(world: World) ->
 
 
 def test_set_generation(world: World, key: int, version: int) -> None:
-    """OffsetCommit and Heartbeat are refused with ILLEGAL_GENERATION (22) unless the group was rebalancing already."""
+    """After `set_generation`, OffsetCommit and Heartbeat are refused with ILLEGAL_GENERATION (22) unless the group was rebalancing
+    already."""
     asked = world.occasion(key, version)
     if key == LISTS:
         refused(world, asked, "set_generation", "it names no group")

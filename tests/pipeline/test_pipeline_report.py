@@ -148,7 +148,7 @@ def test_shapes(spark: SparkSession) -> None:
 
 
 def test_every_expression_of_the_sections_is_sql(spark: SparkSession) -> None:
-    """Spark reports a missing column differently from invalid SQL."""
+    """Spark reports invalid SQL differently from a missing column, so the test notices an expression that is not SQL."""
     said = [getattr(shape, name) for section in SECTIONS for shape in section.shapes for name in shape.__slots__]
     values = [value for each in said for value in (each if isinstance(each, tuple) else (each,)) if isinstance(value, Value)]
     written = [sql for value in values for sql in (value.sql, *value.other)]

@@ -43,7 +43,7 @@ def hostile(what: str) -> str:
 
 
 def wrong_in(text: str) -> list[str]:
-    """Return control sequences that a terminal would obey and forged lines."""
+    """Return the control sequences in an output that a terminal would obey, and the forged lines."""
     obeyed = [
         each
         for each in text

@@ -96,7 +96,7 @@ def test_a_row_without_an_arrow_is_refused() -> None:
 
 
 def test_every_row_is_about_a_part_that_is_there(table: dict[str, tuple[str, ...]], tree: Path) -> None:
-    """The table once had a row for an audit module that did not exist."""
+    """Every row of the table of imports must name an existing part; the table once had a row for an audit module that did not exist."""
     roots = [tree / folder for folder in ("codec", "broker", "clients", "pipeline", ".")]
     named = {name.removesuffix(".*") for row in table.items() for name in (row[0], *row[1])}
     paths = {name: name.replace(".", "/") for name in named}

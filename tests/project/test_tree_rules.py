@@ -118,7 +118,7 @@ def test_a_stem_is_the_key_in_at_least_two_digits_and_the_name() -> None:
 
 
 def test_the_core_reads_no_clock_and_throws_no_dice_of_its_own() -> None:
-    """Import contracts cannot detect uuid and builtins."""
+    """Import contracts cannot detect calls of uuid functions and of builtins such as open(), so this test looks for them in the core."""
     forbidden = {"uuid1", "uuid4", "open", "print", "input", "breakpoint"}
     found = [
         f"{shown(file)}:{node.lineno} {name}"
@@ -173,7 +173,7 @@ MADE_UP = {"block.py", "name.py", "test_lost_sync.py", "test_one_of_several.py",
 
 
 def test_every_file_that_the_product_cites_is_there() -> None:
-    """Two sentences cited files that had been renamed."""
+    """Every cited file must exist, because two sentences once cited files that had been renamed."""
     known = {shown(file) for file in files(*FOLDERS)} | {file.name for file in TREE.iterdir()}
     cited = re.compile(r"(?<![\w./-])((?:[\w-]+/)*[\w-]+\.(?:py|md))\b(?!\()")
     lost = [

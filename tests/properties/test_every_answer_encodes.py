@@ -73,7 +73,7 @@ class Client:
         }
 
     def likely(self, message: Message, version: int) -> Message:
-        """Fill most fields with meaningful values."""
+        """Fill most fields of a random request with meaningful values."""
         for field in fields_of(type(message)):
             value = getattr(message, field.name)
             if isinstance(value, Message):

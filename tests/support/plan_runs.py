@@ -47,9 +47,9 @@ STALL_S: Final = 8.0
 
 @dataclass
 class Outcome:
-    """The result of a run. `settled`: the living members own all partitions and all records were delivered; `seconds`: the time from the
-    first fault until then; `generations`: the number of rebalances since; `again`: the records delivered more than once; `raised`: the
-    errors that the library reported to its user; `ended`: the members that stopped for good."""
+    """The result of a run under a fault plan. `settled`: the living members own all partitions and all records were delivered;
+    `seconds`: the time from the first fault until then; `generations`: the number of rebalances since; `again`: the records delivered
+    more than once; `raised`: the errors that the library reported to its user; `ended`: the members that stopped for good."""
 
     plan: str
     library: str

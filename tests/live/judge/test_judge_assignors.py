@@ -104,7 +104,8 @@ class Drawn:
         self.answers.append(story.told())
 
     def begin(self) -> None:
-        """Add members with arbitrary target assignments, sorted because their set must not be too large for Kafka."""
+        """Add members with arbitrary target assignments; the partitions are sorted, because Kafka must not build too large a set of
+        them."""
         members = [
             self.new_member() for _ in range(self.dice.choice((0, 0, 2, 5, 12, 13)) if not self.crowd else self.dice.choice((64, 128)))
         ]

@@ -107,7 +107,7 @@ def test_settings_are_checked_at_once(module: str, settings: dict[str, Any]) -> 
 
 @LIBRARIES
 def test_a_service_loads_no_server_with_it(module: str, distribution: str, known: str) -> None:
-    """The adapter of one library does not import the other library either."""
+    """The adapter of one client library imports neither groupmock's server nor the other client library."""
     other = {"aiokafka": "kafka", "kafka_python": "aiokafka"}[module]
     program = (
         f"import sys, groupmock_clients.cooperative.{module}\n"

@@ -50,7 +50,8 @@ def as_bytes(design: int, decision: Decision, full: bool) -> bytes:
 
 @EXAMPLES
 def test_the_documents_rounds(example: Example) -> None:
-    """The leader is A, which also led the rebalance before. Example I.leave prints what repeats, the others leave it out."""
+    """In each of the document's rebalances the leader is A, which also led the rebalance before. Example I.leave prints what repeats,
+    the others leave it out."""
     rules = Rules(example.design, delay_ms=T1_MS)
     memory = memory_of(4, **example.initial)
     for one in example.rounds:

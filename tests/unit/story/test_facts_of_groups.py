@@ -86,7 +86,7 @@ def test_story_does_not_call_partitions_new_whose_earlier_owner_is_not_in_the_ro
 
 
 def test_story_calls_no_commit_foreign_after_a_plan_that_is_not_in_the_rows() -> None:
-    """The row of a large assignment is stored without its details."""
+    """The story calls no commit foreign after a large assignment, because the row of such an assignment has no details."""
     stage = TwoMembers()
     stage.ben.commit({("orders", 1): 1})
     stage.sleep(0)

@@ -195,7 +195,8 @@ def test_offsets_that_were_committed_before_the_rows_begin_make_the_first_line_u
 
 
 def test_offsets_of_another_group_in_the_same_answer_are_not_this_groups() -> None:
-    """An administrator may ask for several groups at once (KIP-709)."""
+    """One OffsetFetch of an administrator may return the offsets of several groups (KIP-709), and a story tells only those of its own
+    group."""
     stage = TwoMembers()
     stage.rig.command("commit_offsets", group="cellar", offsets=[{"topic": "orders", "partition": 0, "offset": 4}])
     wanted = [OffsetFetchRequestTopics(name="orders", partition_indexes=[0])]

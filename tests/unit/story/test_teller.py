@@ -87,7 +87,8 @@ def test_a_fault_rule_that_strikes_is_named_with_what_it_did() -> None:
 
 
 def test_a_fault_rule_that_strikes_an_answer_says_whose() -> None:
-    """The rows contain no request of a heartbeat that changes nothing."""
+    """The story names the member whose heartbeat answer was changed by a fault rule, although the rows contain no request of a heartbeat
+    that changes nothing."""
     stage = TwoMembers()
     rule = {"name": "late", "when": {"api": "Heartbeat"}, "stage": "reply", "do": {"kind": "delay", "seconds": 1}, "times": 1}
     stage.rig.command("add_faults", rules=[rule], origin="the test")

@@ -166,7 +166,7 @@ def test_a_zombie_that_says_who_it_was_aborts_the_open_transaction_of_the_newer_
 
 @for_each("version", [3, 5])
 def test_an_open_transaction_is_aborted_before_the_next_producer_is_let_in(version: int) -> None:
-    """Old and new clients behave alike here (TX-21)."""
+    """An open transaction of an old or a new client is aborted before another producer gets the transactional id (TX-21)."""
     world = TransactionWorld()
     pid = world.init()
     world.write(pid, version=12)
@@ -260,7 +260,7 @@ MAPPED: Final[list[tuple[str, list[tuple[str, list[int]]], list[tuple[str, list[
 
 @for_each(("profile", "asked", "answered"), MAPPED)
 def test_a_refusal_is_answered_in_the_order_of_maps(profile: str, asked: Any, answered: Any) -> None:
-    """Kafka 4.3.0 and 3.9.1 answer refused partitions in this order."""
+    """Kafka 4.3.0 and 3.9.1 answer refused partitions in the order of their maps."""
     world = TransactionWorld(profile)
     for name in ("zeta", "alpha", "m", "t1", "t2"):
         world.topic(name, 3)
@@ -433,7 +433,7 @@ def test_a_partition_that_was_not_added() -> None:
 
 
 def test_who_is_refused_is_told_why_and_an_empty_id_is_42() -> None:
-    """Kafka 4.3.0 answered this way in generated exchanges."""
+    """Kafka 4.3.0 answered generated exchanges with these errors, such as INVALID_REQUEST (42) for an empty transactional id."""
     world = TransactionWorld()
     pid = world.init()
     sent = batch(b"v", producer_id=pid.id, producer_epoch=pid.epoch, base_sequence=0, attributes=16)
@@ -455,7 +455,7 @@ def two_writes(world: TransactionWorld, *batches: tuple[int, Pid, int]) -> list[
 
 
 def test_a_request_is_of_one_producer() -> None:
-    """Kafka 4.3.0 and 3.9.1 refuse a request with batches of several producers in this way."""
+    """Kafka 4.3.0 and 3.9.1 refuse a Produce request that contains batches of several producers."""
     world = TransactionWorld()
     pid = world.init()
     world.add(pid, 0, 1)

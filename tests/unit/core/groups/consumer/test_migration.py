@@ -308,8 +308,8 @@ def test_where_the_policy_forbids_it_stays_what_it_is(policy: str) -> None:
 
 
 def test_a_dynamic_member_that_goes_back_takes_nothing_along() -> None:
-    """The member returns with its own id. No consumer-protocol member left, so the group of classic members stays a consumer group
-    (CG-185)."""
+    """The dynamic member goes back to the classic protocol under its own id. No consumer-protocol member left, so the group of classic
+    members stays a consumer group (CG-185)."""
     world = MixedWorld()
     world.join("A")
     back = world.joined("A", ALL)

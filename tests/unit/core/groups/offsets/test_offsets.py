@@ -286,7 +286,7 @@ WITHOUT_PARTITIONS: list[tuple[list[tuple[str, list[int]]], Told]] = [
 
 @for_each(("asked", "wanted"), WITHOUT_PARTITIONS)
 def test_delete_names_unknown_topics_without_partitions(asked: list[tuple[str, list[int]]], wanted: Told) -> None:
-    """Kafka 4.3.0 and 3.9.1 both answer this way."""
+    """Kafka 4.3.0 and 3.9.1 name an unknown topic in the answer to OffsetDelete, without its partitions."""
     for quirks in (V43, V39):
         world = World.make(topics={"t1": 10}, quirks=quirks)
         commit(world, ("t1", [0]))
