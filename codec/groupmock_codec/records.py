@@ -143,8 +143,8 @@ class Batch(NamedTuple):
         return self if type(self.data) is bytes else self._replace(data=_with_place(self.data, self.base_offset, self.leader_epoch))
 
     def by_create_time(self) -> Batch:
-        """Return a batch that claims LogAppendTime as a log with CreateTime stores it: without this claim and undefined attributes, and
-        with a new CRC."""
+        """Return the batch as a log with CreateTime stores a batch that claims LogAppendTime: without this claim and undefined
+        attributes, and with a new CRC."""
         return _sealed(self._replace(attributes=self.attributes & KNOWN_ATTRIBUTES & ~LOG_APPEND_TIME_BIT), self.data[HEADER_BYTES:])
 
     def compacted(self, records: Sequence[Record], delete_horizon_ms: int | None) -> Batch:

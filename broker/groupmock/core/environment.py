@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 class Held(msgspec.Struct, frozen=True):
-    """A description of a group's holds: the state in which a command holds it, how much waits for its release, and which members are
-    frozen."""
+    """A description of what commands hold back of a group: the state in which it is held, the number of waiting requests and timers, and
+    the frozen members."""
 
     state: str | None = None
     waiting: int = 0
@@ -57,7 +57,7 @@ class Holds(Protocol):
         """Return the member id, instance id or client id of the leader that a command chose for the group's next generation, or None."""
 
     def leads(self, group_id: str) -> None:
-        """Forget the chosen leader, because the choice was for one generation, which has begun."""
+        """Forget the chosen leader, because the generation for which a command chose it has begun."""
 
     def of(self, group_id: str) -> Held: ...
 

@@ -39,7 +39,7 @@ class Tenant(Protocol):
         """Note that the node begins to lead partitions, for which nothing has been loaded yet."""
 
     def left(self, partition: int, node: int) -> None:
-        """Note that the node no longer leads the partition, whose state was unloaded."""
+        """Note that the node no longer leads the partition; the partition's state was unloaded before."""
 
     def stopped(self, node: int) -> None:
         """Forget what the node had in memory, because it has stopped. It led no partition any more."""

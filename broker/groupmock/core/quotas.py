@@ -19,11 +19,11 @@ CLIENT: Final = "client-id"
 IP: Final = "ip"
 MOST_ENTITIES: Final = 10_000
 MOST_TEXT: Final = 1024 * 1024
-"""The largest number of characters in the names of all entities together."""
+"""The largest number of characters in the names of all entities that have quotas."""
 TOO_MANY: Final = f"This broker keeps quotas of at most {MOST_ENTITIES} entities whose names have at most {MOST_TEXT} characters."
 
 Entity = tuple[tuple[str, str | None], ...]
-"""The types of an entity with its names, sorted by type, so that equal entities are equal tuples."""
+"""The user, client id or address that a quota is for, as types with names, sorted by type, so that equal entities are equal tuples."""
 
 ADDRESS: Final = re.compile(r"[0-9A-Za-z.:_-]+")
 
@@ -48,11 +48,11 @@ OF_ADDRESSES: Final = {"connection_creation_rate": INT}
 
 
 class QuotaRefused(ValueError):
-    """The entity or the value is impossible; the text is Kafka's."""
+    """The entity or the value of a quota is impossible; the text is Kafka's."""
 
 
 class Quotas:
-    """The quotas of all entities, in the order in which they were first set."""
+    """The quotas of all users, client ids and addresses, in the order in which these first got a quota."""
 
     def __init__(self) -> None:
         self._kept: dict[Entity, dict[str, float]] = {}
@@ -94,7 +94,8 @@ def _characters(entity: Entity) -> int:
 
 
 def entity_of(parts: Iterable[tuple[str, str | None]]) -> Entity:
-    """Return the entity with its types in the order of Java's map, which answers show. If a type is listed twice, the last one counts."""
+    """Return the entity with its types in the order of Java's map, in which answers show them. If a type is listed twice, the last one
+    counts."""
     named = dict(parts)
     # Kafka's map is created with room for the number of types in the request.
     mask = table_for(len(named), 1 << max(len(named) - 1, 0).bit_length()) - 1

@@ -1,4 +1,5 @@
-"""A turn is one entry into the core: its code gets time, settings and timers from the turn, and adds effects to it."""
+"""A turn is one event or one firing timer in the core: the code that handles it gets time, settings and timers from the turn, and adds
+effects to the turn."""
 
 from __future__ import annotations
 

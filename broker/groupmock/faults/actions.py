@@ -68,7 +68,8 @@ class CallOff(NamedTuple):
 
 
 class Narrow(NamedTuple):
-    """Serve this request in place of the original. `graft` turns its answer into the answer to the original."""
+    """Serve this request, which lacks what the fault affects, in place of the original request. `graft` turns its answer into the answer
+    to the original."""
 
     request: Message
     graft: Callable[[Message], Message]

@@ -136,7 +136,7 @@ def _rows(response: FetchResponse, lookup: Lookup) -> Iterator[tuple[Entity, Par
 
 
 def _batches(records: bytes | None) -> Iterator[tuple[Batch | None, bytes]]:
-    """Yield the whole batches with their bytes, and then the rest with None: a batch that was cut, or data of an older format."""
+    """Yield each whole batch with its bytes, and then None with the remaining bytes: a batch that was cut, or data of an older format."""
     data, at = records or b"", 0
     try:
         for batch in iter_batches(data, cut=True):

@@ -1,4 +1,4 @@
-"""A replay feeds the input of a complete journal to the same core, which must produce the same journal.
+"""A replay feeds the input of a complete journal to a core with the same settings and seed, which must produce the same journal.
 
 The input from outside is taken from the rows: connections, whole frames with their times, commands, and the moments at which timers were
 checked and answers were sent. All other rows must be produced again, field by field. The journal is compared while it is read, and both
@@ -42,7 +42,7 @@ from ..net.turns import Turns
 Fields = dict[str, Any]
 
 NOT_REPLAYED: Final = frozenset(("cut_bytes", "unread_bytes"))
-"""Fields that count bytes which never became a request, so that a journal does not have them."""
+"""Fields that count bytes which never became a request; a replay cannot have the same counts, because the journal lacks these bytes."""
 SHOWN: Final = 8
 """The text of a difference shows at most this many fields."""
 SHOWN_LENGTH: Final = 200
@@ -76,7 +76,7 @@ class RowDifference(msgspec.Struct):
 
 
 def _leaves(expected: Any, actual: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Yield path, old value and new value of each difference, as deep as both values have the same shape."""
+    """Yield the path and both values of each innermost difference between two values."""
     if expected == actual:
         return
     if isinstance(expected, dict) and isinstance(actual, dict):
@@ -292,7 +292,7 @@ class _Player:
         self.driver.drain(row["t"])
 
     def _feed_fault(self, row: Fields) -> None:
-        """End the wait of a fault rule, or send the answer that a rule changes."""
+        """Repeat what a fault rule did at this row: end a wait, or send the answer that the rule changed."""
         if row["action"] == OVER:
             self.driver.rules.over(row["ticket"], row["t"])
         elif row["stage"] == "reply":

@@ -77,7 +77,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _failed(asked: ListOffsetsRequest) -> ListOffsetsResponse:
-    """Answer a wrong isolation level, at which Kafka 4's handler throws."""
+    """Answer a request with an unknown isolation level, at which Kafka 4's handler throws."""
     code = error_codes.UNKNOWN_SERVER_ERROR
     topics = [
         ListOffsetsTopicResponse(name=topic.name, partitions=[_refused(each.partition_index, code) for each in topic.partitions])

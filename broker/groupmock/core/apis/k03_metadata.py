@@ -184,7 +184,7 @@ class Rows:
         )
 
     def _missing(self, name: str) -> int:
-        """Return the error code for a missing topic, which the broker creates if it may. Creating it takes a moment in Kafka, so the
+        """Return the error code for a missing topic, and create the topic if the broker may. Creating it takes a moment in Kafka, so the
         client asks again."""
         settings = self._turn.settings
         if names.why_invalid(name) is not None:
@@ -224,7 +224,7 @@ class Rows:
         )
 
     def _in_order(self, partitions: list[Partition]) -> list[Partition]:
-        """Return the partitions sorted by index, except in Kafka 3.9, which puts the rows into a Scala set."""
+        """Return the partitions in the order of an answer: by index, or in Kafka 3.9 in the order of a Scala set."""
         return scala_table_order(partitions, _row_hash) if self._turn.quirks.metadata_rows_in_a_set else partitions
 
     def _operations(self) -> int:

@@ -72,7 +72,7 @@ def _answered(cluster: Cluster, request: Request, message: OffsetCommitRequest, 
 
 
 def _once(turn: Turn, lines: list[Line]) -> list[Line]:
-    """Return each partition once, because Kafka 3.9 commits and answers only the last entry, in the order of its hash maps."""
+    """Return only the last entry of each partition, in the order of hash maps, because Kafka 3.9 commits and answers only that entry."""
     if not turn.quirks.duplicates_answered_once:
         return lines
     # The last entry of a partition wins (P2-c13).

@@ -123,7 +123,7 @@ def _old(found: FoundOffsets) -> OffsetFetchResponsePartition:
 
 
 def _in_java_order(wanted: Wanted) -> Wanted:
-    """Return each partition once in the order of Java's hash maps, because Kafka answers an error of the whole request in this order."""
+    """Return each partition once, in the order of Java's hash maps, in which Kafka answers an error of the whole request."""
     topics: dict[str, list[int]] = {}
     for name, index in java_order(((name, index) for name, indexes in wanted for index in indexes), partition_hash):
         topics.setdefault(name, []).append(index)

@@ -95,8 +95,8 @@ def partitions_of(cluster: Cluster, wanted: Iterable[CreatableTopic]) -> int:
 
 
 def _too_much(cluster: Cluster, asked: CreateTopicsRequest, wanted: list[CreatableTopic], turn: Turn) -> TopicRefused | None:
-    """Return POLICY_VIOLATION (44) if creating or only validating these topics would cost more than the budget of one request, else
-    None. Raises OverBudget for a request that is too much to be answered at all."""
+    """Return POLICY_VIOLATION (44) if creating or only validating these topics would exceed the work limit of one request, else None.
+    Raises OverBudget for a request that is too much to be answered at all."""
     ration = Ration(turn.settings)
     ration.take_names([topic.name for topic in asked.topics], NAME_COST)
     ration.take(within([topic.configs for topic in asked.topics]), CONFIG_COST)
@@ -184,7 +184,7 @@ def _plan(cluster: Cluster, wanted: CreatableTopic) -> Generator[None, None, Top
 
 
 def _placed(cluster: Cluster, wanted: CreatableTopic) -> Generator[None, None, list[list[int]]]:
-    """Return the replicas of each partition, which the broker places. Raises TopicRefused."""
+    """Choose the replicas of each partition for a topic without manual assignments. Raises TopicRefused."""
     settings = cluster.environment.settings
     partitions = settings.num_partitions if wanted.num_partitions == DEFAULT else wanted.num_partitions
     factor = settings.default_replication_factor if wanted.replication_factor == DEFAULT else wanted.replication_factor

@@ -76,7 +76,7 @@ def _answered(
 
 
 def _excess(cluster: Cluster, wanted: list[CreatePartitionsTopic], added: int, turn: Turn) -> TopicRefused | None:
-    """Return the error if adding these partitions, or only validating them, would cost more than the budget of one request. Kafka places
+    """Return the error if adding these partitions, or only validating them, would exceed the work limit of one request. Kafka places
     them before it counts them, however many. The limit and the code (44) are those of CreateTopics. Raises OverBudget for a request that
     is too much to be answered at all."""
     ration = Ration(turn.settings)

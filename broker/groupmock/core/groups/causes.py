@@ -121,7 +121,7 @@ NOTHING_LEFT: Final = Why("nothing_left", "no members and no offsets are left")
 
 
 def id_reserved(client_id: str | None) -> Why:
-    """Return the cause for reserving a member id, whose JoinGroup is answered with MEMBER_ID_REQUIRED (79)."""
+    """Return the cause for a member id that is reserved when the JoinGroup of a new member is answered with MEMBER_ID_REQUIRED (79)."""
     return Why("id_reserved", f"client {client_id or ''!r} asked to join and must come back with this id")
 
 

@@ -53,8 +53,7 @@ _UNITS_S: Final = (86_400, 3600, 60, 1)
 
 
 def _is_duration(text: str) -> bool:
-    """True if Java can read the text as a duration that is not negative and whose seconds fit a `long`. Its seconds must fit a `long`,
-    too."""
+    """True if Java can read the text as a duration that is not negative and whose seconds fit a `long`."""
     found = _DURATION.fullmatch(text)
     if found is None:
         return False

@@ -19,10 +19,10 @@ class Listing(Protocol):
     """The tables of groups of every node, which determine the order of the group list."""
 
     def led(self, partitions: Iterable[int], node: int) -> None:
-        """Note that the node now leads these partitions of the offsets topic, none of which has loaded a group yet."""
+        """Note that the node now leads these partitions of the offsets topic, whose groups are not loaded yet."""
 
     def left(self, partition: int, node: int) -> None:
-        """Note that the node no longer leads the partition of the offsets topic, whose groups were removed."""
+        """Note that the node no longer leads the partition of the offsets topic; the partition's groups were removed before."""
 
     def add(self, group_id: str, partition: int, node: int) -> None: ...
 
@@ -65,7 +65,8 @@ class ByPartition:
         self._shards: dict[int, _Shard] = {}
 
     def led(self, partitions: Iterable[int], node: int) -> None:
-        """Add the partitions' shards in the order of the hash map in which a broker collects the partitions for which it was elected."""
+        """Add a table of groups for each of the partitions, in the order of the hash map in which a broker collects the partitions for
+        which it was elected."""
         held = self._partitions.get(node)
         if held is None:
             held = self._partitions[node] = Concurrent(lambda index: partition_hash((self._topic, index)))
@@ -77,11 +78,12 @@ class ByPartition:
         self._shards.pop(partition, None)
 
     def add(self, group_id: str, partition: int, node: int) -> None:
-        """Add the group to the shard of its partition. The first one creates the shard's table, because an empty table is never listed."""
+        """Add the group to the table of groups of its partition. The first one creates the shard's table, because an empty table is
+        never listed."""
         self._shards.setdefault(partition, _Shard()).add(group_id)
 
     def discard(self, group_id: str, partition: int, node: int) -> None:
-        """Remove the group from the shard of its partition. The table keeps its size."""
+        """Remove the group from the table of groups of its partition. The table keeps its size."""
         self._shards[partition].discard(group_id)
 
     def stopped(self, node: int) -> None:
@@ -89,7 +91,7 @@ class ByPartition:
         self._partitions.pop(node, None)
 
     def on(self, node: int) -> list[str]:
-        """Return the ids of the groups, one shard after the other."""
+        """Return the ids of the groups, one partition of the offsets topic after the other."""
         shards = (self._shards.get(partition) for partition in self._partitions.get(node, ()))
         return [group_id for shard in shards if shard is not None for group_id in shard.listed()]
 

@@ -208,7 +208,7 @@ class GroupRegistry:
         self._logs.setdefault(group.partition, {})[group.group_id] = kept
 
     def delete(self, turn: Turn, group: GroupType, why: Why) -> None:
-        """Delete the group with its reserved ids and offsets, so that its id becomes unknown. Its id is unknown afterwards."""
+        """Delete the group with its reserved ids and offsets, so that its id becomes unknown."""
         group.die(turn, why)
         self._forget(group)
 

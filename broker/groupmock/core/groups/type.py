@@ -139,7 +139,7 @@ class GroupType:
         (Kafka's offsetExpirationCondition)."""
 
     def unread_names(self) -> int:
-        """Return how many topic names the next `subscribed_to` has to read; its result is kept (core.budget)."""
+        """Return how many topic names the next `subscribed_to` has to read, or 0 if they were read before (core.budget)."""
         return 0
 
     def described(self, turn: Turn) -> DescribedGroup | None:

@@ -1,4 +1,4 @@
-"""The keys of a java.util.HashMap or HashSet are listed in the map's order, after any puts, computes and removals.
+"""Lists the keys of a java.util.HashMap or HashSet in the map's order, after any puts, computes and removals.
 
 `orders` gives the order of a map that was filled and read. This module is for maps that change: made for a number of keys, copied, changed
 and copied again. Rules: bucket = spread hash & (table - 1); `put` appends to a bucket, `computeIfAbsent` inserts at its front; the table

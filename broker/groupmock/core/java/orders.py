@@ -42,7 +42,8 @@ def java_order(keys: Iterable[K], hash_of: HashOf[K]) -> list[K]:
 
 
 def java_copied_order(keys: Iterable[K], hash_of: HashOf[K]) -> list[K]:
-    """Return the keys in the order of a java.util.HashSet that was made of them at once, whose table is larger at 12, 24, ... keys."""
+    """Return the keys in the order of a java.util.HashSet that was made from a collection; with 12 keys, or 12 times a power of two, its
+    table is larger than after single puts."""
     held = list(dict.fromkeys(keys))
     mask = table_for(len(held) + 1) - 1
     return sorted(held, key=lambda key: spread_bits(hash_of(key)) & mask)

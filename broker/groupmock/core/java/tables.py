@@ -94,8 +94,7 @@ class Concurrent(Generic[K]):
         return size * 4 >= self._table * 3
 
     def _relieve(self, place: int) -> None:
-        """Shorten a long bucket: a small table grows to twice its size and a half (tryPresize), and in a larger table the bucket becomes
-        a tree."""
+        """Shorten a long bucket: a small table doubles several times (tryPresize), and in a larger table the bucket becomes a tree."""
         if self._table >= _SMALLEST_TABLE_WITH_TREES:
             self._trees.add(place)
             return

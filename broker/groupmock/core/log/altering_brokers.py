@@ -165,8 +165,8 @@ def _check_in_sync(name: str, wanted: Alteration, after: Mapping[str, str]) -> N
 
 
 def _shown(names: Sequence[str], quirks: Quirks, large: bool = False) -> str:
-    """Return a set of names as Kafka prints it: as a Java set since 4, and as a Scala set before, which has another name and order from
-    five entries on.
+    """Return a set of names as Kafka prints it: since Kafka 4 as a Java set, and before as a Scala set, which from five entries on has
+    another name and order.
 
     Names that were filtered from a `large` set print as Scala's mutable set."""
     ordered = java_order(names, java_hash)

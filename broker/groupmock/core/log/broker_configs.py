@@ -185,7 +185,8 @@ def base_name(name: str) -> str | None:
 
 
 def key_of(name: str, keys: Mapping[str, BrokerKey]) -> BrokerKey | None:
-    """Return the config with this name, or the config that the name sets for one listener, or None if Kafka knows neither."""
+    """Return the config with this name, or the config that a name of the form `listener.name.NAME.CONFIG` sets for one listener, or None
+    if Kafka knows neither."""
     return keys.get(name) or keys.get(base_name(name) or "")
 
 

@@ -109,7 +109,7 @@ class Partition:
         return first if first >= self.start else self._stable_start(pinned)
 
     def _stable_start(self, pinned: bool) -> int:
-        """Return the last stable offset after records of an open transaction were deleted, which is the log's start. If that is in the
+        """Return the last stable offset after records of an open transaction were deleted: the log start offset. If that is in the
         middle of a batch, 4.3.0 returns the offset of that batch, and 3.9.1 and 2.8.2 return the log's start (TX-90)."""
         place = self._batch_at(self.start)
         return self.start if pinned or place == len(self._batches) else self._batches[place].base_offset

@@ -21,7 +21,7 @@ NO_LEADER: Final = -1
 MOST_PARTITIONS: Final = 10_000
 """The largest number of partitions that a controller creates for one request (ReplicationControlManager.MAX_PARTITIONS_PER_BATCH)."""
 CREATION_COST: Final = 25
-"""The cost of creating a topic, in units of core.budget."""
+"""The cost of creating a topic, in units of the work limit of one request (core.budget)."""
 MADE_COST: Final = 4
 TOPIC_SIZE: Final = 16
 """Creating a topic takes as long as creating this number of partitions."""

@@ -33,7 +33,7 @@ class Aging(NamedTuple):
 
 
 def watch(turn: Turn, logs: Iterable[Aging]) -> None:
-    """Set the retention timer to the time at which something in these logs is too old."""
+    """Set the retention timer to the first time at which records in these logs are too old."""
     at_once(watch_many(turn, logs))
 
 

@@ -102,7 +102,7 @@ class Segments:
             last.newest_ms = max([last.first_ms, *[batch.max_timestamp for batch in inside]])
 
     def due_ms(self, retention_ms: int) -> int | None:
-        """Return the time at which the oldest segment is too old, or None if it never is."""
+        """Return the time at which the oldest segment becomes too old, or None if it never does."""
         return self._kept[0].newest_ms + retention_ms + 1 if self._goes(0) else None
 
     def _goes(self, place: int) -> bool:

@@ -234,7 +234,7 @@ class Topics(TopicNews):
         self.fetches.changed(turn, moved)
 
     def hosted(self, turn: Turn, name: str, partition: int, node: int | None) -> None:
-        """Set the leader of an internal topic's partition, as its host decided. None: no node leads it."""
+        """Set the leader of an internal topic's partition, as the topic's host (core.hosting) has decided. None: no node leads it."""
         found = self.find(name, partition)
         if found is not None and found.leader != (NO_LEADER if node is None else node):
             self._lead(turn, name, found, NO_LEADER if node is None else node)

@@ -79,7 +79,7 @@ class TooShort(Refused):
 
 def is_transactional(data: bytes) -> bool:
     """True if the first batch of a partition is transactional, which Kafka checks before anything else
-    (RequestUtils.hasTransactionalRecords). Kafka looks at this before anything else (RequestUtils.hasTransactionalRecords).
+    (RequestUtils.hasTransactionalRecords).
 
     A batch that cannot be one raises Refused: the whole request is refused then.
     """
@@ -216,7 +216,7 @@ def _payload(batch: Batch, room: Room) -> bytes | None:
 
 
 def _framed(payload: bytes, count: int) -> None:
-    """Check that the bytes are `count` records, one after the other. Reading each one whole would cost thirty times as much."""
+    """Check that the bytes consist of exactly `count` records. Reading each one whole would cost thirty times as much."""
     at, end = 0, len(payload)
     try:
         for _ in range(count):

@@ -115,7 +115,7 @@ class ReleaseGroup(Arguments):
 
 @steers("release_group", ReleaseGroup)
 def release_group(cluster: Cluster, arguments: ReleaseGroup, turn: Turn) -> None:
-    """Remove all holds of the group. A group that is not held must at least exist."""
+    """Release everything that commands hold back of the group. A group that is not held must at least exist."""
     holds = holds_of(cluster)
     if arguments.group not in holds.groups and arguments.group not in holds.orders and arguments.group not in holds.leaders:
         group_of(cluster, arguments.group)
@@ -124,7 +124,7 @@ def release_group(cluster: Cluster, arguments: ReleaseGroup, turn: Turn) -> None
 
 
 def _let_go(cluster: Cluster, turn: Turn, holds: OperatorHolds, group_id: str) -> bool:
-    """Remove all holds of the group, and return whether anything was held."""
+    """Release everything that commands hold back of the group, and return whether anything was held back."""
     hold, order = holds.groups.pop(group_id, None), holds.orders.pop(group_id, None)
     _end_leases(cluster, group_id)
     if hold is not None and hold.state == PREPARING:

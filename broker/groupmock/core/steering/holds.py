@@ -40,7 +40,7 @@ OfMember = OffsetCommitRequest | JoinGroupRequest | HeartbeatRequest | LeaveGrou
 ASSIGNING: Final = ConsumerState.ASSIGNING
 RECONCILING: Final = ConsumerState.RECONCILING
 HOLDABLE: Final = tuple(dict.fromkeys(str(state) for kind in TYPES for state in kind.may_follow if state not in ("", ConsumerState.DEAD)))
-"""The states in which a group of some type can be held, which are those with a next state."""
+"""The states in which a group of some type can be held: those that another state may follow."""
 BUSY: Final = (COMPLETING, STABLE, ASSIGNING, RECONCILING)
 """The states in which a timer or a LeaveGroup may remove a member and so change the state. In PreparingRebalance a removal only ends the
 phase."""

@@ -282,8 +282,8 @@ class TransactionCoordinator:
         return Given(OK, Holder(known.producer_id, known.epoch) if known.next_id == NONE else Holder(known.next_id, 0))
 
     def abort(self, turn: Turn, known: TransactionalId, why: Why) -> None:
-        """Abort a transaction on the coordinator's own account, which fences its producer. At level 2 it may still come again with its
-        old epoch (TX-23, TX-24)."""
+        """Abort a transaction because the coordinator itself decides so, for instance at a timeout, and fence the producer. At level 2
+        it may still come again with its old epoch (TX-23, TX-24)."""
         before = known.state
         known.bump(known.epoch if levels.keeps_the_aborted(turn) else NONE)
         known.state = State.PREPARE_ABORT
@@ -307,7 +307,7 @@ class TransactionCoordinator:
 
 
     def settle(self, turn: Turn) -> None:
-        """Write the markers of transactions whose end was decided by this event."""
+        """Write the markers of transactions whose end was decided in the present turn."""
         self._markers.settle(turn)
 
     def _complete(self, turn: Turn, known: TransactionalId) -> None:

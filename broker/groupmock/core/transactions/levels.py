@@ -29,5 +29,5 @@ def keeps_the_aborted(turn: Turn) -> bool:
 
 
 def logs_new_clients(turn: Turn) -> bool:
-    """True if changes that a new client requests can be logged."""
+    """True if the coordinator can log changes that clients ask for with the new requests, such as EndTxn v5 (KIP-890)."""
     return turn.environment.levels.get(FEATURE) != 0

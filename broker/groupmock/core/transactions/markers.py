@@ -38,7 +38,7 @@ class Markers:
         self._environment, self._topics, self._complete = environment, topics, complete
         self._decided: list[TransactionalId] = []
         self._writing: dict[str, list[At]] = {}
-        """The partitions that the running work has written so far, by transactional id."""
+        """The partitions to which the running work has written markers so far, by transactional id."""
         self._without_leader: dict[str, TransactionalId] = {}
         self._elections = 0
         self._refused: set[str] = set()
@@ -58,7 +58,7 @@ class Markers:
         turn.timers.cancel((TIMER, known.name))
 
     def settle(self, turn: Turn) -> None:
-        """Write the markers of transactions that were decided by this event, or set the timer for them."""
+        """Write the markers of transactions whose end was decided in the present turn, or set the timer for them."""
         decided, self._decided = self._decided, []
         delay_ms = turn.settings.transaction_markers_delay_ms
         for known in decided:

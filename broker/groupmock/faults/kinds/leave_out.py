@@ -50,7 +50,7 @@ class LeaveOut(EntityFault, tag="leave_out", frozen=True, kw_only=True):
         return None if self.level == BROKER else super().struck(when, facts)
 
     def cannot(self, stage: str, api: str, version: int, when: When) -> str | None:
-        """Refuse to leave out brokers where none are named, which is in every request and in the answers of other APIs."""
+        """Refuse to leave out brokers of a message that names no brokers, as every request and most answers do."""
         if self.level != BROKER:
             return super().cannot(stage, api, version, when)
         if not _names_brokers(api, version):

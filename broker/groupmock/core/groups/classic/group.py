@@ -286,7 +286,7 @@ class Group(GroupType):
         self.epoch += 1
 
     def refill(self, stored: StoredGroup, members: Iterable[Member]) -> None:
-        """Fill a new group from its group record: it becomes Stable with these members, or Empty without members."""
+        """Fill a new group from its last record in the log: it becomes Stable with these members, or Empty without members."""
         self.generation = stored.generation
         self.protocol_type = stored.protocol_type
         self.protocol_name = stored.protocol_name

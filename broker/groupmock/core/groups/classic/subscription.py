@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Final
 
 MOST_TOPICS: Final = 100_000
-"""The largest number of topic names of all members that is read, which takes 40 ms. In groups with more, the topics are unknown, which
+"""At most this number of topic names of all members is read, which takes 40 ms. In groups with more, the topics are unknown, which
 counts as all."""
 
 

@@ -84,7 +84,8 @@ class ConsumerGroup(Group):
         return all(had.get((ids[topic], index), epoch + 1) <= epoch for topic, index in at)
 
     def admit_fetch(self, member_id: str | None, epoch: int) -> int:
-        """Return the error of an OffsetFetch, which checks member id and epoch if they are given (CG-136, CG-137)."""
+        """Return the error with which the group refuses an OffsetFetch, or 0; member id and epoch are checked if they are given (CG-136,
+        CG-137)."""
         if member_id is None:
             return error_codes.NONE if epoch < 0 else error_codes.UNKNOWN_SERVER_ERROR
         member = self.members.get(member_id)
@@ -101,8 +102,8 @@ class ConsumerGroup(Group):
         return error_codes.NONE
 
     def offsets_age_from(self) -> Base | None:
-        """Return the function for the time from which an offset counts as unused, which is its commit if no member subscribes to the
-        topic (ConsumerGroup.offsetExpirationCondition)."""
+        """Return the function that gives the time since which an offset is unused: the time of its commit, if no member subscribes to
+        the topic (ConsumerGroup.offsetExpirationCondition)."""
         return lambda offset: offset.commit_ms
 
     def view(self) -> GroupView:

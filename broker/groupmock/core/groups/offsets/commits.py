@@ -119,5 +119,5 @@ def size_error(turn: Turn) -> int:
 
 
 def too_large(group: GroupType, prepared: Prepared) -> bool:
-    """True if the log refuses the batch of these commits as too large, which fails all of them."""
+    """True if all these commits fail, because the log refuses their batch as too large."""
     return prepared.size > group.home.largest_batch(group.partition)

@@ -72,7 +72,7 @@ class CommittedOffsets(dict[At, Offset]):
 
     @property
     def used_up(self) -> bool:
-        """True if the group has neither committed nor pending offsets, which would keep an Empty group alive."""
+        """True if the group has no committed and no pending offsets, so that nothing keeps the group alive when it is Empty."""
         return not self and not self._pending
 
     def commit(self, at: At, offset: Offset) -> None:

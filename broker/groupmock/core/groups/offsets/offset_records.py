@@ -46,7 +46,7 @@ def transactional_batch(
 
 
 def _key(group_id: str, topic: str) -> bytes:
-    """Return the record key without the partition index, which comes last."""
+    """Return the part of an offset's record key before the partition index."""
     return _VERSION.pack(KEY_VERSION) + _text(group_id) + _text(topic)
 
 

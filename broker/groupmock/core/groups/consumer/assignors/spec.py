@@ -23,7 +23,7 @@ stores."""
 Steps = Generator[None, None, T]
 """A generator that computes a result in small steps: it yields after each step and returns the result."""
 A_STEP: Final = 1000
-"""The effort after which a step ends, about half a millisecond of work."""
+"""A step of a computation ends after this number of units of work, which take about half a millisecond."""
 
 
 class Effort:
@@ -44,7 +44,7 @@ class Effort:
         return True
 
     def owe(self, cost: int) -> None:
-        """Count work that was done where no step can end."""
+        """Count work that was done at a point where no step can end."""
         self._left -= cost
 
 

@@ -75,8 +75,8 @@ class _Levels:
 
 
 class _Balance:
-    """The state of one assignment: the load of each member, the owner of every partition, and drafts for the members whose target
-    changes."""
+    """The state of one assignment: the load of each member, the owner of every partition, and a draft of the new target of each member
+    whose target changes."""
 
     def __init__(self, group: Group, subscribers: dict[bytes, list[int]], effort: Effort) -> None:
         self.group, self.effort = group, effort
