@@ -240,7 +240,7 @@ def join(endpoint: tuple[str, int], group: str, count: int, seconds: float = 60.
     followers = [each for each in members if each is not leader]
     for each in followers:
         _send_sync(group, each)
-    # A server that has answered twice has read what was sent before. The module's docstring says why the leader must be last.
+    # A server that has answered two requests has read everything sent before. The module's docstring says why the leader must be last.
     for _ in range(2):
         SocketLink.to(endpoint).sock.close()
     _send_sync(group, leader)

@@ -11,7 +11,7 @@ import sys
 
 API_VERSIONS, VERSION, CORRELATION, NO_CLIENT_ID = 18, 0, 20100, -1
 REQUEST = struct.pack(">ihhih", 10, API_VERSIONS, VERSION, CORRELATION, NO_CLIENT_ID)
-ANSWER = struct.Struct(">iihi")  # The fields are length, correlation id, error code and number of APIs.
+ANSWER = struct.Struct(">iihi")  # The answer begins with length, correlation id, error code and the number of APIs.
 SECONDS = 2.0
 
 

@@ -94,7 +94,7 @@ class Work:
 
             try:
                 from groupmock.net.clock import ClockAlarm
-            except ImportError:  # An older build has the alarm in a module of its own.
+            except ImportError:  # An older build has the class of the alarm in another module.
                 from groupmock.net.alarm import ClockAlarm  # type: ignore[no-redef,import-not-found]
 
             self.audit = AuditSink(self.driver.journal, Beats(self.driver.connections), ClockAlarm(self.clock), self.clock.now)
@@ -159,10 +159,11 @@ class Work:
         for link in links:
             join.member_id = link.member_id
             link.connection.data_received(frame(JOIN, join))
-        self.clock.advance(2 * self.delay_ms + 1)  # Kafka extends the delay once for members that joined during it.
+        # The wait is twice the initial delay, because Kafka extends the delay once for members that joined during it.
+        self.clock.advance(2 * self.delay_ms + 1)
         generation = links[0].answer(JOIN).generation_id
         sync = SyncGroupRequest(group_id=group, generation_id=generation)
-        for link in reversed(links):  # The leader, which joined first, must sync last.
+        for link in reversed(links):  # The connections are reversed, because the leader, which joined first, must send SyncGroup last.
             sync.member_id = link.member_id
             sync.assignments = []
             if link is links[0]:
@@ -173,7 +174,7 @@ class Work:
             raise SystemExit("the storm did not come to its end")
         for link in links:
             link.connection.connection_lost(None)
-        self.clock.advance(60_000)  # The sessions end, which removes the group's members.
+        self.clock.advance(60_000)  # The members' sessions end in this time, which removes them from the group.
 
     def heartbeat(self) -> HeartbeatRequest:
         return HeartbeatRequest(group_id="g", generation_id=self.sync.generation_id, member_id=self.join.member_id)

@@ -155,7 +155,8 @@ def test_windows_that_overlap_are_one(table: dict[tuple[str, int], Row]) -> None
         by_run.setdefault(run, []).append(line)
     for run, of_run in by_run.items():
         single = [line for line in of_run if line.group is not None and line.never_because != NO_GROUP]
-        # The sum is checked only for runs whose faults all name a group, because a fault without a group belongs to several windows.
+        # The sum of records is checked only for runs whose faults all name a group, because a fault without a group counts in the windows
+        # of several groups.
         if len(single) == len(of_run):
             assert sum(line.opens_window for line in of_run) == round(sum(1 / line.faults_in_window for line in of_run), 9), run
     assert any(line.faults_in_window > 1 for line in table.values())

@@ -238,7 +238,7 @@ def test_counts_of_every_file_add_up(story: Story) -> None:
     for runs, rows, quarantine in (story.first, story.last):
         for name, row in runs.items():
             assert row.lines == row.header + row.rows + row.quarantined + row.duplicates + row.blank, name
-            if name != "backwards.jsonl":  # Two runs have the journal name backwards.jsonl.
+            if name != "backwards.jsonl":  # The name backwards.jsonl is left out, because the journals of two runs have it.
                 assert row.rows == rows[name], name
                 assert row.quarantined == sum(Path(each.file).name == name for each in quarantine), name
     for name, expected in story.counts.items():
@@ -368,7 +368,7 @@ def test_an_ingest_that_is_overtaken_before_its_take_is_counted_counts_it_all_th
     commit, beaten = sink.commit, list[int]()
 
     def beaten_once(due: sink.Due, lines: DataFrame, counted: Mapping[str, Column], told: Mapping[str, StructType]) -> sink.Counts:
-        if not counted and not beaten:  # At this point the ingest is about to write the ledger.
+        if not counted and not beaten:  # This call is the moment at which the ingest is about to write the ledger.
             beaten.append(due.number)
             if other == "quicker":
                 ended(tmp_path / "other" / "two.jsonl")

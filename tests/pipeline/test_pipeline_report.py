@@ -97,8 +97,8 @@ def test_one_page_out_of_a_lake(spark: SparkSession, tmp_path: Path) -> None:
         there = section.table in ("rebalances", "compare", "faults")
         how = f"<code>groupmock pipeline {tables.job_of(section.table)} IN LAKE</code>"
         assert (f"This lake has no table {section.table}: {how} makes it." in text) != there
-    assert ["join 3", "1", "3", "3", "3", "3"] in read.cells  # The row belongs to the section "Duration by trigger".
-    assert ["join 2", "2", "1"] in read.cells  # The row belongs to the section "Partitions moved by trigger".
+    assert ["join 3", "1", "3", "3", "3", "3"] in read.cells  # This table row is in the section "Duration by trigger".
+    assert ["join 2", "2", "1"] in read.cells  # This table row is in the section "Partitions moved by trigger".
     assert [each[:2] for each in read.cells if each and each[0] == "r"] == [["r", EVIL]] * 3
     assert "Not in this table: unowned" in text
     assert ["strange"] in read.cells and [EVIL] in read.cells

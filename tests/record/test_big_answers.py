@@ -68,7 +68,7 @@ def test_a_node_that_it_names_has_our_address(tmp_path: Path) -> None:
 
 
 def test_one_that_cannot_be_read_passes_with_a_note(tmp_path: Path) -> None:
-    # The last byte announces one tagged field, which is missing.
+    # The last byte of the answer announces one tagged field, which is missing.
     broken = WireCodec(FETCH, 17).answer(b"\0\0\0\0", answer())[8:-1] + b"\7"
 
     def answers(link: socket.socket, frame: bytes) -> None:

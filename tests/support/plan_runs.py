@@ -153,7 +153,7 @@ def _settles(broker: Broker, members: list[Member], expected: list[bytes], stati
         held = [partition for each in alive for partition in each.owned()]
         if static and len(alive) < len(members):
             return True
-        if static and not _came_back(broker):  # Keep waiting, because the fenced member has not noticed its fencing yet.
+        if static and not _came_back(broker):  # The loop goes on, because the fenced member has not noticed its fencing yet.
             return False
         group = broker.groups.get(GROUP)
         if group is None or group.state != "Stable" or not all(report.spent or report.fired for report in broker.faults):

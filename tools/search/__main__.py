@@ -55,7 +55,8 @@ def main(words: Sequence[str] | None = None) -> int:
         part = _how(name, asked.place)(wanted)
         part.seconds = time.monotonic() - begun
         done.append(part)
-        written = report.write(asked.folder, done, about)  # The report is written after each part, so that an interrupted search has one.
+        # The report is written after each part of the search, so that an interrupted search has one.
+        written = report.write(asked.folder, done, about)
     print(written, end="")
     return 3 if all(part.verdict == report.FAILED for part in done) else 0
 

@@ -69,7 +69,7 @@ def search(name: str, wanted: SearchRequest) -> SearchPart:
         new = _finds(wanted.finds) - before
         part.finds = sorted(new)
         part.reds += [f"seed {seed}: {test}: {said}" for test, said in done.failed.items()]
-        if done.failed:  # The search stops, because the next round would find the same failure.
+        if done.failed:  # The search stops, because its next round would find the same failure.
             break
     return part
 

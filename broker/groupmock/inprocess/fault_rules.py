@@ -106,10 +106,10 @@ class FaultBlock:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        # The report is asked for before the rule is removed, because a removed rule has no report.
+        # The fault report is read before the rule is removed, because a removed rule has no report.
         report = self._broker.fault_report(self.name)
         self._broker.remove_fault(self.name)
-        # An error raised in the block says more than a rule that did not fire because of that error.
+        # The exception of the `with` block is more useful than a report that the fault rule did not fire because of that exception.
         if error is None and self._must_fire and not report.fired:
             raise FaultNeverFired(report.sentence)
 

@@ -40,8 +40,9 @@ class Backlog:
             waiting.append(more)
         if self._next_slice is not None:
             return
-        # Without a limit, 1000 members hold the loop for 35 ms, 10 000 for 504 ms (docs/kafka/limits.md#join-storms). The limit is in real
-        # time, because a slice bounds how long others wait, and a command may advance the run's time.
+        # Without a time limit, the answers to 1000 members hold the loop for 35 ms, those to 10 000 for 504 ms
+        # (docs/kafka/limits.md#join-storms). The limit is in real time, because a slice bounds how long others wait, and a command may
+        # advance the run's time.
         end = None if self._slice_ns is None else time.monotonic_ns() + self._slice_ns
         left = LOOK_AT_CLOCK_EVERY
         while waiting:

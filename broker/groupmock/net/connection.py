@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 BLOCKED: Final = 1  # The peer does not read its answers.
 WEDGED: Final = 2  # A request on the connection will never be answered.
 CLOSING: Final = 4  # The connection was closed by groupmock: nothing is read or answered any more.
-LOST: Final = 8  # The transport is gone.
+LOST: Final = 8  # The connection's transport is closed, so nothing can be sent.
 FINISHED: Final = 16  # The peer sends no more, but may still read.
 PAUSED: Final = 32  # Reading from the socket is paused.
 STALLED: Final = 64  # The node is stalled: nothing is read, and answers wait.

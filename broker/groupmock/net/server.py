@@ -177,7 +177,8 @@ class Server:
         self._accept_again()
 
     def _room(self) -> bool:
-        # Pending connections count, because a burst accepted in one turn could exceed max.connections before any of them is a connection.
+        # Connections that are being adopted count too, because a burst accepted in one turn could exceed max.connections before any of them
+        # is a connection.
         return len(self.driver.connections) + len(self._adopting) < self.limits.max_connections
 
     def _listening(self, node: int, on: bool) -> None:
@@ -194,8 +195,8 @@ class Server:
         idle = self.limits.connections_max_idle_ms
         if idle >= 0:
             now, pause = self.clock.now(), max(idle // SWEEPS_PER_IDLE_TIME, 1) * NS_PER_MS
-            # No connection is idle before this time. A sweep every quarter of ten minutes would take a second when the clock steps over a
-            # month (18,000 sweeps).
+            # No connection can reach its idle limit before this time. A sweep every quarter of ten minutes would take a second when the
+            # clock steps over a month (18,000 sweeps).
             first = min((one.heard for one in self.driver.connections.values()), default=now) + idle * NS_PER_MS
             self._sweep = self.clock.call_at(max(now + pause, first + 1), self._sweep_idle)
 

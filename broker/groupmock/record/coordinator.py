@@ -414,7 +414,8 @@ _ASKED: Final[dict[int, Callable[[Overheard, Seen, Any, Effects], None]]] = {
     JOIN_GROUP: Overheard._join_asked,
     SYNC_GROUP: Overheard._sync_asked,
     LEAVE_GROUP: Overheard._leave_asked,
-    HEARTBEAT: lambda self, call, asked, out: None,  # A heartbeat only shows that time has passed.
+    # A request for a heartbeat only shows that time has passed, so it changes nothing here.
+    HEARTBEAT: lambda self, call, asked, out: None,
 }
 _ANSWERED: Final[dict[int, Callable[[Overheard, Seen, Any, Any, int, Effects], None]]] = {
     OFFSET_COMMIT: Overheard._commit_answered,

@@ -71,7 +71,7 @@ class Requests:
         number of frames that began here. If that number is less than `most` and bytes are left, a frame follows whose length is none
         (`refusal`)."""
         size = len(data)
-        # The usual case is a read that holds exactly one frame.
+        # A read that holds exactly one frame, the usual case, is handled first.
         if not (self._left or self._head or at) and most and size >= HEAD and _length(data)[0] == size - 4 <= self.limit:
             if data[4] << 8 | data[5] in self.watched:
                 self.noticed(data[4:8], data[8:HEAD])

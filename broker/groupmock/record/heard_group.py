@@ -232,7 +232,7 @@ class HeardGroup:
         if leader != self.leader and leader in self.members:
             self.lead(out, leader, causes.LEADER_SILENT if self.leader is not None else causes.leader_gone(self.led_before))
         for each in self.members.values():
-            each.alive = now  # All sessions start anew.
+            each.alive = now  # Once the join phase ends, the sessions of all members start anew.
         self.generation, self.protocol_name, self.leader = generation, protocol, leader
         self.move(out, COMPLETING_REBALANCE, why, now)
 

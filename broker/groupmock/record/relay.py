@@ -103,7 +103,7 @@ class Relay:
         self._asked = Frames(house.held, MOST_READ)  # Frames for the recording, which reads the bytes later.
         self._answered = Frames(house.held, MOST_READ)
         self._ahead = NOTHING  # The client's requests that wait behind the open ones.
-        self._ahead_at = 0  # The offset in the first piece of `_ahead`.
+        self._ahead_at = 0  # The number of bytes of the first piece of `_ahead` that were already sent.
         self._ahead_bytes = 0
         self._coming: list[bytes] = []  # The node's bytes until it is this relay's turn; these are few, because nothing more is read then.
         self._coming_at = 0

@@ -41,7 +41,7 @@ class Member(ClassicMember):
     def join(self) -> Ask:
         """Send a JoinGroup, and after MEMBER_ID_REQUIRED a second one with the member id. The request is parked until the join phase
         ends."""
-        self.generation = -1  # A script that continues meanwhile is in no generation.
+        self.generation = -1  # A test script that continues while the member rejoins is in no generation.
         ask = self._send(JOIN_GROUP, self.join_request())
         if ask.answer is not None and self.joined(ask.answer) == MEMBER_ID_REQUIRED:
             ask = self._send(JOIN_GROUP, self.join_request())

@@ -105,7 +105,8 @@ class GroupFold:
         """Note that the group changed its state. Returns the rebalance that ended with this row."""
         at, before, after, cause = row.t, row.before, row.after, row.cause or ""
         self.spend(at)
-        if cause not in LIVES_ON and (not before or after == DEAD):  # The group begins anew, and its next generation 1 is a different one.
+        # The group is new or gone, so a later generation 1 is not the generation 1 of before.
+        if cause not in LIVES_ON and (not before or after == DEAD):
             self.generation = None
             self.members.clear()
         newest = self.generation

@@ -79,14 +79,14 @@ async def start(
         for listener in listeners.values():
             listener.close()
         raise CannotStart(f"cannot write the journal {path}: {failure.strerror}") from None
-    # No client is accepted before this, because accepting takes a turn of the loop.
+    # No client has been accepted when the audit is added, because accepting takes a turn of the loop.
     audit_sink = _audit(server, waivers) if config.audit else None
     running = Running(
         config, core, server, clock, seed, ring, [listener.getsockname()[1] for listener in listeners.values()], audit_sink, path
     )
     try:
         _furnish(running, seed_data, not_copied, plan)
-    except ValueError:  # BadSeedData or BadPlan means that the cluster cannot have what the seed data or the plan names.
+    except ValueError:  # BadSeedData or BadPlan means that the cluster cannot have what the seed data or the fault plan names.
         await running.close()
         raise
     return running

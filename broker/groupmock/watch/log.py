@@ -78,7 +78,7 @@ class LogSink(Sink):
         if self._lines is None:
             if not of_log(row):
                 return
-            # Rows of the start precede any group, so the code about groups is not imported for them.
+            # The rows of a server's start precede any group, so the code about groups is not imported for them.
             if isinstance(row, CommandRow | NoteRow):
                 from ..story.sentences import plain
 

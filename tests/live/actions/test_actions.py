@@ -55,7 +55,7 @@ class Job:
         known = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "RUNNER_TEMP": str(self.folder / "temp"), "RUNNER_OS": "Linux"}
         pip = {name: text for name, text in os.environ.items() if name.startswith(("PIP_", "SSL_", "REQUESTS_"))}
         variables = known | pip | self.variables | env | {name: str(file) for name, file in files.items()}
-        # The output goes to a file, because a background process would keep a pipe open.
+        # The output of the command goes to a file, because a background process would keep a pipe open.
         with (self.folder / "printed").open("w+") as printed:
             words = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
             code = subprocess.run(

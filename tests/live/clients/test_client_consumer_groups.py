@@ -69,7 +69,8 @@ def everything(readers: Readers) -> list[tuple[str, int]]:
 
 
 def described(readers: Readers) -> Any:
-    admin = AdminClient({"bootstrap.servers": readers.bootstrap})  # Answers arrive only while the admin client exists.
+    # The admin client is kept in a variable, because answers arrive only while it exists.
+    admin = AdminClient({"bootstrap.servers": readers.bootstrap})
     return admin.describe_consumer_groups([readers.group])[readers.group].result(10)
 
 

@@ -17,7 +17,7 @@ def offsets_partition(group: str) -> int:
     """Return the offsets partition of a group: the absolute value of Java's String.hashCode (of -2^31: 0) modulo 50 partitions
     (SERVER-64)."""
     code = 0
-    for letter in group.encode("utf-16-be")[1::2]:  # The ids consist of ASCII characters only.
+    for letter in group.encode("utf-16-be")[1::2]:  # One byte of each UTF-16 unit is enough, because the group ids are ASCII.
         code = (31 * code + letter) & 0xFFFFFFFF
     signed = code - (1 << 32) if code >> 31 else code
     return 0 if signed == -(1 << 31) else abs(signed) % 50

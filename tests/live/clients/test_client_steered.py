@@ -76,7 +76,7 @@ async def test_a_client_follows_its_coordinator_off_a_node_that_stops() -> None:
     async with asyncio.timeout(PATIENCE), Broker(topics={"orders": 2}, nodes=2, settings=settings, seed=1) as broker:
         async with consumer(broker.bootstrap, "a", metadata_max_age_ms=500, retry_backoff_ms=50) as one:
             before = await broker.wait_for("g", state="Stable", members=1)
-            await broker.stop_node(2)  # Node 2 coordinates the group g.
+            await broker.stop_node(2)  # Node 2 is stopped because it coordinates the group g.
             await broker.produce("orders", b"v", partition=1)
             assert (await one.getone()).value == b"v"
             await one.commit()

@@ -78,7 +78,8 @@ def test_librdkafka_consumes_transforms_and_produces_each_record_once(topics: To
         if transactions == 2:
             producer.flush(PATIENCE)
             producer.abort_transaction(PATIENCE)
-            for message in reversed(messages):  # The first message of each partition is committed last.
+            # The loop runs backwards, so that the last seek of each partition goes to its first message.
+            for message in reversed(messages):
                 consumer.seek(confluent_kafka.TopicPartition(topics.source, message.partition() or 0, message.offset() or 0))
             continue
         producer.send_offsets_to_transaction(consumer.position(consumer.assignment()), consumer.consumer_group_metadata(), PATIENCE)

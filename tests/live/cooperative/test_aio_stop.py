@@ -39,7 +39,7 @@ async def waits_to_fetch_again() -> AsyncIterator[AIOKafkaConsumer]:
             one = AIOKafkaConsumer("orders", bootstrap_servers=broker.bootstrap, retry_backoff_ms=60_000)
             await one.start()
             for partition in one.assignment():
-                # Without this request the node could stop before the first fetch, and then no fetch would fail.
+                # Without this request the node could stop before the consumer's first fetch, and then no fetch would fail.
                 await one.position(partition)
             await broker.stop_node(2)
             await heard.event.wait()

@@ -105,7 +105,7 @@ async def test_aiokafka_without_a_subscription_to_topics_in_a_group_is_refused(h
         consumer.assign([TopicPartition("T", 0)])
         with pytest.raises(IllegalStateError):
             enforce("aiokafka")(consumer)
-        await consumer.topics()  # aiokafka would fail on its own unstarted task if it were stopped at once.
+        await consumer.topics()  # If the consumer were stopped at once, aiokafka would fail on a task of its own that has not started.
         await consumer.stop()
 
 

@@ -274,7 +274,7 @@ def test_an_aiokafka_twins_errors_in_a_round_are_raised_and_its_loop_lives(broke
         twin = CooperativeConsumer(group_id="g", bootstrap_servers=house.broker.bootstrap, assignor=assignor)
         async with twin:
             twin.subscribe(["T"])
-            for _ in range(2):  # The loop runs twice, because the twin must still work after its first error.
+            for _ in range(2):  # The loop runs twice, because the CooperativeConsumer must still work after its first error.
                 with pytest.raises(KafkaError, match="planted"):
                     await asyncio.wait_for(twin.getone(), 20)
             await asyncio.sleep(0.5)  # Without a limit, hundreds of attempts would be made in this pause, and only a few are allowed.

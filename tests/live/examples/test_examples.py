@@ -40,7 +40,7 @@ class Example:
 MAVEN_INSTALL = [["mvn", "-B", "-q", "test-compile"], ["mvn", "-B", "-q", "test", "-Dtest=none", "-Dsurefire.failIfNoSpecifiedTests=false"]]
 SUREFIRE = r"Tests run: (\d+), Failures: 0, Errors: 0, Skipped: 0\n"
 EXAMPLES = [
-    # Maven is offline from here on, because test-compile and a run without tests have fetched everything.
+    # The tests run Maven offline, because MAVEN_INSTALL has fetched everything.
     Example("java", ["java", "mvn"], MAVEN_INSTALL, ["mvn", "-B", "-o", "test"], SUREFIRE),
     Example(
         "spring", ["java", "mvn"], MAVEN_INSTALL, ["mvn", "-B", "-o", "test"], SUREFIRE, tests=1, promised_s=30.0,

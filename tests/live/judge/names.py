@@ -25,7 +25,7 @@ OF_2_8: Final[dict[str, dict[str, str]]] = {
 OTHERS: Final[dict[str, dict[str, dict[str, str]]]] = {
     "2.8.2": OF_2_8,
     "4.3.0": {"StreamsGroupHeartbeatResponse": {"acceptableRecoveryLagLegacy": "acceptableRecoveryLag"}},
-    # KIP-1319 renamed the generation field of TxnOffsetCommit.
+    # In 4.4.0 the generation field of TxnOffsetCommit has another name, because KIP-1319 renamed it.
     "4.4.0": {"TxnOffsetCommitRequest": {"generationId": "generationIdOrMemberEpoch"}},
 }
 

@@ -97,7 +97,7 @@ def test_embedded_layouts_are_kafkas(release: str) -> None:
         lowest, highest = offered(release)["types"][kind]
         answers = ask(release, [{"type": kind, "version": version, "schema": True} for version in range(lowest, highest + 1)])
         for version, answer in enumerate(answers, lowest):
-            # The first field of an embedded layout is the version itself.
+            # The first field of the layout is left out, because it is the version itself.
             assert layout(codec.message, version, False)[1:] == answer["schema"], (kind, version)
 
 

@@ -48,7 +48,7 @@ def test_drawn_expressions() -> None:
 
 def _visible(ranges: Iterable[tuple[int, int]]) -> str:
     """Format character ranges like the Java program, which leaves out some planes and invalid characters."""
-    hidden = complement(complement(tuple(ranges)))  # Complementing the ranges twice returns a sorted copy.
+    hidden = complement(complement(tuple(ranges)))  # The character ranges are complemented twice, which returns a sorted copy.
     cuts = [(first, min(last, LAST)) for first, last in hidden if first <= LAST]
     kept = [part for first, last in cuts for part in ((first, min(last, 0xD7FF)), (max(first, 0xE000), last)) if part[0] <= part[1]]
     return " ".join(f"{first}-{last}" for first, last in kept)

@@ -237,7 +237,7 @@ def test_hostile_names_do_nothing_but_show(broker: Broker, crowd, visit, keep: K
 def test_a_reset_is_survived(broker: Broker, crowd, visit) -> None:
     three: Crowd = crowd()
     here = visit()
-    here.may_say = "404 (Not Found)"  # The page may still request a group that was deleted a moment ago, and gets a 404.
+    here.may_say = "404 (Not Found)"  # The browser may still request a group that was deleted a moment ago, and gets a 404.
     page = here.steady(3)
     three.end()
     page.click("#reset")
@@ -290,7 +290,7 @@ def test_transactions_are_seen_and_steered(broker: Broker, crowd, visit, keep: K
         until(page, state, arg="CompleteAbort")
         page.click("#transaction-fence")
         until(page, state, arg="Empty")
-        here.may_say = "404 (Not Found)"  # The page may still request a transactional id that was deleted a moment ago, and gets a 404.
+        here.may_say = "404 (Not Found)"  # The browser may still request a transactional id that was deleted a moment ago, and gets a 404.
         page.click("#transaction-expire")
         until(page, "() => document.querySelectorAll('#transaction-rows tr').length === 1")
         assert "/v1/transactions/till/expire" in (page.text_content("#curl") or "")

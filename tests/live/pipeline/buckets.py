@@ -31,7 +31,7 @@ class Bucket(NamedTuple):
     def download(self, prefix: str, folder: Path) -> None:
         """Download everything below a prefix as files."""
         for key in self.keys(prefix):
-            if not key.endswith("/"):  # S3A stores an object for a folder, which is not a file.
+            if not key.endswith("/"):  # Keys that end in / are left out, because S3A stores such an object for a folder.
                 file = folder / key.removeprefix(f"{prefix}/")
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(self._asked("GET", key))

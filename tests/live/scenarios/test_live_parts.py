@@ -66,7 +66,7 @@ def test_a_member_ends_when_nobody_gives_it_orders_any_more(forkserver: ForkServ
 def test_members_of_one_forkserver_do_not_hold_each_others_pipes(forkserver: ForkServer, broker: Broker, tmp_path: Path) -> None:
     first, second = (forkserver.spawn(spec(broker.bootstrap, name=name), tmp_path / name) for name in "AB")
     first.orders.close()
-    first.events.read()  # Reading reaches the end of the first member's pipe, because the second member does not hold that pipe open.
+    first.events.read()  # This call returns, because the second member does not hold the pipe of the first member open.
     assert ended(forkserver, first) == 0
     forkserver.signal(second, signal.SIGKILL)
     second.events.read()
@@ -159,7 +159,7 @@ def test_a_journal_is_followed_though_its_lines_come_in_halves(tmp_path: Path) -
     with file.open("ab", buffering=0) as out:
         for place, cut in enumerate((5, 20, 100, len(text))):
             out.write(text[(0, 5, 20, 100)[place] : cut])
-            threading.Event().wait(0.06)  # The pause between the two halves of a line may be of any length in which the follower can read.
+            threading.Event().wait(0.06)  # The follower has to see only half of the line, so it gets time to read during this pause.
     until("three rows", lambda: len(follower.rows) == 3, lambda: follower.rows)
     follower.close()
     assert [row["seq"] for row in follower.rows] == [1, 2, 3]

@@ -36,7 +36,7 @@ def strike(place: str) -> None:
     if (place, test) in STRUCK or not on_a_server():
         return
     STRUCK.add((place, test))
-    # Writing may fail, because a test may limit the size of files.
+    # Writing the log may fail, because a test may limit the size of files.
     with contextlib.suppress(OSError), open(LATE["log"], "a", encoding="utf-8") as log:
         log.write(f"{place}\t{test}\n")
     if LATE["seconds"]:

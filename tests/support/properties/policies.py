@@ -57,7 +57,7 @@ class PolicyMachine(RecordedMachine):
         return ("T",) if "U" not in self.world.counts else (("T", "U"), ("T",), ("U",))[place % 3]
 
     def _round(self, losing: Sequence[int], took: int) -> None:
-        self.sound = False  # The attribute stays false if the rebalance fails, so that the end of a failed run is not checked.
+        self.sound = False  # `sound` stays false if the rebalance fails, so that the end of a failed run is not checked.
         self.judge.round(self.world.round(frozenset(losing), took))
         self.sound = True
 

@@ -88,7 +88,7 @@ def work(read: Callable[[str], Any], text: str) -> int:
 @for_each("name", SHAPES)
 def test_twice_the_text_is_twice_the_work(name: str) -> None:
     shape = SHAPES[name]
-    work(toml, shape(100))  # The first reading creates objects that later ones reuse, so it does not count.
+    work(toml, shape(100))  # The first reading of the text creates objects that later ones reuse, so it does not count.
     small, large = work(toml, shape(1500)), work(toml, shape(3000))
     assert large <= 2.2 * small + 100, (small, large)
 

@@ -82,7 +82,8 @@ def spent(slices: Iterator[object]) -> int:
         nonlocal ended
         try:
             next(slices)
-        except (StopIteration, BadSeedData):  # The slices end with StopIteration, or with BadSeedData at the limit of partitions.
+        # The iterator of time slices ends with StopIteration, or with BadSeedData at the limit of partitions.
+        except (StopIteration, BadSeedData):
             ended = True
 
     while not ended:

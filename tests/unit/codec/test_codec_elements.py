@@ -107,7 +107,7 @@ def test_a_count_that_cannot_be_true_is_broken_and_not_expensive() -> None:
 
 
 def test_a_negative_count_of_tags_gives_nothing_back() -> None:
-    # A count of 2^31 or more is negative in Java, so it means no tags.
+    # A count of tags of 2^31 or more is negative in Java, so it means no tags.
     message = HeartbeatRequest(group_id="g", member_id="m")
     written = APIS[12].request.encode(4, message)[:-1] + b"\xff\xff\xff\xff\x0f"
     assert APIS[12].request.decode(4, written, max_elements=0) == message

@@ -175,7 +175,7 @@ def test_magic_of_too_few_bytes() -> None:
 def test_other_compressions_are_opaque(code: int, name: str) -> None:
     batch = broken(attributes=code)
     assert batch.compression.startswith(name)
-    check_produced(batch)  # A log stores the batch without decompressing the records.
+    check_produced(batch)  # A log checks only the batch, and does not decompress the records.
     with pytest.raises(RecordsError, match=name) as caught:
         decode_records(batch)
     assert caught.value.error_code == error_codes.UNSUPPORTED_COMPRESSION_TYPE

@@ -63,7 +63,8 @@ def test_each_error_that_a_version_can_carry_is_found_alone(name: str, version: 
         setattr(struct, field, CODE)
         try:
             arrived = codec.decode(version, codec.encode(version, message))
-        except EncodeError as refusal:  # The version has no such field, and the codec must not drop an error silently.
+        # This version of the answer has no field for the error, and the codec must not drop an error silently.
+        except EncodeError as refusal:
             assert refusal.path == path, refusal
             arrived = codec.message()
         there = [(where, getattr(inside, each)) for inside, each, where in places(arrived) if getattr(inside, each)]

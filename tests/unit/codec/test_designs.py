@@ -182,7 +182,7 @@ LENIENT_ASSIGNMENTS = [
     # The reader ignores the version here, because it distinguishes the layouts by their length.
     ("0001 00000000 00000000 00001388", DesignAssignment(1, [], [], 5000)),
     ("0000 00000000 00000000 00001388", DesignAssignment(0, [], [], 5000)),
-    ("0002 00000000 00000000 ffffffff", DesignAssignment(2)),  # A negative timeout is read as no timeout.
+    ("0002 00000000 00000000 ffffffff", DesignAssignment(2)),  # A negative delay in the assignment is read as no delay.
     ("0009 00000000 00000000 00001388 aabb", DesignAssignment(9, [], [], 5000)),
     ("0001 00000001 0001 54 00000002 00000000", DesignAssignment(1, None, None)),
     ("0001 00000001 0001 54 00000001 00000000 00000001", DesignAssignment(1, [TopicPartitions("T", [0])], None)),

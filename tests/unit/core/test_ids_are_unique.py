@@ -25,7 +25,8 @@ def test_topics_made_after_the_same_seed_have_ids_of_their_own_and_can_be_delete
         ids[name] = topic_id(world, name)
     assert len(set(ids.values())) == 3
     for name in ids:
-        world.cluster.topics.delete(world.turn(), name)  # Two topics with the same id would raise KeyError here.
+        # Deleting the topics shows that no two have the same id, which would raise KeyError here.
+        world.cluster.topics.delete(world.turn(), name)
     assert [world.cluster.topics.name_of(each) for each in ids.values()] == [None, None, None]
 
 

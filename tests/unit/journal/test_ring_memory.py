@@ -104,7 +104,7 @@ def filled(ring: Ring, make: Callable[[int], Row]) -> None:
 @for_each("shape", SHAPES)
 def test_memory_is_what_the_ring_counts(shape: str) -> None:
     make, ring = SHAPES[shape], Ring(ROOM)
-    # The first row of a shape also creates objects that belong to no row, so the test fills a ring once before it measures.
+    # The first journal row with given fields also creates objects that belong to no row, so a ring is filled once before the measurement.
     filled(Ring(BATCH * 1024), make)
     gc.collect()
     tracemalloc.start()

@@ -46,7 +46,7 @@ def changed(name: str, protocol: str, change: Callable[[Rows], None], client: st
     return found(ScenarioRun(before.scenario, before.sizes, before.protocol, before.stage, rows))
 
 
-# The following functions change the assignor by mistakes that the invariants must find.
+# Each function below replaces a part of the assignor by a wrong one that the invariants must notice.
 
 _LOSS = Round.loss
 
@@ -95,7 +95,7 @@ def test_a_mistake_in_the_policy_is_found(mistake: str, monkeypatch: pytest.Monk
     assert invariant in found(run(name, protocol))
 
 
-# The following functions change journal rows by mistakes that the invariants must find.
+# Each function below changes journal rows in a wrong way that the invariants must notice.
 
 
 def brought(rows: Rows) -> list[dict[str, Any]]:

@@ -220,7 +220,7 @@ def test_a_planted_mistake_is_found(kind: str, planted: Plant, judge: str, says:
 def test_a_find_is_small_and_tells_its_story(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         heartbeats_say_all_is_well(patched)
-        # The plan of this seed has only 38 steps, so it takes a fifth of the first seed's time.
+        # The simulation of this seed has only 38 steps, so it takes a fifth of the first seed's time.
         outcome = first("mixed", heartbeats_say_all_is_well, monkeypatch, range(10, 11))
         small = made_small(outcome)
         find = as_find(small, {"date": "2026-11-23"})

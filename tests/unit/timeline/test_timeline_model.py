@@ -101,7 +101,9 @@ def check(rows: list[Row]) -> None:
         assert bands == _bands(changes[group.name]), group.name
         holes = {(hole.since, hole.until, partition) for hole in group.gaps for partition in partitions(timeline, hole.held)}
         assert holes == {(gap.since, gap.until, gap.partition) for gap in gaps[group.name] if lasted(gap.since, gap.until)}, group.name
-        if in_order(rows):  # If the clock jumps back, bands may overlap that never existed at the same time.
+        # If the clock jumps back, states of the group that followed each other may overlap in the picture, so this is checked only with
+        # ordered rows.
+        if in_order(rows):
             assert _doubles(timeline, group) == _several(bands), group.name
         assert group.states[-1].state == fold.groups[group.name].state
         assert group.states[-1].since == fold.groups[group.name].since
@@ -345,7 +347,7 @@ def test_nothing_is_left_of_what_is_dropped() -> None:
     dots: Dots[Dot] = Dots(10, lambda old, new: None)
     for number in range(1000):
         dots.add(number, number, lambda at=number: Dot(at), lambda at=number: Dot(at))
-    # The list may keep one mark more than its limit, because the extra one shows that the limit is reached.
+    # The list of marks may keep one more than its limit, because the extra mark shows that the limit is reached.
     assert len(list(dots.items())) <= 11
 
 

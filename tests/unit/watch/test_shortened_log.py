@@ -33,7 +33,7 @@ def test_a_rebalance_is_one_line_and_an_id_is_told_once():
     lines = told(list(TwoMembers().ring.rows))
     of_ben = [line for line in lines if "ben" in line]
     assert len([line for line in of_ben if "-> generation" in line]) == 1
-    assert [line.partition("#")[0] for line in of_ben if "ben-" in line] == ["ben"]  # The full id appears in this line only.
+    assert [line.partition("#")[0] for line in of_ben if "ben-" in line] == ["ben"]  # The full member id appears in only one line.
     assert lines[-1].startswith("ben#b604 joins -> generation 2 after ")
     assert lines[-1].endswith("anna#017f leads, range; anna#017f keeps orders/0,2, loses orders/1,3; ben#b604 gets orders/1,3 (new)")
     assert "the group is new -> generation 1 after" in lines[-3]

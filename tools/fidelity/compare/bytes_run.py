@@ -152,7 +152,7 @@ class BytesRun:
                 time.sleep(0.05)  # The broker is polled, because it offers no event to wait for.
             else:
                 raise NoBroker(f"{api.name} is answered with errors still at the {WARM_UP_TRIES}th try")
-        time.sleep(0.5)  # The coordinator loads its partitions slightly later than it answers.
+        time.sleep(0.5)  # A coordinator that answers may not have loaded its partitions yet.
 
     def result(self, seeds: tuple[int, int], seconds: float) -> FamilyResult:
         """Return the run's figures in the form that the runs of all families of exchanges have."""

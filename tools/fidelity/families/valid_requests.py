@@ -148,7 +148,7 @@ _BY_API: Final[dict[tuple[int, str], FieldMaker]] = {
         (key, "resource_type"): _one_of(2)
         for key in (api_keys.DESCRIBE_CONFIGS, api_keys.ALTER_CONFIGS, api_keys.INCREMENTAL_ALTER_CONFIGS)
     },
-    # Code 0 of these fields closes the connection (SEC-77, SEC-78).
+    # A 0 in one of these ACL fields makes the broker close the connection (SEC-77, SEC-78).
     **{(key, code): _one_of(2, 3) for key in (api_keys.DESCRIBE_ACLS, api_keys.CREATE_ACLS, api_keys.DELETE_ACLS) for code in _ACL_CODES},
     **{
         (key, "resource_name"): lambda maker: maker.topic()

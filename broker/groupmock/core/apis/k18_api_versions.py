@@ -64,7 +64,8 @@ def _refusal(request: Request, asked: ApiVersionsRequest, cluster_id: str) -> in
     ):
         return error_codes.INVALID_REQUEST
     if (asked.cluster_id is None) != (asked.node_id == ANY_NODE):
-        return error_codes.INVALID_REQUEST  # The client has to name both the cluster and the node, or neither.
+        # A client that names only one of cluster id and node id is refused: it has to name both or neither.
+        return error_codes.INVALID_REQUEST
     if asked.cluster_id is not None and (asked.cluster_id, asked.node_id) != (cluster_id, request.node):
         return error_codes.REBOOTSTRAP_REQUIRED
     return error_codes.NONE

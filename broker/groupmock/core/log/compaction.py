@@ -55,7 +55,7 @@ def border(partition: Partition, limits: LogLimits, wall_ms: int) -> int:
     active = partition.segments.active
     if active is None:
         return partition.start
-    # A segment with a part of an open transaction is left alone as a whole (seen on 4.4.0).
+    # If a part of a segment belongs to an open transaction, the whole segment is left uncleaned (seen on 4.4.0).
     most = min(active.base_offset, partition.segments.base_at(partition.stable()))
     if limits.min_compaction_lag_ms > 0:
         for segment in partition.segments.kept():

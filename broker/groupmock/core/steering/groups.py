@@ -98,7 +98,7 @@ def hold_group(cluster: Cluster, arguments: HoldGroup, turn: Turn) -> None:
         raise NotNow(f"group {arguments.group!r} is a {group.group_type} group: it is never in {arguments.state}")
     if arguments.group in holds.groups and holds.groups[arguments.group].state == arguments.state:
         return
-    # Releasing the former hold lets the requests and timers that wait for it happen first.
+    # The former hold is released first, so that the requests and timers that wait for it happen before the new hold begins.
     if _let_go(cluster, turn, holds, arguments.group):
         turn.environment.ready.append(Command("hold_group", {"group": arguments.group, "state": arguments.state}))
         return

@@ -85,7 +85,7 @@ async def test_what_a_crashed_instance_had_not_committed_is_served_again(
     await order(broker, "a")
     tasks.append(started(Kitchen(broker.bootstrap, receipts, "anna", cook=never_done, **QUICK)))
     await asyncio.wait_for(cooking.wait(), 10)
-    async with await broker.freeze("kitchen", "anna"):  # The process counts as dead: it sends nothing, not even a LeaveGroup.
+    async with await broker.freeze("kitchen", "anna"):  # A frozen member counts as dead: it sends nothing, not even a LeaveGroup.
         await broker.expire("kitchen", "anna")
         tasks.append(started(Kitchen(broker.bootstrap, receipts, "ben", **QUICK)))
         await broker.wait_for("kitchen", state="Stable", members=1, member="ben", lag=0)

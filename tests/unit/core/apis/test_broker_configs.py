@@ -102,7 +102,7 @@ def test_broker_configs_are_told_and_changed_as_on_kafka(release: str) -> None:
     world = world_of(release)
     for what, arguments, answer in recorded(release):
         if "log.remote.copy.lag.ms" in str(arguments) and "log.local.retention.ms" in str(answer):
-            continue  # groupmock has no remote logs, so that no config of theirs is compared with another one
+            continue  # groupmock has no remote logs, so the configs of remote logs are compared with no other configs.
         assert ASK[what](world, *arguments) == answer, (what, arguments)
 
 

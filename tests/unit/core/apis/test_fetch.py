@@ -200,7 +200,7 @@ def test_old_versions_cannot_get_other_compressions() -> None:
     world = LogWorld()
     world.topic()
     data = bytearray(batch())
-    data[22] = 3  # The attributes say lz4, and the log does not inspect batches that the server itself appends.
+    data[22] = 3  # The attributes of this batch say lz4, and the log does not inspect batches that the server itself appends.
     world.append(bytes(data))
     assert row(world, version=2) == (76, 0)
     assert row(world, version=4) == (0, len(data))

@@ -15,7 +15,7 @@ from groupmock_codec.message_sets import encode_message_set
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from groupmock_codec.records import HEADER, Record, RecordsError, read_batches
 
-OK: dict[str, Any] = {"log_start_offset": 0}  # Base offset 0 is the default, so the dictionary of the answer leaves it out.
+OK: dict[str, Any] = {"log_start_offset": 0}  # The dictionary of the answer leaves out the base offset, because 0 is its default.
 
 
 def forged(data: bytes = b"", payload: bytes | None = None, **fields: int) -> bytes:

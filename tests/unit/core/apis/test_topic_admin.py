@@ -399,7 +399,8 @@ def test_the_log_start_only_grows_and_fetches_see_it() -> None:
     assert delete_records(world, ("t", 0, 3)) == delete_records(world, ("t", 0, 1)) == [("t", 0, 3, 0)]
     assert delete_records(world, ("t", 0, 4), node=2) == [("t", 0, -1, 6)]
     assert [world.fetch(offset).error_code for offset in (2, 3)] == [1, 0]
-    assert [stored.base_offset for stored in world.topics.batches("t", 0)] == [2, 4]  # The batch that contains offset 3 is kept as a whole.
+    # Offset 3 is inside a batch, which is kept as a whole.
+    assert [stored.base_offset for stored in world.topics.batches("t", 0)] == [2, 4]
 
 
 def test_deletions_that_worked_come_first_and_the_last_offset_counts() -> None:

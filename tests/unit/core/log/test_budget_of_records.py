@@ -239,7 +239,7 @@ def test_a_header_that_lies_about_its_newest_record_does_not_hide_the_next_batch
 def test_a_record_that_cannot_be_read_is_an_error_and_no_defect() -> None:
     world = world_of()
     broken = bytearray(many(1)[HEADER_BYTES:])
-    broken[4] = 0x7E  # The key is longer than its record.
+    broken[4] = 0x7E  # The key of this record is longer than the record.
     assert world.produce(repeated(bytes(broken), 1)).get("error_code", 0) == 0
     assert by_time(world, (0, 0)) == [(87, -1)]
 

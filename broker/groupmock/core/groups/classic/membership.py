@@ -55,7 +55,7 @@ def new_id(turn: Turn, group: Group, client_id: str | None, group_instance_id: s
         prefix = client_id or ""
     if len(prefix) > LONG and len(prefix.encode("utf-8", "surrogatepass")) > LONGEST_TEXT - ROOM_FOR_UUID:
         raise OverBudget(f"a client id or instance id of {len(prefix)} characters: no answer can carry a member id that is longer still")
-    while True:  # The loop is needed, because a command may set the same seed twice (`reseed`), and then the same ids are drawn again.
+    while True:  # Ids are drawn in a loop, because a command may set the same seed twice (`reseed`), and then the same ids are drawn again.
         member_id = f"{prefix}-{turn.environment.dice.uuid_text()}"
         if not (member_id in group.members or member_id in group.pending_joins or member_id in group.pending_syncs):
             return member_id

@@ -29,7 +29,7 @@ def test_a_storm() -> None:
         (first,) = (one for one in join(ticket, "") if isinstance(one, Reply))
         ids.append(first.message.member_id)  # type: ignore[attr-defined]  # a JoinGroupResponse
         join(COUNT + ticket, ids[-1])
-    # A new member's timer of 300 s is moved in the heap, so each member has one entry.
+    # The timer of 300 s of a new member is moved in the heap, not replaced, so each member has one entry.
     assert len(world.environment.timers._heap) <= COUNT + 10
     group = world.group()
     answers = joined = []

@@ -36,12 +36,12 @@ def test_every_answer_is_kafkas() -> None:
 
 
 def _answer(world: ConsumerWorld, exchange: dict[str, Any]) -> str:
-    if exchange["note"] == MIXED:  # The recorded group already has a member of the consumer protocol at the beginning.
+    if exchange["note"] == MIXED:  # In this recorded exchange the group has a member of the consumer protocol from the beginning.
         joined = ConsumerGroupHeartbeatRequest("group-6", "member-X", rebalance_timeout_ms=30_000, topic_partitions=[])
         joined.subscribed_topic_names = ["t6"]
         world.rig.send(68, 1, joined, client_id="c", client_host=HOST)
     api, version = APIS[exchange["key"]], exchange["version"]
     request = api.request.decode(version, bytes.fromhex(exchange["request"]))
     sent = world.rig.send(api.key, version, request, client_id="c", client_host=HOST)
-    world.sleep(1)  # Let a broker's background work finish.
+    world.sleep(1)  # The pause lets the background work of a recorded broker finish.
     return api.response.encode(version, world.answers[sent.ticket]).hex()
