@@ -38,10 +38,10 @@ BEATS: Final = 12
 PARTITIONS: Final = 6
 TOPIC: Final = "orders"
 MARK: Final = "~~~~~~"
-"""Names in the template begin with this mark, which is as long as the number that replaces it."""
+"""The beginning of names in the template, which is as long as the number that replaces it."""
 JOIN, SYNC, BEAT, LEAVE, COMMIT, FIND, VERSIONS = (11, 7), (14, 5), (12, 4), (13, 4), (8, 8), (10, 4), (18, 3)
 Steps = Iterator[float]
-"""The actions of a client, which yield the milliseconds that it waits between them."""
+"""The actions of a client as an iterator, which yields the milliseconds that the client waits between them."""
 
 
 class Client:

@@ -1,4 +1,4 @@
-"""Defines what a figure receives for its work, and finds the figures: each is a module of `benchmarks.figures`."""
+"""Defines what a figure receives in order to measure itself, and finds the figures: each is a module of `benchmarks.figures`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ T = TypeVar("T")
 
 @dataclass
 class Bench:
-    """One run of the benchmarks: its cores, its patience, the amount of work per measurement, and its results."""
+    """One run of the benchmarks: its cores, how long it waits for a quiet machine, the amount of work per measurement, and its results."""
 
     repeat: int = 5
     quick: bool = False
     large: bool = False
-    """Whether to measure also what takes a quarter of an hour and gigabytes of disk."""
+    """True if also those measurements are wanted that take a quarter of an hour and gigabytes of disk."""
     peers: frozenset[str] = frozenset()
     """The optional peers to measure too: kfake, kafka."""
     cores: Cores = field(default_factory=Cores.available)

@@ -23,9 +23,9 @@ VERSION = 1
 NULL = b"\0"
 REBALANCE_MS = 300_000
 LOOK_S = 0.1
-"""Seconds between two checks whether everybody has settled."""
+"""The seconds between two checks whether all members have settled."""
 Owned = list[tuple[bytes, list[int]]]
-"""Pairs of a topic id and partitions."""
+"""A member's partitions as pairs of a topic id and partition numbers."""
 
 
 def uvarint(value: int) -> bytes:
@@ -53,7 +53,8 @@ def _owned(owned: Owned | None) -> bytes:
 
 
 class Answer:
-    """The fields of a heartbeat's response, in which `owned` is None without an assignment. Raises Failed if it carries an error."""
+    """The fields of a heartbeat's response, in which `owned` is None if the response has no assignment. Raises Failed if it carries an
+    error."""
 
     def __init__(self, frame: bytes) -> None:
         self.frame, self.at = frame, 9  # The error code follows correlation id, tags and throttle time.
@@ -135,7 +136,7 @@ class ConsumerGroup:
         return time.monotonic() - began
 
     def settled(self, partitions: int) -> bool:
-        """Return whether all members hold their shares at the same epoch.
+        """Return whether all members hold their share of the partitions at the same epoch.
 
         Equal epochs alone prove nothing: a member that joins while no new target is due gets the current target, in which it has no
         partitions.

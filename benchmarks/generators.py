@@ -82,7 +82,7 @@ def generate(
 
 @dataclass(frozen=True)
 class RunningServer:
-    """A running server: its address, and the process whose CPU and memory count."""
+    """A running server: its address, and the process whose CPU and memory are measured."""
 
     host: str
     port: int
@@ -101,7 +101,7 @@ class RunningServer:
 
 @dataclass(frozen=True)
 class Load:
-    """A shape of load: the number of connections and of requests in flight on each."""
+    """A shape of load: the number of connections, and the number of requests in flight on each."""
 
     connections: int
     depth: int

@@ -184,7 +184,7 @@ def _send_sync(group: str, member: JoiningMember) -> None:
 
 
 def _joined(group: str, member: JoiningMember, reader: ResponseReader) -> bool:
-    """Read a JoinGroup v5 response. Joins again if the server asks for a member id."""
+    """Read a JoinGroup v5 response and return whether the member has joined. Joins again if the server asks for a member id."""
     reader.int32()
     error, generation = reader.int16(), reader.int32()
     reader.string()

@@ -19,7 +19,7 @@ from groupmock_clients.scenarios.play import Sizes, play
 from groupmock_clients.scenarios.virtual import open_stage
 
 KINDS: Final = (("rolling-bounce", "design-1"), ("rolling-bounce", "range"), ("rolling-bounce", "cooperative-sticky"))
-"""The scenario and the protocol of each run, in turn."""
+"""The scenario and the protocol of each run, which the runs take in turn."""
 APART_NS: Final = 7 * 60 * 1_000_000_000
 """The time between the starts of two runs, which makes two hundred runs a day."""
 PER_FOLDER: Final = 500

@@ -21,7 +21,7 @@ class Measured:
         return statistics.median(self.values)
 
     def verdict(self, target: Target) -> Verdict:
-        """Compare the median with the target. The verdict is UNKNOWN when nothing was measured."""
+        """Compare the median of the measurements with the target. The verdict is UNKNOWN when nothing was measured."""
         return target.verdict(self.median) if self.values else Verdict.UNKNOWN
 
 
@@ -50,12 +50,12 @@ class Measurements:
                 row.reason = reason
 
     def note(self, text: str) -> None:
-        """Add a sentence below the table, once."""
+        """Add a sentence below the table, unless it is there already."""
         if text not in self.notes:
             self.notes.append(text)
 
     def worst(self) -> Verdict:
-        """Return MISSED if any floor was missed, else UNKNOWN if any figure is missing, else FLOOR."""
+        """Return the overall verdict: MISSED if any floor was missed, else UNKNOWN if any figure is missing, else FLOOR."""
         verdicts = {row.verdict(TARGETS[key]) for key, row in self.rows.items()}
         for each in (Verdict.MISSED, Verdict.UNKNOWN):
             if each in verdicts:

@@ -38,7 +38,7 @@ def environment() -> dict[str, str]:
 
 
 def product_missing() -> str | None:
-    """Return why the product cannot be measured, or None."""
+    """Return the reason why groupmock cannot be measured here, or None."""
     found = importlib.util.find_spec("groupmock")
     if found is None:
         return "groupmock is not importable (pip install -e .)"
@@ -95,7 +95,7 @@ def started(command: Sequence[str], cores: Cores) -> Iterator[RunningServer]:
 
 
 def calm(server: RunningServer, patience: float = 15.0) -> None:
-    """Wait until a new server has done its work after the ready line (it compiles codecs ahead of need)."""
+    """Wait until a new server has finished what it does after its ready line, such as compiling codecs ahead of need."""
     end = time.monotonic() + patience
     while time.monotonic() < end:
         before = cpu_seconds(server.pid)
@@ -106,7 +106,7 @@ def calm(server: RunningServer, patience: float = 15.0) -> None:
 
 @contextmanager
 def groupmock(cores: Cores, *flags: str) -> Iterator[RunningServer]:
-    """Start the product, quiet (`--log off`), with further flags of `serve`."""
+    """Start groupmock without a log (`--log off`), with further flags of `serve`."""
     missing = product_missing()
     if missing:
         raise Missing(missing)

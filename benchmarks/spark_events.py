@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 PYTHON: Final = re.compile(r"\b(?:\w*MapInArrow|\w*MapInPandas|ArrowEvalPython|BatchEvalPython|FlatMapGroupsIn\w+|PythonUDF)\b")
-"""The operators of a plan that start Python workers."""
+"""Matches the operators of a query plan that start Python workers."""
 SQL_START: Final = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart"
 SQL_ADAPTED: Final = "org.apache.spark.sql.execution.ui.SparkListenerSQLAdaptiveExecutionUpdate"
 
@@ -50,7 +50,7 @@ class TaskSums:
 
     @property
     def python(self) -> list[str]:
-        """The operators of all plans that start Python workers."""
+        """The operators in the plans of all queries that start Python workers."""
         return sorted({found for plan in self.plans.values() for found in PYTHON.findall(plan)})
 
 

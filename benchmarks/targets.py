@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class Verdict(Enum):
-    """The result of comparing a measurement with its target."""
+    """The verdicts that a comparison of a measurement with its target may have."""
 
     MOONSHOT = "moonshot"
     FLOOR = "floor met"
@@ -27,7 +27,7 @@ class Target:
     higher_is_better: bool
 
     def verdict(self, measured: float) -> Verdict:
-        """Compare a measurement, in the target's unit."""
+        """Return the verdict on a measurement, which is given in the target's unit."""
         if self.reaches(measured, self.moonshot):
             return Verdict.MOONSHOT
         return Verdict.FLOOR if self.reaches(measured, self.floor) else Verdict.MISSED

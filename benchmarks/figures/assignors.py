@@ -1,4 +1,5 @@
-"""Measures how long a large consumer group takes to compute a target, while every other member waits because one heartbeat computes it."""
+"""Measures how long a large consumer group takes to compute a target assignment, during which every other member waits for the heartbeat
+that computes it."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def product(partitions: int) -> Start:
 
 
 def joined(server: RunningServer, load: Load) -> Joined:
-    """Return members that have settled: their next heartbeats change nothing."""
+    """Return members that have settled, so that their next heartbeats change nothing."""
     group = ConsumerGroup(server.endpoint, "bench", TOPIC, members_of(load))
     group.settle(members_of(load), SECONDS)
     return group
@@ -48,7 +48,7 @@ def joined(server: RunningServer, load: Load) -> Joined:
 
 @dataclass(frozen=True)
 class Settled:
-    """The measurements of the members' process, and the longest pause in ms."""
+    """The measurements by the process of the members, and the longest pause in ms."""
 
     readings: dict[str, float]
     pause_ms: float

@@ -1,4 +1,4 @@
-"""Measures the cost of fault rules when there are none: the driver's CPU against that of the last build without code for fault rules.
+"""Measures the cost of fault rules when there are none: the CPU of the driver against that of the last build before fault rules existed.
 
 That build comes from the repository's own history; a clone without that history cannot measure this.
 """
@@ -24,7 +24,7 @@ BEFORE = "c025c1715bf1922c47f85cf0e865e722a63f3d86"
 """The last commit before `groupmock.faults` existed."""
 KINDS = ("lease", "full", "rounds")
 PAIRS = 200
-"""The number of turns that each build takes in one process."""
+"""The number of turns in which each build does the work in one process."""
 WORKER = Path(__file__).parent.parent / "workers" / "hot_path.py"
 
 
@@ -54,8 +54,8 @@ def share(bench: Bench, kind: str, one: Path, other: Path) -> float:
 
 
 def ratio(bench: Bench, before: Path, kind: str) -> float:
-    """Return the CPU of the earlier build divided by the CPU of the present one. The mean of both orders counts, because the build that
-    is loaded second is a little slower."""
+    """Return the CPU that the earlier build uses, divided by the CPU of the present one. The mean of both orders counts, because the
+    build that is loaded second is a little slower."""
     return math.sqrt(share(bench, kind, before, servers.ROOT) / share(bench, kind, servers.ROOT, before))
 
 

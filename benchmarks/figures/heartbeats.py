@@ -23,7 +23,8 @@ KEYS = tuple(key for key in TARGETS if key.startswith("heartbeats."))
 INITIAL_DELAY = "group.initial.rebalance.delay.ms=300"
 OPTIONAL = {"kfake": servers.kfake, "kafka": servers.kafka}
 PASSES = {"kafka": 4}
-"""The number of measurements of which only the last counts, because a Java server needs several until its code is compiled."""
+"""Maps a server to the number of measurements of which only the last counts, because a Java server needs several until its code is
+compiled."""
 
 Start = Callable[[Cores], AbstractContextManager[RunningServer]]
 
@@ -33,7 +34,7 @@ def members_of(load: Load) -> int:
 
 
 def product(cores: Cores) -> AbstractContextManager[RunningServer]:
-    """Start groupmock with a delay in which a thousand raw members meet in one generation."""
+    """Start groupmock with an initial rebalance delay in which a thousand raw members meet in one generation."""
     return servers.groupmock(cores, "--set", INITIAL_DELAY)
 
 
@@ -45,7 +46,7 @@ def classic(server: RunningServer, load: Load) -> Joined:
 def rate(
     bench: Bench, start: Start, load: Load, joined: bool = True, passes: int = 1, members: Callable[[RunningServer, Load], Joined] = classic
 ) -> Rate:
-    """Measure one fresh server under one load. The last of `passes` counts."""
+    """Measure the rate of heartbeats of one fresh server under one load. The last of `passes` counts."""
     seconds = bench.scaled(2.0, 0.3)
 
     def once() -> Rate:
@@ -87,13 +88,13 @@ def _round(bench: Bench, load: Load) -> None:
 
 
 def tell(bench: Bench, name: str, load: Load, measured: Rate) -> None:
-    """Add the absolute figures as details."""
+    """Add the absolute rate and CPU of a server as details."""
     bench.results.detail(f"{load} {name}, requests/s", measured.per_second)
     bench.results.detail(f"{load} {name}, server CPU us/request", measured.cpu_us)
 
 
 def _optional(bench: Bench, name: str, start: Start, load: Load) -> Rate | str:
-    """Return a peer's rate, or the reason why it could not be measured."""
+    """Return the rate of an optional peer, or the reason why it could not be measured."""
     try:
         measured = rate(bench, start, load, passes=PASSES.get(name, 1))
     except (Missing, Failed) as reason:

@@ -11,7 +11,7 @@ MEMBERS = 5000
 
 
 def run(bench: Bench) -> None:
-    """Fill the figure from the growth between the first connection and the last SyncGroup."""
+    """Fill the figure from the growth of the server's memory between the first connection and the last SyncGroup."""
     members = int(bench.scaled(MEMBERS, 1000))
     for _ in range(bench.repeat):
         readings = bench.quiet.take(lambda: storm(bench, members))

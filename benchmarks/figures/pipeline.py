@@ -35,14 +35,14 @@ HELD_S = 2.0
 keeps what it has taken."""
 LARGE = 10_000_000
 AWAITED = (20, 30)
-"""The number of journals for `all` from a cold start, and the number when it runs again."""
+"""The number of journals when the job `all` starts for the first time, and the number when it runs again."""
 AWAITED_QUICK = (2, 3)
 FOLLOWED = "all, ten journals more while it follows: s"
 STAYING = "all, ten journals more on a Spark that stays: s"
 CONNECT = "grpc"
-"""The module that a job needs to use a Spark server: groupmock[pipeline-connect]."""
+"""The module that a job needs to use a Spark server, which groupmock[pipeline-connect] installs."""
 SMALL_RUNS = {"quick": 40, "": 2_000, "large": 20_000}
-"""The number of runs of one rebalance each."""
+"""Maps the size of the benchmark to the number of runs with one rebalance each."""
 WORKERS = Path(__file__).parent.parent / "workers"
 
 
@@ -88,14 +88,15 @@ def job(name: str, rows: int, source: Path, lake: Path) -> JobRun:
 
 
 def sizes(bench: Bench) -> dict[int, int]:
-    """Return the number of files by the number of rows."""
+    """Return the number of journal files for each number of rows."""
     if bench.quick:
         return QUICK
     return FILES if bench.large else {rows: files for rows, files in FILES.items() if rows <= COMPARED}
 
 
 def fit(runs: list[JobRun]) -> tuple[float, float]:
-    """Return the seconds before the first row and the microseconds per row: least squares, weighted so that each size counts alike."""
+    """Return the seconds before the first row and the microseconds per row, fitted by least squares, weighted so that each size counts
+    alike."""
     weights = [1 / run.rows for run in runs]
     total = sum(weights)
     mean_n = sum(weight * run.rows for weight, run in zip(weights, runs, strict=True)) / total
@@ -107,7 +108,7 @@ def fit(runs: list[JobRun]) -> tuple[float, float]:
 
 
 def growth(runs: list[JobRun]) -> float:
-    """Return the exponent of the cost between the two largest sizes, without the fixed cost: 1 is linear."""
+    """Return the exponent with which the cost grows between the two largest sizes, without the fixed cost: 1 is linear."""
     fixed = max(0.0, fit(runs)[0])
     small, large = runs[-2:]
     return math.log((large.seconds - fixed) / (small.seconds - fixed)) / math.log(large.rows / small.rows)
@@ -147,7 +148,7 @@ def run(bench: Bench) -> None:
 
 
 def _awaited(bench: Bench, folder: Path) -> None:
-    """Measure how long `all` takes for a user, and how long an empty session takes."""
+    """Measure how long a user waits for the job `all`, and how long an empty session takes."""
     source, lake = folder / "journals", folder / "lake"
     first, last = AWAITED_QUICK if bench.quick else AWAITED
     for key, before, number in (("cold", 0, first), ("more", first, last)):
@@ -168,7 +169,8 @@ def _all(source: Path, lake: Path, *words: str) -> list[str]:
 
 
 def _on_staying(folder: Path, first: int, last: int) -> float:
-    """Return the seconds of `all` with some more journals, on a Spark server that has run it once. Raises Failed if the server fails."""
+    """Return the seconds of the job `all` with some more journals, on a Spark server that has run it once before. Raises Failed if the
+    server fails."""
     source, lake = folder / "journals", folder / "lake"
     command = [sys.executable, "-m", "groupmock_pipeline", "spark", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=servers.environment()) as process:
@@ -187,8 +189,8 @@ def _on_staying(folder: Path, first: int, last: int) -> float:
 
 
 def _followed(folder: Path, first: int, last: int) -> float:
-    """Return the seconds from the arrival of more journals to the report with them, in a session that follows. Raises Failed if it
-    ends."""
+    """Return the seconds from the arrival of more journals until the report includes them, in a session that follows the folder. Raises
+    Failed if it ends."""
     source, ready = folder / "followed", folder / "ready"
     journals.write(source, first, ROWS_PER_FILE)
     journals.write(ready, last, ROWS_PER_FILE, first=first)
@@ -216,7 +218,7 @@ def _reported(process: subprocess.Popen[str]) -> None:
 
 
 def _small_runs(bench: Bench) -> None:
-    """Measure runs of one rebalance each, ingested at once and a few at a time, before and after `compact`."""
+    """Measure lakes of runs with one rebalance each, ingested at once and a few at a time, before and after the job `compact`."""
     number = SMALL_RUNS["quick" if bench.quick else "large" if bench.large else ""]
     with tempfile.TemporaryDirectory(prefix="groupmock-bench-runs-") as folder:
         source, lake = Path(folder) / "journals", Path(folder) / "lake"

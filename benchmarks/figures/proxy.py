@@ -82,7 +82,7 @@ def heartbeats(bench: Bench, server: RunningServer, load: Load) -> tuple[float, 
 
 
 def _joined(server: RunningServer, members: int) -> Group:
-    """Join the members, and retry until Kafka has a coordinator."""
+    """Join the members through the proxy, and retry until Kafka has a coordinator."""
     end = time.monotonic() + PATIENCE_S
     while True:
         try:
@@ -94,7 +94,7 @@ def _joined(server: RunningServer, members: int) -> Group:
 
 
 def worked(bench: Bench, server: RunningServer, what: str) -> float:
-    """Run a worker and return the rate that it reports."""
+    """Run a worker against the server and return the rate that the worker reports."""
     command = [sys.executable, "-m", "benchmarks.workers.proxy", what, server.host, str(server.port), str(bench.scaled(3.0, 0.5))]
     there = {**servers.environment(), "PYTHONPATH": os.pathsep.join(sys.path)}
     with pinned(bench.cores.load):

@@ -26,16 +26,17 @@ TRIES = {"aiokafka": 1, "confluent": 3}
 """The number of attempts, of which the quickest counts, on both sides: librdkafka finds its coordinator on one of its ticks of 50 ms,
 and chance decides on which."""
 LIMITS_MS = {1: 7, 10: 26, 50: 110}
-"""Milliseconds that clients needed on the machine of the first measurements, shown beside ours for comparison."""
+"""Maps a number of consumers to the milliseconds that they needed on the machine of the first measurements, shown beside ours for
+comparison."""
 
 
 def wait_of(count: int) -> float:
-    """Return the seconds for which the coordinator waits on purpose."""
+    """Return the seconds for which the coordinator waits on purpose until that many consumers have joined."""
     return DELAY if count == 1 else 2 * DELAY
 
 
 def seconds_beyond(bench: Bench, client: str, count: int, server: RunningServer) -> float:
-    """Start one fresh process of consumers and return the seconds until they hold everything, minus the wait."""
+    """Start one fresh process of consumers and return the seconds until they hold all partitions, minus the coordinator's intended wait."""
     command = [sys.executable, "-m", "benchmarks.workers.consumers", client, str(count), server.bootstrap, TOPIC, str(PARTITIONS)]
     with pinned(bench.cores.load):
         done = subprocess.run(command, cwd=servers.ROOT, env=servers.environment(), capture_output=True, text=True, check=False)
@@ -50,7 +51,7 @@ def seconds_beyond(bench: Bench, client: str, count: int, server: RunningServer)
 
 
 def floor(bench: Bench, client: str, count: int) -> float:
-    """Measure the consumers against the coordinator that only answers."""
+    """Measure the consumers against a coordinator that only answers (peers/floor.py), which gives the least possible time."""
     command = [sys.executable, "-m", "benchmarks.peers.floor", str(count), str(wait_of(count)), TOPIC, str(PARTITIONS)]
     with servers.started(command, bench.cores) as server:
         return seconds_beyond(bench, client, count, server)

@@ -1,4 +1,4 @@
-"""Measures from exec of `groupmock serve --port 0`, with the defaults of all flags, to its first ApiVersions response.
+"""Measures the time from exec of `groupmock serve --port 0`, with the defaults of all flags, to its first ApiVersions response.
 
 The measure is `python -c "import uvloop"` in the same round: no server on this stack can be faster.
 """
@@ -29,7 +29,7 @@ def seconds_to_import(bench: Bench) -> float:
 
 
 def seconds_to_answer(bench: Bench) -> float:
-    """Return the seconds of groupmock, from exec to the first response on the port that its ready line names."""
+    """Return the seconds that groupmock takes from exec to the first response on the port that its ready line names."""
     begin = time.perf_counter()
     with servers.started(servers.groupmock_command(), bench.cores) as server:
         link = SocketLink.to(server.endpoint)

@@ -38,11 +38,11 @@ generation of all members."""
 
 @dataclass(frozen=True)
 class Storm:
-    """The measurements of one storm."""
+    """The measurements while many members join at once."""
 
     generator: dict[str, Any]
     watched: dict[str, dict[str, float]]
-    """The report of each watcher, by its module."""
+    """The report of each watching process, by the module that it runs."""
 
 
 class Watcher:
@@ -65,30 +65,31 @@ class Watcher:
         servers.end(self.process)
 
     def report(self) -> None:
-        """Stop the measurement and fill `readings`."""
+        """Stop the measurement of the watching process and put its report into `readings`."""
         assert self.process.stdout is not None
         self.process.terminate()
         self.readings = json.loads(self.process.stdout.read())
 
 
 def product(cores: Cores) -> AbstractContextManager[RunningServer]:
-    """Start groupmock with a delay in which all members can join."""
+    """Start groupmock with an initial rebalance delay in which all members can join."""
     return servers.groupmock(cores, "--set", f"group.initial.rebalance.delay.ms={DELAY_MS}")
 
 
 def kafka(cores: Cores) -> AbstractContextManager[RunningServer]:
-    """Start Apache Kafka with the same delay."""
+    """Start Apache Kafka with an initial rebalance delay in which all members can join."""
     return servers.kafka(cores, f"group.initial.rebalance.delay.ms={DELAY_MS}")
 
 
 def mock(cores: Cores) -> AbstractContextManager[RunningServer]:
-    """Start librdkafka's mock with the same delay."""
+    """Start librdkafka's mock with an initial rebalance delay in which all members can join."""
     return servers.cmock(cores, DELAY_MS)
 
 
 PEERS: dict[str, tuple[Start, tuple[str, ...]]] = {"kfake": (servers.kfake, ("-F",)), "kafka": (kafka, ("-F",))}
 MOCK: tuple[Start, tuple[str, ...]] = (mock, ("-l", "50"))
-"""The mock does not read JoinGroup v6, and its leader must sync last; see kstorm.c."""
+"""The function that starts librdkafka's mock, and kstorm's flags for it, because the mock does not read JoinGroup v6 and needs its
+leader to sync last."""
 
 
 def storm(bench: Bench, members: int, start: Start = product, flags: Sequence[str] = ("-F",), bystander: bool = False) -> Storm:
@@ -103,7 +104,7 @@ def storm(bench: Bench, members: int, start: Start = product, flags: Sequence[st
                 watchers["bystander"] = watching.enter_context(Watcher(bench.cores, "bystander", server.host, str(server.port)))
 
             def reported() -> None:
-                """Run when all members have settled and are still connected."""
+                """Fill in the reports of the watching processes when all members have settled and are still connected."""
                 for watcher in watchers.values():
                     watcher.report()
 

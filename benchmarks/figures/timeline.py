@@ -31,7 +31,7 @@ def readings(words: list[str]) -> dict[str, float]:
 
 
 def drawn(bench: Bench, page: Path) -> dict[str, float]:
-    """Measure how long the page takes to write."""
+    """Measure how long groupmock takes to write the page."""
     with pinned(bench.cores.server):
         return readings(["benchmarks.workers.timeline_page", str(int(bench.scaled(MEMBERS, QUICK))), str(SECONDS), str(page)])
 

@@ -23,7 +23,7 @@ HANDLE_OFFSET = 16
 
 
 def set_delay(producer: Producer, milliseconds: int) -> bool:
-    """Set the mock's initial rebalance delay. Returns False where the wheel hides the C function."""
+    """Set the initial rebalance delay of librdkafka's mock. Returns False where the wheel hides the C function."""
     library = next(iter(Path(confluent_kafka.__file__).parent.parent.glob("confluent_kafka.libs/librdkafka*.so*")), None)
     if library is None:
         return False

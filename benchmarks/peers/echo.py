@@ -16,12 +16,12 @@ import uvloop
 SIZE = struct.Struct(">i").unpack_from
 HEAD = (12).to_bytes(4, "big")
 TAIL = bytes(8)
-"""A response after its correlation id: no tags in the header, throttle time 0, error 0, no tags."""
+"""The part of a constant response after its correlation id: no tags in the header, throttle time 0, error 0, no tags."""
 BETWEEN = TAIL + HEAD
 
 
 class Echo(asyncio.Protocol):
-    """One connection: frames come in, constant responses go out."""
+    """One connection of the echo server: frames come in, constant responses go out."""
 
     __slots__ = ("rest", "transport")
 

@@ -1,4 +1,4 @@
-"""The least work that a coordinator can do: it shows how long stock consumers need to settle when the server costs almost nothing.
+"""A coordinator that does the least possible work, to show how long stock consumers need to settle when the server costs almost nothing.
 
     python -m benchmarks.peers.floor MEMBERS WAIT_SECONDS TOPIC PARTITIONS
 
@@ -39,7 +39,7 @@ from groupmock_codec.messages import (
 )
 
 NEWEST = {0: 7, 1: 11, 2: 5, 3: 8, 8: 6, 9: 5, 10: 3, 11: 9, 12: 4, 13: 4, 14: 5, 18: 3}
-"""Maps an API key to the highest advertised version, which is the newest one before topic ids and before several groups in one request."""
+"""Maps an API key to the highest advertised version, which is the last one without topic ids and with only one group per request."""
 
 Reply = Callable[[Message], None]
 
@@ -123,7 +123,7 @@ class FloorCoordinator:
         self.joins = {}
 
     def sync(self, request: k14_sync_group.SyncGroupRequest, reply: Reply) -> None:
-        """Answer the followers once the leader has sent its assignments."""
+        """Answer the SyncGroups of followers once the leader has sent its assignments."""
         self.syncs[request.member_id] = reply
         if request.assignments:
             self.assignments = {each.member_id: each.assignment for each in request.assignments}
@@ -135,7 +135,7 @@ class FloorCoordinator:
         self.syncs = {}
 
     def heartbeat(self, _request: Any, reply: Reply) -> None:
-        """Answer without an error unless a member joins again (librdkafka does if it learns of the topic late)."""
+        """Answer without an error unless some member joins again (librdkafka does if it learns of the topic late)."""
         reply(k12_heartbeat.HeartbeatResponse(error_code=REBALANCE_IN_PROGRESS if self.joins and self.generation else 0))
 
     def offset_fetch(self, request: k09_offset_fetch.OffsetFetchRequest, reply: Reply) -> None:

@@ -15,7 +15,7 @@ import uvloop
 
 
 class End(asyncio.Protocol):
-    """One socket of a connected pair."""
+    """One socket of a connected pair, between which the proxy copies bytes."""
 
     __slots__ = ("early", "other", "transport")
 
@@ -52,7 +52,7 @@ class End(asyncio.Protocol):
 
 
 class Client(End):
-    """A client's side, which connects to the upstream."""
+    """The socket of a client, whose End connects to the upstream."""
 
     def __init__(self, host: str, port: int) -> None:
         super().__init__()

@@ -18,7 +18,8 @@ TRIES = 5
 
 
 def joined(assignor: str, members: int, topics: int, alike: bool) -> float:
-    """Return the least CPU time of several attempts. Members that are not alike subscribe to one half of the topics each."""
+    """Return the CPU time of computing one target assignment, the least of several attempts. Members that are not alike subscribe to one
+    half of the topics each."""
     dice = random.Random(1)
     known = {f"topic-{number}": (dice.randbytes(16), PARTITIONS) for number in range(topics)}
     names = sorted(known)

@@ -64,10 +64,10 @@ SETTINGS: Final = {
     "log.retention.bytes": "100000",
     "max.incremental.fetch.session.cache.slots": "100",
 }
-"""Settings that make Kafka's retention times a minute instead of days, and its bound of a thousand a hundred, so that a slow machine
+"""Settings that turn Kafka's retention times of days into a minute, and its limit of a thousand into a hundred, so that a slow machine
 reaches both."""
 EXPIRED_MS: Final = 30 * 60_000
-"""The time after which everything unused has expired."""
+"""The time in ms after which everything unused has expired."""
 MINUTE_S: Final = 60
 COMPARED: Final = 5
 ALLOWED: Final = 0.03
@@ -84,7 +84,7 @@ SUBSCRIPTION: Final = b"\0\0\0\0\0\1\0\6steady\xff\xff\xff\xff"
 
 
 class Life:
-    """One client from its first to its last request. All its ids contain its number."""
+    """One client of the check from its first to its last request. All its ids contain its number."""
 
     def __init__(self, port: int, number: int) -> None:
         self.number, self.name = number, f"n{number}"
@@ -120,7 +120,7 @@ class Life:
         self.client.ask(1, 11, FetchRequest(max_bytes=1000, session_epoch=0, topics=wanted))
 
     def _refused(self) -> None:
-        """Ask groups that are never created: each refuses an unknown member or a session that is too short."""
+        """Send requests about groups that are never created, because each request names an unknown member or too short a session."""
         joining = JoinGroupRequest(
             group_id=f"short-{self.name}",
             session_timeout_ms=1,
@@ -194,7 +194,7 @@ class Life:
 
 
 def ask_control(url: str, number: int) -> None:
-    """Ask for a group that exists and for one that does not, for metrics, and for a fault rule that is added and removed."""
+    """Ask the control API for a group that exists and one that does not, for metrics, and for a fault rule that is added and removed."""
     rule = {"name": f"rule-{number}", "when": f'client = "client-{number}"', "then": {"delay": {"ms": 1}}}
     asked = (
         ("GET", f"/v1/groups/n{number}", None),
@@ -243,7 +243,7 @@ async def rest(running: Running) -> None:
 
 
 async def minute(running: Running, child: asyncio.subprocess.Process, lives: int) -> dict[str, Any]:
-    """Run this many lives, wait for the rest of the minute, and return what memory they left behind."""
+    """Run this many lives of clients, wait for the rest of the minute, and return how much memory they left behind."""
     assert child.stdin is not None and child.stdout is not None
     ends = time.monotonic() + MINUTE_S
     child.stdin.write(f"{lives}\n".encode())
@@ -266,7 +266,7 @@ def types() -> Counter[str]:
 
 
 async def churn(minutes: int, lives: int) -> int:
-    """Run the check and return its status. The status is 0 if nothing grew."""
+    """Run the check of memory growth and return its exit status. The status is 0 if nothing grew."""
     with tempfile.TemporaryDirectory() as folder:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # The log is redirected to /dev/null.
         flags = {"port": 0, "log": "text", "control": "127.0.0.1:0", "journal": f"{folder}/journal.jsonl", "seed": 1}
@@ -295,7 +295,7 @@ async def churn(minutes: int, lives: int) -> int:
 
 
 def verdict(rows: list[dict[str, Any]]) -> int:
-    """Compare the last minute with the fifth, or with the second of a run that is too short."""
+    """Compare the memory after the last minute with that after the fifth, or after the second in a run that is too short."""
     before, after = rows[min(COMPARED, 2 if len(rows) <= COMPARED else COMPARED) - 1], rows[-1]
     grown = {name: round(after[name] / before[name] - 1, 4) for name in ("rss_kb", "blocks")}
     last = [row["rss_kb"] for row in rows[-LAST_MINUTES:]]

@@ -24,7 +24,7 @@ METADATA = bytes(range(64))
 
 @dataclass(frozen=True)
 class Subject:
-    """One codec, which turns bytes into its own message and back."""
+    """One codec that is timed, which turns bytes into its own message and back."""
 
     parse: Callable[[bytes], Any]
     build: Callable[[Any], bytes]
@@ -33,7 +33,7 @@ class Subject:
 
 
 def member_id(index: int) -> str:
-    """Return 48 characters, as a client id and a UUID make them."""
+    """Return a member id of 48 characters, as a client id and a UUID make one."""
     return f"consumer-{index:03}".ljust(12, "x")[:12] + f"{index:036x}"
 
 
@@ -50,13 +50,13 @@ def message(members: int) -> JoinGroupResponse:
 
 
 def groupmock_subject() -> Subject:
-    """Return the product's compiled codec."""
+    """Return groupmock's compiled codec as the codec to time."""
     codec = APIS[11].response
     return Subject(lambda data: codec.decode(VERSION, data), lambda value: codec.encode(VERSION, value))
 
 
 def construct_subject() -> Subject:
-    """Return construct with the same declaration, to and from construct's own containers."""
+    """Return the library construct with the same declaration, to and from construct's own containers, as the codec to time."""
     from groupmock_codec.reference import layout
 
     codec = APIS[11].response
@@ -65,7 +65,7 @@ def construct_subject() -> Subject:
 
 
 def kafka_python_subject() -> Subject:
-    """Return kafka-python 3, which generates code too."""
+    """Return kafka-python 3, which generates code too, as the codec to time."""
     from kafka.protocol.consumer import JoinGroupResponse as Theirs
 
     def with_header(value: Any) -> Any:
@@ -76,7 +76,7 @@ def kafka_python_subject() -> Subject:
 
 
 def microseconds(run: Callable[[], object], seconds: float) -> float:
-    """Return the best of seven rounds that together take about `seconds`: the least disturbed one."""
+    """Return the microseconds per call in the best of seven rounds, which together take about `seconds`."""
     begin = time.process_time()
     run()
     once = max(time.process_time() - begin, 1e-7)

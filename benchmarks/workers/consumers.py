@@ -38,7 +38,7 @@ def specs(client: str, count: int, bootstrap: str, topic: str) -> list[MemberSpe
 
 
 class Holdings:
-    """The partitions of every consumer, as the callbacks report them. Calls `settled` when everybody has some."""
+    """The partitions that every consumer holds, as the callbacks report them. Calls `settled` when everybody has some."""
 
     def __init__(self, consumers: int, partitions: int, settled: Callable[[], object]) -> None:
         self.consumers, self.partitions, self._settled = consumers, partitions, settled
@@ -64,7 +64,7 @@ class Holdings:
 
 
 class Holding(Channel):
-    """Passes one consumer's callbacks to the holdings."""
+    """Passes the rebalance callbacks of one consumer to the holdings."""
 
     def __init__(self, number: int, holdings: Holdings) -> None:
         self._number, self._holdings = number, holdings
@@ -77,7 +77,7 @@ class Holding(Channel):
 
 
 async def with_aiokafka(wanted: list[MemberSpec], partitions: int) -> dict[str, float]:
-    """Run all consumers on one event loop, started together."""
+    """Run all consumers with aiokafka on one event loop, started together."""
     from groupmock_clients.scenarios.live.members.aiokafka import consume
 
     settled = asyncio.Event()
@@ -94,7 +94,7 @@ async def with_aiokafka(wanted: list[MemberSpec], partitions: int) -> dict[str, 
 
 
 def with_confluent(wanted: list[MemberSpec], partitions: int) -> dict[str, float]:
-    """Run a thread per consumer. Each is blocked in poll(), in which librdkafka calls back."""
+    """Run all consumers with confluent-kafka, each in a thread of its own. Each is blocked in poll(), in which librdkafka calls back."""
     from groupmock_clients.scenarios.live.members.confluent_kafka import run
 
     settled = threading.Event()

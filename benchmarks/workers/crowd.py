@@ -44,12 +44,12 @@ TOPIC: Final = "crowd"
 PARTITIONS: Final = 12
 MEMBERS: Final = 3
 DEPTH: Final = 2000
-"""Requests in flight per peer: more than any one read holds."""
+"""The number of requests in flight per peer, which is more than any one read holds."""
 PATIENCE_S: Final = 40.0
 
 
 def asked() -> dict[str, tuple[int, int, Any]]:
-    """Return the requests of the peers: name -> (api, version, request)."""
+    """Return the requests that the peers send: name -> (api, version, request)."""
     batch = encode_batch([NewRecord(value=b"x" * 100)])
     produced = [PartitionProduceData(index=0, records=batch)]
     return {
@@ -65,7 +65,7 @@ CASES: Final = (*(f"1:{kind}" for kind in ("Heartbeat", "Metadata", "Fetch", "Of
 
 
 def payloads(kind: str) -> list[bytes]:
-    """Return the requests of a kind without their length. `all` and `silent` mean every kind."""
+    """Return the requests of a kind, each without its length. `all` and `silent` mean every kind."""
     chosen = asked() if kind in ("all", "silent") else {kind: asked()[kind]}
     return [
         encode_request_header(RequestHeader(api_key=key, api_version=version, correlation_id=0, client_id="crowd"))
@@ -127,7 +127,7 @@ class Members:
 
 
 class Counting(Channel):
-    """Counts a consumer's callbacks after everybody has settled."""
+    """Counts the rebalance callbacks of a consumer after all members have settled."""
 
     def __init__(self, number: int, holdings: Holdings) -> None:
         self._number, self._holdings = number, holdings
@@ -142,7 +142,7 @@ class Counting(Channel):
 
 
 async def be_members(bootstrap: str) -> None:
-    """Join, announce it, and count the callbacks until SIGTERM."""
+    """Join the group, announce it on stdout, and count the callbacks until SIGTERM."""
     from groupmock_clients.scenarios.live.members.aiokafka import consume
 
     settled, ended = asyncio.Event(), asyncio.Event()
@@ -161,7 +161,7 @@ async def be_members(bootstrap: str) -> None:
 
 
 def product(cores: Cores) -> AbstractContextManager[RunningServer]:
-    """Start groupmock with the topics of the requests."""
+    """Start groupmock with the topics that the peers' requests name."""
     return servers.groupmock(cores, "--topic", f"{TOPIC}:{PARTITIONS}", "--topic", "heap:1")
 
 
@@ -192,7 +192,7 @@ def measured(case: str, cores: Cores, seconds: float, start: Start = product) ->
 
 
 def _lives(pid: int) -> bool:
-    """Return False also for a zombie: a child that has ended and was not waited for."""
+    """Return whether a process is alive, which a zombie (a child that has ended and was not waited for) is not."""
     with open(f"/proc/{pid}/stat", encoding="ascii") as file:
         return file.read().rpartition(")")[2].split()[0] != "Z"
 

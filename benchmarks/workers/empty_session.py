@@ -1,4 +1,4 @@
-"""Starts and stops the pipeline's session without a job: the time that every job pays before it begins."""
+"""Starts and stops the pipeline's session without a job, to measure the time that every job pays before it begins."""
 
 from __future__ import annotations
 

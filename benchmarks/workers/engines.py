@@ -38,7 +38,7 @@ Answer = tuple[int, ...]
 
 
 def asked_twice(ask: Callable[[], Any]) -> tuple[float, Answer]:
-    """Ask an engine twice, and return the seconds of the second time and the answer."""
+    """Ask an engine its question twice, and return the seconds of the second time and the answer."""
     ask()
     begun = time.monotonic()
     found = ask()
@@ -46,7 +46,7 @@ def asked_twice(ask: Callable[[], Any]) -> tuple[float, Answer]:
 
 
 def spark_query(lake: str) -> tuple[float, Answer, list[str]]:
-    """Ask a warm Spark in a session of its own; also return the table's files, which the lake's log names."""
+    """Ask Spark the question in a session that is warm; also return the table's files, which the lake's log names."""
     from groupmock_pipeline import tables
     from groupmock_pipeline.lake.sink import PART
     from groupmock_pipeline.session import session
@@ -68,7 +68,7 @@ def duckdb_query(files: list[str]) -> tuple[float, Answer]:
 
 
 def duckdb_ingest(journals: str) -> float:
-    """Return the seconds from JSON Lines to Parquet, a folder per file."""
+    """Return the seconds that DuckDB takes to convert JSON Lines to Parquet, a folder per file."""
     from groupmock_pipeline.schema import LINE
 
     names = {"bigint": "BIGINT", "string": "VARCHAR", "boolean": "BOOLEAN"}

@@ -21,16 +21,17 @@ from types import ModuleType
 from typing import Any, Final
 
 COUNTS: Final = {"lease": 2_000, "full": 200, "rounds": 20, "storm": 30, "produce": 30, "fetch": 30}
-"""The amount of work in a turn, by kind."""
+"""The amount of work in one turn, by kind of work."""
 STORM_DELAY_MS: Final = 3000
-"""The delay in which all members of a storm can join."""
+"""The initial rebalance delay in which all members of a storm can join."""
 WARM: Final = 20  # Turns before the measurement let CPython specialise the code.
 COLLECT_EVERY: Final = 50  # Garbage is collected after this many groups of four runs, and the time counts for no build.
 WORK: Final = Path(__file__).with_name("hot_work.py")
 
 
 class Build:
-    """The modules of one build and its driver. Only one build's modules are in sys.modules at a time, because the work imports too."""
+    """The modules of one build of groupmock, and the work of its driver. Only one build's modules are in sys.modules at a time, because
+    the work imports too."""
 
     def __init__(self, sources: str, kind: str, audited: bool = False) -> None:
         self.modules = taken_out()
@@ -50,7 +51,7 @@ class Build:
         self.modules = taken_out()
 
     def turn(self) -> int:
-        """Return the CPU nanoseconds of one turn. Ends the process if the work did not match its kind."""
+        """Return the CPU nanoseconds that one turn of the work takes. Ends the process if the work did not match its kind."""
         sys.modules.update(self.modules)
         count, driver = COUNTS[self.kind], self.work.driver
         kinds = {"rounds": self.work.rounds, "storm": self.work.storm, "produce": self.work.produce, "fetch": self.work.fetch}
@@ -68,7 +69,7 @@ class Build:
 
 
 def taken_out() -> dict[str, ModuleType]:
-    """Remove our modules from sys.modules and return them."""
+    """Remove groupmock's modules from sys.modules and return them, so that another build can be imported."""
     return {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] in ("groupmock", "groupmock_codec")}
 
 

@@ -54,7 +54,7 @@ class LastWrite:
 
 
 class DriverLink:
-    """One connection to the driver."""
+    """One connection to the driver that is measured."""
 
     def __init__(self, driver: Driver, number: int) -> None:
         self.kept = LastWrite()
@@ -120,7 +120,7 @@ class Work:
         return APIS[api[0]].response.decode(api[1], self.kept.data[RESPONSE_HEADER:])
 
     def heartbeats(self, count: int) -> None:
-        """Send equal heartbeats of the member."""
+        """Send this many equal heartbeats of the member."""
         beat = frame(HEARTBEAT, self.heartbeat())
         for _ in range(count):
             self.connection.data_received(beat)
@@ -180,7 +180,7 @@ class Work:
         return HeartbeatRequest(group_id="g", generation_id=self.sync.generation_id, member_id=self.join.member_id)
 
     def rounds(self, count: int) -> None:
-        """Join and sync with the one member over and over."""
+        """Let the group's only member join and sync this many times."""
         join = frame(JOIN, self.join)
         for _ in range(count):
             self.connection.data_received(join)

@@ -21,11 +21,11 @@ from .bystander import first_in_line
 
 PERIOD = 0.0004
 PROMPT_NS = 1_500_000
-"""The longest time between two samples for which the CPU between them counts as part of the stretch without calls."""
+"""The longest time between two samples for which the CPU between them counts as part of the stretch without reads and writes."""
 
 
 class Watch:
-    """Samples the CPU and the calls of one process."""
+    """Samples the CPU and the read and write calls of one process."""
 
     def __init__(self, pid: int) -> None:
         self.clock = cpu_clock(pid)
@@ -36,7 +36,7 @@ class Watch:
         self.wall = time.monotonic_ns()
 
     def read(self) -> int:
-        """Return the number of read and write calls so far."""
+        """Return the number of read and write calls that the process has made so far."""
         lines = os.pread(self.file, 512, 0).split()
         return int(lines[5]) + int(lines[7])
 

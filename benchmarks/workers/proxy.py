@@ -54,7 +54,7 @@ def _topic(client: Client, name: str) -> bytes:
 
 
 def fetch(host: str, port: int, seconds: float) -> float:
-    """Return the fetched MB per second, one response after the other."""
+    """Return the fetched MB per second of a consumer that sends one request after the other."""
     with Client(host, port, "fetcher", seconds=60) as client:
         topic = FetchTopic(topic_id=_topic(client, f"bench-{uuid.uuid4().hex[:8]}"))
         topic.partitions = [FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1_048_576)]
@@ -69,7 +69,7 @@ def fetch(host: str, port: int, seconds: float) -> float:
 
 
 def _until_there(client: Client, asked: bytes) -> None:
-    """Fetch until records come: the leader of a new topic knows its id later than its name."""
+    """Fetch until records come, because the leader of a new topic knows its id later than its name."""
     end = time.monotonic() + PATIENCE_S
     client.write(asked)
     while len(client.receive()) < PIECE and time.monotonic() < end:
@@ -86,7 +86,7 @@ def _read(client: Client, asked: bytes) -> int:
 
 
 class Member:
-    """One member on a connection of its own."""
+    """One group member on a connection of its own."""
 
     def __init__(self, host: str, port: int, group: str) -> None:
         self.client = Client(host, port, "rounds", seconds=60)
@@ -112,7 +112,7 @@ class Member:
 
 
 def rounds(host: str, port: int, seconds: float) -> float:
-    """Return the rounds per second: all members join, all are answered, all sync, all are answered."""
+    """Return the rebalances per second: in each all members join, all are answered, all sync, all are answered."""
     members = _team(host, port)
     _round(members)
     begin, done = time.perf_counter(), 0

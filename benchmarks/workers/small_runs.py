@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LITTLE: Final = 40
-"""The number of ingests of ten journals each."""
+"""The number of ingests with ten journals each."""
 
 
 def seconds(work: Callable[[], Any]) -> float:

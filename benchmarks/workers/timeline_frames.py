@@ -15,7 +15,7 @@ from typing import Final
 from benchmarks.browser import chromium
 
 NOTCHES: Final = 24
-"""The number of notches inwards, and as many outwards: from the whole run to a few seconds of it."""
+"""The number of notches that the wheel is turned inwards, and as many outwards: from the whole run to a few seconds of it."""
 DRAWN: Final = "() => document.documentElement.dataset.drawn > 0"
 ZOOM: Final = """([seconds, notches]) => new Promise((done) => {
     const canvas = document.getElementById("canvas");

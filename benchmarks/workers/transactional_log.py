@@ -44,7 +44,7 @@ PRODUCE, FETCH, MARKERS = (0, 8), (1, 11), (27, 0)
 TRANSACTIONAL: Final = 0x10
 MB: Final = 1 << 20
 REQUESTS: Final = 20
-"""The number of requests in a turn."""
+"""The number of requests that are measured in one turn."""
 WARM: Final = 5
 PLAIN: Final = 1000
 """The number of plain batches before the first open transaction."""
@@ -73,7 +73,7 @@ class Logs:
         return self._producers
 
     def write(self, topic: str, producer: int = -1, sequence: int = 0) -> None:
-        """Write one record to the topic. It belongs to a transaction if a producer is named."""
+        """Write one record to the topic without measuring it. It belongs to a transaction if a producer is named."""
         row = self.link.ask(PRODUCE, produced(topic, producer, sequence)).responses[0].partition_responses[0]
         if row.error_code:
             raise SystemExit(f"Produce was answered with {row.error_code}")
@@ -114,25 +114,25 @@ def fetched(topic: str, offset: int, size: int, committed: bool) -> bytes:
 
 
 def plain(logs: Logs, topic: str) -> Turn:
-    """Return a turn that sends plain batches."""
+    """Return a turn that measures Produce requests with plain batches."""
     return logs.turn(lambda: [frame(PRODUCE, produced(topic))] * REQUESTS)
 
 
 def own(logs: Logs, topic: str) -> Turn:
-    """Return a turn that sends batches of one open, growing transaction."""
+    """Return a turn that measures Produce requests with batches of one open, growing transaction."""
     producer = logs.producer()
     sequences: Iterator[int] = iter(range(1 << 31))
     return logs.turn(lambda: [frame(PRODUCE, produced(topic, producer, next(sequences))) for _ in range(REQUESTS)])
 
 
 def read(logs: Logs, topic: str, places: list[int], size: int, committed: bool) -> Turn:
-    """Return a turn that fetches the same places again and again."""
+    """Return a turn that measures Fetch requests at the same offsets again and again."""
     frames = [fetched(topic, place, size, committed) for place in places]
     return logs.turn(lambda: frames)
 
 
 def pages(logs: Logs, topic: str) -> list[int]:
-    """Return the offsets at which the responses of 1 MB begin if one reads the whole topic."""
+    """Return the offsets at which the responses of 1 MB begin when the whole topic is read."""
     found = [0]
     while True:
         logs.link.connection.data_received(fetched(topic, found[-1], MB, False))
@@ -143,7 +143,7 @@ def pages(logs: Logs, topic: str) -> list[int]:
 
 
 def share(one: Turn, other: Turn, quartets: int) -> float:
-    """Return the median of the time of `one` as a share of the time of `other`."""
+    """Return the median of how much time `one` takes as a share of the time of `other`."""
     for _ in range(WARM):
         one(), other()
     shares = []

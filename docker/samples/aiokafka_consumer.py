@@ -15,7 +15,7 @@ MESSAGES = int(os.environ.get("MESSAGES", "0"))  # 0 means that the program read
 
 
 class Teller(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka ships no types
-    """Prints the partitions that a rebalance gives."""
+    """Prints the partitions that a rebalance gives to the consumer."""
 
     async def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None: ...
 
@@ -24,7 +24,7 @@ class Teller(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka ships
 
 
 async def read(consumer: AIOKafkaConsumer) -> None:
-    """Print MESSAGES records, or all if it is 0."""
+    """Print MESSAGES records, or all if MESSAGES is 0."""
     count = 0
     async for record in consumer:
         count += 1
@@ -34,7 +34,7 @@ async def read(consumer: AIOKafkaConsumer) -> None:
 
 
 async def main() -> None:
-    """Join, read, commit and leave. SIGTERM ends it in the same way."""
+    """Join the group, read records, commit and leave. SIGTERM ends it in the same way."""
     consumer = AIOKafkaConsumer(bootstrap_servers=BOOTSTRAP, group_id="readers", auto_offset_reset="earliest")
     consumer.subscribe([TOPIC], listener=Teller())
     await consumer.start()

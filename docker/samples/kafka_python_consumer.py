@@ -14,7 +14,7 @@ MESSAGES = int(os.environ.get("MESSAGES", "0"))  # 0 means that the program read
 
 
 class Teller(ConsumerRebalanceListener):  # type: ignore[misc]  # kafka-python ships no types
-    """Prints the partitions that a rebalance gives."""
+    """Prints the partitions that a rebalance gives to the consumer."""
 
     def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None: ...
 
@@ -28,7 +28,7 @@ def stop(number: int, frame: object) -> NoReturn:
 
 
 def main() -> None:
-    """Join, read, commit and leave. SIGTERM ends it in the same way."""
+    """Join the group, read records, commit and leave. SIGTERM ends it in the same way."""
     signal.signal(signal.SIGTERM, stop)
     consumer = KafkaConsumer(bootstrap_servers=BOOTSTRAP, group_id="readers", auto_offset_reset="earliest")
     consumer.subscribe([TOPIC], listener=Teller())

@@ -16,7 +16,7 @@ PACE = 1.0
 
 
 async def write() -> None:
-    """Write one round of records per second."""
+    """Write one record per partition in each round, with a pause between two rounds."""
     async with AIOKafkaProducer(bootstrap_servers=BOOTSTRAP) as producer:
         partitions = sorted(await producer.partitions_for(TOPIC))
         for number in itertools.count(1):
