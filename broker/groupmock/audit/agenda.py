@@ -1,4 +1,4 @@
-"""Rules can make appointments to look at a client again after some time of the journal, so that no rule has to wait.
+"""A rule can ask to look at a client again when a certain time of the journal is reached, so that it need not wait.
 
 An appointment may be an hour away, and a subject refers to whole requests. So an appointment drops its subject as soon as that has ended.
 """
@@ -19,8 +19,8 @@ SWEEP: Final = 1_000
 
 
 class Appointment:
-    """An appointment of a rule. `at` is its time (ns), `about` its subject, `code` the rule's code ("" for the world itself), and `look`
-    the function to call, None if cancelled."""
+    """The wish of a rule to look at a connection, group or member again at a certain time. `at` is its time (ns), `about` its subject,
+    `code` the rule's code ("" for the world itself), and `look` the function to call, None if cancelled."""
 
     __slots__ = ("about", "at", "code", "look")
 
@@ -45,7 +45,8 @@ class Agenda:
         self._sweep = SWEEP
 
     def add(self, at: int, about: Subject, code: str, look: Callable[[], Judgements]) -> Callable[[], None]:
-        """Add an appointment to look at `at` (ns), unless the subject is gone by then. Returns the function that cancels it."""
+        """Add an appointment at the time `at` (ns), unless the connection, group or member is gone by then. Returns the function that
+        cancels it."""
         made = Appointment(at, about, code, look)
         if about.gone:
             return made.off
@@ -63,7 +64,7 @@ class Agenda:
         return self._heap[0][0] if self._heap else None
 
     def due(self, now: int) -> Iterator[Appointment]:
-        """Yield the appointments whose time has passed and remove them. A look may make others, which come in their turn."""
+        """Remove and yield the appointments whose time has come. A look may make others, which come in their turn."""
         while self._heap and self._heap[0][0] <= now:
             over = heappop(self._heap)[2]
             if over.about is not None:

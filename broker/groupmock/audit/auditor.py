@@ -1,4 +1,4 @@
-"""The auditor feeds rows to the rules and counts their judgements.
+"""The auditor passes journal rows to the rules and counts their judgements.
 
 Every row is handled in the same order, wherever it comes from: first the appointments that were due before it, then the rules, then the
 world. So the verdicts about a running cluster and those about its journal are the same.
@@ -42,7 +42,8 @@ from .subjects import Exchange, Group, Link, Member, Pulse, Subject
 from .verdicts import SHOWN, Audit, Finding, Tally
 
 OF_COORDINATOR: Final = (MovedRow, MemberRow)
-"""Rows that no rule sees, because they only tell the fold which generation counts. Heartbeats may be repeated across such rows."""
+"""The kinds of rows that no rule sees, because they only tell to which generation requests belong. Heartbeats may be repeated across
+such rows."""
 BoundHook = Callable[[Any], Judgements]
 Hooks = list[tuple[Rule, BoundHook]]
 
@@ -92,7 +93,7 @@ class Auditor(RowReader):
         self._held: dict[int | None, list[ReplyRow | AbandonedRow]] = {}
 
     def feed(self, row: Row | UnknownRow) -> None:
-        """Take the next row of a journal. Rows are numbered without gaps, so a missing number means a missing row (`lost`)."""
+        """Audit the next row of a journal. Rows are numbered without gaps, so a missing number means a missing row (`lost`)."""
         if row.seq != self._next and self._next:
             self.lost(_hole(self._next, row.seq))
         self._next = row.seq + 1
@@ -103,7 +104,7 @@ class Auditor(RowReader):
             self.lost(one_line(f"row {row.seq} does not say what its API says: {type(wrong).__name__}: {wrong}"))
 
     def take(self, row: Row | UnknownRow) -> None:
-        """Take the next row from a caller that passes only rows of some kinds, but all rows of `kinds`."""
+        """Audit the next row from a caller that leaves out some kinds of rows, but passes all rows of `kinds`."""
         self.rows += 1
         take = self.handlers.get(row.__class__)
         if take is None or row.__class__ in OF_COORDINATOR:
@@ -126,7 +127,7 @@ class Auditor(RowReader):
         take(self, row)
 
     def passed(self, now: int) -> None:
-        """Let time pass to `now` (ns of the journal), although no row has that time, so that due appointments are kept."""
+        """Let time pass to `now` (ns of the journal) without a row, so that rules get the appointments that are due."""
         if now <= self._world.now:
             return
         if self._beat is not None:  # The heartbeat was not answered at once, so it is judged like any other request.
@@ -141,12 +142,12 @@ class Auditor(RowReader):
         return None if at is None else max(at, self._world.now)
 
     def calm_until(self, connection: int) -> int:
-        """Return the time (ns) until which rows of heartbeats that repeat the last one of this connection are not needed, or -1 if all
-        of them are."""
+        """Return the time (ns) until which rows of heartbeats that equal the previous one of this connection are not needed, or -1 if
+        all of them are."""
         return self._world.calm_until(connection)
 
     def lost(self, what: str) -> None:
-        """Forget what is open, because rows are missing here. The sentence `what` says so."""
+        """Forget open requests and appointments, because rows are missing in the journal. The sentence `what` says so."""
         self.holes.append(what)
         self._beat = None
         self._world.lost()
@@ -154,8 +155,8 @@ class Auditor(RowReader):
         self._settle_groups()
 
     def so_far(self, group: str | None = None) -> Audit:
-        """Return the findings so far, in tallies that do not change any more. With `group`, only the findings in this group are
-        returned, as long as the group exists."""
+        """Return the findings so far, in counts that do not change any more. With `group`, only the findings in this group are returned,
+        as long as the group exists."""
         self._world.catch_up_all()
         rules = {code: Tally(findings=[]) for code in self.rules}
         for tallies in (self.totals, *self._open.values()) if group is None else (self._open.get(group, {}),):
@@ -237,12 +238,12 @@ class Auditor(RowReader):
             self._world.stood_still(row.t)
 
     def _goes_on(self, node: int | None, now: int) -> None:
-        """Note that a stalled node continues, so that answers from the stall arrive only now."""
+        """Note that a stalled node continues, so that its answers of the time before arrive only now."""
         for row in self._held.pop(node, ()):
             self._answered(msgspec.structs.replace(row, t=now))
 
     def _passed(self, now: int) -> None:
-        """Let time pass up to the time of a row and keep each due appointment at its own time."""
+        """Let time pass up to the time of a row, and let each rule look at the time of its own appointment."""
         for over in self._world.agenda.due(now):
             self._world.now = max(self._world.now, over.at)
             self._look(over)
@@ -334,7 +335,7 @@ class Auditor(RowReader):
 
 
 def _clean(asked: RequestRow, answer: Any) -> bool:
-    """Return whether this answer to a heartbeat came at once, without an error, and was delivered."""
+    """Return whether this answer to a heartbeat was delivered at once and has no error."""
     return bool(
         answer.ticket == asked.ticket
         and answer.connection == asked.connection

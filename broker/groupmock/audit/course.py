@@ -1,4 +1,4 @@
-"""Follows a member of a consumer group (KIP-848) as its client knows it: the heartbeats that it sent and the answers that it got.
+"""Follow a member of a consumer group (KIP-848) as its client knows it: the heartbeats that it sent and the answers that it got.
 
 A course begins with the heartbeat of epoch 0 by which the member joins, and begins anew with each later heartbeat of epoch 0. The answers
 UNKNOWN_MEMBER_ID (25) and FENCED_MEMBER_EPOCH (110) do not end the member, because it joins again under its own id. Partitions are pairs of
@@ -24,14 +24,14 @@ JOINING: Final = 0
 _NOTE: Final = "course"
 FENCED_MEMBER_EPOCH: Final = error_codes.FENCED_MEMBER_EPOCH
 OUTSIDE: Final = {UNKNOWN_MEMBER_ID: "UNKNOWN_MEMBER_ID", FENCED_MEMBER_EPOCH: "FENCED_MEMBER_EPOCH"}
-"""Answers after which a member owns nothing and has to join again."""
+"""Errors in answers after which a member owns nothing and has to join again."""
 
 
 class Course:
-    """The knowledge of a consumer group's member. `joined` is the heartbeat with which it last joined (None if older than the journal),
-    `said` its last heartbeat, `told` the last heartbeat with a successful answer, `given` the last one whose answer had an assignment,
-    and `assigned` that assignment. `owned` has the partitions that it last claimed (None if unknown), and `outside` is the heartbeat
-    whose answer made it join again."""
+    """Follows what the client of one member of a consumer group knows. `joined` is the heartbeat with which it last joined (None if
+    older than the journal), `said` its last heartbeat, `told` the last heartbeat with a successful answer, `given` the last one whose
+    answer had an assignment, and `assigned` that assignment. `owned` has the partitions that it last claimed (None if unknown), and
+    `outside` is the heartbeat whose answer made it join again."""
 
     __slots__ = ("assigned", "given", "joined", "outside", "owned", "rebalance_ms", "said", "told")
 
@@ -47,7 +47,7 @@ class Course:
 
     @property
     def epoch(self) -> int:
-        """Return the epoch in the last answer to the member, or -1 if it is not a member."""
+        """Return the member epoch in the last answer, or -1 if the client is not a member."""
         return -1 if self.told is None or self.told.answer is None else int(self.told.answer["member_epoch"])
 
     @property
@@ -79,7 +79,7 @@ class Course:
 
 
 def course_of(member: Member | None) -> Course | None:
-    """Return the course of a member of a consumer group, or None for a member of a classic group or no member."""
+    """Return what the client of a consumer group's member knows, or None for a member of a classic group or no member."""
     found: Course | None = None if member is None else member.notes.get(_NOTE)
     return found
 
@@ -107,12 +107,12 @@ def hears(member: Member | None, x: Exchange, answer: Json) -> None:
 
 
 def epoch_said(x: Exchange) -> int:
-    """Return the member epoch of a heartbeat: 0 to join, -1 or -2 to leave."""
+    """Return the member epoch in a heartbeat: 0 to join, -1 or -2 to leave."""
     return int(x.asked["member_epoch"])
 
 
 def owned_in(x: Exchange) -> Partitions:
-    """Return the partitions that a heartbeat claims to own, which are none if it names none."""
+    """Return the partitions that a heartbeat claims to own; a heartbeat without a list claims none."""
     return _flat(x.asked["topic_partitions"] or ())
 
 

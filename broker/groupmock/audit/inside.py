@@ -1,4 +1,4 @@
-"""Rules read the messages embedded in JoinGroup and SyncGroup here: strictly, once per message, and at most READ_ELEMENTS elements. A
+"""Read the messages embedded in JoinGroup and SyncGroup for the rules: strictly, once per message, and at most READ_ELEMENTS elements. A
 larger message is not judged (None).
 
 A member is cooperative only if its protocols say so: `cooperative-sticky` (KIP-429), the protocols of Designs I to III, or a protocol of
@@ -41,8 +41,8 @@ T = TypeVar("T")
 
 
 class Subscribed(NamedTuple):
-    """The content of a Subscription. `generation` is -1 if the Subscription has none. `wrong` is the reason why the bytes are not a
-    Subscription; the other fields are empty then."""
+    """The content of a consumer's Subscription. `generation` is -1 if the Subscription has none. `wrong` is the reason why the bytes are
+    not a Subscription; the other fields are empty then."""
 
     protocol: str
     version: int
@@ -59,7 +59,8 @@ class Subscribed(NamedTuple):
 
 
 class Told(NamedTuple):
-    """The content of an Assignment: the partitions held from now on, the partitions to give up if it names them, and `wrong`."""
+    """The content of a consumer's Assignment: the partitions held from now on, the partitions to give up if it names them, and whether
+    it is `wrong`."""
 
     assigned: Partitions
     revoked: Partitions = frozenset()
@@ -78,7 +79,7 @@ class Worker(NamedTuple):
 
 
 class Work(NamedTuple):
-    """The content of a Connect assignment: what to start, what to stop, and when to join again (ms)."""
+    """The content of a Connect assignment: what to start, what to stop, and after how many ms to join again."""
 
     version: int
     assigned: Partitions
@@ -89,8 +90,8 @@ class Work(NamedTuple):
 
 
 class Plan:
-    """A generation that its leader has to assign, according to the answer to the leader's JoinGroup. `claims` maps members to metadata.
-    `skip` is true if that answer forbids the leader to assign (KIP-814). `row` is the answer's row. Equal bytes are read only once."""
+    """The generation that a leader has to assign, as the answer to its JoinGroup describes it. `claims` maps members to metadata. `skip`
+    is true if that answer forbids the leader to assign (KIP-814). `row` is the answer's row. Equal bytes are read only once."""
 
     def __init__(self, join: Exchange, answer: Json) -> None:
         self.generation = int(answer["generation_id"])
@@ -180,8 +181,8 @@ def workers_of(join: Exchange) -> dict[str, Worker | None]:
 
 
 def cooperative_of(join: Exchange | None, protocol: str = "") -> Subscribed | None:
-    """Return the Subscription in a cooperative member's JoinGroup, for the protocol of its generation if listed, else for its first
-    protocol. None if the member is not known to be cooperative or the bytes cannot be read."""
+    """Return the Subscription of a cooperative member in its JoinGroup: that of the protocol `protocol` if it is listed, otherwise that
+    of the first. None if the member is not known to be cooperative or the bytes cannot be read."""
     listed = {} if join is None else subscriptions_of(join)
     if not listed or any(name in EAGER for name in listed):
         return None
@@ -203,7 +204,7 @@ def plan_of(sync: Exchange) -> Plan | None:
 
 
 def claimed_in(plan: Plan) -> dict[str, Subscribed | None]:
-    """Return the Subscription of each member in the generation that the leader has to assign."""
+    """Return each member's Subscription in a generation that the leader has to assign."""
     return {member: plan.once("claim", data, lambda data: subscription(plan.protocol, data)) for member, data in plan.claims.items()}
 
 
@@ -227,7 +228,7 @@ def work_given_by(plan: Plan, sync: Exchange) -> list[tuple[str, Work | None]]:
 
 
 def told_by(member: Member, data: bytes) -> Partitions | None:
-    """Return the partitions that a member holds after this Assignment, or None if the bytes cannot be read or their kind is unknown."""
+    """Return the partitions that a member holds after it received this Assignment, or None if its bytes or their kind cannot be read."""
     claim = member.claim()
     if claim is None or not data:
         return None if claim is None else frozenset()
@@ -240,13 +241,13 @@ def told_by(member: Member, data: bytes) -> Partitions | None:
 
 
 def one_process(x: Exchange, before: Exchange) -> bool:
-    """Return whether both requests came from one process, by one connection or by a connection that has ended since. Two open
+    """Return whether both requests came from one process: on one connection, or on two of which the first has ended. Two open
     connections with the same member id may belong to two processes."""
     return x.link is before.link or (before.link.gone and x.link.client == before.link.client)
 
 
 def named(partitions: Iterable[Partition]) -> str:
-    """Return the first few partitions for a sentence, such as `orders/0, orders/1 and 4 more`."""
+    """Name the first few partitions for a sentence, such as `orders/0, orders/1 and 4 more`."""
     found = sorted(partitions)
     shown = ", ".join(f"{one_line(topic)}/{number}" for topic, number in found[:NAMED])
     return shown if len(found) <= NAMED else f"{shown} and {len(found) - NAMED} more"

@@ -1,4 +1,4 @@
-"""Rules judge whether the client did what the rule asks or something else."""
+"""A rule judges that the client did what the rule asks, or that it did not."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Final, NamedTuple
 
 
 class Kept(NamedTuple):
-    """Judgement that the client did what the rule asks."""
+    """A judgement that the client did what the rule asks."""
 
 
 class Broken(NamedTuple):
-    """Judgement that the client did not do what the rule asks. `sentence` tells a developer which client did what, `rows` has the numbers
-    of the rows that show it, and `instead` describes the right behaviour."""
+    """A judgement that the client did not do what the rule asks. `sentence` tells a developer which client did what, `rows` has the
+    numbers of the rows that show it, and `instead` describes the right behaviour."""
 
     sentence: str
     rows: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""The audit's world is a model of connections, groups and members after each row, by which rules judge.
+"""The rules judge by this model of all connections, groups and members, which follows the journal row by row.
 
 The theory. A client knows which requests it sent and which answers it received, and this model knows the same. A row of kind `request`
 becomes an Exchange that waits in its link until a row of kind `reply` or `abandoned` brings the answer. The rules see both before the model
@@ -78,25 +78,26 @@ OF_GROUPS: Final = frozenset(
 )
 OF_PRODUCERS: Final = frozenset((api_keys.ADD_PARTITIONS_TO_TXN, api_keys.ADD_OFFSETS_TO_TXN, api_keys.END_TXN))
 SEEN: Final = OF_GROUPS | OF_PRODUCERS | {api_keys.FETCH, api_keys.METADATA, api_keys.FIND_COORDINATOR, api_keys.API_VERSIONS}
-"""Requests whose content is read; of all other requests only the version is checked."""
+"""The APIs whose requests are read; for all other requests only the version is checked."""
 ANSWERS: Final = SEEN - {api_keys.FETCH}
 OF_GENERATIONS: Final = (api_keys.JOIN_GROUP, api_keys.SYNC_GROUP)
-"""Requests that the fold needs to follow the generations of a group."""
+"""The requests by which the generations of a group are followed."""
 SLACK_NS: Final = 250 * NS_PER_MS
-"""An answer must have been sent this long before a request to be sure that the client had received it. A client whose threads wait for
-each other, on a machine that is busy, needs tens of milliseconds from the socket to the next request that minds the answer."""
+"""The time that must lie between an answer and a later request of the client before the audit assumes that the client had received the
+answer. A client whose threads wait for each other, on a machine that is busy, needs tens of milliseconds from the socket to the next
+request that minds the answer."""
 SEVERAL: Final = 8
 """From this version on an OffsetFetch names any number of groups (KIP-709)."""
 OVER: Final = (UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID)
 LONGEST_NS: Final = 3_600_000 * NS_PER_MS
-"""A silent member is kept for its session timeout, rebalance timeout and SILENCE_NS together, but at most for LONGEST_NS."""
+"""A silent member is remembered for the sum of its session timeout, its rebalance timeout and SILENCE_NS, but at most this long."""
 
 
 class World(Repeating):
-    """The audit's model of all clients, to which rows are fed. `links` are by number and `groups` by name. `partitions` maps topics to
-    their number of partitions in the last Metadata answer, and `topic_names` maps ids to names. `now` is the latest time of a row (ns). For
-    `slack` see SLACK_NS. `pulse` is a running broker that knows of heartbeats without rows. `calm` is called with a heartbeat at its first
-    repetition."""
+    """The audit's model of all clients, which follows the journal. `links` are by number and `groups` by name. `partitions` maps topics
+    to their number of partitions in the last Metadata answer, and `topic_names` maps ids to names. `now` is the latest time of a row
+    (ns). For `slack` see SLACK_NS. `pulse` is a running broker that knows of heartbeats without rows. `calm` is called with a heartbeat
+    at its first repetition."""
 
     def __init__(self, slack: int = SLACK_NS, pulse: Pulse | None = None) -> None:
         super().__init__(pulse)
@@ -173,7 +174,8 @@ class World(Repeating):
             course.says(member, x)
 
     def fold_in(self, row: Row, message: Json | None = None) -> None:
-        """Pass a row that the rules have seen to the fold. `message` is its content as JSON, if known."""
+        """Pass a row that the rules have seen on to `groupmock.rounds`, which follows the generations. `message` is its content as JSON,
+        if known."""
         self.fold.feed(row if message is None or row.message is message else replace(row, message=message))  # type: ignore[attr-defined]
 
     def replied(self, row: ReplyRow | AbandonedRow) -> Exchange | None:
@@ -231,13 +233,13 @@ class World(Repeating):
         return link
 
     def stood_still(self, now: int) -> None:
-        """Note that a node was stalled until now, so that requests and answers of that time are late on all connections (a leader, for
-        example, waits for Metadata)."""
+        """Note that a node was stalled until now, so that requests and answers on all connections may be late (a leader, for example,
+        waits for Metadata)."""
         for link in self.links.values():
             link.troubled = max(link.troubled, now)
 
     def said(self, row: ClientRow) -> None:
-        """Note something that a test or scenario says about a client. It is ignored if two members have the client's name."""
+        """Note what a test or scenario says about a client. It is ignored if two members have the client's name."""
         if row.what == ASKED_TO_STOP:
             meant = [link for link in self.links.values() if link.client_id == row.client]
             if len({member for link in meant for member in self.processes.members_of(link.client)}) == 1:
@@ -328,7 +330,7 @@ class World(Repeating):
             self.fold.forget(group.name)
 
     def _give_up_later(self, member: Member) -> None:
-        """Give up a member that has been silent for a long time. A member that sends something meanwhile is checked again later."""
+        """Forget a member once it has been silent for a long time. A member that sends something meanwhile is checked again later."""
         at = member.seen + min(member.session_ns + member.rebalance_ns + SILENCE_NS, LONGEST_NS)
 
         def look() -> Judgements:
@@ -341,7 +343,7 @@ class World(Repeating):
         self.agenda.add(at, member, "", look)
 
     def _watch(self, member: Member) -> None:
-        """Check whether the session of a member lapses, once per session while it sends heartbeats."""
+        """Check whether the session of a member expires, once per session while the member sends heartbeats."""
         if member.watched or member.joined is None:
             return
         member.watched = True
@@ -382,7 +384,7 @@ class World(Repeating):
             self._refused(x, x.error)
 
     def _begun(self, group: Group, member_id: str, x: Exchange) -> Member:
-        """Make the connection belong to this member of the group, and no longer to another one."""
+        """Note that a connection belongs to this member of the group from now on, and to no other member."""
         old = x.link.last
         member = self._member(group, member_id, x)
         member.wish, member.instance_id, member.link = x, x.asked.get("group_instance_id"), x.link
@@ -424,7 +426,7 @@ class World(Repeating):
             self._gone(x.member)
 
     def _steered(self, x: Exchange, answer: Json) -> None:
-        """Note the member id that the coordinator chose, because a client may leave that to the coordinator in version 0 (KIP-1082)."""
+        """Note the member id that the coordinator chose, as it may in version 0 of ConsumerGroupHeartbeat (KIP-1082)."""
         if x.member is None and x.group is not None and answer["member_id"]:
             x.member = x.link.last = self._member(x.group, str(answer["member_id"]), x)
             self.processes.named(x.member, x)

@@ -20,7 +20,7 @@ def audit_journal(
     slack: int = SLACK_NS,
     waive: Callable[[Finding], str | None] | None = None,
 ) -> Source:
-    """Audit one journal from begin to end, with memory only for what is open in it. Raises NotAJournal, OSError."""
+    """Audit one journal from begin to end, with memory only for clients that are still active in it. Raises NotAJournal, OSError."""
     reader = JournalReader(source)
     auditor = Auditor(codes, slack=slack, waive=waive)
     for row in reader:

@@ -1,4 +1,4 @@
-"""Judges how soon a client repeats a request that was refused with a retriable error.
+"""Judge how soon a client repeats a request that was refused with a retriable error.
 
 One quick repetition proves nothing, because a timer may have been due just then, or an application may have made the same request twice. So
 a loop counts only after several immediate repetitions. The broker must have answered immediately too, because a client that receives late
@@ -47,7 +47,7 @@ nothing new), each with a backoff of its own."""
 
 
 class Streak:
-    """A refused request with its errors and the rows of its immediate repetitions."""
+    """A refused request with its errors, and the rows of the repetitions that followed without a pause."""
 
     __slots__ = ("errors", "last", "rows")
 
@@ -60,7 +60,7 @@ Streaks = dict[int, Streak]
 
 
 def refused(streaks: Streaks, x: Exchange, codes: frozenset[int]) -> None:
-    """Note the answer to a request. One of these errors begins or continues a streak; any other answer ends it."""
+    """Note the errors in the answer to a request. One of these errors begins or continues a streak; any other answer ends it."""
     before = streaks.pop(x.key, None)
     if x.heard and x.errors & codes:
         rows = before.rows if before is not None and before.last is x else ()
@@ -68,7 +68,7 @@ def refused(streaks: Streaks, x: Exchange, codes: frozenset[int]) -> None:
 
 
 def again(streaks: Streaks, x: Exchange) -> Judgements:
-    """Judge whether a request repeats the refused request at once."""
+    """Judge whether a request repeats the refused request without a pause."""
     streak = streaks.get(x.key)
     if streak is None or x.waited_since(streak.last) < 0:
         return  # No request was refused, or this request was sent before the refusal arrived.

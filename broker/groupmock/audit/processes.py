@@ -45,7 +45,8 @@ class Processes:
         return next(iter(found)) if len(found) == 1 and self._certain(link.client) else None
 
     def muffled(self, link: Link) -> bool:
-        """Return whether an answer was lost on a connection of the process, so that requests which followed may be missing."""
+        """Return whether an answer to the process was lost on any of its connections, so that later requests of the process may be
+        missing."""
         process = self._by_client.get(link.client)
         return link.lossy or (process is not None and any(each.lossy for each in process.links))
 
@@ -55,25 +56,25 @@ class Processes:
         return frozenset() if found is None else found.members
 
     def last_of(self, link: Link) -> bool:
-        """Return whether no other connection has the same host and client id."""
+        """Return whether this is the only connection with its host and client id."""
         found = self._by_client.get(link.client)
         return found is None or found.links <= {link}
 
     def heard_of(self, member: Member) -> Mapping[str, int]:
-        """Return for each topic the smallest number of partitions that the member's process was told. The result is empty if the process
+        """Return how many partitions of each topic the member's process has been told, at the least. The result is empty if the process
         is uncertain."""
         process = self._process(member)
         return {} if process is None else process.topics
 
     def spoke(self, member: Member) -> int:
-        """Return when the member's process last sent something to the same node (ns), on a connection that surely is its own. Requests
-        to other nodes do not show that the process could reach this node."""
+        """Return the time (ns) at which the member's process last sent something to the same node, on a connection that is certainly its
+        own. Requests to other nodes do not show that the process could reach this node."""
         process = self._process(member)
         others = () if process is None else process.links
         return max((link.spoke for link in (member.link, *others) if link.node == member.link.node), default=-1)
 
     def sought(self, member: Member) -> int:
-        """Return the time (ns) at which the member's process last asked FindCoordinator."""
+        """Return the time (ns) at which the member's process last looked up its coordinator."""
         process = self._process(member)
         return member.link.sought if process is None else max(process.sought, member.link.sought)
 
@@ -82,8 +83,8 @@ class Processes:
         return self._by_client[client] if len(self.members_of(client)) == 1 and self._certain(client) else None
 
     def _certain(self, client: tuple[str, str | None]) -> bool:
-        """Return whether all members of the process are known. The host of connections older than the journal is unknown, so one of
-        their members may be of this process."""
+        """Return whether all members of the process with this host and client id are known. The host of connections older than the
+        journal is unknown, so one of their members may be of this process."""
         host, client_id = client
         unknown = self._by_client.get(("", client_id)) if host else None
         return unknown is None or not unknown.members
@@ -103,21 +104,21 @@ class Processes:
             process.sought = link.sought = x.received
 
     def without(self, link: Link) -> None:
-        """Note that this connection no longer belongs to its process."""
+        """Remove a connection from its process, because it has ended or was given to another."""
         process = self._by_client.get(link.client)
         if process is not None:
             process.links.discard(link)
             self._ended(link.client, process)
 
     def named(self, member: Member, x: Exchange) -> None:
-        """Note that a member used this connection, so that it belongs to the connection's process."""
+        """Note that a member used this connection, and so belongs to the connection's process."""
         if (member.host, member.client_id) != x.link.client:
             self.nameless(member)
             member.client_id, member.host = x.client_id, x.link.host
         self._by_client.setdefault(x.link.client, Process()).members.add(member)
 
     def nameless(self, member: Member) -> None:
-        """Note that the member no longer belongs to its process."""
+        """Remove a member from its process."""
         client = member.host, member.client_id
         process = self._by_client.get(client)
         if process is not None:
@@ -129,13 +130,13 @@ class Processes:
             self._by_client.pop(client, None)
 
     def told(self, link: Link, topics: Mapping[str, int]) -> None:
-        """Note the topics and numbers of partitions in an answer to Metadata."""
+        """Note the topics and their numbers of partitions in an answer to Metadata that the process got."""
         process = self._by_client.get(link.client)
         if process is not None and any(process.topics.get(name, count + 1) > count for name, count in topics.items()):
             process.topics = self._shared({**process.topics, **topics, **_fewer(process.topics, topics)})
 
     def _shared(self, topics: Mapping[str, int]) -> Mapping[str, int]:
-        """Return one shared object for equal topics, because most processes were told the same."""
+        """Return one shared object for equal topics, because most processes get the same answers to Metadata."""
         if topics != self._heard:
             self._heard = topics
         return self._heard

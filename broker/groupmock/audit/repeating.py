@@ -1,4 +1,4 @@
-"""Heartbeats that repeat are counted and not judged.
+"""Count heartbeats that equal the previous request of their connection, without showing them to the rules.
 
 Nearly all rows of a journal are heartbeats that equal the previous request of the same connection and are answered immediately and without
 an error. Rules are not called for those, because nothing has changed since the first one. Only the time at which the member was last heard
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 SILENCE_NS: Final = 60_000 * NS_PER_MS
 CALM: Final = 3
-"""Pauses between heartbeats of up to a third of the session timeout are not judged, because Kafka advises that interval
+"""Pauses between heartbeats of up to 1/CALM of the session timeout are not judged, because Kafka advises such an interval
 (heartbeat.interval.ms)."""
 
 
 class Repeating:
-    """The connections by number (`links`), and heartbeats that repeat on them. `pulse` is a running broker that knows of heartbeats
-    without rows. `calm` is called with a heartbeat when it is repeated for the first time."""
+    """Counts the repeated heartbeats on each connection. `pulse` is a running broker that knows of heartbeats without rows. `calm` is
+    called with a heartbeat when it is repeated for the first time."""
 
     def __init__(self, pulse: Pulse | None) -> None:
         self.pulse = pulse
@@ -37,7 +37,7 @@ class Repeating:
         self.links: dict[int, Link] = {}
 
     def catch_up(self, member: Member) -> None:
-        """Count the last of the member's heartbeats that were repeated without rows."""
+        """Count the member's heartbeats that the running broker repeated without rows."""
         if self.pulse is not None:
             for beat in member.beats:
                 if beat.link.beat is beat:
@@ -46,7 +46,7 @@ class Repeating:
                         self._again(beat, at, row)
 
     def catch_up_all(self) -> None:
-        """Count the repeated heartbeats without rows of all members."""
+        """Count the heartbeats of all members that the running broker repeated without rows."""
         for link in list(self.links.values()):
             if link.beat is not None and link.beat.member is not None:
                 self.catch_up(link.beat.member)
@@ -72,7 +72,8 @@ class Repeating:
         self._again(beat, row.t, row.seq)
 
     def calm_until(self, number: int) -> int:
-        """Return the time until which heartbeats that repeat the last one of this connection are not needed, or -1 if all of them are."""
+        """Return the time (ns) until which rows of heartbeats that equal the previous one of this connection are not needed, or -1 if
+        all of them are."""
         link = self.links.get(number)
         return -1 if link is None or link.beat is None else link.beat.at + link.calm
 
@@ -93,7 +94,7 @@ class Repeating:
             self.calm(beat)
 
     def disturb(self, member: Member) -> None:
-        """Note that the member does something else, so that rules judge its next heartbeat on any connection."""
+        """Note that the member sent another request, so that rules judge its next heartbeat on any connection."""
         self.catch_up(member)
         for beat in member.beats:
             if beat.link.beat is beat:

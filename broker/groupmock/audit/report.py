@@ -14,7 +14,7 @@ from .subjects import api_name
 from .verdicts import BROKEN, UNKNOWN, VERDICTS, WAIVED, Audit, Finding, Tally, together
 
 PAGES: Final = "https://github.com/groupmock/groupmock/blob/main/docs/kafka/"
-"""Readers without a checkout find the pages that rules cite at this address."""
+"""The address of the pages that rules cite, for readers without a checkout."""
 
 
 class RuleFacts(msgspec.Struct, kw_only=True):
@@ -57,7 +57,7 @@ class Report(msgspec.Struct, kw_only=True):
 
     @property
     def broken(self) -> bool:
-        """Return whether a rule of severity error is broken."""
+        """Return whether a rule of severity error was broken."""
         return any(
             tally.verdict == BROKEN and self.rules[code].severity == "error"
             for each in self.sources
@@ -73,7 +73,7 @@ class Report(msgspec.Struct, kw_only=True):
         )
 
     def findings(self) -> Iterator[tuple[Source, Finding]]:
-        """Yield the findings that are kept in full, in order, waived findings last."""
+        """Yield the findings that are kept in full, with waived findings last."""
         found = [(source, finding) for source in self.sources for finding in source.audit.findings]
         yield from sorted(found, key=lambda each: each[1].waived is not None)
 
@@ -113,7 +113,7 @@ def number(how_many: int, of: str) -> str:
 
 
 def told(tally: Tally) -> str:
-    """Return a tally in a few words."""
+    """Describe the counts of one rule in a few words."""
     parts = [f"kept {number(tally.kept, 'time')}"] if tally.kept else []
     if tally.broken > tally.waived:
         parts.append(f"broken {number(tally.broken - tally.waived, 'time')}")

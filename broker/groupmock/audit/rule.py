@@ -1,4 +1,4 @@
-"""A rule states what it asks of a client, and has hooks that judge one exchange at a time.
+"""A rule says what it asks of a client, and has methods that judge one request with its answer at a time.
 
 A rule is a class in a file of its own in `rules/`. Its hooks are methods marked with `asked(KEY, ...)`, `answered(KEY, ...)`,
 `calm(HEARTBEAT)` or `closed`. They are called in the journal's order, *before* the exchange changes the model of group and member, so that
@@ -30,23 +30,24 @@ H = TypeVar("H", bound=Callable[[Any, Any], Judgements])
 
 
 def asked(*keys: int) -> Callable[[H], H]:
-    """Mark a hook that looks at requests of these APIs when they arrive."""
+    """Mark a method of a rule that looks at requests of these APIs when they arrive."""
     return lambda hook: _hooked(hook, "asked", keys)
 
 
 def answered(*keys: int) -> Callable[[H], H]:
-    """Mark a hook that looks at exchanges of these APIs when they end, with an answer (`x.answer`, perhaps not delivered) or abandoned."""
+    """Mark a method of a rule that looks at requests of these APIs when they are answered (`x.answer`, perhaps not delivered) or
+    abandoned."""
     return lambda hook: _hooked(hook, "answered", keys)
 
 
 def calm(*keys: int) -> Callable[[H], H]:
-    """Mark a hook that looks at a heartbeat when it is repeated for the first time, after a pause of at most a third of the session
-    timeout. Further repetitions are not shown (`known_world`), so the hook judges all of them here."""
+    """Mark a method of a rule that looks at a heartbeat when it is repeated for the first time, after a pause of at most a third of the
+    session timeout. Further repetitions are not shown (`known_world`), so the hook judges all of them here."""
     return lambda hook: _hooked(hook, "calm", keys)
 
 
 def closed(hook: H) -> H:
-    """Mark a hook that looks at a connection that has ended, before its members are forgotten."""
+    """Mark a method of a rule that looks at a connection that has ended, before its members are forgotten."""
     return _hooked(hook, "closed", (0,))
 
 
@@ -78,24 +79,24 @@ class Rule:
 
     @classmethod
     def hooks(cls) -> Iterator[tuple[str, int, str]]:
-        """Yield the moment, API key and method name of each hook."""
+        """Yield the moment, API key and name of each marked method."""
         for name in dir(cls):
             for moment, key in getattr(getattr(cls, name), "looks_at", ()):
                 yield moment, key, name
 
     @classmethod
     def observes(cls) -> tuple[int, ...]:
-        """Return the keys of the APIs that the rule's hooks look at."""
+        """Return the keys of the APIs at which the rule's methods look."""
         return tuple(sorted({key for moment, key, _ in cls.hooks() if moment != "closed"}))
 
     def later(self, at: int, about: Subject, look: Callable[[], Judgements]) -> Callable[[], None]:
-        """Call `look` when the journal's time has passed `at` (ns), unless the subject is gone by then. Returns the function that
-        cancels this."""
+        """Call `look` when the journal's time has passed `at` (ns), unless the connection, group or member is gone by then. Returns the
+        function that cancels this."""
         return self.world.agenda.add(at, about, self.code, look)
 
     def knew(self, x: Exchange, told: Exchange) -> bool:
-        """Return whether the client had received the answer `told` when it sent `x`: the answer was sent so much earlier that the
-        request cannot have been under way (`World.slack`). A client is not blamed if this is uncertain."""
+        """Return whether the client had certainly received the answer `told` when it sent the request `x`, because enough time lies
+        between them. A client is not blamed if this is uncertain."""
         return told.heard and x.waited_since(told) >= self.world.slack
 
 

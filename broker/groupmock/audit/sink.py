@@ -29,8 +29,8 @@ not fill the log."""
 
 
 class AuditSink(Sink):
-    """Judges the clients of one run. `pulse` knows of heartbeats without rows, `now` returns the run's time, and `waivers` excuse
-    findings."""
+    """Judges the clients of one run while it goes on. `pulse` knows of heartbeats without rows, `now` returns the run's time, and
+    `waivers` excuse findings."""
 
     kinds = Auditor.kinds
     routine = True
@@ -59,18 +59,18 @@ class AuditSink(Sink):
         self._look_later()
 
     def take_repeated(self, repeated: Repeated) -> None:
-        """Take heartbeats that came after a long pause; only the first of them matters."""
+        """Audit repeated heartbeats that came after a long pause; only the first of them matters."""
         request, reply = repeated.sample()
         request.seq, reply.seq = repeated.first, repeated.first + 1
         self.take(request)
         self.take(reply)
 
     def silence(self, connection: int) -> int:
-        """Return the time until which heartbeats that repeat the last one of this connection are not needed."""
+        """Return the time (ns) until which heartbeats that equal the previous one of this connection are not needed."""
         return NEVER if self._failure is not None else self._auditor.calm_until(connection)
 
     def end(self, now: int) -> None:
-        """End the run, because events that were awaited until now did not happen."""
+        """End the run: events that were expected until now did not happen."""
         if self._done is None:
             self._pass(now)
             self._alarm.cancel()
@@ -94,7 +94,7 @@ class AuditSink(Sink):
         self._alarm.set(None if at is None else at + 1)
 
     def _pass(self, now: int) -> None:
-        """Let time pass although no row has that time."""
+        """Let time pass without a row."""
         if self._failure is None:
             try:
                 self._auditor.passed(now)

@@ -1,4 +1,4 @@
-"""The subjects of an audit are connections, groups and members, and the exchanges between them and a broker.
+"""The objects that rules judge: connections, groups and members, and their requests with the answers.
 
 They contain only what the wire shows, which can be known in front of a real cluster too: rows of the kinds open, close, request, reply and
 abandoned. The coordinator's view of a group (rows `moved` and `member`) is on no wire. Only a group's `fold` reads it, to know which of a
@@ -71,13 +71,13 @@ class Subject:
         self.gone = False
 
     def go(self) -> None:
-        """Cancel all appointments, because the subject is gone."""
+        """Cancel all appointments about this connection, group or member, because it is gone."""
         self.gone = True
         for each in tuple(self.due):
             each.off()
 
     def note(self, code: str, make: Callable[[], T]) -> T:
-        """Return the notes of the rule with this code, which are created on first use."""
+        """Return what the rule with this code remembers, which is created on first use."""
         found: T | None = self.notes.get(code)
         if found is None:
             found = self.notes[code] = make()
@@ -85,7 +85,7 @@ class Subject:
 
 
 class Pulse(Protocol):
-    """A running broker, which knows of repeated heartbeats that have no rows."""
+    """A running broker, which knows the times of repeated heartbeats that have no rows."""
 
     def beaten(self, number: int) -> tuple[int, int]:
         """Return the time (ns) of the last repeated heartbeat on this connection, and the number of its row or 0."""
@@ -128,7 +128,7 @@ class Link(Subject):
 
     @property
     def client(self) -> tuple[str, str | None]:
-        """Host and client id, which is all that Kafka's protocol tells of a process. Two processes may have the same values."""
+        """Host and client id, which is all that Kafka's protocol tells of a client process. Two processes may have the same values."""
         return self.host, self.client_id
 
 
@@ -229,8 +229,8 @@ class Member(Subject):
         return self.protocol_type == "consumer" and self.protocol in EAGER
 
     def claim(self, wish: Exchange | None = None) -> Claim | None:
-        """Return the topics and owned partitions in a JoinGroup of the member (by default the last), by the protocol of its generation
-        or else its first protocol. None if it lists nothing."""
+        """Return the topics and owned partitions that the member claimed in a JoinGroup (by default its last one). None if it lists
+        nothing."""
         asked = self.wish if wish is None else wish
         listed = {} if asked is None else protocols_of(asked)
         if not listed:
@@ -253,7 +253,7 @@ class Group(Subject):
 
 
 class Exchange:
-    """A request with its answer, once that has come. Times are in ns of the journal.
+    """A request, with its answer once there is one. Times are in ns of the journal.
 
     `at` is when the request was handled, `received` when its last byte came, and `seq` its row. `member` is the sender, or None if the
     request has no id. `answer` is the answer's JSON, or None while there is none and for APIs whose answers no rule reads. `answered` is
@@ -330,8 +330,7 @@ class Exchange:
         return last if same else None
 
     def waited_since(self, other: Exchange) -> int:
-        """Return the ns between the answer of another exchange and the arrival of this request; negative if this request was sent
-        before."""
+        """Return the ns between the answer of `other` and the arrival of this request, negative if this request came earlier."""
         return -1 if other.answered is None else int(self.received - other.answered)
 
 
@@ -351,7 +350,7 @@ def assignments_of(sync: Exchange) -> list[tuple[str, bytes]]:
 
 
 def leavers_of(leave: Exchange) -> list[tuple[str, str | None]]:
-    """Return member id and instance id of each member that a LeaveGroup names (one below version 3, KIP-345)."""
+    """Return member id and instance id of each member that a LeaveGroup names, which is one below version 3 (KIP-345)."""
     if leave.version < 3:
         return [(str(leave.asked["member_id"]), None)]
     return [(str(each["member_id"]), each.get("group_instance_id")) for each in leave.asked["members"]]

@@ -36,7 +36,7 @@ class Finding(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class Tally(msgspec.Struct, kw_only=True):
-    """The counts of one rule, in one group or in everything."""
+    """The counts of one rule, in one group or in the whole journal."""
 
     kept: int = 0
     broken: int = 0
@@ -75,7 +75,7 @@ class Audit(msgspec.Struct, kw_only=True):
 
     @property
     def verdict(self) -> str:
-        """Return the worst verdict of the rules; a broken warning does not count as broken."""
+        """Return the worst verdict of the rules, in which a broken warning does not count as broken."""
         found = {tally.verdict for tally in self.rules.values()}
         return next((verdict for verdict in VERDICTS if verdict in found), NOT_EXERCISED)
 

@@ -98,7 +98,7 @@ def _run(words: list[str]) -> int:
 
 
 def _followed_an_interrupt(error: BaseException | None) -> bool:
-    """True if the error followed a KeyboardInterrupt, because a `finally` of argparse or of a library may fail after it."""
+    """True if the error came after a KeyboardInterrupt, because a `finally` of argparse or of a library may fail then."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
     return error is not None

@@ -1,4 +1,4 @@
-"""The verbs that read journal files share the help of that argument, the opening of a journal, and one line for each error."""
+"""Read the journal files that several verbs take: the argument's help, the opening of a journal, and one line for each error."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 ABOUT: Final = "journal file, plain, .gz or .zst; a folder: all in it; a pattern in quotes; -: standard input"
 WORST: Final = (BROKEN, BAD_USE, UNKNOWN, OK)
-"""Exit codes in order of rank, worst first: for several journals, the first of these that occurred is returned."""
+"""Exit codes from the worst to the best: for several journals, the worst one is returned."""
 
 
 class CannotRead(ValueError):
@@ -79,7 +79,7 @@ def json_line(value: Any) -> str:
 
 
 def notices(reader: JournalReader) -> list[str]:
-    """Return what is missing in a journal that was read to its end, as sentences without full stops."""
+    """Return sentences without full stops about the rows that are missing in a journal that was read to its end."""
     broken = reader.broken
     more = f", and {len(broken) - 1} more" if len(broken) > 1 else ""
     lines = [f"line {broken[0].line} is no row{more}: {broken[0].reason}"] if broken else []

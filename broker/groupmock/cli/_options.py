@@ -48,7 +48,7 @@ def resolve_arguments(arguments: argparse.Namespace, **defaults: object) -> Conf
 
 
 def bad_use(config: Config) -> tuple[type[Exception], ...]:
-    """Return the exceptions at a start that mean bad use: of the plan, waivers, seed data or event loop in this configuration."""
+    """Return the exceptions at a start that mean bad use: a wrong plan, waiver, seed data or event loop in this configuration."""
     from ..net.loops import UnknownLoop
 
     exceptions: tuple[type[Exception], ...] = (UnknownLoop,)

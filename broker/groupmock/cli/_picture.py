@@ -1,4 +1,4 @@
-"""The choice of a picture's form, shared by `timeline` and `run --timeline`."""
+"""Choose the form of a picture, for `timeline` and `run --timeline`."""
 
 from __future__ import annotations
 

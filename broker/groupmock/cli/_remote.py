@@ -1,4 +1,4 @@
-"""Verbs that talk to a control API, made from its table of routes: one sub-command for each route."""
+"""Make the verbs that talk to a control API from its table of routes, with one sub-command for each route."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TEXTS: Final = {
     "/plan": ("PLAN", "a plan file, - for standard input, or the name of a ready plan"),
     "/faults": ("RULE", "a rule in JSON, a file, or -"),
 }
-"""The command-line argument that holds the body of a route."""
+"""Maps a route to the command-line argument that holds the body of its request."""
 FILE: Final = ("FILE", "JSON Lines: a file, - for standard input, or one line as it is")
 
 
@@ -71,7 +71,7 @@ def _add_fields(parser: argparse.ArgumentParser, struct: type, positional: bool)
 
 
 def _how_many(declared: Any) -> dict[str, Any]:
-    """Return argparse's arguments for the number of words of a field: several for a list or a table, an optional word for a boolean."""
+    """Return how many words argparse accepts for a field: several for a list or a table, an optional one for a boolean."""
     import msgspec
 
     kinds = _kinds(msgspec.inspect.type_info(declared))

@@ -23,7 +23,7 @@ OF_LIKE: Final = {
     "like": "address", "like-records": "records", "like-tls": "tls", "like-tls-ca": "ca", "like-tls-cert": "certificate",
     "like-tls-key": "key",
 }  # fmt: skip
-"""Maps options to the fields of `Config.like` that they set."""
+"""Maps options that start with `like` to the fields of `Config.like` that they set."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -91,8 +91,8 @@ def _find(said: str, name: str, of: int, wanted: Any, as_json: bool) -> int:
 
 
 def _about(name: str, journal: JournalReader) -> dict[str, Any]:
-    """Return the head of the JSON answer about a journal. `dropped` is what a server says: the number of missing rows, or null if it is
-    unknown."""
+    """Return the part of the JSON answer that describes a journal, before the rows. `dropped` is what a server says: the number of
+    missing rows, or null if it is unknown."""
     dropped = journal.left_out.rows if journal.left_out is not None else 0
     return {"file": name, "run": journal.header.run, "dropped": dropped, "notices": notices(journal)}
 

@@ -57,7 +57,8 @@ def _read(arguments: argparse.Namespace) -> int:
 
 
 def _write(arguments: argparse.Namespace) -> int:
-    """Write the lines in as many requests as the control API's size limit needs, and report the number of records after each."""
+    """Write the lines in as many requests as the size limit of the control API makes necessary, and report the number of records after
+    each."""
     from ..data.lines import RecordLine, new_record, numbered, read_line
 
     data = text_of(arguments, {})

@@ -33,7 +33,7 @@ TAKES_COMMAND: Final = True
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 GROUP_S: Final = 1.0
 TERMINAL_S: Final = 5.0
-"""After this many seconds a SIGINT is passed on to a child that still runs. At a terminal, Ctrl-C has reached the child already."""
+"""The time in seconds after which a SIGINT is passed on to a child that still runs. At a terminal, Ctrl-C has reached the child already."""
 VARIABLES: Final = ("GROUPMOCK_BOOTSTRAP", "KAFKA_BOOTSTRAP", "KAFKA_BOOTSTRAP_SERVERS")
 
 
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _drawn(config: Config, arguments: argparse.Namespace) -> int:
-    """Run the command and draw the journal, which is a temporary file if none was asked for."""
+    """Run the command and draw the journal, which is in a temporary file if no path was given."""
     import tempfile
 
     from msgspec.structs import replace
@@ -143,7 +143,7 @@ async def _run(config: Config, command: list[str], strict: bool, journals: list[
 
 
 def _judged(running: Running, status: int) -> int:
-    """Report on stderr what the clients did wrong, and return the command's status or 1 if a rule was broken."""
+    """Report on stderr what the audit found wrong with the clients, and return the command's status, or 1 if a rule was broken."""
     from ..audit.forms import written
     from ..audit.report import Source, report_of
     from ..audit.verdicts import together

@@ -89,5 +89,5 @@ def _add(drawing: Drawing, name: str, arguments: argparse.Namespace) -> int:
 
 
 def _at(moment: Since | None, name: str, flag: str) -> tuple[Since, int] | None:
-    """Return the moment and the time of the journal's end, which is read only if the moment counts from the end."""
+    """Return the given moment and the time of the journal's end, which is read only if the moment counts from the end."""
     return None if moment is None else (moment, end_of(name, flag) if moment.before_end else 0)

@@ -1,4 +1,4 @@
-"""Builds the identity that a cluster advertises: the implemented APIs, restricted by the profile (docs/reference/architecture.md#rule-4),
+"""Build the identity that a cluster advertises: the implemented APIs, restricted by the profile (docs/reference/architecture.md#rule-4),
 and the profile's features.
 
 Every Identity of a served, replayed or simulated cluster is made here. `core.identity` cannot make it, because that module is imported by

@@ -1,4 +1,4 @@
-"""Checks settings that contradict each other, or the libraries that are installed."""
+"""Find settings that contradict each other or need libraries that are not installed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OPENS: Final = "groupmock.compression.open"
 
 
 def contradiction(settings: Settings, origins: Mapping[str, str]) -> str | None:
-    """Return what is wrong with the settings together, or None. `origins` says where each was given."""
+    """Return a sentence about settings that contradict each other, or None. `origins` says where each was given."""
     lowest, highest = settings.group_min_session_timeout_ms, settings.group_max_session_timeout_ms
     if lowest > highest:
         places = {origins[key] for key in ("group.min.session.timeout.ms", "group.max.session.timeout.ms") if key in origins}

@@ -10,12 +10,12 @@ from ..core.log import tables
 from .declared import settings_of
 
 RELEASES: Final = ("4.4", "4.3", "3.9")
-"""The releases whose brokers define the settings."""
+"""The Kafka releases whose broker settings are accepted."""
 
 
 @cache
 def ignored_settings() -> dict[str, str]:
-    """Return the settings of any release that groupmock does not serve, each with the default of the newest release that has it."""
+    """Return the settings of all these releases that groupmock does not serve, each with the default of the newest release that has it."""
     from ..core.settings import Settings
     from .limits import Limits
 
@@ -25,5 +25,5 @@ def ignored_settings() -> dict[str, str]:
 
 
 def in_words(given: Iterable[str]) -> str:
-    """Return the line that a server says about given settings that it ignores."""
+    """Return the line in which a server names the given settings that it ignores."""
     return f"accepted but not used, groupmock behaves as with their defaults: {', '.join(given)}"

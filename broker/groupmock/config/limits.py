@@ -1,4 +1,4 @@
-"""Limits on what one peer may use of the network side, named as in Kafka where Kafka has the setting. They are declared like
+"""The limits on what one client may use of the network side, named as in Kafka where Kafka has such a limit. They are declared like
 `core.settings`."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from ..core.settings import INT_MAX, setting
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Limits that keep one peer from harming the others. Defaults are Kafka's where Kafka has such a bound."""
+    """Limits that keep one client from harming the others. Defaults are Kafka's where Kafka has such a bound."""
 
     socket_request_max_bytes: Annotated[
         int, setting("socket.request.max.bytes", "largest frame; one that announces more is closed as soon as its length is read", 1)

@@ -1,4 +1,4 @@
-"""Resolves the configuration of a run from profile, TOML file, environment and flags, in rising order of precedence
+"""Resolve the configuration of a run from profile, TOML file, environment and flags, of which a later one wins
 (docs/reference/architecture.md#settings).
 
 Kafka's settings keep Kafka's names and are declared once, in `core.settings` and `config.limits`; groupmock's own options are declared
@@ -36,13 +36,13 @@ UNROUTABLE: Final = ("0.0.0.0", "::", "")
 TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # The pattern is that of org.apache.kafka.common.internals.Topic.
 MAX_NODES: Final = 64
 MAX_NODE_ID: Final = 1_000_000
-"""The largest id that the first node may have."""
+"""The largest id that may be given to the first node."""
 MAX_RUN_NAME: Final = 200
 MAX_RACK_NAME: Final = 200
 MAX_COPIED: Final = 100_000
 MAX_PARTITIONS: Final = 10_000
 LEAST_JOURNAL: Final = 64 * 1024
-"""The smallest allowed size in bytes, which fits the header of any cluster, because the header names each node."""
+"""The smallest size limit of a journal in bytes, which fits the header of any cluster, because the header names each node."""
 
 
 class ConfigError(ValueError):
@@ -115,7 +115,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Layers:
-    """Values by name, each with its origin. A later layer replaces the values of earlier ones."""
+    """Values by name, each with the place where it was given. A later layer replaces the values of earlier ones."""
 
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
@@ -135,8 +135,9 @@ def resolve(
     defaults: Mapping[str, Any] | None = None,
     place: Callable[[str], str] = "flag --{}".format,
 ) -> Config:
-    """Merge the layers of values and check every value. Raises ConfigError. `flags`: option -> value (None: not given); `sets`:
-    "KEY=VALUE" texts or pairs; `defaults` replace the default values of options; `place` gives an option's name in error messages."""
+    """Merge the values of profile, file, environment and flags, and check each of them. Raises ConfigError. `flags`: option -> value
+    (None: not given); `sets`: "KEY=VALUE" texts or pairs; `defaults` replace the default values of options; `place` gives an option's
+    name in error messages."""
     table = _read_file(file) if file else {}
     options = _options(flags or {}, environment or {}, table, file, defaults or {}, place)
     profile = _profile(options)
@@ -278,7 +279,7 @@ def _flag_settings(sets: Iterable[str | tuple[str, Any]], layers: _Layers, place
 
 
 def all_settings() -> dict[str, Any]:
-    """Return every `declared.Setting` of the core and of the network limits by Kafka's name."""
+    """Return every setting of the core and of the network limits as a `declared.Setting` by Kafka's name."""
     from .declared import settings_of
 
     return {**settings_of(Settings), **settings_of(Limits)}

@@ -27,7 +27,8 @@ class TooMany(Exception):
 
 
 class Waiter:
-    """A waiting HTTP request with the matching rows that are still kept. `cursor` is the number of the last row that it has seen."""
+    """An HTTP request that waits for rows, with the matching rows that are still kept. `cursor` is the number of the last row that it
+    has seen."""
 
     def __init__(self, test: RowTest, count: int, seen: Iterable[Row], cursor: int) -> None:
         self.test = test
@@ -37,12 +38,12 @@ class Waiter:
         self._cursor = cursor
 
     def see(self, row: Row, group: str | None) -> None:
-        """Add a new row, which has the waiter's key, if it meets the other conditions."""
+        """Add a new row, which already meets the waiter's most selective condition, if it meets the other conditions."""
         if row.seq > self._cursor and self.test.group in (None, group) and self.test.fits(row):
             self.found.append(row)
 
     def settle(self, oldest: int) -> None:
-        """Drop the rows that are no longer kept, and end the wait if enough rows are left."""
+        """Drop rows that are no longer kept, and end the wait if enough rows are left."""
         while self.found and self.found[0].seq < oldest:
             self.found.popleft()
         if len(self.found) >= self._count and not self.done.done():
@@ -71,7 +72,7 @@ class Arrivals(Sink):
 
     @contextmanager
     def place(self) -> Iterator[None]:
-        """Count a request that waits for something other than rows while the context is open. Raises TooMany."""
+        """Count a request as waiting while the context is open, because it waits for something other than rows. Raises TooMany."""
         self._check_room()
         self._guests += 1
         try:
@@ -99,7 +100,7 @@ class Arrivals(Sink):
         return list(waiter.found)
 
     def take(self, row: Row) -> None:
-        """Keep a new row for the end of this turn, because the request that caused the row is answered first."""
+        """Keep a new row until the end of this turn of the loop, because the request that caused the row is answered first."""
         if not self._new:
             asyncio.get_running_loop().call_soon(self._look)
         self._new.append(row)
@@ -187,7 +188,7 @@ class OpenRequests:
 
 
 def _values(name: str, row: Row, group: str | None) -> Iterable[Any]:
-    """Return the different values of a row for a condition."""
+    """Return the values of a row that a condition compares, each once."""
     if name == MEMBER_ID:
         return set(member_ids(row))
     if name == ERROR:

@@ -1,4 +1,4 @@
-"""The context of a route's function is the running cluster and the means to restart it."""
+"""The functions of routes get this context: the running cluster and the means to restart it."""
 
 from __future__ import annotations
 

@@ -26,11 +26,11 @@ from .route import ControlCall, Stream
 from .row_test import Filter, RowTest
 
 PACE: Final = 0.05
-"""The pause in seconds between two looks at new rows. Rows that come within one pause are sent together."""
+"""The pause in seconds between two looks for new rows. Rows that come within one pause are sent together."""
 QUIET: Final = 15.0
 """After this many seconds of silence a comment is sent, to show that the connection is alive."""
 CHUNK: Final = 64 * 1024
-"""The bytes that are written at once. More bytes wait until the peer has read these."""
+"""The number of bytes that are written at once. More bytes wait until the peer has read these."""
 MOST_GROUPS: Final = 50
 """An event names at most this many groups. Above it, the event says that all groups may have changed."""
 QUIET_APIS: Final = frozenset(("Heartbeat", "OffsetFetch"))
@@ -39,8 +39,8 @@ RESET: Final = "the cluster is reset, or is no more"
 
 
 class Listen(Filter, kw_only=True, forbid_unknown_fields=True):
-    """The rows of a stream and their form. The stream continues after the row that `since` or the header Last-Event-ID names, as far as
-    rows are kept."""
+    """The conditions on the rows of a stream, and the form of its events. The stream continues after the row that `since` or the header
+    Last-Event-ID names, as far as rows are kept."""
 
     form: Annotated[
         Literal["rows", "lines", "log", "changes"],
@@ -53,10 +53,10 @@ class Listen(Filter, kw_only=True, forbid_unknown_fields=True):
 
 
 class Form(Protocol):
-    """A form of events that are made from rows."""
+    """The form in which a stream tells of rows."""
 
     def tell(self, rows: Iterable[Row]) -> Iterator[bytes]:
-        """Return the events for the next rows."""
+        """Return the events that tell of the next rows."""
 
 
 async def events(context: ControlContext, call: ControlCall) -> Stream:
@@ -79,7 +79,7 @@ async def events(context: ControlContext, call: ControlCall) -> Stream:
 
 
 def _resumed(last_event: str, since: int) -> tuple[str, int]:
-    """Parse the row that a client has seen last, RUN/SEQ or a number alone, into a run and a number. Raises ValueError."""
+    """Parse the id of the last event that a client has seen, RUN/SEQ or a number alone, into a run and a row number. Raises ValueError."""
     run, _, number = last_event.rpartition("/")
     seq = whole_number(number, 63) if number else since
     if seq is None or seq < 0:
@@ -133,7 +133,7 @@ async def _parts(listener: Listener, form: Form, run: str, last: int, seq: int |
 
 
 def _joined(told: Iterable[bytes]) -> Iterator[bytes]:
-    """Join events to a few pieces of limited size."""
+    """Join events to a few pieces of limited size, each for one write."""
     pieces: list[bytes] = []
     size = 0
     for each in told:
@@ -153,7 +153,7 @@ def _event(name: str, data: Any, place: str = "") -> bytes:
 
 
 class Rows:
-    """A form with the matching rows, in their journal form (`plain`) or each as a sentence."""
+    """A form of events with the matching rows, as in a journal file (`plain`) or each as a sentence."""
 
     def __init__(self, run: str, test: RowTest, ring: Ring, plain: bool) -> None:
         self._run, self._test, self._ring, self._plain = run, test, ring, plain
@@ -173,7 +173,7 @@ class Rows:
 
 
 class Log:
-    """A form with the lines of the short log."""
+    """A form of events with the lines of the short log."""
 
     def __init__(self, run: str, group: str | None) -> None:
         self.since = 0
@@ -181,7 +181,8 @@ class Log:
         self._lines = Shortened()
 
     async def early(self, listener: Listener, now: int, begin: int) -> AsyncIterator[bytes]:
-        """Read the kept rows and yield the lines for those from `begin` on. The loop serves Kafka's clients between slices."""
+        """Read all rows that are kept, and yield the log lines of the rows from number `begin` on. The loop serves Kafka's clients
+        between slices."""
         for rows in listener.up_to(now):
             at = listener.taken - len(rows)
             told = [each for place, row in enumerate(rows, at) for each in self._of(row) if place >= begin]
@@ -211,7 +212,7 @@ def _line(line: LogLine, row: Row) -> dict[str, Any]:
 
 
 class Changed(msgspec.Struct, omit_defaults=True):
-    """The parts of the cluster that may have changed since the last event of this form. `all` means every group and the cluster."""
+    """The parts of the cluster that may have changed since the last event of a stream. `all` means every group and the cluster."""
 
     seq: int
     t: int
@@ -222,7 +223,7 @@ class Changed(msgspec.Struct, omit_defaults=True):
 
 
 class Changes:
-    """A form that names what has changed, in at most one event for each look at new rows."""
+    """A form of events that name what has changed, with at most one event for each look at new rows."""
 
     def tell(self, rows: Iterable[Row]) -> Iterator[bytes]:
         changed = Changed(0, 0)

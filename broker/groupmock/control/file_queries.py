@@ -1,4 +1,5 @@
-"""The journal queries of `queries` for a file: the same filter over all rows, which are read one after another and not kept."""
+"""Run the journal queries of `queries` over a file: the same filter is applied to all rows, which are read one after another and not
+kept."""
 
 from __future__ import annotations
 

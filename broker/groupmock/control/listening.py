@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MAX_LISTENERS: Final = 32
 """At most this many listeners follow at a time; a live page takes two of them."""
 AT_ONCE: Final = 200
-"""The number of rows that a listener gets at once, which takes some milliseconds of a turn of the loop."""
+"""The number of rows that a listener gets at once, which takes some milliseconds of the loop's time."""
 
 
 class Listeners(Sink):
@@ -62,7 +62,7 @@ class Listeners(Sink):
         self._news.set()
 
     async def news(self, taken: int, seconds: float) -> bool:
-        """Wait until more than `taken` rows were written, or the run is over. Returns False if neither happens within `seconds`."""
+        """Wait until the run has more than `taken` rows or is over. Returns False if neither happens within `seconds`."""
         try:
             async with asyncio.timeout(seconds):
                 while self.ring.taken <= taken and not self.over:
@@ -74,7 +74,7 @@ class Listeners(Sink):
 
 
 class Listener:
-    """One reader of the ring. `taken` is the number of rows of the run that it has passed."""
+    """A reader of the rows in memory, which goes on at its own pace. `taken` is the number of rows of the run that it has passed."""
 
     def __init__(self, among: Listeners) -> None:
         self._among = among
@@ -93,7 +93,7 @@ class Listener:
         return max(0, ring.rows[0].seq - seq - 1) if ring.dropped and newer == len(ring.rows) else 0
 
     def back_by(self, rows: int) -> None:
-        """Go back by this many rows, as far as they are kept."""
+        """Go back by this many rows, but not to rows that are no longer kept."""
         self.taken -= min(rows, len(self._among.ring.rows))
 
     def lost(self) -> int:
@@ -109,7 +109,7 @@ class Listener:
         return rows
 
     def up_to(self, taken: int) -> Iterator[list[Row]]:
-        """Yield the rows up to row number `taken` of the run, a few at a time."""
+        """Yield the rows up to row number `taken` of the run, some at a time."""
         while self.taken < taken and (rows := self._among.ring.after(self.taken, min(AT_ONCE, taken - self.taken))):
             self.taken += len(rows)
             yield rows

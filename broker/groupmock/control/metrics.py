@@ -1,5 +1,5 @@
-"""Metrics of a cluster for Prometheus are made from the driver's counters and the present state. They are read when Prometheus scrapes,
-so that requests of Kafka's clients cost nothing more."""
+"""The metrics of a cluster for Prometheus are made from the driver's counters and the present state of the core. They are read when
+Prometheus scrapes, so that requests of Kafka's clients cost nothing more."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TOTALS = {
 
 
 class Scrape:
-    """The metrics of one moment. Those with a line for each group are made in slices, because there may be 20,000 groups."""
+    """The metrics of a cluster at one moment. Those with a line for each group are made in slices, because there may be 20,000 groups."""
 
     def __init__(self, running: Running) -> None:
         self._running = running
@@ -106,7 +106,7 @@ class Scrape:
 
 
 class Collected:
-    """A collector of prometheus-client for metrics that were made before."""
+    """A collector of prometheus-client that returns metrics made before."""
 
     def __init__(self, families: list[Metric]) -> None:
         self._families = families

@@ -91,7 +91,7 @@ def _operation(route: Route, by_type: dict[Any, Any]) -> dict[str, Any]:
 
 
 def operation_id(route: Route) -> str:
-    """Return the name of a route's operation: the words of its verb, or those of its path."""
+    """Return the name of a route's operation: the words of its verb, or those of its path without a verb."""
     words = route.verb or re.findall(r"\w+", route.path) or ("page",)
     return "_".join(words)
 

@@ -25,11 +25,11 @@ MOST_PICTURES: Final = 8
 """At most this many groups have a picture at a time. The picture that was not asked for the longest is dropped."""
 MOST_SECONDS: Final = 3600
 SHARE: Final = 10
-"""A picture is made again when it is this many times as old as the time it took to make."""
+"""A picture is made again when it is SHARE times as old as the time that it took to make."""
 OLDEST_S: Final = 5.0
 """The age in seconds at which a picture is always made again."""
 AT_ONCE: Final = 200
-"""The number of rows in one slice."""
+"""The number of rows that are read before the loop gets a turn."""
 
 
 class Pictures:
@@ -66,7 +66,7 @@ class Picture:
         self._worn = False
 
     async def last(self, seconds: int) -> bytes:
-        """Return the picture of the last seconds, up to now or to a moment ago."""
+        """Return the picture of the last seconds, which may be a moment old."""
         async with self._one_at_a_time:
             clock = asyncio.get_running_loop().time
             if self._made[0] != seconds or clock() >= self._fresh_until:

@@ -1,4 +1,4 @@
-"""Defines a row of the table of routes, and turns errors into sentences and HTTP statuses."""
+"""Define the rows of the table of routes, and turn errors into sentences and HTTP statuses."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class NotInTime(Exception):
 
 
 class ControlCall(NamedTuple):
-    """One HTTP request whose parts were checked. `path` and `query` are structures made from texts, `body` from JSON; `raw` is the body
-    as it came; `last_event` is the header Last-Event-ID of a client that resumes a stream."""
+    """One HTTP request whose path, query and body were checked. `path` and `query` are structures made from texts, `body` from JSON;
+    `raw` is the body as it came; `last_event` is the header Last-Event-ID of a client that resumes a stream."""
 
     path: Any
     query: Any
@@ -75,11 +75,11 @@ class Route(NamedTuple):
     body: type[msgspec.Struct] = Nothing
     answer: Any = dict[str, Any]
     text: bool = False
-    """True if the body is a text that the function parses itself."""
+    """True if the body is a text that the route's function parses itself."""
     media: str = "application/toml"
     """The content type that a text body may have instead of JSON."""
     most: int = MAX_BYTES
-    """The largest number of bytes of a body."""
+    """The largest size of a body in bytes."""
     gives: str = JSON
     """The content type of the answer."""
     free: bool = False
@@ -124,8 +124,8 @@ def said(error: Exception) -> str:
 
 
 def read_strings(texts: dict[str, str], into: type[msgspec.Struct], what: str) -> Any:
-    """Convert path parameters or a query to a struct, with texts as numbers where the struct has numbers. Raises ValueError, which names
-    the place."""
+    """Convert the texts of path parameters or of a query to a struct, with numbers for fields that are numbers. Raises ValueError, which
+    names the place."""
     try:
         return msgspec.convert(texts, into, strict=False)
     except msgspec.ValidationError as wrong:
@@ -145,6 +145,6 @@ def read_body(raw: bytes, into: type[msgspec.Struct]) -> Any:
 
 
 def given(struct: msgspec.Struct) -> dict[str, Any]:
-    """Return the fields that differ from their defaults, so that the journal has only what was given."""
+    """Return the fields that differ from their defaults, so that the journal has only what a client gave."""
     defaults = {field.name: field.default for field in msgspec.structs.fields(struct)}
     return {name: value for name, value in msgspec.to_builtins(struct).items() if value != defaults[name]}

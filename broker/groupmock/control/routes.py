@@ -1,5 +1,5 @@
-"""The only table of routes maps each method and path to a function. The server, the OpenAPI document, the docs page and the command line
-are made from it."""
+"""The only table of the control API's routes, which maps each method and path to a function. The server, the OpenAPI document, the docs
+page and the command line are made from it."""
 
 from __future__ import annotations
 

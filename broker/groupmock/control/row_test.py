@@ -23,7 +23,7 @@ MEMBER_ID: Final = "member_id"
 ANY: Final = ""
 API_NAMES: Final = [APIS[key].name for key in APIS]
 TELLING: Final = ("rule", "name", "timer", "after", "what", MEMBER_ID, GROUP, "client_id", "connection", "api", ERROR, "kind")
-"""The conditions by selectivity, beginning with the condition that the fewest rows meet."""
+"""The conditions of a filter, from the one that the fewest rows meet to the one that most rows meet."""
 
 
 class Filter(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -59,7 +59,7 @@ READ: Final[dict[str, Read]] = {
     "connection": _attribute("connection"),
     "kind": kind_of,
 }
-"""The functions that read a row's value for conditions with a single value."""
+"""For each condition with a single value, the function that reads a row's value."""
 assert {*READ, GROUP, MEMBER_ID, ERROR} == set(TELLING) == set(Filter.__struct_fields__) - {"since"}
 
 

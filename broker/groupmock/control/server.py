@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..server.running import Running
 
 OWN_PAGES: Final = ("same-origin", "none")
-"""The values of Sec-Fetch-Site for a page of this address and for an address that somebody typed."""
+"""The values of the header Sec-Fetch-Site in requests of our own pages and of addresses that somebody typed."""
 
 CONTINUE: Final = "100-continue"
 
@@ -167,7 +167,7 @@ def _object(**texts: str) -> bytes:
 
 
 def _timed(visitors: Reception, handler: Handler) -> Handler:
-    """Wrap a handler, so that the visitor learns when the answer is made."""
+    """Wrap a handler, so that the timeout of the connection begins when the answer is made."""
 
     async def timed(request: web.BaseRequest) -> web.StreamResponse:
         try:

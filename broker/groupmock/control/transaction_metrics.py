@@ -1,4 +1,4 @@
-"""The metrics of transactions are read when Prometheus scrapes (`metrics`)."""
+"""Make the metrics of transactions when Prometheus scrapes (`metrics`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def transaction_metrics(cluster: Cluster, wall_ms: int) -> Iterator[Metric]:
-    """Yield all families of transaction metrics; `wall_ms` is the present time. Each partition is looked at, because it may have an open
+    """Yield all metrics of transactions; `wall_ms` is the present time. Each partition is looked at, because it may have an open
     transaction that no coordinator knows (TX-95)."""
     yield from _coordinated(cluster, wall_ms)
     ended = CounterMetricFamily("groupmock_transactions_ended", "transactions whose end was decided, by what decided it", labels=["cause"])

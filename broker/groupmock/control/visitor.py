@@ -22,7 +22,7 @@ MAX_LARGE: Final = 8
 
 
 class Patience(NamedTuple):
-    """The timeouts of a connection in seconds."""
+    """The timeouts of a connection to the control API, in seconds."""
 
     half: float = 5.0
     """The time in seconds to complete a request, counted from its first byte or from the start of the connection."""
@@ -79,13 +79,13 @@ class Visitor(asyncio.Protocol):
         self.inner.connection_lost(exc)
 
     def whole(self) -> None:
-        """Stop the timeout, because a request has arrived completely and the server has to answer."""
+        """Stop the timeout, because a request has arrived completely and it is the server's turn."""
         self._stop()
         self._served = True
         self._begun = False
 
     def answered(self) -> None:
-        """Start the timeout, because the answer is made and the peer has to act."""
+        """Start the timeout, because the answer is made and it is the client's turn."""
         self._served = False
         self._start_timeout()
 
@@ -107,7 +107,7 @@ class Visitor(asyncio.Protocol):
 
 
 class Reception:
-    """Accepts connections, at most `most` at a time."""
+    """Accepts connections to the control API, at most `most` at a time."""
 
     def __init__(self, patience: Patience, most: int) -> None:
         self._patience = patience
@@ -132,7 +132,7 @@ class Reception:
         self._acceptor = Acceptor(listener, adopt, self._room, trouble)
 
     def visitor(self, inner: asyncio.BaseProtocol | None) -> Visitor | None:
-        """Return the visitor of a protocol, or None if the connection has ended."""
+        """Return the connection with this protocol, or None if it has ended."""
         return self._visitors.get(inner) if inner is not None else None
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The facts about topics and configs, read from the core."""
+"""Read facts about topics and configs from the core."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class ConfigRow(msgspec.Struct):
 
 
 def topic_row(topic: Topic) -> TopicRow:
-    """Return the row of a topic."""
+    """Return what a list of topics shows of a topic."""
     records = sum(each.end - each.start for each in topic.partitions)
     size = sum(each.size for each in topic.partitions)
     return TopicRow(topic.name, len(topic.partitions), topic.replication_factor, topic.internal, records, size)

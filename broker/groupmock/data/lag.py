@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 MOST_MARKERS: Final = 1000
-"""At most this many offsets at the end of a log are searched for the last record."""
+"""The largest number of offsets at the end of a log in which the last record is searched."""
 
 
 class PartitionLag(msgspec.Struct):
@@ -43,7 +43,7 @@ class GroupLag(msgspec.Struct):
 
 
 def lag_of(cluster: Cluster, view: GroupView) -> GroupLag:
-    """Return the lag of the partitions that the group has committed or owns, in order."""
+    """Return the lag of a group in the partitions that it has committed or owns, in order."""
     holders = {(topic, index): member for member in view.members for topic, all_of in member.assignment.items() for index in all_of}
     committed = {(topic, index): offset for topic, all_of in view.offsets.items() for index, offset in all_of.items()}
     rows = [_row(cluster, at, committed.get(at), holders.get(at)) for at in sorted({*holders, *committed})]
@@ -53,7 +53,7 @@ def lag_of(cluster: Cluster, view: GroupView) -> GroupLag:
 
 
 def readable_end(partition: Partition) -> int:
-    """Return the offset after the last record that a consumer can get; only transaction markers follow."""
+    """Return the offset after the last record that a consumer can get, behind which there are only transaction markers."""
     end = partition.end
     if partition.producers.transactions is None:  # No transaction was ever written in this partition.
         return end

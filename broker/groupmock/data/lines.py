@@ -93,14 +93,14 @@ class ShownRecord(msgspec.Struct, omit_defaults=True):
 
 
 class Numbered(msgspec.Struct, gc=False):
-    """A line that is not blank, with its number in the file, counted from 1."""
+    """A line of a file that is not blank, with its number, counted from 1."""
 
     number: int
     text: bytes
 
 
 def numbered(data: bytes, first: int = 1) -> Iterator[Numbered]:
-    """Yield the lines that are not blank; `first` is the number of the first line. Raises BadLine for a line that is too long."""
+    """Yield the lines that are not blank, where the first line has the number `first`. Raises BadLine for a line that is too long."""
     at, number = 0, first
     # Blank lines are skipped in one search: four megabytes of line ends would take four seconds one by one, without a yield.
     while (found := NOT_BLANK.search(data, at)) is not None:
@@ -146,7 +146,7 @@ def _as_header(given: Any) -> Any:
 
 
 def read_line(line: Numbered, into: type[msgspec.Struct]) -> Any:
-    """Parse a line as that struct. Raises BadLine with the field and the values that it takes."""
+    """Parse a line as a struct of the type `into`. Raises BadLine with the field and the values that it takes."""
     try:
         return msgspec.json.decode(line.text, type=into)
     except msgspec.ValidationError as wrong:

@@ -1,4 +1,4 @@
-"""The record that a test reads from a log is a plain frozen value, copied on the server's thread. (Of groups: core.groups.view.)"""
+"""The record that a test reads from a log is a frozen copy, made on the server's thread. (Of groups: core.groups.view.)"""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 Isolation = Literal["read_uncommitted", "read_committed"]
 """The isolation levels of a reader, named as in the consumer's isolation.level."""
 Outcome = Literal["open", "committed", "aborted"]
-"""The outcome of a transaction at present."""
+"""The present outcomes of a transaction."""
 
 
 class Record(msgspec.Struct, frozen=True):

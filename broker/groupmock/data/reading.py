@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 PLACE: Final = re.compile(r"(\d{1,9}):(\d{1,19})")
 MOST_PARTITIONS: Final = 200
-"""A topic that is read as a whole may have this many partitions, because `next` names each of them and has to fit into a URL."""
+"""The most partitions of a topic that can be read as a whole, because `next` names each of them and has to fit into a URL."""
 SLICE: Final = 200
 """This many records are read between two turns of the loop."""
 MOST_OPENED: Final = 16 * 1024 * 1024
 """One batch may be decompressed to at most this many bytes."""
 MOST_WORK: Final = 4 * MOST_OPENED
-"""One reading decompresses at most this many bytes, including batches that fail."""
+"""One reading of a topic decompresses at most this many bytes, including batches that fail."""
 
 
 def starts(
@@ -112,11 +112,12 @@ class Reading:
         return any(offset < self._end(self._topic.partitions[partition]) for partition, offset in self.next.items())
 
     def place(self) -> str:
-        """Return `next` as a text that `starts` understands: PARTITION:OFFSET, separated by commas."""
+        """Return the offsets from which the next reading goes on as a text that `starts` understands: PARTITION:OFFSET, separated by
+        commas."""
         return ",".join(f"{partition}:{offset}" for partition, offset in self.next.items())
 
     def all(self) -> Reading:
-        """Read up to the end or the limits without a yield."""
+        """Read up to the end or the limits without a pause."""
         for _ in self.slices():
             pass
         return self
@@ -161,7 +162,7 @@ class Reading:
                 yield
 
     def _skip(self, unread: Unread) -> None:
-        """Note records that cannot be read. Adjacent batches with the same reason become one entry."""
+        """Note that records cannot be read. Adjacent batches with the same reason become one entry."""
         last = self.unread[-1] if self.unread else None
         if last is not None and (last.partition, last.last_offset + 1, last.reason) == (unread.partition, unread.offset, unread.reason):
             last.last_offset = unread.last_offset

@@ -1,4 +1,5 @@
-"""Seed data is the state of a cluster before its clients come. It is JSON Lines, one thing to a line, applied in the order of the file.
+"""Seed data describes the state that a cluster has before its clients come. It is JSON Lines, one thing to a line, applied in the order of
+the file.
 
     {"topic": "orders", "partitions": 3, "configs": {"cleanup.policy": "compact"}}      a topic
     {"topic": "orders", "key": "k1", "value": {"amount": 3}}                            a record (lines)
@@ -113,7 +114,7 @@ SeedLine: Final = msgspec.defstruct(
 
 
 class _Kind(msgspec.Struct, gc=False):
-    """The fields of a line that show its kind."""
+    """The fields that show of which kind a line is."""
 
     topic: Any = msgspec.UNSET
     group: Any = msgspec.UNSET
@@ -134,7 +135,7 @@ class _Kind(msgspec.Struct, gc=False):
 
 
 class SeedData:
-    """Lines of seed data, which are read first and then applied. `origin` is their name in errors; `done` counts what was applied so
+    """Lines of seed data, which are read first and applied then. `origin` is their name in errors; `done` counts what was applied so
     far."""
 
     def __init__(self, origin: str) -> None:
@@ -165,14 +166,14 @@ class SeedData:
             raise BadSeedData(f"{self._origin}: {bad}{before}") from None
 
     def apply(self, target: Target) -> Seeded:
-        """Apply the lines without a yield."""
+        """Apply all lines without a pause."""
         for _ in self.slices(target):
             pass
         return self.done
 
 
 def _read(line: Numbered) -> Any:
-    """Parse a line by the kind that its fields show. The error of a line of no kind lists all fields that a line can have."""
+    """Parse a line as the kind that its fields show. The error of a line of no kind lists all fields that a line can have."""
     kind = read_line(line, _Kind).struct()
     if kind is TopicLine and not msgspec.json.decode(line.text, type=dict[str, msgspec.Raw]).keys() <= TOPIC_FIELDS:
         read_line(line, SeedLine)
@@ -239,7 +240,7 @@ def _check_place(line: Numbered, given: RecordLine | CommitLine | OffsetLine, co
 
 
 Step = list[Parsed]
-"""Lines that are applied together: records of one topic, commits of one group, or one line."""
+"""Lines that are applied in one step: records of one topic, commits of one group, or one line."""
 
 
 def _steps(lines: Iterable[Parsed]) -> Iterator[Step]:

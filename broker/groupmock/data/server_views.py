@@ -1,4 +1,4 @@
-"""Makes the view of a group that the first line of its story shows."""
+"""Make the view of a group that stands at the beginning of its story."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records and seed data are written to this part of a running cluster."""
+"""The part of a running cluster to which records and seed data are written."""
 
 from __future__ import annotations
 

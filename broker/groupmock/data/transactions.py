@@ -1,4 +1,4 @@
-"""The facts about transactional ids, read from their coordinator."""
+"""Read facts about transactional ids from their coordinator."""
 
 from __future__ import annotations
 

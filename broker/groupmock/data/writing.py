@@ -1,4 +1,4 @@
-"""Writes records from lines: all are prepared first and then written by one command, or none is written."""
+"""Write records from lines: all batches are prepared first and then written by one command, or nothing is written."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOOKED_AT_ONCE: Final = 10_000
 LARGEST_BATCH: Final = 512 * 1024
 MOST_IN_A_BATCH: Final = 500
 AROUND: Final = 40
-"""The most bytes of a record or header besides key, value and headers: lengths, times and offsets."""
+"""The most bytes that a record or header takes besides key, value and headers: lengths, times and offsets."""
 SLICE: Final = 200
 MOST_RECORDS: Final = 50_000
 """One HTTP request has at most this many records, because they are checked and written in one turn of the loop, at a microsecond each."""
@@ -45,8 +45,8 @@ class Line(NamedTuple):
 
 
 class Reader:
-    """Reads the lines for one topic; `lines` has the lines read so far. BadLine is raised for the first line that is wrong or has no
-    partition."""
+    """Reads lines with records for one topic; `lines` has the lines read so far. BadLine is raised for the first line that is wrong or
+    has no partition."""
 
     def __init__(self, target: Target, topic: str, partitions: int, key_as: Form | None = None, value_as: Form | None = None) -> None:
         self.topic = topic
@@ -66,7 +66,7 @@ class Reader:
                 yield
 
     def add(self, line: Numbered, given: RecordLine, partition: int | None = None) -> None:
-        """Add the record of a line. Raises BadLine."""
+        """Add the record that a line describes. Raises BadLine."""
         if given.topic not in (None, self.topic):
             raise BadLine(line.number, f"topic: {given.topic!r} is not {self.topic!r}, to which these records are written")
         record = new_record(line.number, given, *self._forms, self._now_ms)
@@ -111,7 +111,7 @@ class Writing:
 
 
 def write(target: Target, topic: Topic, lines: Sequence[Line]) -> list[Written]:
-    """Write the lines without a yield. Raises the errors of `Writing.submit`."""
+    """Write the records of lines without a pause. Raises the errors of `Writing.submit`."""
     writing = Writing(target, topic, lines)
     for _ in writing.slices():
         pass
@@ -119,7 +119,7 @@ def write(target: Target, topic: Topic, lines: Sequence[Line]) -> list[Written]:
 
 
 def _batches(topic: Topic, target: Target, lines: Iterable[Line]) -> Iterator[list[Line]]:
-    """Yield batches of each partition's records in the order of the lines, each small enough for the topic. An empty batch is yielded
+    """Yield batches of records for each partition in the order of the lines, each small enough for the topic. An empty batch is yielded
     now and then, to let other work run."""
     by_partition: dict[int, list[Line]] = {}
     for count, line in enumerate(lines):

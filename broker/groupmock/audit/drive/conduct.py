@@ -34,10 +34,10 @@ of consumer groups."""
 
 
 class Wish:
-    """The request for a conformance run. `command` is the program and `copies` the number of its processes. `topics` has NAME[:PARTITIONS]
-    entries, of which the first is GROUPMOCK_TOPIC. `folder` receives journals and outputs, `bound_s` is the longest wait for one event,
-    `codes` are the rules (None: all), `waive` is as for `Auditor`, and `sets` has KEY=VALUE settings of the broker. Raises ConfigError for
-    impossible topics, profile or settings."""
+    """The settings of a conformance run. `command` is the program and `copies` the number of its processes. `topics` has
+    NAME[:PARTITIONS] entries, of which the first is GROUPMOCK_TOPIC. `folder` receives journals and outputs, `bound_s` is the longest
+    wait for one event, `codes` are the rules (None: all), `waive` is as for `Auditor`, and `sets` has KEY=VALUE settings of the broker.
+    Raises ConfigError for impossible topics, profile or settings."""
 
     def __init__(
         self,
@@ -84,8 +84,8 @@ async def conduct(wish: Wish, situations: Iterable[Situation], tell: Callable[[O
 
 @dataclass
 class Program:
-    """The program as earlier situations have shown it. `commits` says whether it commits (None while unknown), `stood` whether its group
-    became Stable (a program without a group cannot be judged), and `protocol` is that of its members."""
+    """The behaviour of the program in earlier situations. `commits` says whether it commits (None while unknown), `stood` whether its
+    group became Stable (a program without a group cannot be judged), and `protocol` is that of its members."""
 
     commits: bool | None = None
     stood: bool = False
@@ -134,8 +134,8 @@ async def _play(stage: Stage, outcome: Outcome) -> None:
 
 
 async def _stand(stage: Stage) -> None:
-    """Start the copies and wait until their group is stable and commits. If the topic does not exist yet, wait only until a copy has
-    asked for it."""
+    """Start the copies, and wait until their group is stable and they have committed offsets. If the topic does not exist yet, wait only
+    until a copy has asked for it."""
 
     if stage.situation.bare:
         stage.steer("delete_topic", name=stage.topic)
@@ -146,7 +146,7 @@ async def _stand(stage: Stage) -> None:
 
 
 def _why(stage: Stage, outcome: Outcome) -> str:
-    """Return a sentence that says why nothing can be judged and how to mend it."""
+    """Return a sentence that says why a situation cannot be judged and how to mend it."""
     folder = stage.copies[0].said.parent
     if ends := list(stage.ends()):
         return f"{ends[0]} (what the copies print is in {folder})"

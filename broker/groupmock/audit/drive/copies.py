@@ -39,7 +39,8 @@ class Copy:
     async def start(
         cls, command: Sequence[str], number: int, environment: Mapping[str, str], said: Path, ended: Callable[[Copy], None]
     ) -> Copy:
-        """Start one copy of the program. Its stdout and stderr go to `said`, and `ended` is called when it has ended. Raises CannotRun."""
+        """Start one copy of the program as a process. Its stdout and stderr go to `said`, and `ended` is called when it has ended.
+        Raises CannotRun."""
         with said.open("ab") as out:
             try:
                 process = await asyncio.create_subprocess_exec(
@@ -53,7 +54,7 @@ class Copy:
         return copy
 
     over: asyncio.Future[int]
-    """Done when the process of the copy has ended."""
+    """A future that is done when the process of the copy has ended."""
 
     @property
     def status(self) -> int | None:

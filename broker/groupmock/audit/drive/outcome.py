@@ -19,9 +19,9 @@ SIGNS: Final = {KEPT: "+", BROKEN: "B", WARNED: "b", UNKNOWN: "?", WAIVED: "w", 
 
 
 class Outcome(msgspec.Struct, kw_only=True):
-    """The outcome of one situation. `stood` says that the group worked before it, `reached` that all its events happened, and `why` what
-    was missing. `remarks` are other facts for the reader, `clients` are libraries by their own names, and `excused` are rules that are not
-    judged."""
+    """The outcome of one situation in a conformance run. `stood` says that the group worked before it, `reached` that all its events
+    happened, and `why` what was missing. `remarks` are other facts for the reader, `clients` are libraries by their own names, and
+    `excused` are rules that are not judged."""
 
     name: str
     does: str

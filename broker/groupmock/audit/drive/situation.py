@@ -1,5 +1,5 @@
-"""A situation has a name, a sentence that describes what happens to the client, and a script that makes it happen and waits for the events
-that show it.
+"""A situation has a name, a description of what happens to the client, and a script that makes it happen and waits until the journal shows
+it.
 
 A situation is declared by `@situation(...)` on its script, in a file of `situations/`. Every situation has the same frame (`conduct`): a
 fresh cluster and the copies are started, and the group becomes Stable and commits. Then the script runs, the group must become Stable and
@@ -35,8 +35,8 @@ class NotReached(Exception):
 
 
 class Situation(NamedTuple):
-    """A situation into which copies of the program are brought. `does` is a sentence that describes what happens, `waits` a sentence that
-    names what must be seen.
+    """A situation into which a conformance run brings copies of the program. `does` is a sentence that describes what happens, `waits` a
+    sentence that names what must be seen.
 
     `rules` are the fault rules from before the copies start, and `nodes` is the number of brokers. `static` gives each copy a
     group.instance.id. `late` copies are held back until the script starts them. With `bare` the script creates the topic, and the group

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ...server.running import Running
 
 PRODUCE_S: Final = 0.2
-"""Every partition gets a record at this interval (seconds) while a situation runs, so that consumers have something to commit."""
+"""While a situation runs, every partition gets a record at this interval (seconds), so that consumers have something to commit."""
 STOP_S: Final = 15.0
 """A copy may take this many seconds to end after SIGTERM."""
 ROUNDS: Final = 10
@@ -37,8 +37,8 @@ Test = Callable[[Row], bool]
 
 
 class Heard:
-    """An event that a script waits for, counted from the creation of this object. `times` is how many rows must show the event, `rows`
-    how many have shown it."""
+    """An event that a script waits for, with a count of the rows that have shown it since this object was made. `times` is how many rows
+    must show the event, `rows` how many have shown it."""
 
     def __init__(self, what: str, test: Test, times: int = 1) -> None:
         self.what, self.rows = what, 0
@@ -120,14 +120,14 @@ class Stage(Sink):
             self.clients.add(f"{name} {version}".strip())
 
     def hears(self, what: str, test: Test, times: int = 1) -> Heard:
-        """Listen for an event from now on; `stage.happens(...)` waits for it."""
+        """Count the rows that show an event from now on; `stage.happens(...)` waits until there are enough."""
         heard = Heard(what, test, times)
         self._heard = [each for each in self._heard if not each.done]
         self._heard.append(heard)
         return heard
 
     def asks(self, key: int, by: Copy | str | None = None, times: int = 1) -> Heard:
-        """Listen for requests of an API. `by` is a copy, the client id of a copy that starts later, or None for any client."""
+        """Count the requests of an API from now on. `by` is a copy, the client id of a copy that starts later, or None for any client."""
         client = by.client_id if isinstance(by, Copy) else by
 
         def test(row: Row) -> bool:
@@ -136,11 +136,11 @@ class Stage(Sink):
         return self.hears(f"{client or 'a copy'} to send {'a' if times == 1 else times} {api_name(key)}", test, times)
 
     def beats(self, by: Copy | str | None = None, times: int = 1) -> Heard:
-        """Listen for heartbeats in the protocol that the copies use."""
+        """Count the heartbeats of the protocol that the copies use from now on."""
         return self.asks(CONSUMER_GROUP_HEARTBEAT if self.protocol == CONSUMER else HEARTBEAT, by, times)
 
     def joins(self, by: Copy | str | None = None) -> Heard:
-        """Listen for a request to join: JoinGroup, or a ConsumerGroupHeartbeat of epoch 0."""
+        """Count the requests to join from now on: JoinGroups, or ConsumerGroupHeartbeats of epoch 0."""
         if self.protocol == CLASSIC:
             return self.asks(JOIN_GROUP, by)
         client = by.client_id if isinstance(by, Copy) else by
@@ -168,19 +168,19 @@ class Stage(Sink):
                 raise NotReached(f"waited for {what}, which did not happen within {bound:g} s") from None
 
     async def happens(self, heard: Heard, seconds: float | None = None) -> None:
-        """Wait for an event that `hears` listens for."""
+        """Wait until enough rows have shown an event."""
         await self.until(heard.what, lambda: heard.done, seconds)
 
     def struck(self, rule: str, times: int = 1) -> bool:
-        """Return whether a fault rule was applied at least `times` times since it was registered."""
+        """Return whether a fault rule has fired at least `times` times since it was registered."""
         return any(each.name == rule and each.fired >= times for each in self.running.server.driver.rules.reports())
 
     async def strikes(self, rule: str, times: int = 1) -> None:
-        """Wait until a fault rule was applied `times` times."""
+        """Wait until a fault rule has fired `times` times."""
         await self.until(f"the fault {rule!r} to strike", lambda: self.struck(rule, times))
 
     async def strikes_in_rounds(self, rule: str) -> None:
-        """Wait until a fault that needs rebalances was applied. A settled group is rebalanced again, up to ROUNDS times."""
+        """Wait until a fault rule that needs a rebalance has fired. A settled group is rebalanced again, up to ROUNDS times."""
         for _ in range(ROUNDS):
             await self.until(f"the fault {rule!r} to strike", lambda: self.struck(rule) or self._is_settled())
             if self.struck(rule):
@@ -189,18 +189,18 @@ class Stage(Sink):
         await self.strikes(rule)
 
     async def mute_noticed(self) -> None:
-        """Wait until the clients have closed the connections that a fault made mute, which they do after a timeout of their own."""
+        """Wait until the clients have closed connections on which a fault rule stopped all answers, which they do after a timeout of
+        their own."""
         connections = self.running.server.driver.connections
         await self.until("a copy to give up the connection that is mute", lambda: self._mute.isdisjoint(connections))
 
     async def watches(self, seconds: float, test: Callable[[], bool] = lambda: False) -> None:
-        """Wait some seconds, or until `test` is true, so that rules can judge what the copies do meanwhile, which may be nothing."""
+        """Wait some seconds, or until `test` is true, so that rules can judge what the copies do meanwhile."""
         with suppress(NotReached):
             await self.until("nothing", test, seconds)
 
     async def rebalance(self) -> int:
-        """Rebalance the group once it is Stable, because a cooperative group may still need another rebalance. Return the generation
-        before."""
+        """Rebalance the group as soon as it is Stable. Return the generation before."""
         await self.settled()
         before = self.generation
         self.steer("force_rebalance", group=self.group, reason="groupmock audit --drive")
@@ -225,8 +225,8 @@ class Stage(Sink):
             self.remarks.append(f"no copy committed an offset within {self.bound_s:g} s: rules about commits are not exercised")
 
     def _idle(self, began: Counter[str | None]) -> set[str | None]:
-        """Return the clients that have partitions and have not committed since `began`. If the program chooses its client ids itself,
-        any commit counts."""
+        """Return the clients that have partitions and have not committed offsets since `began`. If the program chooses its client ids
+        itself, any commit counts."""
         view = self.view
         holders: set[str | None] = set() if view is None else {each.client_id for each in view.members if each.assignment}
         known = {copy.client_id for copy in self.copies if copy.alive and not copy.frozen}
@@ -236,12 +236,12 @@ class Stage(Sink):
         return set() if busy else {None}
 
     async def goes_on(self) -> None:
-        """Wait until the group is Stable again and commits."""
+        """Wait until the group is Stable again and its members commit offsets."""
         await self.settled()
         await self.works()
 
     async def next_round(self, since: int) -> None:
-        """Wait until the group is Stable in a generation after `since`."""
+        """Wait until the group is Stable in a generation after the generation `since`."""
         await self.until(f"a generation after {since}", lambda: self.generation > since and self._is_settled())
 
     def _is_settled(self) -> bool:
@@ -263,7 +263,7 @@ class Stage(Sink):
 
     @property
     def view(self) -> GroupView | None:
-        """Return the view of the copies' group, which is the group that their environment names, or the group with the most members."""
+        """Return the group of the copies, which is the one that their environment names, or else the group with the most members."""
         groups = [group.view() for group in self.running.cluster.groups.all()]
         named = [group for group in groups if group.group_id == self.situation.name and group.members]
         return max(named or groups, key=lambda group: len(group.members), default=None)
@@ -318,7 +318,7 @@ class Stage(Sink):
 
     @property
     def rest(self) -> int:
-        """Return how many copies have not been started yet."""
+        """Return how many copies of the run have not been started yet."""
         return self._count - len(self.copies)
 
     # -- doing
@@ -389,7 +389,7 @@ class Stage(Sink):
         self._changed.set()
 
     def ends(self) -> Iterator[str]:
-        """Yield how copies have ended that were not asked to end."""
+        """Yield a sentence for each copy that ended without being asked to."""
         return (copy.how_it_ended for copy in self.copies if copy.status is not None and not copy.asked)
 
     async def over(self) -> None:

@@ -1,4 +1,4 @@
-"""An audit's report has several output forms, each in a file with a function `write(report) -> str`."""
+"""The report of an audit can be written in several forms, each by a file with a function `write(report) -> str`."""
 
 from __future__ import annotations
 

@@ -58,8 +58,8 @@ A: JoinGroup member_id="" -> 79
             )
 
     def _is(self, last: Member, x: Exchange) -> bool:
-        """Return whether the connection's client surely still is this member and knows it. A client whose session has passed without a
-        good answer may give up its id: librdkafka begins anew then (rd_kafka_cgrp_session_timeout_check)."""
+        """Return whether the connection's client is certainly still this member and knows its id. A client whose session has passed
+        without a good answer may give up its id: librdkafka begins anew then (rd_kafka_cgrp_session_timeout_check)."""
         heard = last.heard
         well = heard is not None and heard.delivered and heard.errors <= HARMLESS and x.waited_since(heard) >= 0
         if (

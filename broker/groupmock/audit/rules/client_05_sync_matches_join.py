@@ -26,7 +26,8 @@ A: SyncGroup generation_id=7 assignments=[for($A.member_id, b"")] -> 22
 
     @asked(SYNC_GROUP)
     def echoes(self, x: Exchange) -> Judgements:
-        """Compare the SyncGroup with the last JoinGroup answer that reached the member, or with the answer before it on the connection."""
+        """Compare the SyncGroup with the last JoinGroup answer that certainly reached the member, or otherwise with the answer before it
+        on the connection."""
         member = x.member if x.member is not None and x.member.joined is not None else x.link.last
         if member is None or member.joined is None or member.joined.answer is None:
             return

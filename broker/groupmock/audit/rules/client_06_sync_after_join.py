@@ -56,7 +56,8 @@ A: Heartbeat -> any
 
     @asked(JOIN_GROUP)
     def joins(self, x: Exchange) -> Judgements:
-        """Judge a JoinGroup in place of a SyncGroup if nothing has happened since the answer."""
+        """Judge a JoinGroup that comes in place of the SyncGroup, if nothing that excuses it has happened since the last JoinGroup
+        answer."""
         member = x.speaker
         if member is None or member.joined is None or not self._due(member, member.joined) or member.link is not x.link:
             return
@@ -86,8 +87,8 @@ A: Heartbeat -> any
             )
 
     def _due(self, member: Member, joined: Exchange) -> bool:
-        """Return whether nothing excuses the missing SyncGroup: no lost connection, no error (a leader cannot assign without Metadata),
-        no LeaveGroup."""
+        """Return whether nothing excuses that the SyncGroup is missing: no lost connection, no error (a leader cannot assign without
+        Metadata), no LeaveGroup."""
         heard, link = member.heard, member.link
         if heard is None or not heard.delivered or heard.errors or joined.answered is None or link.troubled >= joined.answered:
             return False

@@ -43,7 +43,7 @@ B: SyncGroup -> 0
 
     @asked(SYNC_GROUP)
     def gives(self, x: Exchange) -> Judgements:
-        """Judge a leader whose generation can be read as a whole."""
+        """Judge the leader of a generation in which all Subscriptions and Assignments can be read."""
         plan, member = plan_of(x), x.member
         if plan is None or member is None or plan.skip or plan.protocol_type != CONSUMER or plan.protocol not in ONCE:
             return
@@ -70,8 +70,8 @@ B: SyncGroup -> 0
 
     @answered(METADATA)
     def looks(self, x: Exchange) -> Judgements:
-        """Forget topics that do not exist, because no leader can assign them (AbstractPartitionAssignor.assign skips them). Nothing is
-        expected of them until this leader has assigned from them again."""
+        """Forget topics that an answer to Metadata does not have, because no leader can assign them (AbstractPartitionAssignor.assign
+        skips them). Nothing is expected of them until this leader has assigned from them again."""
         member = self.world.processes.sole_member(x.link)
         known: set[str] | None = None if member is None else member.notes.get(self.code)
         if known and x.answer is not None:
@@ -88,8 +88,8 @@ B: SyncGroup -> 0
 
 
 def _left_out(claims: Mapping[str, Subscribed], given: Partitions, known: set[str], heard: Mapping[str, int]) -> Iterator[str]:
-    """Yield unassigned partitions that the leader must know. Their topic is one from which it assigns, or assigned earlier and was not
-    told that the topic is gone, and every Metadata answer to its process had the partition."""
+    """Yield partitions that no member was assigned, although the leader must know them. Their topic is one from which it assigns, or
+    assigned earlier and was not told that the topic is gone, and every Metadata answer to its process had the partition."""
     topics = frozenset().union(*(claim.topics for claim in claims.values())) & known
     missing = {(topic, each) for topic in topics for each in range(heard.get(topic, 0)) if (topic, each) not in given}
     if missing:

@@ -34,7 +34,7 @@ A: Heartbeat -> 25
 
     @asked(HEARTBEAT)
     def beats(self, x: Exchange) -> Judgements:
-        """Judge a heartbeat of a member that has no membership to keep alive."""
+        """Judge a heartbeat of a client that has no membership to keep alive."""
         member, last, generation = x.member, x.link.last, x.asked["generation_id"]
         if member is None:
             return
@@ -53,8 +53,8 @@ A: Heartbeat -> 25
             )
 
     def _early(self, x: Exchange, member: Member) -> Judgements:
-        """Judge a heartbeat before JoinGroup, but only of a member whose id is known to be new, because a member older than the journal
-        may have joined."""
+        """Judge a heartbeat before the first JoinGroup, but only of a member whose id is known to be new, because another may have
+        joined before the journal began."""
         wish = member.wish
         reserved = wish is not None and wish.error == MEMBER_ID_REQUIRED and self.knew(x, wish)
         if wish is not None and (reserved or (member.joining is not None and x.asked["generation_id"] < 0)):

@@ -53,7 +53,7 @@ A: Heartbeat -> any
 
     @closed
     def gone(self, link: Link) -> Judgements:
-        """Judge a member whose connection ended and that never came back. A static member need not leave (KIP-345)."""
+        """Judge a member that never came back after its connection ended. A static member need not leave (KIP-345)."""
         member = link.last
         if member is None or member.lapsed is None or member.link is not link or link.closed is None or told_to_rejoin(member):
             return

@@ -12,14 +12,14 @@ from ..rule import KEPT, WARNING, Broken, Judgements, Rule, asked, calm
 from ..subjects import Exchange
 
 LOOKED_AT: Final = 3
-"""This many pauses in a row must be too long, because a single one may be an accident."""
+"""The number of pauses in a row that must be too long, because a single one may be an accident."""
 
 LATE_NS: Final = 100 * NS_PER_MS
 """The tolerance for late timers: librdkafka looks at its own timers only ten times a second."""
 
 
 class _Pace:
-    """The pace of heartbeats in one generation: the last heartbeat, the last pauses, and whether a finding was reported."""
+    """The heartbeats of a member in one generation: the last one, the last pauses, and whether a finding was reported."""
 
     __slots__ = ("generation", "last", "pauses", "said")
 

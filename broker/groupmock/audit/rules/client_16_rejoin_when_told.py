@@ -42,7 +42,7 @@ A -> 0 generation_id=2
 
     @answered(HEARTBEAT, SYNC_GROUP, OFFSET_COMMIT)
     def told(self, x: Exchange) -> Judgements:
-        """Note that the member was told of a rebalance for the first time, or that the rebalance is over."""
+        """Note that the member was told of a rebalance, or that the rebalance is over."""
         member = x.member
         if member is None or member.joined is None or not x.heard:
             return iter(())
@@ -75,6 +75,7 @@ A -> 0 generation_id=2
 
 
 def _stands(x: Exchange, member: Member) -> bool:
-    """Return whether the request is in the member's generation and, for a commit, in a generation whose assignment the member has."""
+    """Return whether the request names the member's present generation and, for a commit, whether the member has received its assignment
+    there."""
     synced = member.synced
     return x.key != OFFSET_COMMIT or (synced is not None and member.joining is None and synced.asked["generation_id"] == member.generation)

@@ -41,7 +41,7 @@ B: JoinGroup -> 0
 
     @asked(JOIN_GROUP)
     def joins(self, x: Exchange) -> Judgements:
-        """Judge a JoinGroup that is sent while another one of the same member or connection waits, or after that one was given up."""
+        """Judge a JoinGroup sent while another one of the same member or connection is unanswered, or after the client gave that one up."""
         before: Exchange | None = x.link.notes.get(self.code)
         x.link.notes[self.code] = x
         if before is not None and before.heard and before.answered is not None and x.received < before.answered:
@@ -60,8 +60,8 @@ B: JoinGroup -> 0
 
     @closed
     def given_up(self, link: Link) -> Judgements:
-        """Note that the client closed its connection while its JoinGroup waited. If it comes back with the same id, it was not patient
-        enough."""
+        """Note that the client closed its connection while its JoinGroup was unanswered. If it comes back with the same id, it was not
+        patient enough."""
         if link.closed is None or link.closed[1] != "client":
             return
         for x in link.open.values():
@@ -72,8 +72,8 @@ B: JoinGroup -> 0
             yield from self._came_back(left)
 
     def _came_back(self, left: Exchange) -> Judgements:
-        """Judge a JoinGroup that was given up when the same member joins by another connection. A half-closed socket may still want the
-        answer to a parked request (P2-d13), so a broker knows only then that the request was given up."""
+        """Judge a JoinGroup that was given up, if the same member then joins on another connection. A half-closed socket may still want
+        the answer to a parked request (P2-d13), so a broker knows only then that the request was given up."""
         again = None if left.member is None else left.member.wish
         if again is not None and again.link is not left.link and self._too_soon(waited := again.received - left.received, again.member):
             yield self._impatient(again, left, waited)
@@ -82,8 +82,8 @@ B: JoinGroup -> 0
         return member is not None and self.world.slack <= waited < member.rebalance_ns
 
     def _both(self, x: Exchange, waits: Exchange) -> Judgements:
-        """Judge two open JoinGroups of one member. The end of a connection may be seen later than the beginning of the next one; an open
-        connection was not given up, whether the broker has abandoned its JoinGroup for the new one or keeps both."""
+        """Judge two unanswered JoinGroups of one member. The end of a connection may be seen later than the beginning of the next one;
+        an open connection was not given up, whether the broker has abandoned its JoinGroup for the new one or keeps both."""
         if not waits.link.gone and x.member is not None and x.received - waits.received < x.member.rebalance_ns:
             yield self._twice(x, waits)
 

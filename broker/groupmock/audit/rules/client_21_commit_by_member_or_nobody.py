@@ -42,7 +42,7 @@ A: OffsetCommit generation_id_or_member_epoch=-1 member_id="" topics=[t($t1, o(0
 
     @asked(OFFSET_COMMIT)
     def whole(self, x: Exchange) -> Judgements:
-        """Judge commits from version 1 on, because version 0 has neither field."""
+        """Judge whether a commit has both fields or neither, from version 1 on, because version 0 has neither."""
         if x.version == 0:
             return
         epoch, member_id = epoch_of(x), str(x.asked["member_id"])
@@ -69,5 +69,5 @@ A: OffsetCommit generation_id_or_member_epoch=-1 member_id="" topics=[t($t1, o(0
 
 
 def _left(member: Member) -> bool:
-    """Return whether the member left on its own, after which its process does not act as that member."""
+    """Return whether the member left on its own, so that later requests of its process are not those of the member."""
     return member.ended is not None and member.ended.key == LEAVE_GROUP

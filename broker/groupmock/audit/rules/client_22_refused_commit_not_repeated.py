@@ -43,8 +43,8 @@ A: OffsetCommit topics=[t($t1, o(0, 5))] -> 25
 
     @answered(OFFSET_COMMIT)
     def refused(self, x: Exchange) -> Judgements:
-        """Note the refusal on the connection, because the member is forgotten after UNKNOWN_MEMBER_ID (25). A commit without a
-        generation does not belong to a member (CLIENT-21)."""
+        """Note the refusal of a commit on its connection, because the member is forgotten after UNKNOWN_MEMBER_ID (25). A commit without
+        a generation does not belong to a member (CLIENT-21)."""
         if epoch_of(x) >= 0 and x.heard and x.errors & {ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID}:
             for subject in (x.link, x.member):
                 if subject is not None:
@@ -53,7 +53,7 @@ A: OffsetCommit topics=[t($t1, o(0, 5))] -> 25
 
     @asked(OFFSET_COMMIT)
     def repeated(self, x: Exchange) -> Judgements:
-        """Judge a commit that follows a refusal which the connection or the member knows of."""
+        """Judge a commit that comes after the connection or the member was told of a refusal."""
         subject: Subject | None = next((each for each in (x.link, x.member) if each is not None and self.code in each.notes), None)
         if subject is None:
             return

@@ -27,7 +27,8 @@ GROUP: Final = 0
 """The key type of a FindCoordinator that looks up a group."""
 MOVED: Final = frozenset({COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR})
 FETCH_MOVED: Final = frozenset({NOT_COORDINATOR})
-"""For OffsetFetch only NOT_COORDINATOR counts, because the Java client treats COORDINATOR_NOT_AVAILABLE (15) as an unexpected error."""
+"""The errors of an OffsetFetch that the rule judges: only NOT_COORDINATOR, because the Java client treats COORDINATOR_NOT_AVAILABLE (15)
+as an unexpected error."""
 REMEMBERED: Final = 4096
 """At most this many (client, group) pairs are remembered, because clients look up coordinators on connections that have nothing else to
 do with the group."""
@@ -78,7 +79,8 @@ A: Heartbeat -> 16
 
     @answered(*KEYS)
     def refused(self, x: Exchange) -> Judgements:
-        """Note a refusal that FindCoordinator must follow, unless the broker then answers as the group's coordinator after all."""
+        """Note a refusal after which the client must look up the coordinator, unless the broker then answers as the group's coordinator
+        after all."""
         if x.group is None or not x.heard:
             return iter(())
         before: Exchange | None = x.link.notes.get(self.code)

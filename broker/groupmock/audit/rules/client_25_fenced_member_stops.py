@@ -45,7 +45,7 @@ B: Heartbeat -> 82
 
     @asked(JOIN_GROUP, SYNC_GROUP, HEARTBEAT)
     def goes_on(self, x: Exchange) -> Judgements:
-        """Judge whether the client continues as the fenced member, or as a new one with the same instance id."""
+        """Judge whether the client continues as the fenced member, or joins as a new member with the same instance id."""
         last = x.link.last
         if last is None or not _fenced(last) or last.ended is None or x.group is None or x.group.name != last.group.name:
             return

@@ -18,8 +18,8 @@ OF_MEMBERS: Final = (JOIN_GROUP, SYNC_GROUP, HEARTBEAT, LEAVE_GROUP, OFFSET_COMM
 
 
 class Departures:
-    """The last members that left by one connection, as (group, member id, LeaveGroup), and whether an answer or a coordinator was lost
-    on it."""
+    """The members that left by one connection, as (group, member id, LeaveGroup), and whether an answer or a coordinator was lost on
+    that connection."""
 
     def __init__(self) -> None:
         self.left: deque[tuple[str, str, Exchange]] = deque(maxlen=REMEMBERED)
@@ -71,8 +71,8 @@ A: LeaveGroup v2 -> 25
 
     @answered(*OF_MEMBERS)
     def disturbed(self, x: Exchange) -> Judgements:
-        """Note that the LeaveGroup of a client may be missing, because an answer on its connection was lost or its coordinator was
-        not available."""
+        """Note that the LeaveGroup of a client may be missing, because an answer on its connection was lost or its coordinator was not
+        available."""
         if not x.heard or x.errors & {COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR}:
             x.link.note(self.code, Departures).disturbed = True
             if x.member is not None:
@@ -81,7 +81,7 @@ A: LeaveGroup v2 -> 25
 
     @closed
     def gone(self, link: Link) -> Judgements:
-        """Judge a process that was asked to stop and closed the connection of its member itself. A request that waits there may be a
+        """Judge a process that closed its member's connection after it was asked to stop. A request that waits there may be a
         LeaveGroup. A process with other connections may still leave by one of them, so it is judged when the last one is closed."""
         member, ending = link.last, link.ending
         if self._went(link) and member is not None and ending is not None:

@@ -33,7 +33,7 @@ A: LeaveGroup -> 0
 
     @asked(LEAVE_GROUP)
     def leaves(self, x: Exchange) -> Judgements:
-        """Judge a LeaveGroup that comes on the static member's own connection, because an administrator has another one."""
+        """Judge a LeaveGroup of a static member on its own connection, because an administrator sends it on another one."""
         member = x.link.last
         if member is None or member.gone or member.joined is None or x.member is not member or member.instance_id is None:
             return

@@ -36,7 +36,7 @@ do stable1(A)
 
     @asked(JOIN_GROUP)
     def owns(self, x: Exchange) -> Judgements:
-        """Judge the listed eager protocols that can claim partitions, from Subscription version 1 on (KIP-429)."""
+        """Judge the listed eager protocols whose Subscription can claim partitions, which it can from version 1 on (KIP-429)."""
         found = [each for name, each in subscriptions_of(x).items() if name in EAGER and each is not None and each.version >= 1]
         claims = next((each for each in found if each.owned), None)
         if claims is None:

@@ -42,7 +42,8 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
 
     @asked(JOIN_GROUP)
     def claims(self, x: Exchange) -> Judgements:
-        """Compare the claim with the last assignment that surely reached the member, and otherwise also with the one before."""
+        """Compare the claimed partitions with the last assignment if it certainly reached the member, otherwise also with the one
+        before."""
         member = x.member
         found = cooperative_of(x, "" if member is None else member.protocol)
         held = None if member is None or found is None or not found.owned else self._held(x, member)

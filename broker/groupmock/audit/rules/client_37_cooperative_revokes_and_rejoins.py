@@ -17,7 +17,7 @@ from ..subjects import Exchange, Member
 
 
 class Taken(NamedTuple):
-    """The partitions that an assignment revokes, and the function that cancels the check whether the member has joined again."""
+    """The partitions that an assignment revokes, and a function that cancels the later check that the member has joined again."""
 
     sync: Exchange
     partitions: Partitions
@@ -58,7 +58,7 @@ end
 
     @answered(SYNC_GROUP)
     def takes(self, x: Exchange) -> Judgements:
-        """Note that the assignment lacks a claimed partition, so that the member must join again."""
+        """Note that the assignment lacks a partition that the member claimed, so that the member must join again."""
         member = x.member
         if member is None or x.answer is None or not x.heard or x.error or member.wish is None or member.wish is not member.joined:
             return

@@ -14,13 +14,13 @@ from ..subjects import Exchange, Member
 
 LOOKED: Final = "A: Metadata topics=[{name: $t1}] -> any\n"
 STAYING: Final = frozenset((STICKY, "coop-d1"))
-"""Protocols without timers that make a member join again."""
+"""Protocols that have no timers after which a member joins again."""
 NEWS: Final = "CLIENT-38 news"
-"""The key of the time at which a member last learned of changed topics."""
+"""The key of a note about the time at which a member last learned of changed topics."""
 
 
 class Settled:
-    """An assignment that took nothing away, and whether the member had a reason to join again since."""
+    """An assignment that took no partition from the member, and whether the member has had a reason to join again since then."""
 
     __slots__ = ("claim", "counts", "reason", "sync")
 
@@ -53,8 +53,8 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
 
     @answered(SYNC_GROUP)
     def settles(self, x: Exchange) -> Judgements:
-        """Note that the member has no reason to join again. Designs II and III let a member join again after a while, and an unknown
-        protocol may."""
+        """Note an assignment after which the member has no reason to join again. Designs II and III let a member join again after a
+        while, and an unknown protocol may."""
         member = x.member
         if member is None or x.answer is None or not x.heard or x.error or member.wish is None or member.wish is not member.joined:
             return

@@ -53,7 +53,7 @@ A: JoinGroup member_id="" protocols=[p("cooperative-sticky", subscribed(3, ["$t1
 
     @answered(HEARTBEAT, SYNC_GROUP, OFFSET_COMMIT)
     def hears(self, x: Exchange) -> Judgements:
-        """Note ILLEGAL_GENERATION (22) for the member's present generation; for an older one it means nothing."""
+        """Note that ILLEGAL_GENERATION (22) was answered in the member's present generation; for an older one it means nothing."""
         member = x.member
         if member is not None and x.heard and ILLEGAL_GENERATION in x.errors:
             asked_of = epoch_of(x) if x.key == OFFSET_COMMIT else int(x.asked["generation_id"])
@@ -63,8 +63,8 @@ A: JoinGroup member_id="" protocols=[p("cooperative-sticky", subscribed(3, ["$t1
 
     @asked(JOIN_GROUP)
     def joins(self, x: Exchange) -> Judgements:
-        """Judge a JoinGroup with the member's id after ILLEGAL_GENERATION (22), or without an id after UNKNOWN_MEMBER_ID (25) or another
-        end of the id."""
+        """Judge the claims in a JoinGroup with the member's id after ILLEGAL_GENERATION (22), or without an id after UNKNOWN_MEMBER_ID
+        (25) or another loss of the id."""
         found = cooperative_of(x)
         lost: Exchange | None
         if x.asked["member_id"]:

@@ -38,7 +38,7 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 7, held("
 
     @answered(JOIN_GROUP, SYNC_GROUP)
     def hears(self, x: Exchange) -> Judgements:
-        """Note the generations that the member may name: that of its last assignment, and that of the JoinGroup answer before the last."""
+        """Note the generations that the member may name: that of its last assignment, and that of its JoinGroup answer before the last."""
         member = x.member
         if member is not None and x.heard and not x.error and x.answer is not None:
             notes = member.note(self.code, dict[int, int])

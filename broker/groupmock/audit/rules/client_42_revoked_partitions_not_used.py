@@ -17,7 +17,7 @@ ONE_GIVEN_UP: Final = HEADER + ALONE + "A: OffsetFetch require_stable=true topic
 
 
 class GivenUp:
-    """Partitions that a member had and claims no more, and the JoinGroup that no longer lists them."""
+    """Partitions that a member had and claims no more, with the JoinGroup that no longer lists them."""
 
     __slots__ = ("join", "partitions")
 
@@ -50,7 +50,7 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
 
     @asked(JOIN_GROUP)
     def drops(self, x: Exchange) -> Judgements:
-        """Note partitions that the member had and no longer claims, because it gave them up."""
+        """Note partitions that the member no longer claims, because it gave them up."""
         member = x.member
         claim = None if member is None else cooperative_of(x, member.protocol)
         if member is not None and claim is not None and member.told is not None:

@@ -56,8 +56,8 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
 
     @answered(SYNC_GROUP)
     def gets(self, x: Exchange) -> Judgements:
-        """Note new partitions, which the member had neither before this assignment nor before the last one. It may not have seen the
-        last assignment, because it joined again first. A member that is older than the journal may have had any partition."""
+        """Note new partitions, which the member had neither by its last assignment nor by the one before. It may not have seen the last
+        assignment, because it joined again first. A member that is older than the journal may have had any partition."""
         member = x.member
         if member is not None and x.answer is not None and x.heard and not x.error and member.protocol_type == CONSUMER:
             told = told_by(member, bytes_of(x.answer["assignment"]))
@@ -68,7 +68,7 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
 
     @answered(CONSUMER_GROUP_HEARTBEAT)
     def is_given(self, x: Exchange) -> Judgements:
-        """Note the new partitions of a consumer-group member whose joining is in the journal."""
+        """Note the new partitions of a member of a consumer group whose joining is in the journal."""
         course, names = course_of(x.member), self.world.topic_names
         if x.member is not None and course is not None and x.heard and not x.error and x.answer and x.answer["assignment"] is not None:
             told = with_names(assigned_by(x.answer), names) if course.joined is not None else None
@@ -87,7 +87,7 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
 
     @asked(OFFSET_FETCH)
     def asks(self, x: Exchange) -> Judgements:
-        """Note the partitions whose offsets the member asks for. A classic member does not name itself in this request, so its
+        """Note the partitions whose committed offsets the member asks for. A classic member does not name itself in this request, so its
         connection or process shows the member."""
         if x.group is None:
             return
@@ -105,8 +105,8 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
 
     @asked(FETCH)
     def reads(self, x: Exchange) -> Judgements:
-        """Judge a Fetch of a process with one member, each partition once. A Fetch that was under way when the assignment came may be
-        about partitions of an earlier member id."""
+        """Judge a Fetch of a process with only one member, once for each partition. A Fetch that was under way when the assignment came
+        may be about partitions of an earlier member id."""
         member = x.member
         added: Added | None = None if member is None else member.notes.get(self.code)
         if added is None or member is None or not (added.unasked or added.asked):
@@ -126,7 +126,7 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
 
 
 class Strangers:
-    """Counts the requests for a group's offsets whose sender is unknown."""
+    """Counts the requests for a group's committed offsets whose sender is unknown."""
 
     __slots__ = ("count",)
 

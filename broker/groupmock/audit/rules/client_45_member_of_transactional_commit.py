@@ -45,7 +45,7 @@ class SaysWhoItIsInTransactions(Rule):
 
     @asked(TXN_OFFSET_COMMIT)
     def says(self, x: Exchange) -> Judgements:
-        """Judge a commit by the process of its connection, which must have a member in that group."""
+        """Judge a transactional commit by the process of its connection, which must have a member in that group."""
         if x.member is not None:
             yield KEPT
             return

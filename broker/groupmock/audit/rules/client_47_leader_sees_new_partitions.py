@@ -17,8 +17,8 @@ JUDGED = EAGER | {STICKY, "RoundRobinAssigner"}
 
 
 class Led:
-    """A generation as its leader knows it: the number of partitions of each topic (the highest that it assigned, or left without an
-    owner), and the function that cancels the check whether the leader joined again."""
+    """The generation that a leader has assigned: for each topic the number of partitions that it knew, and a function that cancels the
+    later check that it joined again."""
 
     __slots__ = ("counts", "off", "sync")
 
@@ -67,7 +67,7 @@ end
 
     @asked(SYNC_GROUP)
     def leads(self, x: Exchange) -> Judgements:
-        """Note the partitions that this leader knew of the topics from which it assigns."""
+        """Note how many partitions this leader knew of each topic from which it assigns."""
         plan, member = plan_of(x), x.member
         if plan is None or member is None or plan.protocol_type != CONSUMER or plan.protocol not in JUDGED:
             return
@@ -83,7 +83,7 @@ end
 
     @answered(METADATA)
     def hears(self, x: Exchange) -> Judgements:
-        """Judge the answer to a Metadata request of a process with one member."""
+        """Judge whether an answer to Metadata shows new partitions to a leader, if its process has only one member."""
         member = self.world.processes.sole_member(x.link)
         led: Led | None = None if member is None else member.notes.get(self.code)
         if led is None or member is None or led.off is not None or x.answer is None or not x.heard or x.answered is None:

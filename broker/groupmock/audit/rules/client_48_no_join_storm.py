@@ -16,7 +16,7 @@ BACKOFF_NS: Final = 100 * NS_PER_MS
 
 
 class _Storm:
-    """The last JoinGroup of a connection, and the rows of earlier ones that followed each other too soon."""
+    """The last JoinGroup of a connection, and the rows of those before it that followed each other too soon."""
 
     __slots__ = ("last", "rows")
 
@@ -71,7 +71,7 @@ end
 
 
 def _same(before: Exchange, x: Exchange) -> bool:
-    """Return whether the request repeats the previous JoinGroup although that one succeeded and no other answer has come since."""
+    """Return whether the request repeats the previous JoinGroup, although that one succeeded and no other answer has come since then."""
     member = x.speaker
     heard = None if member is None else member.heard
     return before.heard and before.error == NONE and before.asked == x.asked and heard is not None and heard.delivered and not heard.errors

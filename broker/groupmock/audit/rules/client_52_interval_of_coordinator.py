@@ -80,7 +80,7 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0
 
     @answered(CONSUMER_GROUP_HEARTBEAT)
     def is_told(self, x: Exchange) -> Judgements:
-        """Note the time that a revocation may take."""
+        """Note how long the member may take to give up partitions."""
         member = x.member
         if member is not None and x.heard and not x.error and x.answer and x.answered is not None and epoch_said(x) >= JOINING:
             interval = x.answer["heartbeat_interval_ms"] * NS_PER_MS
@@ -88,8 +88,8 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0
         return iter(())
 
     def _late(self, member: Member, x: Exchange, interval: int) -> Judgements:
-        """Judge a member that sent no heartbeat since, although its process was active and had its coordinator. A process without
-        requests may have been held up."""
+        """Judge a member that has sent no heartbeat since its last one, although its process was active and had its coordinator. A
+        process without requests may have been held up."""
         course = course_of(member)
         if x.answered is None or course is None or course.said is not x or x.link.gone or x.link.open:
             return

@@ -17,8 +17,8 @@ from ..subjects import Exchange, Member, fetched_of
 
 
 class Revocation:
-    """The revocation of one member. `wanted` has the partitions that it has to give up `since` an answer, `given_up` those that it gave
-    up, and `said` is the heartbeat that says so."""
+    """The partitions that one member has to give up. `wanted` has the partitions that it has to give up `since` an answer, `given_up`
+    those that it gave up, and `said` is the heartbeat that says so."""
 
     __slots__ = ("given_up", "said", "since", "wanted")
 
@@ -58,7 +58,7 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 25
 
     @answered(CONSUMER_GROUP_HEARTBEAT)
     def is_taken(self, x: Exchange) -> Judgements:
-        """Note partitions that the member owned and is no longer assigned. Partitions that it gets again may be read again."""
+        """Note partitions that the member owned and that its new assignment lacks. Partitions that it gets again may be read again."""
         member, course = x.member, course_of(x.member)
         if member is None or course is None or course.owned is None or not x.heard or x.error or not x.answer or not x.answer["assignment"]:
             return iter(())
@@ -97,7 +97,7 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 25
             )
 
     def _overdue(self, member: Member, known: Revocation, x: Exchange) -> Judgements:
-        """Judge a member that sent requests meanwhile and is still a member."""
+        """Judge a member that has not given up its partitions in time, if it sent other requests meanwhile and is still a member."""
         course = course_of(member)
         if member.notes.get(self.code) is not known or known.since is not x or not known.wanted or course is None or course.said is None:
             return

@@ -64,7 +64,7 @@ A: OffsetCommit v9 member_id=a generation_id_or_member_epoch=99 topics=[t($t1, o
             )
 
     def _in_its_epoch(self, x: Exchange, member: Member, course: Course, told: Exchange) -> Judgements:
-        """Judge the epoch of a commit. An answer on another connection may not have arrived yet."""
+        """Judge the epoch in a commit. An answer on another connection may not have arrived yet."""
         if epoch_of(x) == course.epoch:
             yield KEPT
         elif told.link is x.link and course.said is told and self.knew(x, told):
@@ -76,7 +76,7 @@ A: OffsetCommit v9 member_id=a generation_id_or_member_epoch=99 topics=[t($t1, o
 
     @answered(OFFSET_COMMIT)
     def is_stale(self, x: Exchange) -> Judgements:
-        """Note the epoch that is over for commits."""
+        """Note the member epoch in which commits are refused as stale."""
         if x.member is not None and course_of(x.member) is not None and x.heard and STALE in x.errors:
             x.member.notes[self.code] = x
         return iter(())

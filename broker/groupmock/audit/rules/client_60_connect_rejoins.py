@@ -15,7 +15,7 @@ from ..subjects import Exchange, Member
 
 
 class Expected(NamedTuple):
-    """A worker that has to join again: the SyncGroup and the reason, and the function that cancels the check whether it did."""
+    """A worker that has to join again: the SyncGroup, the reason, and a function that cancels the later check that it did."""
 
     sync: Exchange
     why: str
@@ -52,7 +52,7 @@ end
 
     @answered(SYNC_GROUP)
     def told(self, x: Exchange) -> Judgements:
-        """Replace an older assignment and its delay by the newer one."""
+        """Note an assignment, which replaces the one before and its delay."""
         member = x.member
         if member is None or member.protocol_type != CONNECT or x.answer is None or not x.heard or x.error or x.answered is None:
             return

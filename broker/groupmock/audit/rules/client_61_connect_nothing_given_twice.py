@@ -36,7 +36,7 @@ B: SyncGroup -> 0
 
     @asked(SYNC_GROUP)
     def gives(self, x: Exchange) -> Judgements:
-        """Judge a leader whose generation can be read as a whole."""
+        """Judge the leader of a generation in which all metadata and assignments can be read."""
         plan, member = plan_of(x), x.member
         if plan is None or member is None or plan.protocol_type != CONNECT:
             return

@@ -24,7 +24,7 @@ HELD = (JOIN_GROUP, SYNC_GROUP)
 
 
 class _Line:
-    """The requests on one connection: the last request that may be delayed, and the first request sent after it."""
+    """The requests on one connection: the last one whose answer the coordinator may delay, and the first one sent behind it."""
 
     __slots__ = ("behind", "held")
 
@@ -33,7 +33,7 @@ class _Line:
         self.behind: Exchange | None = None
 
     def stands(self, x: Exchange) -> bool:
-        """Return whether the request is the first one behind the delayed request. CLIENT-18 judges another JoinGroup."""
+        """Return whether the request is the first one sent behind the delayed request. CLIENT-18 judges another JoinGroup."""
         return self.behind is None and x.key != JOIN_GROUP and (self.held.answered is None or x.received < self.held.answered)
 
 
@@ -93,7 +93,7 @@ A -> 22
 
     @answered(*HELD)
     def answered(self, x: Exchange) -> Judgements:
-        """Note how long the delayed request waited."""
+        """Note how long the answer to the delayed request took."""
         line: _Line | None = x.link.notes.get(self.code)
         if line is None or line.held is not x or not x.heard:
             return

@@ -49,7 +49,7 @@ A: OffsetCommit topics=[t($t1, o(0, 5)), t($t2, o(0, 5))] -> 0
 
     @asked(OFFSET_COMMIT)
     def its_own(self, x: Exchange) -> Judgements:
-        """Judge commits in the generation whose assignment the member has; CLIENT-19, CLIENT-20 and CLIENT-57 judge other commits."""
+        """Judge commits in the generation of the member's assignment; CLIENT-19, CLIENT-20 and CLIENT-57 judge other commits."""
         member, course = x.member, course_of(x.member)
         if member is not None and course is not None:
             yield from self._of_a_consumer(x, member, course)
@@ -93,7 +93,7 @@ A: OffsetCommit topics=[t($t1, o(0, 5)), t($t2, o(0, 5))] -> 0
 
 
 def _of_others(member: Member, partitions: Partitions) -> Partitions:
-    """Return the partitions that the member's generation assigns to other members."""
+    """Return those of the partitions that the member's generation assigns to other members."""
     generation = member.group.fold.generation
     if not partitions or generation is None or generation.number != member.generation:
         return frozenset()

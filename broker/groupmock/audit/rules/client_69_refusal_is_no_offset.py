@@ -19,7 +19,7 @@ ERRORS: Final = {
     NOT_COORDINATOR: "NOT_COORDINATOR",
 }
 GIVE_UP_NS: Final = 15_000 * NS_PER_MS
-"""Longer than all retries of known clients take with their growing pauses (KafkaJS: 9.3 s for all of its tries)."""
+"""The time after which a client has given up: longer than all retries of known clients take with their growing pauses (KafkaJS: 9.3 s)."""
 
 REFUSED_AT_THE_START: Final = """
 topics: t1:1
@@ -36,7 +36,7 @@ pause 300
 
 
 class Refused:
-    """The partitions that one member reads or whose offset it knows, and the partitions whose offset was refused, with that exchange."""
+    """The partitions that one member reads or whose offset it has, and the partitions whose offset was refused, with the OffsetFetch."""
 
     __slots__ = ("reads", "waiting")
 
@@ -81,7 +81,7 @@ A: Fetch v12 topics=[read($t1, 0, 0)] -> any
 
     @answered(OFFSET_FETCH)
     def refused(self, x: Exchange) -> Judgements:
-        """Note offsets that were refused. An application may also ask for partitions that it already reads."""
+        """Note the partitions whose offsets were refused. An application may also ask for partitions that it already reads."""
         member = self._asker(x)
         told = None if member is None else assigned_to(member, self.world.topic_names)
         if member is None or told is None or not x.heard or (course_of(member) is None and member.protocol_type != CONSUMER):
@@ -138,7 +138,7 @@ A: Fetch v12 topics=[read($t1, 0, 0)] -> any
             )
 
     def _asker(self, x: Exchange) -> Member | None:
-        """Return the member of the connection or process, because classic members do not name themselves in an OffsetFetch."""
+        """Return the only member of the connection or process, because classic members do not name themselves in an OffsetFetch."""
         if x.group is None or x.member is not None:
             return x.member
         last = x.link.last

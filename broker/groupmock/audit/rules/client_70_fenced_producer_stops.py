@@ -45,14 +45,14 @@ class StopsWhenFencedAsProducer(Rule):
 
     @answered(ADD_PARTITIONS_TO_TXN, ADD_OFFSETS_TO_TXN, END_TXN)
     def is_told(self, x: Exchange) -> Judgements:
-        """Note the producer epochs of this connection that are over."""
+        """Note the producer epochs that the connection was told are fenced."""
         if x.heard and x.answer is not None and _codes(x) & FENCED:
             x.link.note(self.code, dict[Producer, Exchange]).update(dict.fromkeys(_producers(x), x))
         return iter(())
 
     @asked(ADD_PARTITIONS_TO_TXN, ADD_OFFSETS_TO_TXN, END_TXN)
     def goes_on(self, x: Exchange) -> Judgements:
-        """Judge a request in a producer epoch that is over."""
+        """Judge a request of a producer that was fenced."""
         known: dict[Producer, Exchange] = x.link.notes.get(self.code) or {}
         for producer in _producers(x):
             told = known.get(producer)

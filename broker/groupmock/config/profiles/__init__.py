@@ -21,7 +21,7 @@ KAFKA_DEFAULTS: Mapping[str, Any] = {
     "log.retention.bytes": -1,  # Kafka has no limit here; only groupmock's own profile sets one, because records are kept in memory.
     "queued.max.request.bytes": -1,
 }
-"""Settings of every release, but not of groupmock's own profile, which has other bounds and starts quickly."""
+"""Settings of all Kafka releases, but not of groupmock's own profile, which has other bounds and starts quickly."""
 
 
 class FeatureLevel(NamedTuple):

@@ -28,8 +28,8 @@ ERRORS: Final[dict[str, tuple[str, ...]]] = {
 
 
 def _strikes(api: str, *names: str) -> Callable[[Stage], Awaitable[None]]:
-    """Return a script that waits until each of these rules was applied. The group rebalances as often as a request needs that comes once
-    in a rebalance."""
+    """Return a script that waits until each of these fault rules has fired. The group rebalances as often as a request needs that comes
+    once in a rebalance."""
 
     async def script(stage: Stage) -> None:
         for name in names:
@@ -39,7 +39,7 @@ def _strikes(api: str, *names: str) -> Callable[[Stage], Awaitable[None]]:
 
 
 def _at_leaving(script: Callable[[Stage], Awaitable[None]]) -> Callable[[Stage], Awaitable[None]]:
-    """Return the script with a copy that is asked to stop, because LeaveGroup is only sent then."""
+    """Return a script that first asks a copy to stop, because LeaveGroup is only sent then, and then does what `script` does."""
 
     async def stopping(stage: Stage) -> None:
         stage.stop(stage.newest)
@@ -67,7 +67,7 @@ for _api in GROUP_APIS:
 
 
 def _later(made: dict[str, Any]) -> Callable[[Stage], Awaitable[None]]:
-    """Return a script in which the rule applies to a working group that rebalances once more. A copy that was held back joins then."""
+    """Return a script that adds a fault rule to a working group and then rebalances the group. A copy that was held back joins then."""
 
     async def script(stage: Stage) -> None:
         stage.break_by(made)

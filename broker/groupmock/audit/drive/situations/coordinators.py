@@ -35,7 +35,7 @@ async def loads(stage: Stage) -> None:
     "three FindCoordinator requests of copies",
 )  # fmt: skip
 async def nowhere(stage: Stage) -> None:
-    """Leave the group without a coordinator, so that copies must ask for it again and again, with pauses."""
+    """Leave the group without a coordinator, so that copies must look for one again and again, with pauses."""
     asked = stage.asks(FIND_COORDINATOR, times=3)
     group = stage.group
     stage.steer("unload_coordinator", group=group)

@@ -11,7 +11,7 @@ from ..situation_stage import Stage, says
 
 @situation("works", "The copies start together, read and commit, and are asked to stop.", "a Stable group of all copies, and a commit")
 async def works(stage: Stage) -> None:
-    """Wait for heartbeats of every member, so that there is something to judge."""
+    """Wait for heartbeats of every member, so that there are requests to judge."""
     for copy in stage.copies:
         await stage.happens(stage.beats(copy, times=2))
 
@@ -87,7 +87,7 @@ async def frozen(stage: Stage) -> None:
     protocol=CLASSIC,
 )
 async def misses_round(stage: Stage) -> None:
-    """Let a copy miss a rebalance by ending the join phase as if its time were over."""
+    """Let a copy miss a rebalance by ending the join phase before the copy has joined, as at its timeout."""
     sleeper = stage.newest
     await stage.settled()
     others = [stage.asks(JOIN_GROUP, copy) for copy in stage.copies if copy is not sleeper]

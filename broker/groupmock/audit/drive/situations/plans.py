@@ -11,7 +11,7 @@ from ..situation import CONSUMER, PROTOCOL_OF, Situation, declare
 from ..situation_stage import Stage
 
 ELSEWHERE: Final = ("network-stall",)
-"""Plans that differ only in time from the situation `node-silent` of another file."""
+"""Ready plans that do the same as the situation `node-silent`, only for another time."""
 STATIC: Final = ("fenced-twin",)
 STAY_AWAY: Final = ("fenced-twin",)
 """Situations in which a fenced copy must not join again."""
@@ -29,8 +29,8 @@ def _script(plan: Plan) -> Callable[[Stage], Awaitable[None]]:
 
 
 def _protocol(plan: Plan) -> str:
-    """Return the protocol of the APIs that a plan's rules name. Consumer groups win; otherwise it is the protocol of the first API that
-    has only one."""
+    """Return the protocol (classic or consumer) to which the APIs in a plan's rules belong. Consumer groups win; otherwise it is the
+    protocol of the first API that has only one."""
     if for_consumer_groups(plan):
         return CONSUMER
     return next((PROTOCOL_OF[api] for each in plan.rule if (api := str(rule_as_data(each)["when"].get("api", ""))) in PROTOCOL_OF), "")

@@ -73,7 +73,7 @@ async def rebalance_in_join(stage: Stage) -> None:
 
 @situation("session-ends", "The session of a copy that lives ends: the group goes on without it.", "that copy to join again")
 async def session_ends(stage: Stage) -> None:
-    """Expire the session of a member, so that its next heartbeat is answered UNKNOWN_MEMBER_ID (25)."""
+    """Expire the session of a member, so that its next heartbeat is answered with UNKNOWN_MEMBER_ID (25)."""
     before, copy = stage.generation, stage.newest
     member = stage.member_of(copy).member_id
     again = stage.joins(copy)
@@ -116,7 +116,7 @@ async def many_rebalances(stage: Stage) -> None:
 
 
 async def _held(stage: Stage, state: str, key: int) -> None:
-    """Hold a rebalance in this state until every copy has sent that request, and a while longer."""
+    """Hold the group in a state of a rebalance until every copy has sent the request with that API key, and a while longer."""
     await stage.settled()
     asked = [stage.asks(key, copy) for copy in stage.copies]
     stage.steer("hold_group", group=stage.group, state=state)
