@@ -38,7 +38,7 @@ groupmock pipeline all journals/ lake/ --report out/   # all jobs in one session
 With `--follow SECONDS` the command keeps running, looks for new journals at this interval, and then updates tables and report.
 Following is faster than starting again, because Spark is running already and Java has compiled its plans.
 
-The job `all` runs the following jobs except the slow one; each job can also be run alone:
+The job `all` runs the following jobs except `audit`, which is slow; each job can also be run alone:
 
 {NOT_RUN}
 ```text
@@ -212,7 +212,7 @@ STAYING = {
 }
 SMALL_RUNS = " runs of one rebalance"
 RUNS = """\
-The table is about {number} runs of one rebalance each, {size} MB of journals, ingested at once or (some of them) ten at a time in 40
+The table of this section shows {number} runs of one rebalance each, {size} MB of journals, ingested at once or (some of them) ten at a time in 40
 ingests, before and after `compact`. One ingest of ten journals takes {second} s when the lake is new, and {last} s after 39 other
 ingests."""
 LOOKED_AT = ("files", "folders", "MB", "s to list", "s to ask rebalances", "s to ask rows")
