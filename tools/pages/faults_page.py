@@ -224,7 +224,7 @@ FINDINGS = """\
   whole request: the member's partitions are never fetched, and only an error event reveals it (librdkafka issue 5586, open).
 - Under `offsets-elsewhere`, in about one run of five an aiokafka 0.14.0 member stays without a coordinator for good after NOT_COORDINATOR
   (16): it is expelled, still assumes that it owns its partitions, and its `stop()` does not return. The table shows a run of aiokafka under
-  `offsets-elsewhere` without this failure.
+  `offsets-elsewhere` in which the member found its new coordinator.
 - Under `loading-coordinator`, an aiokafka 0.14.0 member whose SyncGroup is answered with COORDINATOR_LOAD_IN_PROGRESS (14) ends with a
   KafkaError instead of repeating the request; this was seen when the machine was busy. The table shows a run of aiokafka under
   `loading-coordinator` in which both members had their assignments.

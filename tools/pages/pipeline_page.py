@@ -212,8 +212,8 @@ STAYING = {
 }
 SMALL_RUNS = " runs of one rebalance"
 RUNS = """\
-The table of this section shows {number} runs of one rebalance each, {size} MB of journals, ingested at once or (some of them) ten at a time in 40
-ingests, before and after `compact`. One ingest of ten journals takes {second} s when the lake is new, and {last} s after 39 other
+The table of this section shows {number} runs of one rebalance each, {size} MB of journals, ingested at once or (some of them) ten at a time
+in 40 ingests, before and after `compact`. One ingest of ten journals takes {second} s when the lake is new, and {last} s after 39 other
 ingests."""
 LOOKED_AT = ("files", "folders", "MB", "s to list", "s to ask rebalances", "s to ask rows")
 PAYS = """\
