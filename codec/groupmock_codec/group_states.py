@@ -1,5 +1,5 @@
-"""Defines the states of a group by the names that Kafka uses in DescribeGroups, ListGroups and ConsumerGroupDescribe, and the journal in
-its rows."""
+"""Defines the states of a group by the names that Kafka uses in DescribeGroups, ListGroups and ConsumerGroupDescribe; journal rows have
+the same names."""
 
 from __future__ import annotations
 

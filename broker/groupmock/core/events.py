@@ -13,7 +13,7 @@ import msgspec
 from groupmock_codec.declare import Message
 
 PLAINTEXT: Final = "PLAINTEXT"
-"""The listener name and protocol of a node without other listeners (SecurityProtocol, KIP-103)."""
+"""The name and the security protocol of the listener of a node for which no listeners are set (SecurityProtocol, KIP-103)."""
 ANONYMOUS: Final = "User:ANONYMOUS"
 """The principal of a connection that is not authenticated (KafkaPrincipal.ANONYMOUS)."""
 

@@ -195,7 +195,7 @@ def _texts(name: str) -> Callable[[Any], Holds]:
 
 
 def _numbers(name: str) -> Callable[[Any], Holds]:
-    """Make the test of a condition on several numbers of the call, one of which has to be wanted."""
+    """Make the test of a condition on several numbers of the call, one of which has to be a wanted number."""
 
     def test(wanted: Any) -> Holds:
         numbers = frozenset(wanted if isinstance(wanted, list) else [wanted])

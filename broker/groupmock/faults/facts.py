@@ -60,7 +60,7 @@ FIELDS: Final = {
 OF_ENTITIES: Final = {"partition": "partition", "resource": "resource", "topic_id": "topic"}
 """Maps a condition to what the request, or at stage reply its answer, must name: a partition, a resource or a topic."""
 NONE_IF_UNTOLD: Final = (*OF_ENTITIES, "topic", "group", "state", "member_id", "transactional_id", "transaction_state", "committed")
-"""Conditions that have no value in a request without their fields, for which `tells` is False. Other fields have a value such as -1 even
+"""Conditions that have no value if the request lacks their fields, so that `tells` is False. Other fields have a value such as -1 even
 in versions without them."""
 
 

@@ -43,7 +43,7 @@ __all__ = ["Ask", "ClassicMember", "ConsumerMember", "CoreRig", "FedDice", "Kept
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name on first use, because framing a request needs no cluster."""
+    """Import a name of this package on first use, so that a program that only frames requests does not import the core."""
     if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f".{HOMES[name]}", __name__), name)

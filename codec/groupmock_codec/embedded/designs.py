@@ -57,9 +57,9 @@ class DesignAssignment(Message):
 
 
 class AssignorData(Message):
-    """The PartitionAssignorData of a design's Subscription. In d1 it repeats the owned partitions, because an aiokafka leader sees
-    nothing after it, and the nonce of the round. In d2 and d3 it is only the nonce, which changes with every JoinGroup: otherwise a
-    follower that joins again would get the last round's answer."""
+    """The assignor's own data (PartitionAssignorData) in a Subscription of one of the designs. In d1 it repeats the owned partitions,
+    because an aiokafka leader sees nothing after it, and the nonce of the round. In d2 and d3 it is only the nonce, which changes with
+    every JoinGroup: otherwise a follower that joins again would get the last round's answer."""
 
     owned: Annotated[list[TopicPartitions], array(TopicPartitions)] = []
     nonce: Annotated[int, INT32] = 0
@@ -165,8 +165,8 @@ def carried_assignment(user_data: bytes | None) -> DesignAssignment | None:
 
 
 def unstock_assignment(data: bytes) -> DesignAssignment | None:
-    """Decode an Assignment of the design document, if the bytes are one to the last byte and no stock reader would accept them all. What
-    is a stock Assignment as well (nothing revoked in Design I) gives None, because bytes without a protocol name do not tell."""
+    """Decode an Assignment of the design document that fills the bytes exactly, or return None if a stock client could read all bytes as
+    well. What is a stock Assignment as well (nothing revoked in Design I) gives None, because bytes without a protocol name do not tell."""
     try:
         consumer.ASSIGNMENT.decode(min(max(_version(data), 0), consumer.HIGHEST), data, max_elements=READ_ELEMENTS)
     except TooManyElements:

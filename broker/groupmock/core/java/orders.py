@@ -1,5 +1,5 @@
-"""Returns keys in the iteration order of maps of Java (Kafka 4.x) and Scala 2.13 (the old coordinator, request handlers), filled in a given
-order.
+"""Returns keys in the iteration order of maps of Java (Kafka 4.x) and Scala 2.13 (the coordinator of Kafka 3.9, and request handlers),
+filled in a given order.
 
 They decide the order of the leader's list and of DescribeGroups, the next leader, ties of the protocol vote, and the order of topics and
 partitions in responses. Every function takes the keys in the order in which they were put, and `hash_of`, which returns a key's

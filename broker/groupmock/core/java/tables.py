@@ -29,7 +29,7 @@ def signed(value: int) -> int:
 
 
 class Timeline:
-    """The size and capacity of a TimelineHashMap, whose entries are kept by its user. Within a slot the last entry is the first."""
+    """The size and capacity of a TimelineHashMap whose entries the caller keeps. Within a slot the last entry is the first."""
 
     __slots__ = ("capacity", "size")
 

@@ -37,7 +37,8 @@ PER_IP: Final = "max.connections.per.ip"
 
 
 class NoCleaner(BadConfig):
-    """The number of cleaner threads is 0, by which Kafka divides. Only Kafka 3 and later treats the ArithmeticException as a bad config."""
+    """The number of log cleaner threads is 0, and Kafka fails because it divides by this number. Only Kafka 3 and later treats the
+    ArithmeticException as a bad config."""
 
 
 def check_together(keys: Mapping[str, BrokerKey], static: Mapping[str, str], before: Overrides, after: Overrides) -> None:

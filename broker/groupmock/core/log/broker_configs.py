@@ -51,7 +51,7 @@ FAMILIES: Final = {
 } | {"log.flush.interval.ms": ("log.flush.interval.ms", "log.flush.scheduler.interval.ms")}
 """Maps each config to the names from which its value is taken, in order (DynamicBrokerConfig.brokerConfigSynonyms)."""
 FROM_ANOTHER: Final = {"log.retention.ms": "604800000"}
-"""Settings with a default in groupmock that Kafka takes from a synonym instead (log.retention.hours=168)."""
+"""Configs that have a default of their own in groupmock, while Kafka takes their value from a synonym (log.retention.hours=168)."""
 ANY_ENTRIES: Final = "config.providers"
 """The only LIST config of Kafka 4.3 that may have empty entries (seen on 4.3.0)."""
 _LISTENER: Final = re.compile(r"listener\.name\.[^.]*\.(.+)")

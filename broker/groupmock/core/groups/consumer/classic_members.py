@@ -109,7 +109,7 @@ def join(
 
 
 def _goes_back(turn: Turn, group: Group, member: Member, replaced: str | None, owned: Owned) -> JoinGroupResponse:
-    """Answer a JoinGroup of the last member that used the consumer protocol and has changed to the classic one, before the group becomes
+    """Answer the JoinGroup with which the last member of the consumer protocol changes to the classic protocol, before the group becomes
     classic. No member has to move unless another target is needed (CG-187). The member does not even move to the last target: it gets
     its own epoch, or 0 with another id, whatever the group's is, so its next Heartbeat may be 22 (seen on 4.3.0)."""
     if replaced is not None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .assignors import Subscription, Target
 
 NOTHING: Final[Held] = {}
-"""The empty value of `revoking`, shared because nearly all members have nothing to revoke."""
+"""The empty value of a member's `revoking`, shared because nearly all members have no partitions to revoke."""
 
 
 class Departure(NamedTuple):
