@@ -210,7 +210,7 @@ def ask_control(url: str, number: int) -> None:
         try:
             with urllib.request.urlopen(wanted, timeout=30) as answer:
                 answer.read()
-        except OSError:  # The answer 404 for a missing group is valid.
+        except OSError:  # The control API may answer 404, because the group may be gone.
             pass
 
 
@@ -268,7 +268,7 @@ def types() -> Counter[str]:
 async def churn(minutes: int, lives: int) -> int:
     """Run the check of memory growth and return its exit status. The status is 0 if nothing grew."""
     with tempfile.TemporaryDirectory() as folder:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # The log is redirected to /dev/null.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # Standard error, which gets the log, is redirected to /dev/null.
         flags = {"port": 0, "log": "text", "control": "127.0.0.1:0", "journal": f"{folder}/journal.jsonl", "seed": 1}
         config = resolve(flags, list(SETTINGS.items()))
         running = await start(config, stories=True)

@@ -133,7 +133,7 @@ def _team(host: str, port: int) -> list[Member]:
     for member in members:
         while (answer := member.client.ask(11, 5, member.join())).error_code in COORDINATOR_ERRORS and time.monotonic() < end:
             time.sleep(0.1)
-        member.member_id = answer.member_id  # MEMBER_ID_REQUIRED (79) comes with the member id
+        member.member_id = answer.member_id  # The answer MEMBER_ID_REQUIRED (79) carries the member id for the next JoinGroup.
     return members
 
 

@@ -74,7 +74,7 @@ HEADER: Final = struct_type(Header)
 PLACE: Final = StructType(
     [
         StructField("day", StringType()),  # `day` is the UTC date on which the run began, such as 2026-11-21
-        StructField("run", StringType()),  # `run` is the run's key
+        StructField("run", StringType()),  # `run` identifies the run of a cluster
         StructField("file", StringType()),
         StructField("line", LongType()),  # `line` counts from 1, which is the header's line
     ]

@@ -68,7 +68,7 @@ def test_a_job_that_takes_long_is_told_while_it_runs(spark: SparkSession, tmp_pa
     place = str(gate)
 
     def waiting(batches: Iterator[Any]) -> Iterator[Any]:
-        with open(place):  # Opening the FIFO blocks until the test writes to it.
+        with open(place):  # Opening this file, a FIFO, blocks until the test writes to it.
             yield from batches
 
     monkeypatch.setattr(watched, "EVERY_S", 0.01)

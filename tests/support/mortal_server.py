@@ -11,7 +11,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-if __name__ == "__main__":  # A test runs this file by its path.
+if __name__ == "__main__":  # Tests run this file as a program by its path.
     sys.path[:0] = [str(Path(__file__).resolve().parents[2] / part) for part in ("codec", "broker")]
 
 from groupmock_codec import APIS

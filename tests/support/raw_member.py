@@ -58,7 +58,7 @@ class RawMember(ClassicMember):
         try:
             self._client.socket.shutdown(socket.SHUT_RDWR)
         except OSError:
-            pass  # The socket may be closed already.
+            pass  # The shutdown may fail, because the socket may be closed already.
         self._thread.join(30)
         self._client.close()
         if self.failure is not None:

@@ -229,7 +229,7 @@ class _Filling:
 
     def _one(self, kind: type[Message], field: Field, wire: Wire, path: str, place: int) -> Any:
         if wire.kind == "struct":
-            if field.wire.kind == "struct":  # A struct field keeps its default, as in most requests.
+            if field.wire.kind == "struct":  # A field of a request that is a struct keeps its default, as in most requests.
                 return field.default
             return self.message(wire.struct, f"{path}.", place)
         within = any(path == each or path.startswith(f"{each}.") for each in self._plan.counts)

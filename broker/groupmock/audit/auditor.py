@@ -122,7 +122,7 @@ class Auditor(RowReader):
         if row.t > self._world.now:
             self._passed(row.t)
         if row.__class__ is RequestRow and row.api_key == HEARTBEAT and self._world.repeats(row):
-            self._beat = row  # If the heartbeat changes nothing, its answer is the next row.
+            self._beat = row  # The row is kept, because a heartbeat that changes nothing is answered by the next row.
             return
         take(self, row)
 

@@ -64,7 +64,7 @@ def _tell(name: str, of: int, arguments: argparse.Namespace) -> str | None:
     shown, end = printable(called(name)), end_of(name, "--since") if wanted.before_end else 0
     with reading(name) as journal:
         header = journal.header
-        # A recording has no seed with which anything was drawn.
+        # A recording of a real cluster has no random seed.
         seed = header.seed if header.complete else None
         since = wanted.at(header.epoch_ns, end)
         try:

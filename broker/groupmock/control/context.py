@@ -54,7 +54,7 @@ class ControlContext:
 
     def cannot_accept(self, reason: str) -> None:
         """Record and count that a connection of the control API could not be accepted."""
-        if self.running.closed:  # The cluster is closed because a reset is under way.
+        if self.running.closed:  # A closed cluster means here that a reset is under way.
             return
         driver = self.running.server.driver
         driver.counters.accept_failures += 1

@@ -117,7 +117,8 @@ class Collected:
 
 async def text_of(running: Running) -> bytes:
     """Return the text format of Prometheus. The library makes it in one go, so it runs on another thread and the loop keeps serving."""
-    await asyncio.to_thread(import_module, "prometheus_client.core")  # The first import takes 50 ms, so it runs on another thread.
+    # The first import of prometheus_client takes 50 ms, so it runs on another thread.
+    await asyncio.to_thread(import_module, "prometheus_client.core")
     from prometheus_client import CollectorRegistry, generate_latest
 
     # A separate registry is needed, because the library's default one adds figures of the process. auto_describe would make the metrics

@@ -118,7 +118,7 @@ def status_of(error: Exception) -> int | None:
 
 def said(error: Exception) -> str:
     """Return an error's message as one sentence."""
-    # The str() of a KeyError is its text in quotes.
+    # str() would put the text of a KeyError in quotes.
     text = str(error.args[0]) if isinstance(error, LookupError) and error.args else str(error)
     return " ".join(text.split())
 

@@ -164,5 +164,5 @@ class Reception:
 async def _connect(visitor: Visitor, accepted: socket.socket) -> None:
     try:
         await asyncio.get_running_loop().connect_accepted_socket(lambda: visitor, accepted)
-    except OSError:  # The peer disconnected before it was accepted.
+    except OSError:  # The peer disconnected before its connection was accepted.
         accepted.close()

@@ -23,7 +23,7 @@ class Request(msgspec.Struct, gc=False, frozen=True):
 
     ticket: int
     connection: int
-    node: int  # The frame arrived at a listener of this node.
+    node: int  # The id of the node at whose listener the request arrived.
     key: int
     version: int
     client_id: str | None

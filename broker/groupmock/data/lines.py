@@ -229,7 +229,8 @@ def _shown(data: bytes | None, form: Form | None) -> tuple[Any, Form]:
     if form == "json":
         try:
             compact = msgspec.json.format(data, indent=-1)
-            if compact != NULL:  # A null would be read back as Kafka's null.
+            # JSON's null stands for Kafka's null value when the line is read back, so the text "null" needs another form.
+            if compact != NULL:
                 msgspec.json.decode(compact)  # The JSON is decoded to check its strings, which `msgspec.json.format` does not.
                 return msgspec.Raw(compact), "json"
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -189,7 +189,7 @@ class Broker(Groups, Data, Commands, Faults):
         ports, before = self._up().ports, self._config.journal
         if journal is not None:
             self._config = msgspec.structs.replace(self._config, journal=os.fspath(journal))
-        if self._control is not None:  # The control API keeps its port over a reset.
+        if self._control is not None:  # The control API has to keep its port when the cluster is reset.
             asyncio.run_coroutine_threadsafe(self._control.context.reset(self._config), self._on()).result()
             return
         self.stop()
@@ -225,7 +225,7 @@ class Broker(Groups, Data, Commands, Faults):
                 from ..control.start import start_control
 
                 self._control = await start_control(self._config, running, plan=self._plan)
-        except BaseException as error:  # The error is passed to the thread that called start().
+        except BaseException as error:  # Any error at the start is passed to the thread that called start().
             ready.set_exception(error)
             return
         ready.set_result(running)

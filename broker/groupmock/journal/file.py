@@ -210,7 +210,7 @@ def _opened_alone(path: str) -> int:
     """Open and lock an empty file for writing, because two writers would overwrite each other's rows. Raises OSError."""
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        if stat.S_ISREG(os.fstat(file).st_mode):  # A pipe or a device has nothing that could be overwritten.
+        if stat.S_ISREG(os.fstat(file).st_mode):  # Only a regular file has contents that could be overwritten.
             _lock(file)
             os.ftruncate(file, 0)
     except OSError:

@@ -37,8 +37,8 @@ class Call(msgspec.Struct, eq=False):
     handled: int  # Run time in ns at which the request was handled: later than `received` if it waited behind another request.
     ticket: int = 0
     quiet: bool = False  # True for a heartbeat that changed nothing: only sinks that want every heartbeat get a row of it.
-    told: bool = False  # True for a quiet heartbeat that differs from the heartbeat before it.
-    hidden: bool = False  # True for a quiet heartbeat that no sink wants.
+    told: bool = False  # True for a heartbeat that changed nothing, but differs from the heartbeat before it.
+    hidden: bool = False  # True for a heartbeat that changed nothing and that no sink wants.
     protocol_type: str | None = None  # Protocol type of the group of a JoinGroup or SyncGroup, if a row needs it.
     recorded: bool = False  # True if the row of the request is written already, because a fault rule matched the request.
     held_by: Rule | None = None  # The fault rule that delays this request.

@@ -51,7 +51,7 @@ class _Appointment:
     def __init__(self, agenda: _Agenda[Any], when: int, callback: Callback) -> None:
         self._agenda = agenda
         self.when = when
-        self.callback: Callback | None = callback  # None after the callback has run or was cancelled.
+        self.callback: Callback | None = callback  # `callback` is None after it has run or was cancelled.
 
     def keep(self) -> None:
         callback, self.callback = self.callback, None

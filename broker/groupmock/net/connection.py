@@ -149,7 +149,7 @@ class Connection(asyncio.Protocol):
         self.late: list[bytes] | None = None  # Answers that wait while the node is stalled.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast(asyncio.Transport, transport)  # uvloop's transport does not derive from asyncio's
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's transport does not derive from asyncio's class.
         self.transport.set_write_buffer_limits(high=self.driver.limits.connection_write_buffer_bytes)
         self.driver.opened(self)
 

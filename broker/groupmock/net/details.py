@@ -63,7 +63,8 @@ def _embedded(key: int, message: Message, protocol_type: str | None) -> dict[str
     if readers is None:
         return None
     found: dict[str, Any] = {}
-    read: dict[tuple[bytes, str | None], dict[str, Any]] = {}  # A cache, because most members of a group send the same bytes.
+    # Decoded bytes are cached, because most members of a group send the same bytes.
+    read: dict[tuple[bytes, str | None], dict[str, Any]] = {}
     room = EMBEDDED_BYTES
     for path, data, name in EMBEDDED[key](message):
         decoded = read.get((data, name))

@@ -239,7 +239,7 @@ class Server:
             step = todo.pop()
             try:
                 todo += step()
-            except OSError:  # All file descriptors are taken by connections at present.
+            except OSError:  # This fails while all file descriptors of the process are in use.
                 todo.append(step)
                 busy = True
         pause = WARM_UP_WHEN_BUSY_S if busy else WARM_UP_PAUSE_S
@@ -272,7 +272,7 @@ class Server:
 
     def _imports(self) -> list[Step]:
         """Return one step of the warm-up for each module that a request could still need."""
-        from .needed import modules_needed  # This import is late because nothing needs the module earlier.
+        from .needed import modules_needed  # This import comes late, because nothing needs the module earlier.
 
         missing = [name for name in modules_needed(self.driver.codecs.advertised) if name not in sys.modules]
         return [partial(_import, name) for name in reversed(missing)]

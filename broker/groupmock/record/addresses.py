@@ -42,7 +42,7 @@ def rewrite(key: int, version: int, message: Message, translate: Translate) -> b
     """Replace the addresses in an answer in place and return whether anything changed."""
     if key == API_VERSIONS:
         return _cut(message)
-    # `sum` and not `any`, because every path must be rewritten.
+    # `sum` is used and not `any`, because every path must be rewritten.
     return sum(_at(message, path, translate) for path in _places(type(message), version)) > 0
 
 

@@ -252,9 +252,9 @@ class Frames:
         self.size = 0
         self._held = held
         self._head = b""  # The first of the four length bytes, if they arrived in parts.
-        self._frame: bytearray | None = None  # The kept bytes of the current frame.
+        self._frame: bytearray | None = None  # The bytes of the current frame that were kept so far.
         self._left = 0  # Bytes of the current frame that have not arrived.
-        self._keep = 0  # The number of bytes of the current frame that are kept.
+        self._keep = 0  # The number of bytes of the current frame that are to be kept.
 
     @property
     def cut_bytes(self) -> int:

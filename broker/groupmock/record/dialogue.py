@@ -89,7 +89,8 @@ class Line:
         self.cut_bytes = 0
         self.waiting = 0
         self.deaf = False
-        # A list, because a deque for each connection would take 760 bytes more, and few requests are pending (`relay.MOST_OPEN`).
+        # The type is a list, because a deque for each connection would take 760 bytes more, and few requests are pending
+        # (`relay.MOST_OPEN`).
         self.pending: list[Passing] = []
         self.raw_tokens = False
         self.beat: Beat | None = None  # `beat` is set only while no request is pending.

@@ -12,12 +12,12 @@ from ..net.connection import NO_LINGER
 WRITE_BUFFER: Final = 262_144
 """No more is read for a peer while more than this many bytes wait to be sent to it."""
 
-# Reasons for not reading from a socket are bits of a set.
+# Each of these bits is a reason for not reading from a socket.
 SLOW_PEER: Final = 1  # The peer of the relay's other end does not read.
-BEHIND: Final = 2  # The recording of all connections is behind.
-WAITING: Final = 4  # Enough requests of this client wait.
-TURN: Final = 8  # Answers of this node wait for their turn.
-UNRECORDED: Final = 16  # The recording of this relay is behind.
+BEHIND: Final = 2  # Too many bytes of all connections wait to be recorded.
+WAITING: Final = 4  # Enough requests of this client wait to be sent to the node.
+TURN: Final = 8  # Answers of this node wait for their turn to be sent to the client.
+UNRECORDED: Final = 16  # Too many bytes of this connection wait to be recorded.
 
 
 class End(asyncio.Protocol):

@@ -249,7 +249,7 @@ class Proxy:
             return
         try:
             await asyncio.get_running_loop().connect_accepted_socket(lambda: relay.client, accepted)
-        except OSError:  # The client disconnected before its turn.
+        except OSError:  # The client disconnected before its connection was handled.
             accepted.close()
             relay.client.lost = True
             relay.shut("client", "the client closed")

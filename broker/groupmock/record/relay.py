@@ -107,8 +107,8 @@ class Relay:
         self._ahead_bytes = 0
         self._coming: list[bytes] = []  # The node's bytes until it is this relay's turn; these are few, because nothing more is read then.
         self._coming_at = 0
-        self._unrecorded = 0  # Bytes of this relay that wait in `House.work`.
-        self._unread = 0  # Requests of this relay that wait in `House.work`.
+        self._unrecorded = 0  # Bytes of this connection that wait to be recorded (`House.work`).
+        self._unread = 0  # Requests of this connection that wait to be recorded (`House.work`).
         self._due = False
         self.slow = False
         """True if the last answer took longer than a slice (`net.turns`)."""

@@ -36,7 +36,7 @@ class Work:
         self._most = most
         self._relieved = relieved
         self.pieces: deque[tuple[Take, bytes, int, Done]] = deque()
-        self._at = 0  # The number of bytes of the first piece that are done.
+        self._at = 0  # The number of bytes of the first waiting piece that were already recorded.
         self._ordered = False
 
     def add(self, take: Take, data: bytes, now: int, done: Done) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..core.events import Request
 
 WAITING: Final = "waiting"  # The request is queued behind another request of its connection.
-PARKED: Final = "parked"  # The core has not answered yet.
+PARKED: Final = "parked"  # The request waits for the core's answer.
 ANSWERED: Final = "answered"
 SILENT: Final = "silent"  # The request is done without an answer, as a Produce with acks=0.
 ABANDONED: Final = "abandoned"  # The request will never be answered, so its connection is mute.

@@ -323,7 +323,7 @@ class _Player:
             self.driver.lost(self._connection(row["fields"]["connection"]), None)
         elif row["what"] == GOES_ON:
             self.driver.work_on()
-        elif row["what"] == PAUSES:  # The pause belongs to timers that have not written a row yet.
+        elif row["what"] == PAUSES:  # A pause row at this place belongs to timers that have not written a row yet.
             self.driver.expire(row["t"])
 
     def _feed_client(self, row: Fields) -> None:

@@ -71,7 +71,7 @@ class GroupFold:
         self.state = ""
         self.since = 0
         self.size: int | None = None
-        self._size_before: int | None = None  # The number of members at the group's last move.
+        self._size_before: int | None = None  # The number of members when the group last changed its state.
         self.epoch: int | None = None
         self.members: set[str] = set()
         self.leader: str | None = None
@@ -83,9 +83,9 @@ class GroupFold:
         self.arrived: dict[str, int] = {}
         self.given: dict[str, Partitions] = {}
         self._called: dict[str, str] = {}  # Maps member ids to client ids.
-        self._called_before: dict[str, str] = {}  # The client ids of the last former members.
+        self._called_before: dict[str, str] = {}  # Maps ids of the members that left last to their client ids.
         self._changed = changed
-        self._ownership: Ownership | None = None  # None until a member owns something.
+        self._ownership: Ownership | None = None  # `_ownership` is None until a member owns a partition.
         self._number = 0
         self.protocol = ""
         self._joined: dict[str, int] = {}  # Members that joined in the current rebalance, or at this moment, which may begin a rebalance.

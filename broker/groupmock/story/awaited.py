@@ -45,7 +45,7 @@ class SyncPhases:
     def moved(self, row: MovedRow, name: Callable[[str], str]) -> str | None:
         """Count a sync phase if this change of state ends it without assignments. Returns which members the phase waited for, or None if
         no such phase ended."""
-        if row.before == row.after:  # A command set the generation, so no phase has ended.
+        if row.before == row.after:  # An operator's command has set the generation, so no join phase has ended.
             return None
         began, self._began = self._began, row if row.after == COMPLETING_REBALANCE else None
         if row.after == STABLE:

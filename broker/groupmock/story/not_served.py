@@ -66,7 +66,7 @@ class NotServed(RowReader):
         self._refused: dict[tuple[str, str], Repeated] = {}  # Maps an API name with its error, and the remedy, to how often that happened.
         self._clients: dict[str, Client] = {}
         self._served: dict[str, None] = {}
-        self._asked: dict[int, Client] = {}  # Maps tickets of lookups to their clients.
+        self._asked: dict[int, Client] = {}  # Maps tickets of FindCoordinator requests to their clients.
         self.connected = False
         """True once any client connected."""
 

@@ -75,13 +75,13 @@ class Tale:
         self._ordered: tuple[int, str, frozenset[str]] | None = None
         # The time and action of the last fault rule that was applied. Its action may be a command, whose row then gets no line.
         self._struck: tuple[int, str] | None = None
-        self._joining: Asked | None = None  # The JoinGroup that was handled last.
+        self._joining: Asked | None = None  # The JoinGroup request that was handled last.
         self._begun = Begun(fold, self.people)
         self._held: Line | None = None  # A line about a member that joined or left, which waits because a rebalance may follow.
         self._endings = Endings()
-        self._hold: str | None = None  # The state in which a command holds the group.
+        self._hold: str | None = None  # The state in which an operator's command holds the group.
         self.sync_phases = SyncPhases()
-        self._reserved: dict[str, MemberRow] = {}  # Reserved ids whose clients have not come back.
+        self._reserved: dict[str, MemberRow] = {}  # Reserved member ids whose clients have not sent their second JoinGroup.
 
     @property
     def state(self) -> str:

@@ -66,7 +66,7 @@ class Drawing:
     ) -> Source:
         """Add a journal and read it to its end. `begin`, `end` bound the part that is drawn, in ns of its run. `notices` may be added to
         the result."""
-        # The folder on this machine does not belong in a picture.
+        # Only the journal's file name is shown, because its folder on this machine does not matter to readers.
         builder = TimelineBuilder(os.path.basename(name), header, self._tables, self._group, begin, end, findings=not self._audit)
         if self._audit:
             _judged(builder, rows)

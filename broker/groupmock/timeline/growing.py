@@ -33,7 +33,7 @@ class Forgetful(Protocol):
 class Growing(TimelineBuilder):
     """Makes the picture of one group from the rows of a run, passed to `feed` in order."""
 
-    most_others = 0  # The names of other groups are never printed here.
+    most_others = 0  # The list of other groups stays empty, because their names are never printed here.
 
     def __init__(self, group: str, header: Header | None) -> None:
         super().__init__("", header, Tables(), group)

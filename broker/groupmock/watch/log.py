@@ -141,7 +141,7 @@ class _Stderr:
         """Write one line to stderr."""
         try:
             os.write(2, text.encode("utf-8", "replace") + b"\n")
-        except OSError:  # Nobody reads the log, but that is no reason to stop serving.
+        except OSError:  # The reader of the log has ended, but that is no reason to stop serving.
             pass
 
     debug = info = warning = error = msg

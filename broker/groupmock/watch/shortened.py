@@ -149,7 +149,7 @@ class Shortened:
             yield from self._removed(row, here)
         elif row.what == "refused":
             yield self._said(row, f"{here.people.name(member, row.client_id)} {member_did(row)}")
-            if member in here.people.here:  # The member had joined, and the group has no more room for it.
+            if member in here.people.here:  # The client of this request was a member already, but the group has no more room for it.
                 here.people.goes(member, row.t, "")
                 here.came[:] = [each for each in here.came if each != member]
 

@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from .balance import Move, Partition
 
-DELAY_MS: Final = 300_000  # default of Kafka Connect's scheduled.rebalance.max.delay.ms
+DELAY_MS: Final = 300_000  # The default of Kafka Connect's scheduled.rebalance.max.delay.ms.
 NOBODY: Final = ""
 Partitions = frozenset[Partition]
 # This copies groupmock.rounds.rebalance_model, because cooperative imports the codec only (docs/reference/architecture.md#rule-3).
@@ -93,7 +93,7 @@ class LeaderMemory:
     target: Mapping[Partition, str] | None = None  # The assignment towards which the group moves partitions round by round, if any.
     # The moves towards `target` that have not happened yet.
     moves: Mapping[Partition, Move] = field(default_factory=dict)
-    waits_until: int | None = None  # Nothing is assigned before this time if `first` is "wait".
+    waits_until: int | None = None  # Time before which nothing is assigned if `first` is "wait".
 
 
 @dataclass(frozen=True, slots=True)

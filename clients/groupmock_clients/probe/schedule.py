@@ -201,7 +201,7 @@ class Schedule:
             outcome = DialogueOutcome(name, exchange.rows, UNKNOWN, f"a mistake in the exchange: {mistake}")
         except (NoBroker, CannotProvide) as why:
             outcome = DialogueOutcome(name, exchange.rows, UNKNOWN, str(why))
-        except Exception as crash:  # An error in the check itself says nothing about the broker.
+        except Exception as crash:  # An exception in the probe itself says nothing about the broker.
             outcome = DialogueOutcome(name, exchange.rows, UNKNOWN, f"the check failed: {type(crash).__name__}: {crash}")
         self._liveness.ended(name, stage.connected)
         if outcome.verdict != KEPT and self._liveness.gone():

@@ -149,7 +149,7 @@ class _Child:
                     out.flush()
             code = 0
         finally:
-            os._exit(code)  # _exit skips the parent's cleanup, which must not run twice.
+            os._exit(code)  # The child ends by _exit, which skips the parent's cleanup: it must not run twice.
 
 
 def _limit(what: int, wanted: int) -> None:

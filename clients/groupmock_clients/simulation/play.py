@@ -175,7 +175,8 @@ class Playing:
         self.strangers.go()
         for node in world.nodes:
             world.command("start_node", node=node)
-        for name in dict.fromkeys(each.group for each in self.plan.clients):  # A dict keeps one order of the groups for all hash seeds.
+        # A dict is used and not a set, because its order is the same for all hash seeds.
+        for name in dict.fromkeys(each.group for each in self.plan.clients):
             self._release(name)
             # An operator who took the group's coordinator away gives it back.
             if world.core.cluster.groups.hosting.node_of(name) is None:

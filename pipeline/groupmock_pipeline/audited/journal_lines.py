@@ -48,7 +48,7 @@ def _file(folder: Path, run: str, lines: Iterable[Mapping[str, Any]]) -> dict[st
     with unfinished.open("wb") as out:
         for row in lines:
             out.write((header(row["more"]) if row["line"] == 1 else line(row)) + b"\n")
-            count += row["line"] != 1  # the first line is the header and not a row
+            count += row["line"] != 1  # The first line of a journal is its header and not a row.
     unfinished.replace(file)
     return {"run": run, "file": str(file), "rows": count}
 

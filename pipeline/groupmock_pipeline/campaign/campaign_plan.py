@@ -139,7 +139,7 @@ def read_plan(name: str, flags: Mapping[str, Any]) -> CampaignPlan:
     BadInput."""
     given = {key: value for key, value in flags.items() if value not in (None, [], {})}
     raw: Any = {"simulations" if "kinds" in given else "sweeps": [{}]} if name == NO_PLAN else _load(Path(name))
-    if isinstance(raw, dict):  # msgspec refuses any other type below.
+    if isinstance(raw, dict):  # Only a dict is changed here; msgspec refuses any other type below.
         raw = {**raw, **{key: value for key, value in given.items() if key == "batch"}}
         for key, change in (("sweeps", _replaced_sweep), ("simulations", _replaced_simulation)):
             if isinstance(raw.get(key), list):

@@ -31,7 +31,7 @@ def refetched(rows: DataFrame) -> DataFrame:
     ahead = F.when(F.col("offset") > F.col("since"), F.col("offset"))
     before = Window.partitionBy("run", "group", "topic", "partition").orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
     stepped = stepped.withColumn("got", F.max(ahead).over(before))
-    # The condition is needed, because `least` ignores nulls.
+    # The result must stay null if nothing was fetched, but `least` ignores nulls.
     records = F.when(F.col("got").isNotNull(), F.least("offset", "got")) - F.col("since")
     steps = stepped.withColumn("records", F.when(ahead.isNotNull() & (records > 0), records))
     again = F.when(F.col("records") > 0, F.struct("seq", "records"))

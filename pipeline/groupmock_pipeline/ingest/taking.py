@@ -221,7 +221,7 @@ def _outcome(entries: DataFrame) -> Outcome:
     whole = F.expr("lines = header + rows + quarantined + duplicates + blank")
     sums = ("rows", "quarantined", "duplicates", "blank")
     row = entries.agg(F.count("*"), *(F.sum(name) for name in sums), F.count("problem"), F.min_by("file", whole), F.min(whole)).first()
-    assert row is not None  # An aggregate without keys always has a row.
+    assert row is not None  # An aggregate without grouping keys always returns one row.
     files, rows, quarantined, duplicates, blank, problems, file, adds_up = row
     assert adds_up is not False, f"{file}: the counts of its lines do not add up; its take does not count"
     return Outcome(files, 0, 0, rows or 0, quarantined or 0, duplicates or 0, blank or 0, problems)

@@ -81,7 +81,7 @@ def uncounted(head: sink.Head) -> list[int]:
 def ledger(spark: SparkSession, path: str, head: sink.Head) -> DataFrame:
     """Return the last entry about each file and header. An entry without a header is dropped when the file has a newer entry."""
     lines = part(spark, path, RUNS, head)
-    if len(head.batches[RUNS]) == 1:  # A single batch of the ledger has no outdated entries.
+    if len(head.batches[RUNS]) == 1:  # If the ledger has only one batch, none of its entries is outdated.
         return _without(lines, *sink.PLACE.names)
     among = {"_of_file": Window.partitionBy("file"), "_last": Window.partitionBy("file", "digest")}
     known = lines.withColumns({name: F.max(sink.BATCH).over(each) for name, each in among.items()}).where(
@@ -110,7 +110,7 @@ def part(spark: SparkSession, path: str, name: str, head: sink.Head) -> DataFram
 def check_age(spark: SparkSession, lake: str) -> None:
     """Raises BadInput for a lake of the first version, which has a folder of Parquet for each run."""
     try:
-        # Asking for the files makes Spark Connect analyse the query.
+        # Asking for a table's files makes Spark Connect analyse the query, which fails if they are missing.
         spark.read.schema(schema.RUNS).parquet(f"{lake.rstrip('/')}/runs").inputFiles()
     except AnalysisException:
         return

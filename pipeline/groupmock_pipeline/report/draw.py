@@ -86,7 +86,8 @@ def _furnish(axes: Axes, plot: Plot) -> None:
     positive = [value for value in values if value > 0]
     if positive and plot.kind != "bars" and len(positive) == len(values) and max(positive) / min(positive) > WIDE:
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))  # The default formatter would write powers in TeX.
+        # matplotlib's default formatter of an axis would write powers in TeX.
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.set_xlabel(f"{_printable(plot.axis)} (logarithmic)")
     else:

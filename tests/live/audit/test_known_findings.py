@@ -14,7 +14,7 @@ from audit_histories import GROUP, KNOWN, History, played
 from groupmock_clients.probe.stages.lateness import WakeLateness
 
 pytestmark = [
-    pytest.mark.filterwarnings("default"),  # Libraries warn when their broker returns errors.
+    pytest.mark.filterwarnings("default"),  # Warnings are no failures here, because client libraries warn when their broker returns errors.
     pytest.mark.usefixtures("sockets_are_found_where_they_were_left"),
 ]
 

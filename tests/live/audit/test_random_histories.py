@@ -18,7 +18,7 @@ from groupmock.audit.verdicts import Audit, together
 from tools.runs import ROOT
 
 pytestmark = [
-    pytest.mark.filterwarnings("default"),  # Libraries warn when their broker returns errors.
+    pytest.mark.filterwarnings("default"),  # Warnings are no failures here, because client libraries warn when their broker returns errors.
     pytest.mark.usefixtures("sockets_are_found_where_they_were_left"),
 ]
 

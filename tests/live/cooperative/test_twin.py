@@ -130,7 +130,7 @@ class Slow:
     def on_partitions_revoked(self, revoked: Any) -> None: ...
 
     def on_partitions_assigned(self, assigned: Any) -> None:
-        threading.Event().wait(0.3)  # The wait blocks the calling thread, as a user's callback may.
+        threading.Event().wait(0.3)  # This wait blocks the calling thread, as a user's callback may.
         self.then(assigned)
 
 

@@ -46,7 +46,7 @@ class Side:
         self.rig = WireRig.make(settings=SETTINGS, topics={"t": 4, "u": 2}, sinks=[self.kept])
         self.rig.driver.use_leases(leases)
         self.wires = [self.rig.connect() for _ in range(MEMBERS * CONNECTIONS + 1)]
-        self.ask(10, 1, {"key": "g"})  # FindCoordinator creates the offsets topic.
+        self.ask(10, 1, {"key": "g"})  # This FindCoordinator creates the topic __consumer_offsets.
         self.rig.sleep(1)
         self.heard = b"".join(wire.data for wire in self.wires)
         self.epochs = [0] * MEMBERS

@@ -119,7 +119,8 @@ def broken(**fields: Any) -> Batch:
     ("fields", "code"),
     [
         ({"attributes": 0x20}, error_codes.INVALID_RECORD),
-        ({"producer_id": 0, "base_sequence": -1}, error_codes.INVALID_RECORD),  # 0 is the first producer id that Kafka assigns.
+        # Producer id 0 is valid (the first that Kafka assigns), so the batch needs a sequence.
+        ({"producer_id": 0, "base_sequence": -1}, error_codes.INVALID_RECORD),
         ({"last_offset_delta": -1}, error_codes.INVALID_RECORD),
         ({"records_count": 4}, error_codes.INVALID_RECORD),
         ({"records_count": 0}, error_codes.INVALID_RECORD),

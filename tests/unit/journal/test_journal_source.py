@@ -73,7 +73,7 @@ def test_of_a_journal_that_breaks_off_the_whole_rows_are_read(plain: bytes, tmp_
 
 def test_damage_is_said_with_its_place(plain: bytes, tmp_path: Path) -> None:
     packed = bytearray(gzip.compress(plain))
-    packed[-6] ^= 0x55  # The changed byte belongs to the checksum after the last row.
+    packed[-6] ^= 0x55  # This byte belongs to the checksum after the last row.
     (tmp_path / "j").write_bytes(packed)
     journal, rows = read(tmp_path / "j")
     assert len(rows) == 27 and journal.unfinished is not None

@@ -137,7 +137,7 @@ def filled_message(message: type[Message], version: int, elements: int) -> Any:
 
 def filled_field(wire: Wire, version: int, elements: int) -> Any:
     if wire.kind == "array":
-        # In nested arrays only the outer array is long.
+        # Of an array inside an array only the outer one is made long.
         return [filled_field(wire.element_wire, version, 1) or 0 for _ in range(elements)]
     plain = {"string": "text", "bytes": b"bytes", "records": b"records", "uuid": bytes(16)}
     return filled_message(wire.struct, version, 1) if wire.kind == "struct" else plain.get(wire.kind)

@@ -107,7 +107,7 @@ def test_design_three_asks_for_one_partition_at_a_time() -> None:
                               ("death-in-time", "kip-848"), ("new-subscription", "kip-848")])  # fmt: skip
 def test_a_run_writes_the_same_journal_again_and_replay_takes_it(name: str, named: str, tmp_path: Path) -> None:
     protocol = protocols("virtual", named)[0]
-    files = [tmp_path / turn / f"{name}.jsonl" for turn in ("first", "second")]  # The journal of a run has the name of the run.
+    files = [tmp_path / turn / f"{name}.jsonl" for turn in ("first", "second")]  # Each journal file has the name of its run.
     for file in files:
         file.parent.mkdir()
         with open_stage(Sizes(seed=7), protocol, file) as stage:

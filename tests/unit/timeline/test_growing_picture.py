@@ -33,7 +33,7 @@ def facts(picture: Timeline) -> object:
     """Return the facts of the timeline's only group, with texts in place of their indexes."""
     (group,) = picture.groups
     texts = picture.texts
-    lanes = [  # A growing timeline leaves out lanes without any content.
+    lanes = [  # The model of a growing timeline leaves out lanes without any content.
         (
             each.label, [(life.since, life.until, life.came, life.gone) for life in each.lives],
             [(band.since, band.until, picture.sets[band.held]) for band in each.bands],

@@ -242,7 +242,8 @@ def canonical(step: Step, event: Event, facts: Facts) -> dict[str, Json] | None:
         return event.answer
     even = EVEN.get(key_of(step))
     answer = event.answer if even is None else even(event.answer, facts)
-    if key_of(step) == METADATA and not asks_for_topics(step):  # Kafka lists all topics in the order of a hash map.
+    # A Metadata answer about all topics is sorted, because Kafka lists them in the order of a hash map.
+    if key_of(step) == METADATA and not asks_for_topics(step):
         answer = {**answer, "topics": sorted(answer["topics"], key=lambda one: str(one["name"]))}
     return answer
 

@@ -198,7 +198,7 @@ class ExchangeRun:
         return None if played is None else (small, played)
 
     def _say(self, text: str) -> None:
-        print(text, file=self.out, flush=True)  # print writes the program's output
+        print(text, file=self.out, flush=True)  # This print is the program's output and no debugging aid.
 
     def result(self) -> FamilyResult:
         seconds, counts = time.monotonic() - self._begun, self.counts

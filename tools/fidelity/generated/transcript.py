@@ -12,7 +12,7 @@ Json = Any
 
 SENT = "sent"  # The step is no request, or nobody waits for its answer because the connection was dropped.
 ANSWERED = "answered"
-PARKED = "parked"  # The request was not answered until the end of the play.
+PARKED = "parked"  # The request was still unanswered when the play ended.
 # The request was not sent, because it would have waited behind another one, and the ids that it draws could not be found out.
 SKIPPED = "skipped"
 CLOSED = "closed"  # The broker closed the connection instead of answering.

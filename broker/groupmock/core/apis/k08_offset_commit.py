@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 TOPIC_COST: Final = 5
 PARTITION_COST: Final = 7
-IDS_SINCE: Final = 10  # Since this version topics have ids and no names (KIP-848).
+IDS_SINCE: Final = 10  # Since this version of OffsetCommit, topics have ids and no names (KIP-848).
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -75,7 +75,7 @@ def _once(turn: Turn, lines: list[Line]) -> list[Line]:
     """Return only the last entry of each partition, in the order of hash maps, because Kafka 3.9 commits and answers only that entry."""
     if not turn.quirks.duplicates_answered_once:
         return lines
-    # The last entry of a partition wins (P2-c13).
+    # If a partition is listed twice, its last entry wins (P2-c13).
     found = {_key(line): line for line in lines}
     return [found[key] for key in scala_map_order(scala_table_order(found, id_partition_hash), id_partition_hash)]
 

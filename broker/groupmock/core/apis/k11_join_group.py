@@ -68,7 +68,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 def _join_consumers(cluster: Cluster, turn: Turn, request: Request, message: JoinGroupRequest, group: ConsumerGroup) -> None:
     """Let a member that uses the classic protocol join a consumer group. It is answered at once, because the coordinator assigns
     (KIP-848, online migration)."""
-    from ..groups.consumer import classic_members  # This import is late, because most clusters never need it.
+    # This import comes late, because most clusters have no consumer group with classic members.
+    from ..groups.consumer import classic_members
 
     _check_size(turn, group, message)
     client, settings = (request.client_id or "", request.client_host), cluster.groups.timing(group.group_id, request.node)
@@ -162,7 +163,7 @@ def _has_room(turn: Turn, group: Group, member_id: str) -> bool:
     # Only members that joined count here, so that after the limit was lowered the last members to rejoin are refused (SERVER-32).
     if group.state is PREPARING:
         return group.awaiting < limit or (member is not None and member.join is not None)
-    # An Empty group reserves member ids without limit (P1-d3).
+    # The size limit does not apply to an Empty group, which reserves member ids without limit (P1-d3).
     return group.state is EMPTY or member is not None or len(group.members) < limit
 
 

@@ -32,7 +32,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 def _beat_of_consumers(turn: Turn, group: GroupType | None, message: HeartbeatRequest) -> tuple[int, Lease | None]:
     if not isinstance(group, ConsumerGroup):
         return error_codes.UNKNOWN_MEMBER_ID, None
-    from ..groups.consumer import classic_members  # This import is late, because most clusters never need it.
+    # This import comes late, because most clusters have no consumer group with classic members.
+    from ..groups.consumer import classic_members
 
     return classic_members.beat(turn, group, message.member_id, message.group_instance_id, message.generation_id)
 

@@ -31,7 +31,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         take(turn.settings, len(message.assignments))
     error, group = _gate(cluster, turn, request, message)
     if isinstance(group, ConsumerGroup):
-        from ..groups.consumer import classic_members  # This import is late, because most clusters never need it.
+        # This import comes late, because most clusters have no consumer group with classic members.
+        from ..groups.consumer import classic_members
 
         turn.reply(request.ticket, classic_members.sync(turn, group, message, request.version))
         return

@@ -36,7 +36,7 @@ TOPIC_COST: Final = 5
 PARTITION_COST: Final = 9
 ABORTABLE_SINCE: Final = 4  # Since this version the answer may be TRANSACTION_ABORTABLE (120) instead of INVALID_TXN_STATE (48) (KIP-890).
 ADDS_SINCE: Final = 5
-IDS_SINCE: Final = 6  # Since this version topics have ids and no names (KIP-1319).
+IDS_SINCE: Final = 6  # Since this version of TxnOffsetCommit, topics have ids and no names (KIP-1319).
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:

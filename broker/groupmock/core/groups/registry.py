@@ -313,7 +313,7 @@ class GroupRegistry:
     def _discard_topic(self, name: str, left: dict[str, int], remembered: dict[str, int], turn: Turn) -> Steps:
         for group_id in sorted(left, key=left.__getitem__):
             group = self._groups.get(group_id)
-            if group is None:  # The group was unloaded between two steps.
+            if group is None:  # The group's coordinator has moved away between two steps of this work.
                 remembered[group_id] = self.hosting.partition_of(group_id)
             else:
                 yield from self._discard_topic_in(group, name, turn)

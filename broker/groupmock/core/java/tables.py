@@ -17,7 +17,7 @@ K = TypeVar("K", bound=Hashable)
 _FIBONACCI: Final = 0x9E3779B97F4A7C15
 _LONG: Final = 0xFFFFFFFFFFFFFFFF
 _SMALLEST: Final = 2
-_LONGEST_LIST: Final = 8  # A longer bucket becomes a tree, if the table is large enough.
+_LONGEST_LIST: Final = 8  # A bucket of more entries than this becomes a tree, if the table is large enough.
 _SMALLEST_TREE: Final = 2  # A tree becomes a list again when a key is removed and no more than this number remains.
 _SMALLEST_SPLIT_TREE: Final = 6
 _SMALLEST_TABLE_WITH_TREES: Final = 64

@@ -323,7 +323,7 @@ class Reader:
         if not partition.start <= slot.fetch_offset <= end:
             return self._refuse(slot, error_codes.OFFSET_OUT_OF_RANGE, partition)
         committed = partition.producers.transactions is not None and self._fetch.isolation_level == READ_COMMITTED
-        if committed:  # With read_committed the fetch ends at the last stable offset.
+        if committed:  # With the isolation level read_committed a fetch ends at the last stable offset.
             upper = min(end, partition.stable(self._pinned))
             # DelayedFetch compares the last stable offset with the result of LogSegment.read, which since Kafka 4 is the start of the
             # batch.

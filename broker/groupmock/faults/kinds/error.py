@@ -52,7 +52,7 @@ class Error(EntityFault, tag="error", frozen=True, kw_only=True):
     def act(self, target: Target) -> Answer | Narrow:
         if target.struck is not None:
             return self.strike(target)
-        # The fault has no stage connect, so there is a request.
+        # This fault is never applied to a new connection (stage connect), so there is a request.
         assert target.request is not None
         facts = target.facts
         return Answer(refusals.refusal(facts.api, facts.version, target.request, target.response, number_of(self.code)))

@@ -34,7 +34,7 @@ class ThrottleTime(Fault, tag="throttle_time", frozen=True, kw_only=True):
 
     def act(self, target: Target) -> Answer:
         """Return the real answer with the throttle time in it."""
-        # The only stage is reply, at which the real answer exists.
+        # This fault is applied only to replies (stage reply), when the real answer exists.
         assert target.response is not None
         message = msgspec.structs.replace(target.response, throttle_time_ms=int(self.seconds * MS_PER_S))
         return Answer(message, int(self.seconds * NS_PER_S) if self.mute else 0)

@@ -125,7 +125,8 @@ class WatchApp(App[None]):
         self.looked: Looked | None = None
         self._asking = False
         self._timer: Timer | None = None
-        self._written: tuple[tuple[int, bool], int] | None = None  # Which tail is on the screen, and how many of its lines.
+        # Tells which list of last lines is on the screen, and how many of them were written.
+        self._written: tuple[tuple[int, bool], int] | None = None
 
     def compose(self) -> ComposeResult:
         yield Static(id="head")
@@ -173,7 +174,8 @@ class WatchApp(App[None]):
     def _show(self, looked: Looked) -> None:
         snapshot, narrow = looked.snapshot, self.size.width < NARROW
         tail = self.query_one("#tail", RichLog)
-        if tail.is_vertical_scroll_end:  # Tables may grow and take room from the tail; a tail at its end has to stay at its end.
+        # Tables may grow and leave less room for the last lines of the story; a view scrolled to its end has to stay there.
+        if tail.is_vertical_scroll_end:
             self.call_after_refresh(tail.scroll_end, animate=False)
         names = [each.row["group_id"] for each in snapshot.groups]
         if self.group is None and names:

@@ -275,7 +275,7 @@ class CooperativeConsumer:
         while True:
             try:
                 await self._membership.getone()
-            except Exception as error:  # the caller's next or pending `getone` raises this error
+            except Exception as error:  # The caller's next or pending `getone` raises this error.
                 self._meet(error)
                 await asyncio.sleep(PAUSE_S)
 

@@ -62,7 +62,7 @@ class Matcher:
         for name, inner in pattern.fields:
             if name in seen:
                 yield from self.mismatches(inner, seen[name], f"{path}.{name}")
-            elif name == "name" and "topic_id" in seen:  # some versions identify a topic by its id and not by its name
+            elif name == "name" and "topic_id" in seen:  # Some versions of a message identify a topic by its id and not by its name.
                 yield from self._topic_id(inner, seen["topic_id"], f"{path}.topic_id")
             elif name not in _absent(seen):
                 yield f"{path}: has no field {name}"

@@ -58,10 +58,10 @@ def _join(version: int, request: dict[str, Value], answer: dict[str, Value], rel
         found: dict[str, Value] = {"skip_assignment": False, **own}
         return found if answer["leader"] == answer["member_id"] else {**found, "members": []}
     empty: dict[str, Value] = {"generation_id": -1, "leader": "", "members": [], "skip_assignment": False, "protocol_type": None}
-    # From v7 on the protocol's name in an error is null (P1-d4).
+    # From v7 on the protocol name of a JoinGroup answer with an error is null (P1-d4).
     empty["protocol_name"] = "" if version < 7 else None
     if code != error_codes.MEMBER_ID_REQUIRED:
-        # GROUP_MAX_SIZE_REACHED (81) and UNKNOWN_SERVER_ERROR (-1) carry no member id (P1-d4).
+        # JoinGroup answers with GROUP_MAX_SIZE_REACHED (81) or UNKNOWN_SERVER_ERROR (-1) carry no member id (P1-d4).
         echoes = code in ECHOING or (code in ECHOING_IN_3_9 and release == "3.9")
         empty["member_id"] = request["member_id"] if echoes else ""
     return empty

@@ -127,7 +127,7 @@ async def test_who_polls_too_slowly_loses_its_partitions_to_another(
     slow = Kitchen(broker.bootstrap, receipts, "anna", cook=slowly, max_poll_interval_ms=300, **QUICK)
     tasks.append(started(slow))
     await asyncio.wait_for(cooking.wait(), 10)
-    await broker.wait_for("kitchen", state="Empty")  # aiokafka leaves the group itself after max_poll_interval_ms.
+    await broker.wait_for("kitchen", state="Empty")  # aiokafka leaves the group by itself after max_poll_interval_ms.
     tasks.append(started(Kitchen(broker.bootstrap, receipts, "ben", **QUICK)))
     await broker.wait_for("kitchen", state="Stable", member="ben", lag=0)
     done.set()

@@ -66,7 +66,7 @@ def test_a_dialogue_tells_only_news() -> None:
     assert rows(session.next()) == [(9, 3, 0)]  # The answer always contains a partition with an error.
     assert rows(session.next(forget={"t": [9]})) == []
     last = session.next(forget={"t": [1]})
-    assert (last.error_code, last.session_id, rows(last)) == (0, 0, [])  # A session without partitions ends.
+    assert (last.error_code, last.session_id, rows(last)) == (0, 0, [])  # A Fetch session ends when its last partition is removed.
     assert session.next().error_code == 70
 
 
@@ -194,7 +194,7 @@ def test_a_full_cache_keeps_what_is_in_use() -> None:
     assert Session(world, ("t", 0, 0)).session_id == 0
     world.sleep(120_000)
     assert old.next().error_code == 0
-    assert Session(world, ("t", 0, 0)).session_id == 0  # A session is evicted only after more than two idle minutes.
+    assert Session(world, ("t", 0, 0)).session_id == 0  # The full cache evicts a Fetch session only after more than two idle minutes.
     world.sleep(1)
     assert Session(world, ("t", 0, 0)).session_id > 0
     assert (old.next().error_code, young.next().error_code) == (0, 70)

@@ -201,7 +201,7 @@ def test_where_an_epoch_ended(how: dict[str, Any], epoch: int, expected: Answer)
 
 def test_epochs_of_several_leaders() -> None:
     world = filled(nodes=2)
-    world.topics.lead(world.turn(), "t", 0, 2)  # No record is written in epoch 1.
+    world.topics.lead(world.turn(), "t", 0, 2)  # Leader epoch 1 gets no record, because the leader changes again at once.
     world.topics.lead(world.turn(), "t", 0, 1)
     world.append(pair(1))
     ends = [epoch_end(world, epoch) for epoch in (0, 1, 2, 3)]

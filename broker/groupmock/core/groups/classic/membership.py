@@ -185,7 +185,7 @@ def replace(turn: Turn, group: Group, old: Member, request: Request, terms: Join
     new = msgspec.structs.replace(
         old,
         member_id=member_id,
-        # The new session timeout only counts from the next renewal on.
+        # The timer still has the old session timeout; the new one counts from the next renewal on.
         session=turn.timers.set(sessions.key(group, member_id), turn.after(old.session_timeout_ms)),
         spread=0,
         is_new=old.is_new and turn.quirks.replacement_stays_new,

@@ -131,7 +131,7 @@ class CommittedOffsets(dict[At, Offset]):
         table = self._tables.get(at[0])
         if table is None:
             if not self._tables:
-                self._topics = Timeline()  # Kafka drops its table of topics together with the last topic.
+                self._topics = Timeline()  # Kafka drops its table of topics together with the last topic, so a new table is made here.
             self._topics.put(new=True)
             table = self._tables[at[0]] = _Topic()
             if self._filed is not None:

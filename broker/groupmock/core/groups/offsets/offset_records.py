@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .committed import At, Offset
 
 KEY_VERSION: Final = 1
-VALUE_VERSION: Final = 4  # Since version 4 the offset value has the flexible encoding.
+VALUE_VERSION: Final = 4  # Since version 4 the value of an offset record has the flexible encoding.
 OLD_VALUE_VERSION: Final = 3
 _VERSION: Final = Struct(">h")
 _PARTITION: Final = Struct(">i")
