@@ -172,7 +172,7 @@ def episode() -> list[Row]:
 
 
 def journal_lines(template: list[Row], rows: int) -> Iterator[bytes]:
-    """Yield exactly this many lines. The last one is the note that ends a journal."""
+    """Yield exactly this many lines of a journal, which repeat the rows of the template. The last one is the note that ends a journal."""
     seq = 0
     longest = max(row.t for row in template) + 1
     connections = 1 + max(row.connection for row in template if isinstance(row, OpenRow))

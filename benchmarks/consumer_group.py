@@ -37,7 +37,8 @@ def uvarint(value: int) -> bytes:
 
 
 def heartbeat(group: str, member: str, epoch: int, topic: str | None = None, owned: Owned | None = None) -> bytes:
-    """Return the body of a heartbeat. A heartbeat that joins names a `topic`. `owned` None leaves the member's partitions out."""
+    """Return the body of a ConsumerGroupHeartbeat request. A heartbeat that joins names a `topic`. `owned` None leaves the member's
+    partitions out."""
     names = NULL if topic is None else b"\x02" + compact(topic)
     timeout = -1 if topic is None else REBALANCE_MS
     rack = assignor = regex = instance = NULL

@@ -58,7 +58,7 @@ def heartbeat(group: str, generation: int, member: str) -> bytes:
 
 
 class ResponseReader:
-    """Reads a response's fields in order."""
+    """Reads the fields of an encoded response in order."""
 
     def __init__(self, frame: bytes) -> None:
         self.frame, self.at = frame, 4

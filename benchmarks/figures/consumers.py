@@ -48,7 +48,7 @@ def joined(server: RunningServer, load: Load) -> Joined:
 
 @dataclass(frozen=True)
 class Settled:
-    """The measurements by the process of the members, and the longest pause in ms."""
+    """The figures that the process of the members reports, and the longest pause of the server in ms."""
 
     readings: dict[str, float]
     pause_ms: float

@@ -79,7 +79,7 @@ def waited(words: list[str], about: str) -> tuple[float, float]:
 
 
 def job(name: str, rows: int, source: Path, lake: Path) -> JobRun:
-    """Run a job's command and read Spark's event log of it. Raises Failed if it fails."""
+    """Run the command of a job, and read the event log that Spark has written about the job. Raises Failed if it fails."""
     with tempfile.TemporaryDirectory(prefix="groupmock-bench-events-") as folder:
         settings = spark_events.settings(Path(folder)) | {"spark.ui.showConsoleProgress": "false"}
         command = ["-m", "groupmock_pipeline", name, str(source), str(lake), *spark_events.flags(settings)]

@@ -102,7 +102,7 @@ class FloorCoordinator:
         self.release()
 
     def end_wait(self) -> None:
-        """End the wait for all members. From now on only missing members delay the generation."""
+        """End the wait for further members, for all members that have joined. From now on only missing members delay the generation."""
         self.waited = True
         self.release()
 

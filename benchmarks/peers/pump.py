@@ -25,7 +25,7 @@ class End(asyncio.Protocol):
         self.early: list[bytes] = []
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport and send the data that arrived before it."""
+        """Keep the transport of the new connection, and send the data that arrived before it was there."""
         self.transport = cast(asyncio.Transport, transport)  # uvloop's transport does not derive from asyncio's class.
         for data in self.early:
             self.transport.write(data)

@@ -31,8 +31,8 @@ def rss_kb() -> int:
 
 
 def audit(file: Path, look: Callable[[int], None] | None = None) -> None:
-    """Audit the whole journal file. Raises AssertionError if a benchmark client broke a rule, because the run would then measure something
-    else."""
+    """Audit a whole journal file in one pass. Raises AssertionError if a benchmark client broke a rule, because the run would then
+    measure something else."""
     auditor = Auditor()
     with file.open("rb") as source:
         for row in JournalReader(source):

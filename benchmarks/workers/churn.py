@@ -75,7 +75,7 @@ LAST_MINUTES: Final = 10
 ALLOWED_MB: Final = 4
 """The growth that is allowed in a run of at least twice the last minutes, in which every bounded cache is full."""
 STEADY: Final = "steady"
-"""A topic that stays until the end. New producers must leave nothing behind in it."""
+"""A topic that exists from the beginning to the end of the check. New producers must leave nothing behind in it."""
 CONTROL_EVERY: Final = 10
 SUBSCRIPTION: Final = b"\0\0\0\0\0\1\0\6steady\xff\xff\xff\xff"
 
@@ -261,7 +261,7 @@ async def minute(running: Running, child: asyncio.subprocess.Process, lives: int
 
 
 def types() -> Counter[str]:
-    """Count the collector's objects by type."""
+    """Count the objects that the garbage collector knows, by type."""
     return Counter(f"{type(each).__module__}.{type(each).__qualname__}" for each in gc.get_objects())
 
 

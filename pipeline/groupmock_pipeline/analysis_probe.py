@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _ASKING: Final = ContextVar("asking", default=False)
-"""True while this thread asks Spark's analyzer. Other threads may ask or fail at the same time, and their errors are logged."""
+"""True while this thread asks Spark's analyzer whether a query is valid. Other threads may ask or fail at the same time, and their
+errors are logged."""
 
 
 def _is_news(_: LogRecord) -> bool:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 @contextmanager
 def cached(frame: DataFrame) -> Iterator[DataFrame]:
-    """Cache the frame from the first query on, and release it at the end. While a session caches a frame, Spark searches its whole plan
-    with each later query (CacheManager.useCachedData), and a session that follows journals runs for days."""
+    """Cache a frame from the first query on, and release it at the end of the block. While a session caches a frame, Spark searches its
+    whole plan with each later query (CacheManager.useCachedData), and a session that follows journals runs for days."""
     with _named(frame) if is_remote() else nullcontext(frame) as kept:
         kept.persist()
         try:

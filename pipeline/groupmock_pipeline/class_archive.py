@@ -79,7 +79,7 @@ def _of(folder: Path, name: str, whole: bool, environment: Mapping[str, str]) ->
 
 
 def _written(archive: Path) -> bool:
-    """Check that Java finished the archive. Java writes the head last."""
+    """Check that Java has finished writing the class archive. Java writes the head last."""
     with archive.open("rb") as file:
         return any(file.read(4))
 

@@ -120,8 +120,8 @@ def _run(name: str, words: Sequence[str], prog: str) -> int:
 
 
 def _of_no_interrupt(record: logging.LogRecord) -> bool:
-    """Drop log records about Ctrl-C. Py4J logs KeyboardInterrupt with its traceback, and the failure of the command during which
-    PySpark's signal handler sent another one (py4j.java_gateway.GatewayClient.send_command)."""
+    """Return False for log records about Ctrl-C, so that they are dropped. Py4J logs KeyboardInterrupt with its traceback, and the
+    failure of the command during which PySpark's signal handler sent another one (py4j.java_gateway.GatewayClient.send_command)."""
     error = record.exc_info[1] if record.exc_info else None
     reentrant = error is not None and isinstance(error.__context__, RuntimeError)
     return error is None or not (came() or reentrant or isinstance(error, KeyboardInterrupt))

@@ -67,7 +67,7 @@ class Progress:
 
 
 class ProgressLine:
-    """The stream for the progress line. On a terminal the line can be erased."""
+    """The output stream of the progress line. On a terminal the line can be erased."""
 
     def __init__(self, out: TextIO) -> None:
         self.out, self.terminal = out, out.isatty()

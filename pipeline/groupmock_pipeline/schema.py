@@ -56,7 +56,8 @@ def _about(hint: Any) -> str:
 
 
 def union_of(classes: Iterable[type[Row]]) -> StructType:
-    """Return the fields of all kinds of rows. Raises TypeError if two kinds have fields of one name and different types."""
+    """Return the fields of all kinds of journal rows as one schema. Raises TypeError if two kinds have fields of one name and different
+    types."""
     fields: dict[str, StructField] = {}
     for each in classes:
         for field in struct_type(each).fields:
@@ -93,7 +94,7 @@ ROWS: Final = StructType(
 
 TAKE: Final = "take"
 TAKE_FIELD: Final = StructField(TAKE, LongType())
-"""The number of the commit that wrote a run's rows. It changes when the run's journal is read again."""
+"""The column with the number of the commit that wrote a run's rows. It changes when the run's journal is read again."""
 
 QUARANTINE: Final = StructType(
     [
@@ -174,7 +175,7 @@ def _parts(hint: Any) -> tuple[Any, ...]:
 
 @cache  # The result is cached, because resolving the annotations takes 10 ms, and an ingest asks for every column.
 def defaults() -> Mapping[str, Mapping[Any, tuple[str, ...]]]:
-    """Return field -> {default: kinds whose rows omit the field at that value}. Only defaults other than null are listed."""
+    """Map each field to {default: kinds of rows that omit the field at that value}. Only defaults other than null are listed."""
     found: dict[str, dict[Any, list[str]]] = {}
     for kind, each in ROW_CLASSES.items():
         for field in msgspec.structs.fields(each):

@@ -32,8 +32,8 @@ DETAILS: Final = re.compile(r'^\s*details = "(.+)"$', re.MULTILINE)
 def session(
     name: str, master: str | None = None, settings: dict[str, str] | None = None, size: int | None = None, remote: str | None = None
 ) -> SparkSession:
-    """Return a session of that name. It runs at `master` (default: as spark-submit says, else local[*]), or on the Spark Connect server
-    `remote`.
+    """Return a Spark session of that name, which is started if necessary. It runs at `master` (default: as spark-submit says, else
+    local[*]), or on the Spark Connect server `remote`.
 
     `size` is the number of bytes of JSON to read (input_size.py), or None if unknown. `settings` override ours. Raises SparkCannotStart.
     """
@@ -68,7 +68,7 @@ def _submitted(name: str, master: str | None, settings: dict[str, str]) -> Spark
 
 
 def _on_server(name: str, remote: str, settings: dict[str, str]) -> SparkSession:
-    """Open a session on a server. The server may refuse settings, of which PySpark warns."""
+    """Open a session on a Spark Connect server. The server may refuse settings, of which PySpark warns."""
     missing = [module for module in CONNECT_NEEDS if not _there(module)]
     if missing:
         raise lacks(f"{missing[0]} for Spark Connect", "pipeline,pipeline-connect")

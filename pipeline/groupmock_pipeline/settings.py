@@ -79,9 +79,9 @@ COMPILED: Final = {
 }
 """The settings for one query that does much with every line (compiling.py), in any session."""
 COLLECTOR: Final = re.compile(r"-XX:\+Use\w+GC\b")
-"""Matches the choice of a collector. Java refuses to start with two of them."""
+"""Matches an option for Java that chooses a garbage collector. Java refuses to start with two of them."""
 PARTITIONS_PER_CORE: Final = 4
-"""Partitions of a shuffle for large inputs. Spark's default of 200 suits a cluster."""
+"""The number of a shuffle's partitions per core for large inputs. Spark's default of 200 suits a cluster."""
 LOCAL: Final = re.compile(r"local(?:\[(\*|\d+)(?:,\s*(?:\*|\d+))?\])?")
 GIB: Final = 1 << 30
 CGROUP: Final = Path("/sys/fs/cgroup/memory.max")

@@ -99,7 +99,7 @@ def _with_takes(spark: SparkSession, path: str, head: sink.Head) -> DataFrame:
 
 
 def _looked_at(spark: SparkSession, path: str, head: sink.Head) -> DataFrame:
-    """Return (run, take) with the last take of each run."""
+    """Return (run, take) of every run that was processed, with its last take (commit of an ingest)."""
     seen = sink.read(spark, path, LOOKED_AT, TAKEN, head)
     return seen.groupBy("run").agg(F.max_by(schema.TAKE, sink.BATCH).alias(schema.TAKE))
 
@@ -120,7 +120,7 @@ class Unseen(NamedTuple):
     """The runs whose latest state a table lacks, and the heads of journals and table when that was computed."""
 
     runs: DataFrame
-    """Rows of (run, take), one per run. The take is `GONE` if the run's lines are to be dropped."""
+    """The rows (run, take), one per run whose latest state the table lacks. The take is `GONE` if the run's lines are to be dropped."""
     journals: sink.Head
     table: sink.Head
 

@@ -1,4 +1,4 @@
-"""SQL of windows over rows: their partitions and their frames. The order stands between the two."""
+"""Make the SQL of windows over rows: their partitions and their frames. The order stands between the two."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ class ConfigsRecorder:
         host, port = bootstrap.rsplit(":", 1)
         self._broker = TcpBroker(host, int(port), release)
         self.oldest = self._broker.ranges[32].lowest
-        """The oldest version of DescribeConfigs."""
+        """The oldest version of DescribeConfigs that the broker serves."""
         made = CreatableTopic(name="story", num_partitions=1, replication_factor=1)
         self._broker.ask(19, 5, CreateTopicsRequest(topics=[made], timeout_ms=10_000))
 
@@ -274,7 +274,7 @@ ROWS = """\\
 
 
 def record(release: str, bootstrap: str) -> None:
-    """Record everything about one running broker."""
+    """Record the answers of one running broker to all questions about configs."""
     version = BROKERS[release]
     recorder = ConfigsRecorder(bootstrap, release)
     oracles = frozenset(row[0] for row in recorder.show(BROKER, NODE, None) if row[3] == 4) - {"node.id", "broker.id"}
@@ -290,7 +290,7 @@ def record(release: str, bootstrap: str) -> None:
 
 
 def _lines(recorder: ConfigsRecorder, defaults: Mapping[str, str | None], oracles: frozenset[str]) -> Iterator[list[Any]]:
-    """Yield [step, arguments, answer] for each question."""
+    """Yield [step, arguments, answer] for each question that is recorded."""
     for version in range(recorder.oldest, 5):
         told = [BROKER, NODE, ONE_OF_EACH, version]
         yield ["show", told, recorder.show(*told)]  # type: ignore[arg-type]

@@ -64,7 +64,8 @@ def _all(state: BigState, keys: list[int], most: int) -> Iterator[Case]:
 
 
 def measured(state: BigState, case: Case, memory: bool) -> dict[str, Any]:
-    """Measure a request in a child process, so that the next one finds the same cluster, and one that never ends is killed."""
+    """Measure a request in a child process, so that the next request finds the same cluster, and a request that never ends can be
+    killed."""
     row = _in_child(lambda: _cost(state, case, memory=False))
     if memory and row["end"] != "killed":
         row["mb"] = _in_child(lambda: _cost(state, case, memory=True))["mb"]

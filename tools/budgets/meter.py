@@ -30,7 +30,7 @@ class OverMeter(BaseException):
 
 
 class Cost(NamedTuple):
-    """The cost of one measured call. `bytes` is the peak beyond the memory in use before."""
+    """The cost of one measured function call, in steps, bytes and milliseconds. `bytes` is the peak beyond the memory in use before."""
 
     steps: int
     bytes: int

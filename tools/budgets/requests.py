@@ -25,7 +25,7 @@ DISTINCT: Final = (EXISTING, NEW, NUMERALS)
 EXTREMES: Final = (2**31 - 1, -1)
 SMALLEST: Final = {"int8": 7, "int16": 15, "int32": 31, "int64": 63}
 LONG: Final = 32_767
-"""The greatest length of a string."""
+"""The greatest length of a string in a generated request."""
 LONG_WORDS: Final = {"letters": "x" * LONG, "digits": "9" * LONG, "entries": ",".join(f"{number:x}" for number in range(LONG))[:LONG]}
 KINDS: Final = (2, 3, 4)
 """Values for int8 fields, which select the kind of a resource."""

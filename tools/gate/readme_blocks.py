@@ -54,7 +54,7 @@ class CodeBlock:
 
     @property
     def name(self) -> str | None:
-        """Return the file name in the first line, if any."""
+        """Return the file name in the first line of the code block, if there is one."""
         found = NAMED.match(self.text.splitlines()[0]) if self.text.strip() else None
         return found["name"] if found else None
 

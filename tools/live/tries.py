@@ -74,7 +74,7 @@ class Part(Protocol):
         ...
 
     def lacks(self) -> str:
-        """Return a sentence about what the machine lacks, or ""."""
+        """Return a sentence about what this machine lacks for the part, or "" if it lacks nothing."""
         ...
 
     def attempt(self, only: Collection[str] | None = None) -> dict[str, Try]:

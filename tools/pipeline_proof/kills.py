@@ -311,7 +311,7 @@ class Pair:
 
     @property
     def right(self) -> bool:
-        """Tell whether one command succeeded and the other one reported one sentence, or found nothing left to do."""
+        """Tell whether one command succeeded and the other one ended with a one-sentence error, or found nothing left to do."""
         lost = [text.strip() for code, text in zip(self.codes, self.said, strict=True) if code]
         return self.after == AFTER and sorted(self.codes) in ([0, 0], [0, 2]) and all("\n" not in _said(text) for text in lost)
 

@@ -55,7 +55,7 @@ def astray(spark: SparkSession, lake: str) -> int:
 
 
 def look(spark: SparkSession, lake: str, names: Sequence[str]) -> dict[str, Any]:
-    """Return the current state of the lake."""
+    """Return the current state of the lake: the content of its tables, and whether the ledger agrees with them."""
     seen: dict[str, Any] = {}
     for name in names:
         seen[name] = digest(tables.read(spark, lake, name)) if tables.exists(spark, lake, name) else None

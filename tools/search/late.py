@@ -41,7 +41,7 @@ SCOUT_S: Final = 1800
 
 
 def search(wanted: SearchRequest, places: Sequence[str] = ()) -> SearchPart:
-    """Try twenty functions, or the named ones, as far as the time goes. The scout's time does not count."""
+    """Make twenty functions (or the named ones) sleep, one after the other, as long as time is left. The scout's time does not count."""
     part = SearchPart("late")
     called, scouted = _scout(wanted, places)
     if scouted.code not in TESTS_RAN:

@@ -15,8 +15,8 @@ FAILED: Final = "could not run"
 
 @dataclass
 class SearchPart:
-    """One part of a search. `reds` are the failures seen, `finds` the files that hold them, and `tail` the end of the output if the part
-    failed."""
+    """The result of one part of a search. `reds` are the failures seen, `finds` the files that hold them, and `tail` the end of the
+    output if the part failed."""
 
     name: str
     verdict: str = RAN

@@ -66,7 +66,7 @@ def busy(loops: int) -> Iterator[None]:
 
 
 def search(wanted: SearchRequest) -> SearchPart:
-    """Run as many variants as the time allows."""
+    """Run the tests under as many different conditions as the time allows."""
     part, seen = SearchPart("verdicts"), []
     end = time.monotonic() + wanted.seconds
     for turn in turns(wanted.seed):

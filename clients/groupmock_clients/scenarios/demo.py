@@ -56,7 +56,8 @@ def sizes() -> Sizes:
 
 
 def say(text: str) -> None:
-    """Print one line and flush it. It is escaped, because anybody may connect to the demo's port and send texts."""
+    """Print one line of the demo's commentary and flush stdout. It is escaped, because anybody may connect to the demo's port and send
+    texts."""
     sys.stdout.write(one_line(text) + "\n")
     sys.stdout.flush()
 

@@ -63,7 +63,7 @@ class _Judge:
         self.lost_until: dict[Partition, float] = {}  # Maps a lost partition to the earliest time at which its reservation ends.
 
     def round(self, seen: Generation) -> Iterator[Finding]:
-        """Check the invariants after one round."""
+        """Check the invariants after one round (a generation that the leader has completed)."""
         learned = False  # kafka-python's leader may learn of a new topic after the round that added it, and then joins again
         for topic, number in seen.holders():
             learned |= number >= self.known.get(topic, 0)

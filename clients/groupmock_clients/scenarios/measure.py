@@ -43,7 +43,8 @@ class NotMeasurable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The figures of one run. `unowned_s` and `undelivered_s` are partition-seconds. See the module's docstring for the terms."""
+    """The figures that were measured in one run of a scenario. `unowned_s` and `undelivered_s` are partition-seconds. See the module's
+    docstring for the terms."""
 
     generations: int
     rounds: int
@@ -61,7 +62,7 @@ class Figures:
 
 
 def measure(rows: Sequence[Row]) -> Figures:
-    """Compute the figures of a run. Raises NotMeasurable."""
+    """Compute the figures of a run of a scenario from its journal rows. Raises NotMeasurable."""
     begin, end = _edge(rows, "begin"), _edge(rows, "end")
     group = GroupHistory(rows, begin)
     counted: list[Finished | Followed] = [*group.counted, *group.followed]
@@ -99,7 +100,8 @@ def _edge(rows: Sequence[Row], what: str) -> int:
 
 @dataclass(slots=True)
 class Finished:
-    """A generation that the leader completed. `heard_last` is the time in ns of the last SyncGroup reply."""
+    """A generation of a classic group for which the leader has sent assignments. `heard_last` is the time in ns of the last SyncGroup
+    reply."""
 
     generation: Generation
     heard_last: int
@@ -111,7 +113,7 @@ class Finished:
 
 @dataclass(slots=True)
 class Followed:
-    """A completed rebalance of a consumer group. `heard_last` is the time in ns at which the last member reached its epoch."""
+    """A completed rebalance of a consumer group (KIP-848). `heard_last` is the time in ns at which the last member reached its epoch."""
 
     rebalance: Rebalance
     heard_last: int

@@ -20,7 +20,7 @@ LISTED: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class BrokenInvariant:
-    """A violation of one invariant. `at_ms` is on the journal's clock."""
+    """A violation of one invariant by a run of a scenario. `at_ms` is on the journal's clock."""
 
     invariant: str
     at_ms: float

@@ -49,7 +49,8 @@ class Unsupported(Exception):
 
 
 class Speaks(StrEnum):
-    """The assignors that a process lists. `PLAIN`: range. `BOTH`: the protocol and range. `TARGET`: the protocol alone."""
+    """The choice of assignors that a member process lists in its JoinGroup. `PLAIN`: range. `BOTH`: the protocol and range. `TARGET`:
+    the protocol alone."""
 
     PLAIN = "plain"
     BOTH = "both"
@@ -75,7 +76,7 @@ class Protocol:
 
     @property
     def design(self) -> int:
-        """Return 1, 2 or 3, or 0 if the protocol is none of the document's designs."""
+        """Return the number of the cooperative design (1, 2 or 3), or 0 for any other protocol."""
         return int(self.name.removeprefix("design-")) if self.name.startswith("design-") else 0
 
     @property
@@ -129,12 +130,12 @@ class Sizes:
             raise ValueError(f"heartbeat_ms is {self.heartbeat_ms}: below session_ms, which is {self.session_ms}")
 
     def as_fields(self) -> dict[str, Any]:
-        """Return the sizes for a row."""
+        """Return the sizes as fields of a journal row."""
         return asdict(self)
 
 
 class Who(StrEnum):
-    """Selects members by their role. Among several the first name is taken."""
+    """Selects the members on which a step acts, by their role. Among several the first name is taken."""
 
     LEADER = "leader"
     FOLLOWER = "follower"
@@ -215,7 +216,8 @@ Step = Start | Kill | Stop | Return | Roll | Subscribe | Grow | Upgrade | AwaitN
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A scenario as data, in `catalogue`. `starts` is what the first members list. `row` is its line in the document's table.
+    """A scenario as data; the module `catalogue` has all of them. `starts` is what the first members list. `row` is its line in the
+    document's table.
 
     `in_time` says that every process is back before its delay is over. `least` is the minimum of members. `cast` names the first members.
     """
@@ -260,10 +262,11 @@ class ScenarioStage(Interface):
     def leader(self) -> str: ...
 
     def noticed(self, members: frozenset[str]) -> None:
-        """Wait for the condition of AwaitNoticed."""
+        """Wait until the group is Stable with exactly these members (the condition of AwaitNoticed)."""
 
     def settled(self, members: frozenset[str]) -> None:
-        """Wait for the condition of AwaitSettled."""
+        """Wait until the group is settled: Stable, every partition owned, and no further rebalance pending (the condition of
+        AwaitSettled)."""
 
     def wait(self, ms: float) -> None: ...
 
@@ -285,7 +288,7 @@ class ScenarioRun:
 
 
 def play(scenario: Scenario, sizes: Sizes, protocol: Protocol, stage: ScenarioStage) -> ScenarioRun:
-    """Start the group, let it settle, do the steps. Raises Missed, Unsupported."""
+    """Play a scenario: start the group, let it settle, and do the steps. Raises Missed, Unsupported."""
     if Upgrade() in scenario.steps and not protocol.bounces:
         raise Unsupported(f"{protocol} has no rolling upgrade from range: {protocol.no_upgrade}")
     if sizes.members < scenario.least:

@@ -24,7 +24,8 @@ LIBRARIES: Final = ("aiokafka", "kafka-python", "confluent-kafka")
 
 
 class ScenarioResult(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """The result of one run. `figures` is None if it could not be measured, and `trouble` says why. `broken` lists violations.
+    """The result of one run of a scenario. `figures` is None if it could not be measured, and `trouble` says why. `broken` lists
+    violations.
 
     `agreed` says whether the virtual run counts the same moves and rounds, None if that was not compared.
     """
@@ -49,7 +50,7 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One combination of scenario, protocol and sizes. `journal` is a folder to keep the journal in."""
+    """One run that is to be played: a combination of scenario, protocol and sizes. `journal` is a folder to keep the journal in."""
 
     stage: str
     scenario: Scenario

@@ -29,8 +29,8 @@ ARRIVALS: Final = {
 
 
 class Tour:
-    """The commentary of the demo. `tell` takes rows in order and yields lines. This class comments on the acts, and `groupmock.story` on
-    the group."""
+    """Makes the commentary of the demo from journal rows. `tell` takes rows in order and yields lines. This class comments on the acts,
+    and `groupmock.story` on the group."""
 
     def __init__(self, group: str, topic: str, sizes: Sizes) -> None:
         self.group, self.topic, self.sizes = group, topic, sizes
@@ -54,7 +54,7 @@ class Tour:
         return sorted(number for (_, number), owner in tale.owners.items() if name_of(owner) == name) if tale is not None else []
 
     def introduction(self) -> Iterator[str]:
-        """Yield the explanation for a newcomer."""
+        """Yield the introduction of the demo for a newcomer."""
         yield (
             f'Topic "{self.topic}" has {self.sizes.partitions} partitions. Consumers of the group "{self.group}" share them: '
             "each partition is read by one member."
@@ -65,7 +65,7 @@ class Tour:
         yield "Everything below is read from the server's journal as it grows, and told as a failed test tells it."
 
     def tell(self, row: Row) -> Iterator[str]:
-        """Yield the commentary on a row, which is mostly empty."""
+        """Yield the commentary on a journal row, which is empty for most rows."""
         if row["kind"] == "client":
             self._teller.flush()
             yield from self._heard()
@@ -75,7 +75,7 @@ class Tour:
             yield from self._heard()
 
     def end(self) -> Iterator[str]:
-        """Yield the last lines, when there are no more rows."""
+        """Yield the last lines of the commentary, when there are no more rows."""
         self._teller.close()
         yield from self._heard()
 

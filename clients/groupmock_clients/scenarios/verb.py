@@ -154,7 +154,7 @@ def _measure(arguments: argparse.Namespace, sizes: Sizes, todo: list[Job]) -> in
 
 
 def _compared(todo: list[Job], done: list[ScenarioResult]) -> list[ScenarioResult]:
-    """Compare runs with their virtual counterparts. Differences are added to `broken`."""
+    """Compare live runs with their counterparts on the virtual clock. Differences are added to `broken`."""
     from .agree import compared
 
     played = {(job.scenario.name, job.protocol.name, job.protocol.client): job for job in todo}

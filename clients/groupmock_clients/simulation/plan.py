@@ -88,8 +88,9 @@ class SimulatedWriter(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class SimulationPlan(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """Everything that determines a simulated run. `seed` seeds the core's random generator, and `leases` lets the driver repeat heartbeats
-    without the core. `settings` have Kafka's names, and `topics` maps a name to its number of partitions."""
+    """Everything that determines a simulated run, so that it can be repeated. `seed` seeds the core's random generator, and `leases`
+    lets the driver repeat heartbeats without the core. `settings` have Kafka's names, and `topics` maps a name to its number of
+    partitions."""
 
     seed: int
     kind: str

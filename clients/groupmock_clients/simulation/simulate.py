@@ -23,9 +23,9 @@ STORY_ROWS: Final = 30
 
 
 class Outcome(msgspec.Struct, kw_only=True):
-    """The result of a simulated run. `digest`: of its journal's bytes; `rows`: of it; `virtual_ms`: how long it lasted; `requests` that
-    were handled; `replayed`: was it, and did it give the same; `largest`: cost -> (most, API key); `longest_turn`: requests in one turn
-    of the loop; `story`: the last rows before a finding, as sentences."""
+    """The result of a simulated run, with its size and its finding. `digest`: of its journal's bytes; `rows`: of it; `virtual_ms`: how
+    long it lasted; `requests` that were handled; `replayed`: was it, and did it give the same; `largest`: cost -> (most, API key);
+    `longest_turn`: requests in one turn of the loop; `story`: the last rows before a finding, as sentences."""
 
     plan: SimulationPlan
     finding: Finding | None
@@ -40,7 +40,7 @@ class Outcome(msgspec.Struct, kw_only=True):
 
 
 def simulate(seed: int, kind: str | None = None) -> Outcome:
-    """Draw the plan of a seed and play it. ValueError: no such kind."""
+    """Draw the plan of the run that belongs to a seed, and play the run. ValueError: no such kind."""
     return play(draw(seed, kind))
 
 

@@ -172,7 +172,7 @@ class Writer(Process):
         return True
 
     def _transact(self, order: Order) -> Doing:
-        """Play one transaction, and return whether it ended as ordered. False: what it is told is not the end that it asked for."""
+        """Play one transaction, and return whether it ended as the plan orders. False: what it is told is not the end that it asked for."""
         assert self.holder is not None
         judge = self.world.bench.transactions
         register = (self.about.group, OFFSETS, self.about.register) if order.offset else None

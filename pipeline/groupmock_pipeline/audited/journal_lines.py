@@ -23,7 +23,7 @@ PLACE: Final = ("line",)
 FILES: Final = StructType([StructField("run", StringType()), StructField("file", StringType()), StructField("rows", LongType())])
 """The schema of the workers' reports, one line per journal file that a worker has written."""
 NESTED: Final = schema.of_type(dict, Any)
-"""Fields of rows that table `rows` has as JSON text."""
+"""Fields of rows that are JSON text in table `rows`."""
 HEADER_NESTED: Final = schema.of_type(dict, classes=[Header])
 UNFINISHED: Final = ".unfinished"
 
@@ -54,13 +54,14 @@ def _file(folder: Path, run: str, lines: Iterable[Mapping[str, Any]]) -> dict[st
 
 
 def header(text: str) -> bytes:
-    """Return the first line of a journal. Table `rows` has the header as JSON, in which the header's dicts are JSON text once more."""
+    """Return the first line of a journal, made from the header of its run in table `rows`. Table `rows` has the header as JSON, in which
+    the header's dicts are JSON text once more."""
     fields = msgspec.json.decode(text)
     return msgspec.json.encode({name: raw(value) if name in HEADER_NESTED else value for name, value in fields.items()})
 
 
 def line(row: Mapping[str, Any]) -> bytes:
-    """Return a row as a line of a journal. A row with fields that are no columns has its original line in `more`."""
+    """Return a row of table `rows` as a line of a journal. A row with fields that are no columns has its original line in `more`."""
     if row["more"] is not None:
         return str(row["more"]).encode()
     fields = {name: raw(row[name]) if name in NESTED else row[name] for name in schema.LINE.names if row[name] is not None}

@@ -60,7 +60,7 @@ def content() -> Column:
 
 
 def lake_rows(batch: pa.RecordBatch) -> Iterator[LakeRow]:
-    """Turn a batch of `COLUMNS` into rows."""
+    """Turn an Arrow batch with the columns `COLUMNS` into the rows that an audit reads."""
     for day, run, at, kind, seq, t, *fields, text in zip(*(column.to_pylist() for column in batch.columns), strict=True):
         make, content = _ROW_MAKERS.get(kind), None if text is None else msgspec.json.decode(text)
         row = UnknownRow(kind, seq, t, {}) if make is None else make(seq, t, content, WireFields(*fields))

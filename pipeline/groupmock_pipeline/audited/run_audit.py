@@ -62,7 +62,7 @@ UNKNOWN_CLIENT: Final[Client] = UNKNOWN, None
 
 
 class RunAudit:
-    """The audit of one run. `lines` collects the results that have not been fetched yet."""
+    """The audit of one run, row by row. `lines` collects the results that have not been fetched yet."""
 
     def __init__(self, day: str, run: str, epoch: int, codes: Sequence[str] | None) -> None:
         self.day, self.run, self.epoch = day, run, epoch

@@ -89,12 +89,13 @@ class Cell:
 DRAWN: Final = "drawn"
 """The name of a kind that each seed draws for itself."""
 OFFERED: Final = (*EVERY_KIND, DRAWN)
-"""The kinds that a plan may name."""
+"""The kinds of simulations that a plan file may name."""
 
 
 @dataclass(frozen=True, slots=True)
 class SimulationCell:
-    """The parameters of simulated seeds. The limits are not part of the key, because they decide whether a run ends and not how."""
+    """The parameters that seeds of the simulation have in common. The limits are not part of the key, because they decide whether a run
+    ends and not how."""
 
     kind: str
     product: str
@@ -276,7 +277,7 @@ def _chosen(sweep: Sweep, where: str) -> tuple[list[Scenario], list[Protocol]]:
 
 
 def _sizes(given: Mapping[str, Number | list[Number]], where: str) -> Iterator[Sizes]:
-    """Yield every combination of the given sizes. Sizes that are not given have their defaults."""
+    """Yield every combination of the sizes given in a sweep. Sizes that are not given have their defaults."""
     for name, value in given.items():
         if name not in SIZES:
             raise BadInput(f"{where}.sizes: no size {name!r}: there are {', '.join(SIZES)}")

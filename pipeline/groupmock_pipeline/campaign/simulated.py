@@ -106,7 +106,8 @@ def simulate_all(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def simulated_lines(lines: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Play each line in order. Lines of the same kind and limits share a child process until a seed hangs or kills the process."""
+    """Play the seed of each line in order. Lines of the same kind and limits share a child process until a seed hangs or kills the
+    process."""
     for (kind, seconds, megabytes), alike in groupby(lines, key=lambda each: (each["kind"], each["seconds"], each["megabytes"])):
         mine = list(alike)
         verdicts = within_limits([each["seed"] for each in mine], None if kind == DRAWN else kind, seconds, megabytes)

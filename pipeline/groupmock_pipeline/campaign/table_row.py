@@ -32,7 +32,7 @@ def _column(name: str, hint: Any) -> StructField:
 FIGURES: Final = tuple(get_type_hints(Figures))
 """The measurements of a play: see groupmock_clients.scenarios.measure."""
 WHAT: Final = ("product", "scenario", "protocol", "client", *SIZES)
-"""The columns that identify a cell."""
+"""The columns that identify a cell: a combination of scenario, protocol and sizes."""
 _NO_COLUMNS: Final = {"scenario", "protocol", "client", "figures", "agreed"}
 """Fields of ScenarioResult that are columns already, are split into columns, or do not apply to a virtual play."""
 
@@ -86,7 +86,7 @@ def outcome(play: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def job_of(play: Mapping[str, Any]) -> Job:
-    """Return the job that plays the line."""
+    """Return the job of groupmock_clients.scenarios that plays the scenario of a line."""
     (protocol,) = protocols(STAGE, f"{play['protocol']}/{play['client']}")
     sizes = Sizes(seed=play["seed"], **{name: play[name] for name in SIZES})
     return Job(STAGE, scenario(play["scenario"]), protocol, sizes)

@@ -22,14 +22,14 @@ log = logging.getLogger("groupmock_pipeline")
 SHAPE: Final = "day string, run string, group string, library string, version string, measure string, value double, at bigint"
 """The columns of a sample, which is one value of one measure with its origin. `at` is in ns since 1970; for a rebalance it is the begin."""
 LABEL: Final = r"^(.*?)(?: ([0-9][^ ]*))?$"
-"""Matches `kafka-python 3.0.12`, or the library alone."""
+"""Matches the name of a library with a version, such as `kafka-python 3.0.12`, or the library alone."""
 UNKNOWN: Final = "unknown"
 TABLES: Final = ("rebalances", "heartbeats")
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure of rebalances or heartbeats. `expression` is SQL over the table's columns, null if there is nothing to measure.
+    """One measure of rebalances or heartbeats, as data. `expression` is SQL over the table's columns, null if there is nothing to measure.
 
     `worse` says which direction is worse, None if neither is. `per_run` says how a run's samples are combined into one value.
     """

@@ -106,7 +106,7 @@ def relevant_rows(rows: DataFrame) -> DataFrame:
 
 
 def of_struck_runs(some: DataFrame, rows: DataFrame) -> DataFrame:
-    """Keep the rows of runs that have an injected fault. The run names are broadcast, because few runs have one."""
+    """Keep only the rows of runs that have an injected fault. The run names are broadcast, because few runs have one."""
     return some.join(F.broadcast(strike_rows(rows).select("run").distinct()), "run", "left_semi")
 
 

@@ -25,7 +25,7 @@ def suspects(ledger: DataFrame, batch: DataFrame) -> DataFrame:
 
 
 def contents(rows: DataFrame, found: DataFrame) -> DataFrame:
-    """Return digest, run, line and a hash of the row for the suspects."""
+    """Return digest, run, line and a hash of the row, for the files that may be copies."""
     content = F.xxhash64(*schema.LINE.names, "more").alias("content")
     return rows.select("run", "line", content).join(F.broadcast(found.select("run", "digest", "rows", "file")), "run")
 

@@ -39,7 +39,7 @@ class Chosen(NamedTuple):
     known: int
     """Counts the files that the lake has already."""
     size: int
-    """Bytes to read, compressed files counted `PACKED_TIMES`."""
+    """The bytes to read, in which compressed files count `PACKED_TIMES` times."""
 
 
 def listed(spark: SparkSession, place: str) -> DataFrame:
@@ -55,7 +55,7 @@ def listed(spark: SparkSession, place: str) -> DataFrame:
 
 
 def _names_a_file(spark: SparkSession, place: str) -> bool:
-    """Tell whether the path names one file. Such a file is read whatever its ending."""
+    """Tell whether the path of the input names one file. Such a file is read whatever its ending."""
     found = spark.read.format("binaryFile").options(recursiveFileLookup="true").load(place).inputFiles()
     return len(found) == 1 and found[0].rpartition("/")[2] == place.rstrip("/").rpartition("/")[2]
 
@@ -76,7 +76,7 @@ def choose(files: DataFrame, runs: DataFrame | None) -> Chosen:
 
 
 def escaped(path: str) -> str:
-    """Escape a path so that Spark's readers do not expand it as a glob."""
+    """Escape a path so that Spark's readers do not expand the path as a glob."""
     return GLOB.sub(r"\\\1", path)
 
 

@@ -29,7 +29,7 @@ OPENED: Final = (
 """Replaces the `parsed` of `Grammar.parse` by the one object that was read (null if there is none or several) and by whether there are
 several."""
 ONE: Final = "(row is not null and keys is not null)"
-"""SQL condition: the text is one object."""
+"""The condition, as SQL, that the text is one object."""
 
 
 class Expected(NamedTuple):
@@ -46,7 +46,7 @@ OBJECT: Final = Expected("OBJECT<.*", "an object")
 
 
 class Grammar:
-    """The fields of some row classes with their types.
+    """The fields of some classes of journal rows, with their types.
 
     Its SQL refers to the columns `row` and `several` (`OPENED` of the output of `parse`) and `keys` (`json_object_keys` of the text).
     """

@@ -1,5 +1,5 @@
-"""Turn texts into rows, and say why a line goes to the quarantine instead. Uses built-in functions only, and parses a good line
-once."""
+"""Turn the lines of journals into rows, and say why a line goes to the quarantine instead. Uses built-in functions only, and parses a
+good line once."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def _short(*columns: str) -> str:
 
 DAY: Final = "date_format(timestamp_seconds(floor(row.epoch_ns / 1000000000)), 'yyyy-MM-dd')"
 KEY: Final = f"concat_ws('-', left(regexp_replace(row.run, '[^A-Za-z0-9._]+', '_'), 60), row.epoch_ns, {_short('file', 'head')})"
-"""SQL of a run's key. Name and epoch are for readers. File and header make the key unique, because virtual runs share name, epoch and
-even the whole header."""
+"""The SQL of a run's key, which is unique in the lake. Name and epoch are for readers. File and header make the key unique, because
+virtual runs share name, epoch and even the whole header."""
 
 
 def _head_problem(limit: int) -> str:

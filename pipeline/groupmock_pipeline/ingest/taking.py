@@ -54,8 +54,8 @@ class Outcome(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """The options for reading journals. `limit` is the longest line in bytes. A journal without its end is taken after `silence_s`
-    without new lines."""
+    """The options for reading journals: the longest line, and how long an open journal must be silent. `limit` is the longest line in
+    bytes. A journal without its end is taken after `silence_s` without new lines."""
 
     limit: int
     silence_s: float
@@ -179,7 +179,8 @@ def _settle_now(spark: SparkSession, path: str, takes: list[int], reading: Readi
 
 
 def _to_count(spark: SparkSession, path: str, head: sink.Head, takes: list[int]) -> list[DataFrame]:
-    """Return the files, rows and broken lines of the given takes. If two ingests took the same file at once, the last take counts."""
+    """Return the files, rows and broken lines of the given takes (commits of an ingest). If two ingests took the same file at once, the
+    last take counts."""
     found = [_of_takes(spark, path, head, part, takes) for part in (journals.FILES, journals.ROWS, journals.QUARANTINE)]
     if len(takes) < 2:
         return found
@@ -188,7 +189,7 @@ def _to_count(spark: SparkSession, path: str, head: sink.Head, takes: list[int])
 
 
 def _not_in(spark: SparkSession, path: str, head: sink.Head, takes: list[int], files: DataFrame) -> DataFrame:
-    """Return the files (`files.listed`) of which the given takes contain nothing."""
+    """Return those of the files (`files.listed`) of which the given takes (commits of an ingest) contain nothing."""
     had = _of_takes(spark, path, head, journals.FILES, takes).select("file")
     return files.join(F.broadcast(had), "file", "left_anti")
 
@@ -217,7 +218,8 @@ def _with_copies(spark: SparkSession, path: str, head: sink.Head, new: DataFrame
 
 
 def _outcome(entries: DataFrame) -> Outcome:
-    """Return the counts of a take. Raises AssertionError if the counts do not add up, so that the take is not entered."""
+    """Return the counts that an ingest reports for these entries of the ledger. Raises AssertionError if the counts do not add up, so
+    that the take is not entered."""
     whole = F.expr("lines = header + rows + quarantined + duplicates + blank")
     sums = ("rows", "quarantined", "duplicates", "blank")
     row = entries.agg(F.count("*"), *(F.sum(name) for name in sums), F.count("problem"), F.min_by("file", whole), F.min(whole)).first()

@@ -72,8 +72,8 @@ def long_texts(spark: SparkSession, paths: Sequence[str], tasks: int) -> DataFra
 
 
 def facts(lines: DataFrame) -> DataFrame:
-    """Return the columns FACTS of `long_texts`. UTF-8 is checked line by line. Whether the last line of a packed file is terminated is
-    unknown, so the note of the journal's end decides."""
+    """Compute the columns FACTS of journals that `long_texts` has read by lines. UTF-8 is checked line by line. Whether the last line of
+    a packed file is terminated is unknown, so the note of the journal's end decides."""
     size = F.sum(F.octet_length("text") + 1)
     grouped = lines.groupBy("file").agg(
         F.first("length").alias("length"), F.first("modified").alias("modified"),

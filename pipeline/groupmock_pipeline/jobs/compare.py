@@ -32,7 +32,7 @@ COLUMNS: Final = (
 
 
 class CompareLimits(NamedTuple):
-    """The thresholds of a verdict."""
+    """The thresholds that decide the verdict on a measure."""
 
     tolerance: float = 0.1
     least: int = 8

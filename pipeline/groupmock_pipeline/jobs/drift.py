@@ -41,7 +41,7 @@ COLUMNS: Final = (
 
 
 class DriftLimits(NamedTuple):
-    """The thresholds of a verdict."""
+    """The thresholds that decide the verdict on a measure."""
 
     least: int = 8
     alpha: float = 0.05

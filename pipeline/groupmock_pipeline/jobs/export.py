@@ -48,8 +48,8 @@ def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
 
 
 def export(rows: DataFrame, runs: DataFrame, folder: str) -> DataFrame:
-    """Write the journals of tables `rows` and `runs` and return FILES. Each worker writes one run after the other, with its lines in
-    order."""
+    """Write the journals of tables `rows` and `runs`, and return a line about each written file (FILES). Each worker writes one run
+    after the other, with its lines in order."""
     return map_in_arrow(lines(rows, runs), written(folder), FILES)
 
 

@@ -45,7 +45,7 @@ def faults(rows: DataFrame) -> DataFrame:
 
 
 def followed(rows: DataFrame) -> DataFrame:
-    """Compute what followed each injected fault in these rows."""
+    """Compute for each injected fault in these rows what followed."""
     fetched = refetched.refetched(strikes.of_struck_runs(rows, rows))
     lives = strikes.lives(strikes.relevant_rows(rows)).join(fetched, "run", "left")
     return _line(after.around(after.per_strike(after.shared(after.per_group(lives)))))

@@ -75,7 +75,7 @@ def _check_found(spark: SparkSession, arguments: argparse.Namespace, outcome: Ou
 
 
 def outcome_text(outcome: Outcome) -> str:
-    """Format the outcome as a sentence."""
+    """Format the counts of an ingest as a sentence."""
     writing = f"; {outcome.writing} that did not end and may still be written: taken later" if outcome.writing else ""
     if not outcome.files:
         return f"nothing new, {outcome.known} journals known already{writing}"

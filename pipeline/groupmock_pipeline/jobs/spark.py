@@ -59,7 +59,7 @@ def settings(arguments: argparse.Namespace) -> dict[str, str]:
 
 
 def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
-    """Wait until the server is ended. Raises SparkCannotStart if Java ended by itself."""
+    """Wait until the Spark server is ended. Raises SparkCannotStart if Java ended by itself."""
     status = spark.sparkContext.statusTracker()
     signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
     print(f"sc://localhost:{arguments.port}", flush=True)

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 FOLDER: Final = "journals"
 ROWS, QUARANTINE, RUNS, FILES = "rows", "quarantine", "runs", "files"
 PARTS: Final = (ROWS, RUNS, QUARANTINE)
-"""The parts of the sink `journals` that are read as tables."""
+"""The parts of the file sink `journals` that are read as tables."""
 COLUMNS: Final = {ROWS: schema.ROWS, QUARANTINE: schema.QUARANTINE, RUNS: schema.RUNS, FILES: schema.FILES}
-"""The columns of each part in this version. A lake of another version is read with them too (missing columns are null), so that no file
-is opened to learn the columns."""
+"""The columns that each part has in this version of groupmock. A lake of another version is read with them too (missing columns are
+null), so that no file is opened to learn the columns."""
 STORED: Final = {"rows": "row_count"}
 """Columns of the ledger with another name in its files: `rows` is also a list in a row of an audit, and a table has one type per name."""
 
@@ -38,8 +38,8 @@ STORED: Final = {"rows": "row_count"}
 def read(
     spark: SparkSession, path: str, name: str, head: sink.Head, takes: Collection[int] | None = None, about: Sequence[str] = ()
 ) -> DataFrame:  # fmt: skip
-    """Read one of the tables `PARTS`. With `takes` only the files of these takes are opened. Each line gets the columns `about` of its
-    run's entry in the ledger.
+    """Read the table of the given name, one of `PARTS`. With `takes` only the files of these takes are opened. Each line gets the columns
+    `about` of its run's entry in the ledger.
 
     The ledger is read first, because all that it names was written before it.
     """
@@ -57,8 +57,8 @@ def read(
 
 
 def _batches(there: Sequence[int], takes: Collection[int]) -> list[int]:
-    """Return the batches that hold the lines of takes. A take has the batch of its number, or the first batch if a compaction has merged
-    it."""
+    """Return the batches of the sink that hold the lines of these takes (commits of an ingest). A take has the batch of its number, or
+    the first batch if a compaction has merged it."""
     return sorted({take if take in there else there[0] for take in takes}) if there else []
 
 
@@ -73,7 +73,7 @@ def counted(spark: SparkSession, path: str, head: sink.Head) -> dict[str, DataFr
 
 
 def uncounted(head: sink.Head) -> list[int]:
-    """Return the takes without an entry in the ledger: their ingest is still at work, or was killed."""
+    """Return the takes (commits of an ingest) without an entry in the ledger: their ingest is still at work, or was killed."""
     last_counted = max(head.batches.get(RUNS, ()), default=-1)
     return [take for take in head.batches.get(FILES, ()) if take > last_counted]
 

@@ -78,12 +78,12 @@ class Head(NamedTuple):
     edition: int
     batch: int
     batches: Mapping[str, tuple[int, ...]]
-    """Maps each part to the numbers of the edition's batches that have it."""
+    """Maps each part to the numbers of those batches of the edition that contain the part."""
     files: int = 0
-    """Counts the files of the edition."""
+    """The number of files in the edition."""
     moved: Mapping[str, tuple[str, ...]] | None = None
-    """Maps each part to the files of the edition. None if the table is still where it was made, because then Spark's log names the
-    files."""
+    """Maps each part to its files in the edition, if the table was moved. None if the table is still where it was made, because then
+    Spark's log names the files."""
 
 
 NOTHING: Final = Head(0, -1, {})
@@ -148,7 +148,7 @@ def parts(frames: Mapping[str, DataFrame]) -> DataFrame:
 
 
 class Due(NamedTuple):
-    """A batch to be written, with the stream of numbers that selects it."""
+    """A batch that is to be written to a table, with the stream of numbers that selects its lines."""
 
     path: str
     number: int
@@ -157,7 +157,8 @@ class Due(NamedTuple):
     """The stream of pairs (BATCH, DUE), two for each micro-batch: one selects the lines of the batch, one the line of part `MARK`."""
 
     def joined(self, frame: DataFrame) -> DataFrame:
-        """Add `EDITION` and `BATCH` to a frame. All of its lines are in the batch of that number, and none in any other."""
+        """Add the columns `EDITION` and `BATCH`, which put all lines of a frame into this batch. All of its lines are in the batch of
+        that number, and none in any other."""
         return self._with_number(frame.withColumn(_DUE, F.lit(self.number).cast("bigint")))
 
     def mark(self, said: str, by_day: bool) -> DataFrame:
@@ -183,8 +184,8 @@ def has_grown(at: Head, due: Due) -> bool:
 
 
 def commit(due: Due, lines: DataFrame, counted: Mapping[str, Column], told: Mapping[str, StructType]) -> Counts:
-    """Write lines (with `PART`) as the batch `due`. The lines are derived from a frame joined with it, or are joined here. Joining fewer
-    and narrower lines is cheaper.
+    """Write lines (with the column `PART`) to the table as the batch `due`. The lines are derived from a frame joined with it, or are
+    joined here. Joining fewer and narrower lines is cheaper.
 
     Returns the sums of `counted`, which are conditions on lines. `told` has the columns of parts, for `columns`. Raises Overtaken if
     another job has written the batch; then none of these lines are in the table.

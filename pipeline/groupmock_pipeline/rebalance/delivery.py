@@ -30,7 +30,8 @@ CREATED: Final = "struct<topic: string, topic_id: string>"
 
 
 def undelivered(lines: DataFrame, rows: DataFrame) -> DataFrame:
-    """Add the column undelivered_ns to `lines`. It is null in groups whose clients fetched nothing."""
+    """Add to each rebalance how long records waited for the group, in the column undelivered_ns. It is null in groups whose clients
+    fetched nothing."""
     met = _met(lines.unionByName(_spans(_positions(rows)), allowMissingColumns=True))
     fetched = f"max(waited_ns is not null) over ({OF_GROUP})"
     waited = f"coalesce(sum(waited_ns) over ({OF_GROUP}, rebalance), 0L)"

@@ -1,4 +1,4 @@
-"""Order what happened to each group, and number it by rebalance.
+"""Put the events of each group in order, and number them by rebalance.
 
 The order is the line in the journal and not the clock, because many rows have the same time and a clock may go backwards. Rows are shuffled
 once, by `run`, and each message is parsed once, before the shuffle.
@@ -29,7 +29,7 @@ OF_JOINER: Final = ("line", "at", "member_id", "client_id", "library", "version"
 """The columns that identify the sender of a JoinGroup, or the member of a consumer group that reached its target."""
 
 GONE: Final = ("removed", "replaced", "fenced", "away")
-"""Member rows after which the member owns nothing."""
+"""The changes in a member row after which the member owns nothing."""
 
 MOVED, MEMBER, COMMAND = "moved", "member", "command"
 JOIN, JOINED, TOLD, SYNCED, CLOSED = "join", "joined", "told", "synced", "closed"
@@ -66,7 +66,7 @@ def events(rows: DataFrame) -> DataFrame:
 
 
 def _read(rows: DataFrame) -> DataFrame:
-    """Parse the relevant rows one by one. `event` is null for rows that only complete others."""
+    """Parse each relevant row of a journal by itself. `event` is null for rows that only complete others."""
     asks, answers = "(kind = 'request')", "(kind = 'reply')"
     joins, syncs, beats = (f"(api_key = {key})" for key in (JOIN_GROUP, SYNC_GROUP, CONSUMER_GROUP_HEARTBEAT))
     any_of_them = f"({joins} or {syncs} or {beats})"
@@ -116,7 +116,7 @@ def _paired(read: DataFrame) -> DataFrame:
 
 
 def _of_groups(paired: DataFrame) -> DataFrame:
-    """Return the events with their group. The end of a connection is an event of every member that joined by it."""
+    """Return the events, each with the group that it concerns. The end of a connection is an event of every member that joined by it."""
     whose = f"inline(case when event = '{CLOSED}' then joiners else array(struct(`group`, member_id)) end)"
     found = paired.where("event is not null").selectExpr(
         "day", "run", whose, "line", "at", *OF_LEDGER, "event", "connection", "accepted", "generation", *OF_ROWS, *OF_MESSAGES,

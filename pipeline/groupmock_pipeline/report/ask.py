@@ -44,7 +44,8 @@ class Lines:
 
 
 def answers(table: DataFrame, shapes: Sequence[Shape]) -> list[Excerpt]:
-    """Compute the shapes over a table. A shape that the table cannot answer at all is left out."""
+    """Compute the parts of a report (tables and plots) from a table of the lake. A shape that the table cannot answer at all is left
+    out."""
     asked = [Question(each) for each in shapes]
     told = analysed(lambda: _together(table, asked))
     if told is None:  # The query fails if a column is missing, so each value is checked by itself.
@@ -72,21 +73,21 @@ def _lines(columns: StructType) -> Lines:
 
 
 def first_lines(table: DataFrame, limit: int = 5) -> Excerpt:
-    """Show a table's first lines if no shape fits it."""
+    """Show the first lines of a table for which the report has no part."""
     lines = _lines(table.schema)
     lines.rows.extend(tuple(map(_cell, row)) for row in table.limit(limit).collect())
     return _excerpt("First lines", "", [Value(name, "") for name in table.columns], lines, [], limit)
 
 
 class AnswerableValues:
-    """Decides which values a table can answer."""
+    """Decides which values of a report a table can answer, depending on its columns."""
 
     def __init__(self, table: DataFrame) -> None:
         self.table = table
         self.lacking: list[str] = []
 
     def of(self, values: Iterable[Value]) -> tuple[Value, ...]:
-        """Return the values that the table can answer, and note the others."""
+        """Return those of the values that the table can answer, and note the others."""
         found = []
         for each in values:
             sql = next(filter(self.has, (each.sql, *each.other)), None)

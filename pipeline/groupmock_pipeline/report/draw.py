@@ -26,7 +26,7 @@ COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b08600", "#3d8fd
 MARKERS: Final = "osD^vP*X"
 """The markers of series, because colour alone may not distinguish them."""
 LABEL: Final = 34
-"""The greatest length of a label."""
+"""The greatest length of a label in a plot."""
 WIDE: Final = 200.0
 """The ratio of largest to smallest value above which the axis is logarithmic."""
 

@@ -28,7 +28,7 @@ class OutFolder(Protocol):
 
 
 def out_folder(spark: SparkSession, place: str) -> OutFolder:
-    """Return the folder of a path or URI, and create it if needed. Raises BadInput."""
+    """Return the output folder at a path or URI, and create the folder if needed. Raises BadInput."""
     return RemoteFolder(spark, place) if SCHEME.match(place) else LocalFolder(Path(FILES.sub("", place)))
 
 

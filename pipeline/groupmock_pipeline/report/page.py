@@ -58,7 +58,7 @@ class Shown:
 
 
 def page(title: str, about: str, sections: Iterable[Shown]) -> str:
-    """Return the page as HTML 5. `about` says in plain text what the page was made of."""
+    """Return the report as a page of HTML 5. `about` says in plain text what the page was made of."""
     shown_sections = list(sections)
     style = STYLE % {"light": _hues(INK, COLOURS), "dark": _hues(DARK_INK, DARK_COLOURS)}
     parts = [

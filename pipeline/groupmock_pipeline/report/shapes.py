@@ -106,7 +106,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class ColumnHead:
-    """The head of a column. Columns of numbers are aligned to the right."""
+    """The head of a column of a table in the report. Columns of numbers are aligned to the right."""
 
     text: str
     unit: str = ""

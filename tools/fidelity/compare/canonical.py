@@ -186,7 +186,8 @@ def _configs(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
 
 
 def _made_topics(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
-    """Sort the configs of created topics. A topic that is only validated gets an id, too."""
+    """Sort the configs of topics in an answer to CreateTopics, because Kafka lists them in the order of a hash map. A topic that is only
+    validated gets an id, too."""
     return {**answer, "topics": [{**one, "configs": _sorted(one.get("configs"))} for one in answer["topics"]]}
 
 

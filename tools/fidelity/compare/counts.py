@@ -55,7 +55,7 @@ class Counts:
         self.exchanges = self.noisy = self.replayed = 0
 
     def played(self, steps: Sequence[Step], events: Sequence[Event], states: set[str]) -> None:
-        """Count an exchange that was compared."""
+        """Count the answers of an exchange that was compared."""
         self.exchanges += 1
         self.states.update(states)
         for step, event in zip(steps, events, strict=False):

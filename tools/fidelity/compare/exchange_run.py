@@ -42,7 +42,8 @@ SLOW_MS: Final = 150.0
 
 
 class ComparisonRequest(msgspec.Struct):
-    """The parameters of a comparison. `seeds`: from, to (exclusive); `seconds`: stop after so long, whatever the seeds."""
+    """The parameters of a comparison of the core with a broker. `seeds`: from, to (exclusive); `seconds`: stop after so long, whatever
+    the seeds."""
 
     family: str
     release: str
@@ -73,7 +74,7 @@ class ExchangeRun:
         """Maps API and field to a play that differs in that field also when it is replayed, shrunk if `wanted.shrink`."""
 
     def all(self) -> FamilyResult:
-        """Play every seed and compare. Raises NoBroker."""
+        """Play the exchange of every seed and compare the answers. Raises NoBroker."""
         self._begun = time.monotonic()
         broker = self.peer.broker
         with Leftovers(TcpBroker(broker.host, broker.port, broker.release), self._alone) as self._leftovers:

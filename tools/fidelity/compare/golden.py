@@ -148,8 +148,8 @@ def _groups(event: Event) -> list[dict[str, str]]:
 
 
 def choose(plays: list[Golden], count: int) -> list[Golden]:
-    """Choose plays that together show most features. Each next one adds the most that few have shown so far, which only shrinks as
-    others are chosen, so that only the best candidate has to be weighed again."""
+    """Choose those plays for the golden corpus that together show most features. Each next one adds the most that few have shown so far,
+    which only shrinks as others are chosen, so that only the best candidate has to be weighed again."""
     shown = [features(one) for one in plays]
     often = Counter(feature for each in shown for feature in each)
     have: Counter[Feature] = Counter()

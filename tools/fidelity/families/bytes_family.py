@@ -224,7 +224,7 @@ def _bad_in_the_middle(target: RequestToSpoil) -> list[bytes]:
 
 
 def good(correlation: int) -> bytes:
-    """Return a request that every broker answers."""
+    """Return a request without errors that every broker answers."""
     return framed(header(API_VERSIONS, 0, correlation))
 
 

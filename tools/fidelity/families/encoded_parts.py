@@ -16,9 +16,9 @@ NUMBERS: Final = ("int8", "int16", "uint16", "int32", "uint32", "int64")
 
 
 class EncodedPart(NamedTuple):
-    """One part of an encoded request. Its `kind` is a number's wire type, bool, uuid, float64, text, raw; length16, length32, count32
-    and their compact forms (`compact length`, `compact count`, `compact bytes`); marker (of a struct that may be null); tag count, tag,
-    tag size, tag value. `path` names the field."""
+    """One part of an encoded request, such as a length or a value. Its `kind` is a number's wire type, bool, uuid, float64, text, raw;
+    length16, length32, count32 and their compact forms (`compact length`, `compact count`, `compact bytes`); marker (of a struct that
+    may be null); tag count, tag, tag size, tag value. `path` names the field."""
 
     kind: str
     data: bytes

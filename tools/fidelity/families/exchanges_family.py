@@ -48,7 +48,7 @@ NUMBERS: Final = {FETCH: "session_id", INIT_PRODUCER_ID: "producer_id"}
 
 
 def generate(seed: int, release: str) -> Script:
-    """Return exchange number `seed` of a release. Raises LookupError, saying how many there are."""
+    """Return exchange number `seed` among the probe's exchanges for a release. Raises LookupError, saying how many there are."""
     found = scripts(release)
     if not 0 <= seed < len(found):
         raise LookupError(f"there are {len(found)} exchanges for {release}, from 0 on; not {seed}")
@@ -111,7 +111,7 @@ class ScriptRecorder(CoreStage):
         self._told: dict[tuple[str, Json], tuple[int, str]] = {}
 
     def group(self) -> str:
-        """Return the only group of the script."""
+        """Return the id of the only group of the script."""
         return self._group
 
     def send(self, member: str, key: int, version: int, client_id: str | None, message: Message) -> None:

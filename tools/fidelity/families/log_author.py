@@ -30,13 +30,13 @@ class LogAuthor:
         self.script.steps.append(request(client or self.rng.choice("AB"), key, self.version(key) if version is None else version, fields))
 
     def topic(self) -> int:
-        """Return the number of a topic, sometimes of a missing one."""
+        """Return the number of a topic, sometimes of a topic that does not exist."""
         count = len(self.script.topics)
         number: int = self.rng.choice([*(list(range(1, count + 1)) * 3), count + 1])
         return number
 
     def partition(self) -> int:
-        """Return a partition number, sometimes of a missing partition."""
+        """Return a partition number, sometimes one that the topic does not have."""
         return self.rng.choice((0, 0, 0, 1, 1, 7, -1) if self.rng.random() < 0.3 else (0, 1))
 
     def named(self, number: int, version: int, ids_since: int, name: str) -> dict[str, Json]:

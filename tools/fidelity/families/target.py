@@ -54,5 +54,5 @@ class RequestToSpoil(NamedTuple):
 
 
 def header(key: int, version: int, correlation: int, client: bytes = b"\0\3raw") -> bytes:
-    """Return a request header without tagged fields."""
+    """Return a request header without tagged fields, as bytes."""
     return struct.pack(">hhi", key, version, correlation) + client

@@ -48,7 +48,7 @@ class RequestMaker:
         return value
 
     def value(self, field: Field, wire: Wire, version: int) -> Any:
-        """Return a small value of the field's type."""
+        """Return a small value of the wire type of a field."""
         rng = self.rng
         if wire.kind == "array":
             if field.nullable(version) and rng.random() < 0.1 and self.key != api_keys.METADATA:

@@ -41,7 +41,7 @@ class Memory:
         scope.members |= {name: MemberMemory(CLIENT_ID) for name in (*ascii_uppercase, *script.clients())}
 
     def of(self, client: str) -> MemberMemory:
-        """Return the memory of a client."""
+        """Return what a client of the script remembers of its answers."""
         return self.scope.members[client]
 
     def request(self, step: Send) -> Request:
@@ -55,7 +55,7 @@ class Memory:
         return Request(key_of(step), version, client_id, build_request(step.api, version, values, {}, self._ids.get, "generated"))
 
     def learn(self, index: int, step: Send, version: int, answer: Message) -> None:
-        """Remember the answer to a step."""
+        """Remember the answer to a step, to which later steps may refer."""
         client = client_of(step)
         if client in self.scope.members:
             self.of(client).learn(index, version, answer)

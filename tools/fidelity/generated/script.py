@@ -306,7 +306,7 @@ def raw(link: str, data: bytes, framed: bool = True) -> Raw:
 
 
 def without(script: Script, gone: set[int]) -> Script:
-    """Return the script without these steps. References to clients and answers that are gone become null."""
+    """Return a copy of the script without these steps. References to clients and answers that are gone become null."""
     steps = [step for index, step in enumerate(script.steps) if index not in gone]
     dropped = {name for index in gone if (name := getattr(script.steps[index], "bound", None))}
     smaller = replace(script, steps=steps)

@@ -26,7 +26,7 @@ ORACLE: Final = {"offsets.topic.num.partitions": "5"}
 UNBUDGETED: Final = {"groupmock.request.max.work": str(2**31 - 1), "groupmock.cluster.max.partitions": str(2**31 - 1)}
 """The settings that remove groupmock's own limits, which Kafka does not have (docs/kafka/differences.md#budgets-of-one-request)."""
 BROKERS: Final = {"4.4": "4.4.0", "4.3": "4.3.0", "3.9": "3.9.1"}
-"""Maps a release to the version of Apache Kafka that represents it."""
+"""Maps a release to the version of Apache Kafka whose broker represents it."""
 UNLIMITED: Final = str(2**31 - 1)
 DEFAULTS: Final = {
     "group.max.size": UNLIMITED,

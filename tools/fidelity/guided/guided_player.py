@@ -302,7 +302,7 @@ class GuidedPlayer:
         self._read()
 
     def _read(self) -> None:
-        """Read the answers that have come on any connection."""
+        """Read the answers that have come on any of the script's connections."""
         for link in [link for link in self._waiting if link not in self._ended]:
             self._take(link, 0)
 

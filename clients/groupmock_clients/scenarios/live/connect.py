@@ -88,7 +88,7 @@ class Worker:
 
 
 class ConnectStage(LiveStage):
-    """A LiveStage of Kafka Connect's workers. Raises Unsupported without Java and Maven."""
+    """The live stage of Kafka Connect's workers. Raises Unsupported without Java and Maven."""
 
     def __init__(self, sizes: Sizes, protocol: Protocol, broker: Broker, journal: Path, folder: Path) -> None:
         self._libraries = connect_libraries()
@@ -111,7 +111,7 @@ class ConnectStage(LiveStage):
         self._turn.close()
 
     def start(self, member: str, speaks: Speaks, topics: Sequence[str]) -> None:
-        """Start a new worker process. The very first one creates the connector too."""
+        """Start a new worker process, with the member's name as its client id. The very first one creates the connector too."""
         super().start(member, speaks, topics)
         if not self._made:
             self._make_connector(member)

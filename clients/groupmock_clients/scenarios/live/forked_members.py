@@ -79,7 +79,7 @@ class ForkServer:
         return status
 
     def close(self) -> None:
-        """Start no further member processes. The existing ones end when their pipes do."""
+        """Stop the fork server, so that it starts no further member processes. The existing ones end when their pipes do."""
         self._answers.close()
         self._socket.close()
         self._process.wait()

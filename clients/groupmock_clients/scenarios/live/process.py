@@ -1,4 +1,4 @@
-"""One member process: start it, order it, read its events, end it."""
+"""One member process of the live stage: start it, give it orders, read its events, end it."""
 
 from __future__ import annotations
 

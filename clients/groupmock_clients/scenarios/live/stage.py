@@ -292,7 +292,7 @@ class LiveStage:
 
 
 class _Quiet:
-    """Measures for how many ms a value has stayed the same."""
+    """Measures for how many ms an observed value has stayed the same."""
 
     def __init__(self) -> None:
         self._seen: object = None

@@ -34,7 +34,7 @@ class Assignor(Interface):
     """True if a member gives everything up before it rejoins."""
 
     def metadata(self, topics: Iterable[str], owned: Held) -> bytes:
-        """Return the Subscription to join with."""
+        """Return the Subscription with which the member joins."""
 
     def assign(self, counts: Counts, members: Sequence[JoinGroupResponseMember], me: str) -> dict[str, bytes]:
         """Return the Assignments of all members, as the leader. Called in the leader."""

@@ -30,7 +30,7 @@ class Producer:
         return int((self._now() - self._born[partition]) * self._rate / NS_PER_S)
 
     def report(self) -> None:
-        """Report the produced records as journal rows."""
+        """Append rows about the produced records to the journal."""
         for (topic, number), count in ((each, self.end(each)) for each in self._born):
             if count:
                 self.tell(PRODUCER, "produced", {"topic": topic, "partition": number, "first": 0, "last": count - 1})

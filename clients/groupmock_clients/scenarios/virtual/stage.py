@@ -25,7 +25,7 @@ CALM_HEARTBEATS: Final = 2
 
 
 class VirtualStage:
-    """The ScenarioStage on a virtual clock. Raises Unsupported for other protocols or clients."""
+    """The scenario's stage on a virtual clock, with scripted members. Raises Unsupported for other protocols or clients."""
 
     kind = "virtual"
 

@@ -80,7 +80,8 @@ class World:
         return self.clock.call_at(self.now() + round(ms * NS_PER_MS), callback)
 
     def until(self, done: Callable[[], str | None], limit_ms: float, step_ms: float) -> None:
-        """Advance the clock until `done` returns None. Raises Missed with its last text."""
+        """Advance the clock until the function `done` returns None, which otherwise says what is missing. Raises Missed with its last
+        text."""
         passed = 0.0
         while (missing := done()) is not None:
             if passed > limit_ms:

@@ -1,4 +1,4 @@
-"""Record findings, and share the state that all judges need."""
+"""Record the findings of the judges, and share the state that all judges need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Check that classic groups keep the protocol. States and generations as they are told, answers against the generation they belong to.
+"""Check that classic groups keep the group protocol. States and generations as they are told, answers against the generation they belong
+to.
 
 The judge does not ask the fold of rows (`groupmock.rounds`). The fold takes every move of the coordinator as true, and here impossible
 moves are looked for; the fold keeps the newest generation, and an answer may belong to any generation in any life of its group.
@@ -190,7 +191,7 @@ class GroupJudge:
                 self.bench.found("timers", f"the session of {member!r} is armed, and group {name!r} has no such member")
 
     def peopled(self) -> list[Group]:
-        """Return the classic groups, including empty ones."""
+        """Return all classic groups of the cluster, including empty ones."""
         return [group for group in self.cluster.groups.all() if isinstance(group, Group)]
 
     def group(self, name: str) -> Group | None:

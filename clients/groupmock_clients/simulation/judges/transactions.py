@@ -66,8 +66,8 @@ class PlayedTransaction:
 
 
 class TransactionJudge:
-    """Checks what producers and readers of transactions are told. For each transactional id, `current` has the producer id and epoch of its
-    last row, `timeouts` its longest timeout in ms, and `ongoing` the time in ns at which its open transaction began."""
+    """Checks what the answers tell producers and readers of transactions. For each transactional id, `current` has the producer id and
+    epoch of its last row, `timeouts` its longest timeout in ms, and `ongoing` the time in ns at which its open transaction began."""
 
     cluster: Cluster
 

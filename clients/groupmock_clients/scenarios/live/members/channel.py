@@ -20,7 +20,7 @@ class TopicPartition(Protocol):
 
 
 def pairs(partitions: Iterable[TopicPartition]) -> list[tuple[str, int]]:
-    """Return sorted pairs, as rows have them."""
+    """Return partitions as sorted pairs of topic and number, as journal rows have them."""
     return sorted((each.topic, each.partition) for each in partitions)
 
 

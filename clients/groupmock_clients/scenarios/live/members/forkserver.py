@@ -45,7 +45,8 @@ def main(library: str, descriptor: int) -> int:
 
 
 def _next(orders: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
-    """Read one order of the stage. There is at most one, because the stage waits for its answer."""
+    """Read one order that the stage has sent, with the file descriptors in it. There is at most one, because the stage waits for its
+    answer."""
     text = b""
     descriptors: list[int] = []
     while not text.endswith(b"\n"):
@@ -74,7 +75,7 @@ def _obey(order: dict[str, Any], descriptors: list[int], orders: socket.socket, 
 
 
 def _become(spec: MemberSpec, descriptors: list[int], orders: socket.socket, run: Run) -> None:
-    """Run the member in the child process. Never returns."""
+    """Run the member in the child process that was just forked. Never returns."""
     status = 1
     try:
         orders.close()
