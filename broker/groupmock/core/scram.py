@@ -55,7 +55,7 @@ T = TypeVar("T", Deletion, Upsertion)
 
 
 class Credentials:
-    """The credentials of all users are kept as the iterations of each user by mechanism."""
+    """The SCRAM credentials of all users, as the number of iterations for each user and mechanism."""
 
     def __init__(self) -> None:
         self._kept: dict[int, dict[str, int]] = {mechanism: {} for mechanism in MECHANISMS}

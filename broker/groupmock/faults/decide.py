@@ -1,5 +1,5 @@
-"""The conditions of rules are pure functions that decide for each call which conditions hold, and name the actual values. `nth`, `every`
-and `probability` count only the calls for which all other conditions hold. (`RuleRegistry.decide` evaluates them, rule by rule.)
+"""Checks with pure functions which conditions of fault rules hold for a call, and names the actual values. `nth`, `every` and `probability`
+count only the calls for which all other conditions hold. (`RuleRegistry.decide` evaluates them, rule by rule.)
 
 Conditions on API and version have one result for all calls of an API's version, and are evaluated once (`ready`). Only the other conditions
 are evaluated for each call, and they read as little of its messages as they need (`facts.Facts`).
@@ -35,8 +35,8 @@ COUNTS: Final = ("nth", "every", "probability")
 
 
 class Tally(msgspec.Struct, frozen=True):
-    """The counts of a rule. `matched` counts the calls for which all conditions except the counting ones held, `fired` the calls at
-    which the rule fired."""
+    """The number of calls that a fault rule has matched, and of those at which it has fired. `matched` counts the calls for which all
+    conditions except the counting ones held, `fired` the calls at which the rule fired."""
 
     matched: int = 0
     fired: int = 0
@@ -98,7 +98,7 @@ class ReadyRule(NamedTuple):
 
 
 def ready(armed: Armed, api: str, version: int) -> ReadyRule:
-    """Check the conditions whose result is the same for all calls of an API version."""
+    """Prepare a rule for the calls of one API version, by checking the conditions whose result is the same for all of them."""
     rule, conditions = armed.rule, list[Condition | FailedCondition]()
     call = Facts(str(rule.stage), 0, 0, 0, api, version)
     for name, test in TESTS.items():
@@ -140,7 +140,8 @@ def _resource(entity: Entity) -> list[str]:
 
 
 def uncounted(when: When, call: int, dice: FaultDice) -> list[FailedCondition]:
-    """Check the counting conditions for the matching call with this number. The random source is only used if everything else holds."""
+    """Return the counting conditions (nth, every, probability) that do not hold for the matching call with this number. The random
+    source is only used if everything else holds."""
     if when.nth is not None and call != when.nth:
         return [FailedCondition("nth", when.nth, call)]
     if when.every is not None and call % when.every:

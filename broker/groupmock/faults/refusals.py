@@ -1,4 +1,4 @@
-"""Makes the answer that refuses a request, with the error in the field where the API version has it, and with the identities from the
+"""Makes the answer that refuses a request, with the error in the field where the API version has it, and with the names and ids from the
 request.
 
 If the version has an error field for the whole answer, that gets the error, and the other fields get defaults. Otherwise each requested

@@ -265,7 +265,8 @@ class _Player:
         return bool(row["kind"] in ("reply", "fault") and row.get("ticket") == reply.ticket and row["t"] == now)
 
     def _feed(self, row: Fields) -> None:
-        """Feed the input that a row records, if it records input. A row that the core should have produced itself feeds nothing."""
+        """Feed the driver the input that a journal row records, if the row records input. A row that the core should have produced
+        itself feeds nothing."""
         feeding = getattr(self, f"_feed_{row['kind']}", None)
         if feeding is None:
             return

@@ -59,7 +59,7 @@ def _answer(version: int, error: int, entries: list[MemberIdentity], errors: lis
 
 
 def _leave(cluster: Cluster, turn: Turn, group_id: str, entries: list[MemberIdentity]) -> list[int] | None:
-    """Return an error code per entry, or None if the request fails as a whole."""
+    """Remove the members of a LeaveGroup, and return an error code per entry, or None if the request fails as a whole."""
     group = cluster.groups.find(group_id)
     if isinstance(group, ConsumerGroup):
         errors = membership.leave(turn, group, entries)

@@ -83,7 +83,7 @@ def _batch(turn: Turn, asked: TxnOffsetCommitRequest, prepared: Prepared) -> Gen
 def _commit(
     cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest, turn: Turn, prepared: Prepared, batch: Batch | None
 ) -> list[int] | None:
-    """Return an error code per commit, or None if the coordinator throws, which fails every partition."""
+    """Store the offsets as pending and return an error code per commit, or None if the coordinator throws, which fails every partition."""
     groups, by = cluster.groups, Committer(asked.generation_id, asked.member_id, asked.group_instance_id)
     error = error_codes.INVALID_GROUP_ID if not asked.group_id else groups.gate(asked.group_id, request.node)
     if error:

@@ -1,4 +1,4 @@
-"""Checks broker configs in combination, and a change against the values before (KafkaConfig, and the dynamic reconfigurables)."""
+"""Checks broker configs in combination, and each changed value against the former one (KafkaConfig, and the dynamic reconfigurables)."""
 
 from __future__ import annotations
 

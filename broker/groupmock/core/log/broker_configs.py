@@ -1,4 +1,4 @@
-"""Broker configs have the keys that the release defines, values from the start, and changes at run time."""
+"""The broker configs: the keys that the release defines, their values at the start, and the changes at run time."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ TOPIC_SIZE: Final = 16
 
 
 class Host(Protocol):
-    """Decides which node leads the partitions of an internal topic, because the leader is the coordinator (core.hosting)."""
+    """Decides which node leads each partition of an internal topic, and so which node is the partition's coordinator (core.hosting)."""
 
     @property
     def places(self) -> int:

@@ -18,7 +18,7 @@ from .transactions import LogTransactions, Marker
 REMEMBERED: Final = 5
 NO_SEQUENCE: Final = -1
 MOST_TRIED: Final = 1_000
-"""The largest number of refused attempts that a partition remembers, because retention does not remove them."""
+"""The largest number of refused attempts to begin a transaction that a partition remembers, because retention does not remove them."""
 NO_COORDINATOR: Final = -1
 NO_EPOCH: Final = -1
 

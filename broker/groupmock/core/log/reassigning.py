@@ -55,7 +55,7 @@ def lead_uncleanly(turn: Turn, topics: Topics, topic: str, partition: Partition,
 
 
 def truncate(turn: Turn, topic: str, partition: Partition, offset: int) -> None:
-    """Remove the records from the offset on, with a row that says how many offsets were lost."""
+    """Remove the records from the offset on, and write a journal row that says how many offsets were lost."""
     lost = partition.end - offset
     partition.truncate(offset)
     turn.note("log_truncated", topic=topic, partition=partition.index, offset=offset, lost=lost)

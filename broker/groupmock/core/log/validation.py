@@ -74,7 +74,7 @@ class HandlerFails(Refused):
 
 
 class TooShort(Refused):
-    """A batch is shorter than the header of a batch. Only the log refuses it, because earlier checks look at less."""
+    """A batch in a Produce request is shorter than the header of a batch. Only the log refuses it, because earlier checks look at less."""
 
 
 def is_transactional(data: bytes) -> bool:

@@ -223,9 +223,9 @@ class TransactionCoordinator:
         return OK if known.state is State.ONGOING and at in known.partitions else NOT_ADDED
 
     def check(self, turn: Turn, name: str, by: Holder, at: At, adds: bool, client_id: str | None) -> int:
-        """Verify or add a partition on behalf of its leader, to which the transaction writes for the first time. `adds`: the write adds
-        the partition to the transaction. Without a coordinator the code is 19, so that clients retry without looking for another leader
-        (ReplicaManager.handleProduceAppend)."""
+        """Verify or add a partition to which a transaction writes for the first time, on behalf of the partition's leader. `adds`: the
+        write adds the partition to the transaction. Without a coordinator the code is 19, so that clients retry without looking for
+        another leader (ReplicaManager.handleProduceAppend)."""
         if not name:
             return NOT_VALID
         partition = self.hosting.partition_of(name)

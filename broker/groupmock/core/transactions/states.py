@@ -49,7 +49,7 @@ NAMES: Final = frozenset((*State, "Dead", "PrepareEpochFence"))
 
 
 class End(StrEnum):
-    """The results of EndTxn, which the tables below list by state."""
+    """The results of EndTxn, which OLD, NEW and RETRIED list by state."""
 
     DECIDE = "decide"
     DONE = "done"  # The transaction has already ended in the requested way, so EndTxn succeeds.

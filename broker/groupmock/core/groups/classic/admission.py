@@ -13,7 +13,8 @@ from .states import ANSWERS, EMPTY, STABLE, Do, Question
 
 
 def commit(turn: Turn, group: Group, by: Committer) -> int:
-    """Return the error of an OffsetCommit to the group (SERVER-50, SERVER-51). If the member may commit, its session is renewed."""
+    """Return the error with which the group refuses an OffsetCommit, or 0 (SERVER-50, SERVER-51). If the member may commit, its session
+    is renewed."""
     # The state is checked before the ids, because an Empty group accepts a commit without a generation whatever the ids are
     # (docs/kafka/offsets.md#c2).
     if not by.named or (by.generation < 0 and group.state is EMPTY):
@@ -30,8 +31,8 @@ def commit(turn: Turn, group: Group, by: Committer) -> int:
 
 
 def transactional_commit(turn: Turn, group: Group, by: Committer) -> int:
-    """Return the error of a TxnOffsetCommit to the group (KIP-447; TX-75). A request without ids and generation passes, and the state is
-    not checked. No session is renewed."""
+    """Return the error with which the group refuses a TxnOffsetCommit, or 0 (KIP-447; TX-75). A request without ids and generation
+    passes, and the state is not checked. No session is renewed."""
     if not by.named or (by.generation < 0 and group.state is EMPTY):
         return error_codes.NONE
     error = membership.validate(turn, group, by.member_id, by.group_instance_id)
@@ -44,8 +45,8 @@ def deletion(group: Group) -> int:
 
 
 def offset_deletion(group: Group) -> int:
-    """Return the error of an OffsetDelete for the group as a whole. If it has members, their subscriptions decide for each topic, and
-    only consumers have subscriptions (SERVER-56)."""
+    """Return the error with which the group as a whole refuses an OffsetDelete, or 0. If it has members, their subscriptions decide for
+    each topic, and only consumers have subscriptions (SERVER-56)."""
     readable = group.state is EMPTY or group.protocol_type == "consumer"
     return error_codes.NONE if readable else error_codes.NON_EMPTY_GROUP
 

@@ -41,12 +41,13 @@ class ClassicGroup(Group):
         return self.state is EMPTY
 
     def admit_commit(self, turn: Turn, by: Committer, version: int, at: Collection[At]) -> int:
-        """Return the error of an OffsetCommit: ids, generation and state are checked, and the partitions do not matter. An accepted
-        commit renews the session."""
+        """Return the error with which the group refuses an OffsetCommit, or 0; it depends on ids, generation and state, and not on the
+        partitions. An accepted commit renews the session."""
         return admission.commit(turn, self, by)
 
     def admit_transactional_commit(self, turn: Turn, by: Committer, version: int, at: Collection[At]) -> int:
-        """Return the error of a TxnOffsetCommit: ids and generation are checked if they are given, and the partitions do not matter."""
+        """Return the error with which the group refuses a TxnOffsetCommit, or 0; it depends on ids and generation, if they are given,
+        and not on the partitions."""
         return admission.transactional_commit(turn, self, by)
 
     def admit_deletion(self) -> int:

@@ -200,7 +200,7 @@ class Group(GroupType):
         return member.epoch == self.assignment_epoch and member.progress is Progress.STABLE
 
     def last_resolved(self) -> Resolved | None:
-        """Return the last resolution of any of the group's regular expressions, because all are resolved at the same time."""
+        """Return the last resolution of one of the group's regular expressions, because all of them are resolved at the same time."""
         return next(iter(self.resolved.values()), None)
 
     def alike(self) -> bool:

@@ -140,8 +140,8 @@ def _topics_given(every: list[bytes], capacity: int, old: Container[bytes], fres
 
 
 def remaining(had: Held, kept: Held) -> Held:
-    """Return a member's partitions after whole topics were revoked: the remaining ones in the order of a copy of the former map, no
-    larger than necessary."""
+    """Return a member's partitions after whole topics were revoked: the remaining ones, in the order of a copy of the former map that is
+    no larger than necessary."""
     parts = dict(by_topic(had))
     topics = HashKeys(UUIDS, room_for(len(parts)), parts)
     return {(topic, index): kept[topic, index] for topic in topics for index in parts[topic] if (topic, index) in kept}

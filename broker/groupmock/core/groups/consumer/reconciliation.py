@@ -40,9 +40,9 @@ def _subscribed(group: Group, member: Member, spots: Held) -> Held:
 
 
 def _unsubscribe(group: Group, member: Member, owned: Owned) -> None:
-    """Revoke the partitions of topics to which the member no longer subscribes at once, at its old epoch (CG-36, CG-70; 4.2 and later).
-    That is a step, so this epoch becomes the previous one, too. Without any subscription it is a step even if nothing is revoked
-    (updateCurrentAssignment)."""
+    """Revoke at once, at the member's old epoch, the partitions of topics to which the member no longer subscribes (CG-36, CG-70; 4.2
+    and later). That is a step, so this epoch becomes the previous one, too. Without any subscription it is a step even if nothing is
+    revoked (updateCurrentAssignment)."""
     kept = _subscribed(group, member, member.assigned)
     lost = {spot: epoch for spot, epoch in member.assigned.items() if spot not in kept}
     if not lost and (member.revoking or group.subscription_of(member)):

@@ -52,15 +52,15 @@ class ConsumerGroup(Group):
         return not self.members
 
     def admit_commit(self, turn: Turn, by: Committer, version: int, at: Collection[At]) -> int:
-        """Return the error of an OffsetCommit to the group. The commit does not renew the session, and the instance id is not checked
-        (CG-83, CG-133)."""
+        """Return the error with which the group refuses an OffsetCommit, or 0. The commit does not renew the session, and the instance
+        id is not checked (CG-83, CG-133)."""
         member = self.members.get(by.member_id)
         if member is not None and member.classic is None and version < MEMBER_EPOCH_SINCE:
             return error_codes.UNSUPPORTED_VERSION
         return self._admit(member, by, at)
 
     def admit_transactional_commit(self, turn: Turn, by: Committer, version: int, at: Collection[At]) -> int:
-        """Return the error of a TxnOffsetCommit to the group (CG-140; TX-76)."""
+        """Return the error with which the group refuses a TxnOffsetCommit, or 0 (CG-140; TX-76)."""
         if by == NOBODY:
             return error_codes.NONE
         error = self._admit(self.members.get(by.member_id), by, at)
