@@ -162,7 +162,7 @@ class World(Repeating):
             member.instance_id = x.asked.get("group_instance_id") or member.instance_id
         elif x.key == api_keys.SYNC_GROUP:
             member.syncing = x
-            x.read.clear()  # The decoded bytes are dropped once judged, because those of a large generation need much memory.
+            x.read.clear()  # The decoded messages are dropped once judged, because those of a large generation need much memory.
         elif x.key == api_keys.HEARTBEAT:
             member.beat = x
             member.beating.append(x)

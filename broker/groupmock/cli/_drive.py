@@ -116,7 +116,7 @@ def _driven(
     except (CannotRun, CannotStart, JournalFailed) as cannot:
         complain("audit", cannot)
         return CANNOT_START
-    except (KeyboardInterrupt, asyncio.CancelledError):  # SIGTERM cancels the task, so both end the run in the same way.
+    except (KeyboardInterrupt, asyncio.CancelledError):  # SIGTERM cancels the task, so it ends the run in the same way as Ctrl-C.
         raise KeyboardInterrupt("the copies are ended, nothing is judged") from None
 
 

@@ -33,7 +33,7 @@ LOGS: Final = ("text", "json", "rows", "json-rows", "off")
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 # Clients connect to the host of Metadata and FindCoordinator responses, so the host must be reachable.
 UNROUTABLE: Final = ("0.0.0.0", "::", "")
-TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # The pattern is that of org.apache.kafka.common.internals.Topic.
+TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # This pattern of valid names is that of org.apache.kafka.common.internals.Topic.
 MAX_NODES: Final = 64
 MAX_NODE_ID: Final = 1_000_000
 """The largest id that may be given to the first node."""

@@ -75,7 +75,7 @@ def _document() -> dict[str, Any]:
 
 
 async def _described(context: ControlContext, call: ControlCall) -> dict[str, Any]:
-    return await asyncio.to_thread(_document)  # The document is made on another thread, because that takes 50 ms the first time.
+    return await asyncio.to_thread(_document)  # The OpenAPI document is made on another thread, because that takes 50 ms the first time.
 
 
 ROUTES: Final[tuple[Route, ...]] = (

@@ -114,7 +114,7 @@ async def add(context: ControlContext, call: ControlCall) -> Added:
     """Register the rule of the body. Raises BadPlan."""
     made = rule_as_data(make_rule(_json(call.raw), "the rule"))
     context.submit("add_faults", rules=[made], origin="the rule")
-    # The name comes from the registry, because a rule without a name was given one.
+    # The name in the answer is read from the registry, which names a rule that came without a name.
     return Added([context.running.server.driver.rules.reports()[-1].name])
 
 
@@ -124,7 +124,7 @@ async def add_plan(context: ControlContext, call: ControlCall) -> Added:
         if call.raw.strip():
             raise ValueError("either a ready plan or one in the body")
         plan = read_plan(call.query.ready) if call.query.ready in ready_plans() else _no_such(call.query.ready)
-    # A TOML document never begins with a brace, so the content type is not needed.
+    # A body that begins with a brace is JSON, because a TOML document never does; the content type is not needed.
     elif call.raw.lstrip()[:1] == b"{":
         plan = make_plan(_json(call.raw))
     else:

@@ -79,7 +79,7 @@ class Core:
         """Handle one event and return its effects. Parked requests are answered by a later call's effects."""
         environment = self.environment
         turn = Turn(environment, now, [])
-        # This path of the core is not split into functions, because nearly every request takes it.
+        # This code is not split into functions, because nearly every request runs through it.
         if isinstance(event, Request) and environment.holds is NO_HOLDS and not environment.busy:
             try:
                 self.behaviour(event.key)(self.cluster, event, turn)

@@ -97,7 +97,7 @@ def entity_of(parts: Iterable[tuple[str, str | None]]) -> Entity:
     """Return the entity with its types in the order of Java's map, in which answers show them. If a type is listed twice, the last one
     counts."""
     named = dict(parts)
-    # Kafka's map is created with room for the number of types in the request.
+    # The size of the hash table matters for the order: Kafka creates the map with room for the types in the request.
     mask = table_for(len(named), 1 << max(len(named) - 1, 0).bit_length()) - 1
     return tuple([(kind, named[kind]) for kind in sorted(named, key=lambda kind: order_key(spread_bits(java_hash(kind)), mask))])
 

@@ -127,7 +127,8 @@ def configs_of_node(cluster: Cluster, node: int | None) -> dict[str, ConfigRow]:
     """Return the configs of a node. None returns the configs that were set for all nodes at run time."""
     environment = cluster.environment
     if node is None:
-        overrides = cluster.topics.broker_overrides(NO_LEADER)  # No node has this id, so only the overrides for all nodes are returned.
+        # NO_LEADER is the id of no node, so only the overrides for all nodes are returned.
+        overrides = cluster.topics.broker_overrides(NO_LEADER)
         return _rows(cluster_configs(overrides, environment.settings.quirks))
     overrides = cluster.topics.broker_overrides(node)
     static = started(environment.settings, environment.identity, node)

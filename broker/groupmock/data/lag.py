@@ -82,7 +82,7 @@ def _row(cluster: Cluster, at: tuple[str, int], committed: int | None, holder: M
         if committed is not None:
             row.lag = max(0, partition.end - committed)
         elif partition.start == partition.end:
-            row.lag = 0  # A consumer has nothing to read, wherever auto.offset.reset makes it begin.
+            row.lag = 0  # The log is empty, so a consumer has nothing to read wherever auto.offset.reset makes it begin.
     if holder is not None:
         row.member_id, row.client_id, row.client_host = holder.member_id, holder.client_id, holder.client_host
     return row

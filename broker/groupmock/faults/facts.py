@@ -183,7 +183,7 @@ class Facts:
         # LeaveGroup names its members in a list from version 3 on and has none itself (SERVER-44). OffsetFetch names a member beside each
         # group from version 9 on (KIP-848).
         listed = [*(getattr(self.request, "members", None) or ()), *(getattr(self.request, "groups", None) or ())]
-        # DescribeGroups lists its groups as plain texts, in a field that has structs in OffsetFetch.
+        # The groups of DescribeGroups are left out: they are plain texts, in a field that has structs in OffsetFetch.
         return [self.request, *[each for each in listed if not isinstance(each, str)]] if listed else [self.request]
 
     @cached_property
@@ -199,7 +199,7 @@ class Facts:
         group, named = self.group, tuple(text for name in INSTANCES for text in _texts(self.members, name))
         if named or group is None:
             return named
-        # Older versions of a static member's request do not have its instance id.
+        # Requests of older versions do not contain the instance id of a static member.
         return tuple(instance for instance, member in group.static_members.items() if member in self.member_ids)
 
     @cached_property

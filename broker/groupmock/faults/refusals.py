@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from .entities import Level
 
-# The default 0 of these fields would be a possible offset, node or port.
+# In an answer with an error these fields get other values, because their default 0 would be a possible offset, node or port.
 REFUSED: Final = {
     "committed_offset": -1, "committed_leader_epoch": -1, "node_id": -1, "port": -1, "high_watermark": -1, "base_offset": -1,
     "leader_id": -1, "records": b"",

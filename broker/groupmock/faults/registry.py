@@ -177,7 +177,7 @@ class RuleRegistry:
             struck = fault.struck(rule.when, facts) if not failed else None
             if struck is not None and not struck.entities:
                 failed.append(FailedCondition(struck.kind, fault.MISSED, None))
-            # The rule named in `after` may have been removed with its counts; then this rule never fires.
+            # The rule that `after` names may have been removed with its counts; then the present rule never fires.
             if rule.when.after is not None and not self._tallies.get(rule.when.after, NEVER).fired:
                 failed.append(FailedCondition("after", rule.when.after, "not fired yet"))
             if not failed:

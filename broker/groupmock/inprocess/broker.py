@@ -189,7 +189,8 @@ class Broker(Groups, Data, Commands, Faults):
         ports, before = self._up().ports, self._config.journal
         if journal is not None:
             self._config = msgspec.structs.replace(self._config, journal=os.fspath(journal))
-        if self._control is not None:  # The control API has to keep its port when the cluster is reset.
+        # With a control API, the cluster is reset instead of stopped, so that the port of the API stays the same.
+        if self._control is not None:
             asyncio.run_coroutine_threadsafe(self._control.context.reset(self._config), self._on()).result()
             return
         self.stop()

@@ -112,7 +112,7 @@ class FileSink(Sink):
         """Write the rows of repeated heartbeats. The request row and the reply row are a template with a few numbers, which are filled
         in at the next flush."""
         if self._end is not None:
-            rows = len(repeated.identifiers) >> 1  # Each correlation id of four bytes makes a request row and a reply row.
+            rows = len(repeated.identifiers) >> 1  # Every four bytes are a correlation id, which makes a request row and a reply row.
             self._skip(rows, repeated.first + rows - 1, repeated.now)
             return
         template = repeated.template

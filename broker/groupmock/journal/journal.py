@@ -115,7 +115,7 @@ class Journal:
         self._begun = False
         self._takers: dict[type[Row], list[Sink]] = {}
         self.wanted: frozenset[str] = frozenset()  # The kinds of rows that some sink wants.
-        self.routine = False  # True if a sink wants all requests and answers, even those about which nothing is special.
+        self.routine = False  # True if a sink wants all requests and answers and not only special ones, such as errors.
         self.apis: frozenset[int] = frozenset()  # The APIs whose requests and answers some sink wants even if `routine` is false.
         self.heartbeats = False  # True if a sink wants heartbeats that changed nothing.
         self.pulse = False  # True if a sink wants some of the heartbeats that changed nothing.
@@ -180,7 +180,7 @@ class Journal:
 
     def append_repeated(self, repeated: Repeated, rows: int) -> None:
         """Number `rows` rows, a request and a reply for each repeated heartbeat, and pass them to the sinks that want heartbeats."""
-        # The rows are numbered even if no sink takes them, so that a row has the same number in every sink.
+        # The rows are numbered even if no sink wants them, so that a row has the same number in every sink.
         repeated.first = self.sequence + 1
         self.sequence += rows
         for sink in self._sinks:

@@ -32,7 +32,7 @@ class Call(msgspec.Struct, eq=False):
     frame: bytes
     client_id: str | None
     message: Message | None
-    end: int  # End of the message within the frame, because Kafka ignores the bytes after it.
+    end: int  # Position in the frame at which the message ends, because Kafka ignores the bytes after it.
     received: int  # Run time in ns at which the last byte of the request arrived.
     handled: int  # Run time in ns at which the request was handled: later than `received` if it waited behind another request.
     ticket: int = 0

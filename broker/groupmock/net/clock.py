@@ -178,7 +178,7 @@ class LoopClock:
         self.stepping = True
         try:
             while (first := self.alarms.first()) is not None and first.when <= target:
-                # Not below 0, because a late appointment would turn the time back, which `Clock.now` rules out.
+                # The step is never below 0, because a late appointment would turn the time back, which `Clock.now` rules out.
                 self._origin -= max(0, first.when - self.now())
                 first.disarm()
                 first.keep()
@@ -186,7 +186,7 @@ class LoopClock:
         finally:
             self.stepping = False
             for alarm in self.alarms:
-                # The loop's own time did not step, so the delay of each remaining timer is shorter now.
+                # The clock stepped, but the event loop's own time did not, so the delay of each remaining timer is shorter now.
                 alarm.disarm()
                 alarm.arm()
 
@@ -227,7 +227,7 @@ class VirtualClock:
     def step(self, nanoseconds: int) -> None:
         """Advance the time and run every callback that falls due at its own time, including callbacks added meanwhile."""
         target = self._now + nanoseconds
-        # The top of the heap may have ended; if even its time is not reached, no appointment is due.
+        # The first appointment of the heap may have been cancelled; if even its time is not reached, no appointment is due.
         heap = self._appointments.heap
         while heap and heap[0][0] <= target and (first := self._appointments.first()) is not None and first.when <= target:
             self._now = max(self._now, first.when)  # An appointment made for the past runs late, because time does not go back.

@@ -110,7 +110,7 @@ class ApiCodec:
         """Return the whole response frame, including the length before it. Raises EncodeError."""
         body = self.encode(message)
         size = self._before_body + len(body)
-        # One join copies the body only once, because a body may be large.
+        # The parts are joined in one call, which copies the body, perhaps a large one, only once.
         return size.to_bytes(4, "big") + correlation + self._after_correlation + body
 
     def warm_up(self) -> None:

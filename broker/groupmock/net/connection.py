@@ -195,7 +195,7 @@ class Connection(asyncio.Protocol):
         """Note that the connection was closed by either side or is broken."""
         self.state |= LOST
         self.repeat = None
-        # The inbox is dropped after the report, because the row about the end counts the bytes in the inbox.
+        # The inbox is dropped only after the driver was told, because the row about the end counts the bytes in the inbox.
         self.driver.lost(self, exc)
         self.inbox = None
         self._account()
@@ -251,7 +251,7 @@ class Connection(asyncio.Protocol):
         """Handle new bytes now, or keep them until the open request is answered."""
         driver, inbox, waits = self.driver, self.inbox, self.call is not None or self.state & STOPPED
         limit = driver.limits.socket_request_max_bytes
-        # One read with one whole frame is the usual case, so no inbox is made for it and nothing is counted.
+        # Most reads bring one whole frame, so for them no inbox is made and nothing is counted.
         if inbox is None and not waits and not self.slow and len(data) >= 4 and _length(data)[0] == len(data) - 4 <= limit:
             driver.request(self, data[4:], received)
             return
@@ -322,7 +322,7 @@ class Connection(asyncio.Protocol):
         self.repeat = None
         if not linger and self.transport is not None:
             self.transport.close()
-        elif self.out is None:  # Within `serve`, `_flush` calls `_finish` after it has sent the answers of the current read.
+        elif self.out is None:  # Inside `serve` nothing is to do here, because `_flush` calls `_finish` after it has sent the answers.
             self._finish()
 
     def stall(self) -> None:
@@ -416,5 +416,5 @@ class Connection(asyncio.Protocol):
             transport.resume_reading()
         # Kafka's clients see a refusal as FIN and not as RST (docs/kafka/seen-on-brokers.md#bad-bytes).
         transport.write_eof()
-        # A peer that never closes its half would otherwise keep the file descriptor.
+        # The connection is aborted after a while, because a peer that never closes its half would keep the file descriptor.
         asyncio.get_running_loop().call_later(LINGER_S, transport.abort)

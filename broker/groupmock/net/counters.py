@@ -24,7 +24,7 @@ class Counters(msgspec.Struct):
     over_budget: int = 0  # Refused connections whose request would have cost too much (core.budget).
     abandoned: int = 0  # Requests that will never be answered, so that their connections stay mute.
     faults: int = 0  # Counts how often fault rules fired.
-    held_bytes: int = 0  # Present bytes of incomplete or waiting requests of all connections; this is not a total.
+    held_bytes: int = 0  # The bytes of incomplete or waiting requests that all connections hold at present, not in total.
     accept_failures: int = 0
     internal_errors: int = 0  # Defects of groupmock itself, each of which has a note in the journal.
 

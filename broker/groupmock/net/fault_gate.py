@@ -103,7 +103,7 @@ class FaultGate(Generic[C]):
     def after(self, reply: Reply, now: int) -> None:
         """Apply fault rules to an answer and send it, unless a rule delays, drops or replaces it."""
         call = self._driver.tickets.get(reply.ticket)
-        # An earlier answer of the same effect may have used up the last rule.
+        # The answer to an earlier request may have used up the last fault rule.
         if call is not None and self._armed:
             if self._grafts:
                 self._graft(call, reply)
@@ -218,7 +218,7 @@ class FaultGate(Generic[C]):
             driver.go_on(connection)
 
     def _late_request(self, call: C, now: int) -> None:
-        if call.ticket in self._driver.tickets:  # Otherwise the request was a Fetch whose client has disconnected.
+        if call.ticket in self._driver.tickets:  # If its ticket is gone, the request was a Fetch whose client has disconnected.
             self._driver.apply(call, now)
 
     def _late_reply(self, call: C, reply: Reply, now: int) -> None:
@@ -273,7 +273,7 @@ class FaultGate(Generic[C]):
             self._driver.clock.call_at(now + ns, partial(self._ring, call.ticket))
 
     def _ring(self, ticket: int) -> None:
-        if ticket in self._held:  # Otherwise the rule was removed or its request released before the time was over.
+        if ticket in self._held:  # If its ticket is gone, the fault rule was removed or the request released before the time was over.
             self.over(ticket, self._driver.now())
             self._driver.settle()
 

@@ -17,7 +17,8 @@ from functools import lru_cache
 from ipaddress import IPv6Address
 from typing import Final
 
-BACKLOG: Final = 4096  # Linux's own default since 5.4 (net.core.somaxconn), which cuts larger values to its limit.
+# The number of pending connections is Linux's default since 5.4 (net.core.somaxconn), which cuts larger values to its limit.
+BACKLOG: Final = 4096
 # After this many connections the loop has a turn, so that connected clients are served while others still arrive.
 ACCEPT_AT_ONCE: Final = 256
 RETRY_S: Final = 0.1

@@ -46,7 +46,8 @@ class Nodes:
             for connection in connections:
                 if not connection.closing:
                     self._record.closed(connection, "server", f"node {effect.node} was stopped", now)
-                connection.shut(linger=False)  # A stopped process does not wait for its peers to close their half.
+                # The connections are closed at once, because a stopped process does not wait for its peers to close their half.
+                connection.shut(linger=False)
         elif effect.what == "started":
             self.listening(effect.node, True)
         else:

@@ -261,7 +261,7 @@ class Server:
 
         def loaded(done: asyncio.Future[None]) -> None:
             if not done.cancelled():
-                done.exception()  # An OSError for want of a descriptor is ignored: the first log line imports the modules itself.
+                done.exception()  # An OSError because no descriptor is free is ignored: then the first log line imports the modules itself.
             self._sinks_loaded(self.journal.loaded())
 
         loading.add_done_callback(loaded)
@@ -281,7 +281,7 @@ class Server:
         for connection in list(driver.connections.values()):
             driver.shut(connection, "the server stops", linger=False)
         if self._adopting:
-            # Pending connections are in no list yet and would become connections of a server that has ended.
+            # Connections that are being adopted are in no list yet, and would become connections of a server that has ended.
             await asyncio.wait(self._adopting, timeout=CLOSE_WITHIN_S)
         await self._until_empty(CLOSE_WITHIN_S)
         for connection in list(driver.connections.values()):

@@ -75,7 +75,8 @@ class Overheard:
         self.groups = HeardGroups(self._forgotten)
         self._forgets = forgets
         self._left: dict[int, list[HeardMember]] = {}  # Maps the ticket of a LeaveGroup to the members that it removed.
-        self._guesses: dict[str, Guess] = {}  # Maps a group to its last request, as long as nothing else was seen of the group.
+        # Maps a group to the last request that named it, as long as nothing else was seen of the group.
+        self._guesses: dict[str, Guess] = {}
 
     def noticed(self, call: Seen) -> Told:
         """Return the rows of the group's previous request, whose success is certain because the group's next request is being handled."""
@@ -178,7 +179,7 @@ class Overheard:
     def _rejoins(self, group: HeardGroup, member: HeardMember, call: Seen, asked: Any, out: Effects) -> None:
         named = protocols(asked)
         same, leads, member_id = named == member.protocols, group.leader == member.member_id, member.member_id
-        # The member gets the last answer again and nothing changes for the group (SERVER-17, SERVER-20).
+        # The member gets its last answer again, which changes nothing for the group (SERVER-17, SERVER-20).
         if same and (group.state == COMPLETING_REBALANCE or (group.state == STABLE and not leads)):
             return
         if not same:
@@ -297,7 +298,7 @@ class Overheard:
         member = group.members.get(asked.member_id)
         if member is None:
             member = self._found(group, call, asked)
-        # A SyncGroup in Stable does not renew the session, as of 4.3 (docs/kafka/releases.md#p1-c3).
+        # The session is not renewed by a SyncGroup in the state Stable, as in Kafka 4.3 (docs/kafka/releases.md#p1-c3).
         member.asked, member.alive = member.asked if call.codec.key == SYNC_GROUP else call.handled, now
         if call.codec.key == SYNC_GROUP:
             member.parked = None

@@ -105,7 +105,8 @@ class Relay:
         self._ahead = NOTHING  # The client's requests that wait behind the open ones.
         self._ahead_at = 0  # The number of bytes of the first piece of `_ahead` that were already sent.
         self._ahead_bytes = 0
-        self._coming: list[bytes] = []  # The node's bytes until it is this relay's turn; these are few, because nothing more is read then.
+        # The node's bytes that wait for this connection's turn; they are few, because nothing more is read meanwhile.
+        self._coming: list[bytes] = []
         self._coming_at = 0
         self._unrecorded = 0  # Bytes of this connection that wait to be recorded (`House.work`).
         self._unread = 0  # Requests of this connection that wait to be recorded (`House.work`).

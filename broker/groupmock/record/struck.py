@@ -389,7 +389,7 @@ class CarefulRelay(Relay):
         changed = rewrite(codec.key, codec.version, message, self.house.upstream.translate)
         return codec.answer(frame[:4], message)[4:] if changed else frame
 
-    # The recording is written at once, because rules decide by the rows so far.
+    # The requests and answers are recorded at once, because fault rules decide by the rows so far.
 
     def _record_open(self, host: str, port: int, now: int) -> None:
         line = StruckLine(self, self.number, self.node.number, java_host(host), port)

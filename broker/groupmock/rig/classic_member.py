@@ -63,7 +63,7 @@ class ClassicMember:
     def offers(self) -> Iterable[tuple[str, bytes]]:
         """Return the name and metadata of each protocol. The default metadata has only the topics, as the range assignor of aiokafka and
         kafka-python writes them."""
-        # Metadata version 0 is that of docs/kafka/cooperative-designs.md#byte-layouts.
+        # The layout of metadata version 0 is in docs/kafka/cooperative-designs.md#byte-layouts.
         metadata = encode_subscription(Subscription(version=0, topics=self.topics))
         return [(name, metadata) for name in self.protocols]
 

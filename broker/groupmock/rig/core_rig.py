@@ -261,7 +261,8 @@ class CoreRig:
         if self._checked:
             busy = self.core.environment.busy
             for group in self.core.cluster.groups.all():
-                if not busy or not on(busy, group.group_id):  # Invariants need not hold while work on the group is unfinished.
+                # Groups with unfinished work are left out, because their invariants need not hold meanwhile.
+                if not busy or not on(busy, group.group_id):
                     group.invariants()
 
     def _taken(self, ticket: int) -> Ask:

@@ -322,7 +322,7 @@ class GroupFold:
         """Note the leader's answer to JoinGroup, which begins a generation. A repeated answer, because the leader joined again
         unchanged, shows nothing new."""
         kind = str(asked["protocol_type"])
-        # The repeated answer has the same members and generation (SERVER-20).
+        # An answer that is repeated has the same members and generation (SERVER-20), so nothing changes.
         if self.generation is not None and self.generation.number == message["generation_id"]:
             return
         protocol = str(message["protocol_name"])
@@ -340,7 +340,7 @@ class GroupFold:
         # In Stable a SyncGroup is answered with the stored assignment, whatever assignments it has (SERVER-38).
         if now is None or now.planned is not None or (message["member_id"], message["generation_id"]) != (now.leader, now.number):
             return
-        if "assignments" not in message:  # The row was shortened in memory, so its assignments are unknown.
+        if "assignments" not in message:  # The row has no assignments if it was shortened in memory, so they are unknown.
             return
         brought = {each["member_id"]: bytes_of(each["assignment"]) for each in message["assignments"]}
         for member, claim in now.claims.items():

@@ -93,7 +93,7 @@ class People:
     def __init__(self) -> None:
         self.here: dict[str, Person] = {}
         self.gone: dict[str, tuple[int, str, str]] = {}
-        self._wished: dict[str, tuple[Any, int]] = {}  # JoinGroups of ids that do not belong to a member yet, with their connections.
+        self._wished: dict[str, tuple[Any, int]] = {}  # Maps ids that do not belong to a member yet to their JoinGroup and its connection.
         self._by_client: dict[str | None, set[str]] | None = None
         self._by_connection: dict[int, set[str]] = {}
 

@@ -260,7 +260,7 @@ class StoryTeller(RowReader):
 
     def _others_add(self, group: str) -> None:
         if len(self._others) < CLIENTS:
-            self._others.add(text(group))  # The id is shortened, because a group id may have 32,767 bytes.
+            self._others.add(text(group))  # The group id is stored in a shortened form, because it may have 32,767 bytes.
 
     def _of_client(self, client_id: str | None) -> Section | None:
         """Return the story of the only group that this client joined, or None if it joined several or none."""
@@ -295,7 +295,7 @@ class StoryTeller(RowReader):
         client_id = came.client_id if came is not None else row.client_id
         if client_id is not None and len(self._groups_of) < CLIENTS:
             groups = self._groups_of.setdefault(client_id, set())
-            if len(groups) < 2:  # A second group is enough to know that the client is not in one group only.
+            if len(groups) < 2:  # Two groups are stored at most, because two show that the client is not in one group only.
                 groups.add(row.group)
             for reply, asked in self._earlier.pop(client_id, ()):
                 yield from ((section, line) for line in section.tale.answered(reply, asked))

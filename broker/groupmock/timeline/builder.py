@@ -324,7 +324,7 @@ class TimelineBuilder(RowReader):
         meant = ((name, track.lanes.meant(row.client)) for name, track in self._tracks.items())
         where = next(((name, place) for name, place in meant if place is not None), None)
 
-        # The event is made late, because most events of a long run are only counted.
+        # The function makes the event only when it is needed, because most events of a long run are only counted.
         def told() -> Event:
             return Event(row.t, row.t, "says", f"{text(row.client)} says: {text(row.what)}", facts(row.fields))
 

@@ -136,7 +136,7 @@ class Spans(Generic[S]):
         lasting = sorted(each.until - each.since for kept in self._kept.values() for each in kept if each.until is not None)
         spare = self._count - int(ROOM * self._most)
         if not lasting:
-            self._most *= 2  # No partition has changed its owner yet, and present owners are always drawn.
+            self._most *= 2  # No time span with a former owner exists that could be left out, and present owners are always drawn.
             return
         self.shortest = max(self.shortest, lasting[min(spare, len(lasting)) - 1] + 1)
         for key, kept in self._kept.items():

@@ -68,7 +68,7 @@ class Shortened:
         self._groups: dict[str, Here] = {}
         self._strangers = Strangers()
         self._speaks: dict[int, tuple[str | None, str | None]] = {}  # Maps a connection to the group and member of its last SyncGroup.
-        self._loose: str | None = None  # A group that a member has left at this moment, which may be followed by a rebalance.
+        self._loose: str | None = None  # The group that a member has just left, because a rebalance may follow at the same moment.
         self._now = 0
         self.due = NEVER
 

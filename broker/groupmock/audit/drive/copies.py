@@ -78,7 +78,7 @@ class Copy:
     async def end(self, seconds: float) -> bool:
         """Send SIGTERM and wait for the end for some seconds, then send SIGKILL. Return whether the copy ended after SIGTERM."""
         in_time = bool((await asyncio.wait([self.over], timeout=seconds))[0])
-        self.signal(signal.SIGKILL)  # Processes that the program started may have outlived the program.
+        self.signal(signal.SIGKILL)  # The whole process group is killed, because processes that the program started may have outlived it.
         await self.over
         return in_time
 

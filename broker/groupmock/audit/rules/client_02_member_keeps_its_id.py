@@ -46,7 +46,7 @@ A: JoinGroup member_id="" -> 79
         """Judge whether a heartbeat or commit names the member of its connection."""
         last, sent = x.link.last, _sent(x)
         if last is None or last.joined is None or x.group is None or last.group is not x.group or not x.link.host or sent is None:
-            return  # Answers on a connection that is older than the journal are unknown.
+            return  # If the connection was opened before the journal began, its earlier answers are unknown.
         if sent == last.id:
             yield KEPT
         elif self._is(last, x) and (not sent or x.member is None or x.member.wish is None):

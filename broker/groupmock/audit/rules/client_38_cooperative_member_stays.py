@@ -88,7 +88,7 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
         claim = cooperative_of(x, "" if member is None else member.protocol)
         if settled is None or claim is None or member is None or member.joined is None or member.synced is not settled.sync:
             return
-        # A member that asks for topics on a connection without rows may have learned of changed topics.
+        # A member may have asked for topics, and learned of changes, on a connection that the journal does not show.
         if None in settled.counts.values():
             return
         if self._has_reason(x, member, settled, claim):

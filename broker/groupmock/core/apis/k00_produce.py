@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
 IDS_SINCE: Final = 13
 ABORTABLE_SINCE: Final = 11  # Since this version the answer may be TRANSACTION_ABORTABLE (120) instead of INVALID_TXN_STATE (48) (KIP-890).
-NEW_TRANSACTIONS_SINCE: Final = 12  # Since this version the first write to a partition adds the partition to its transaction (KIP-890).
+# Since this version of Produce, the first write to a partition adds the partition to its transaction (KIP-890).
+NEW_TRANSACTIONS_SINCE: Final = 12
 LEADER_HINTS_SINCE: Final = 10
 NO_OFFSET: Final = -1
 SEVERAL: Final = "Transactional records contained more than one producer ID"

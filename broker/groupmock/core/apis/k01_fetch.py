@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SIZE_LIMIT_SINCE: Final = 3
 PARTITION_COST: Final = 6
 KEPT_COST: Final = 3
-FREE: Final = 100  # Most fetches have fewer partitions than this number, so their work is not counted.
+FREE: Final = 100  # The work of fetches with at most this many partitions, as most are, is not counted.
 REPLICA_STATE_SINCE: Final = 15
 INT_MAX: Final = 2**31 - 1
 # Session ids outside of -268435454 .. 2147483639 belong to no shard of Kafka's session cache:

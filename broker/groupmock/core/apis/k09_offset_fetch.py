@@ -165,7 +165,7 @@ def _all(turn: Turn, offsets: CommittedOffsets, unstable: frozenset[At]) -> list
 def _once(wanted: Wanted) -> Wanted:
     """Return each partition once, in the order of Kafka 3.9's map."""
     topics: dict[str, list[int]] = {}
-    # Kafka 3.9 answers a partition once, but Kafka 4.3 as often as it was listed (P2-c13).
+    # In OffsetFetch, Kafka 3.9 answers a partition once, but Kafka 4.3 as often as it was listed (P2-c13).
     for name, index in scala_map_order(((name, index) for name, indexes in wanted for index in indexes), partition_hash):
         topics.setdefault(name, []).append(index)
     return list(topics.items())

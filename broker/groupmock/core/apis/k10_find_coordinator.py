@@ -23,7 +23,7 @@ TRANSACTION: Final = 1
 SHARE: Final = 2
 _NOT_AUTHORIZED: Final = "Transactional Id authorization failed."
 _NOT_AVAILABLE: Final = "The coordinator is not available."
-# The text is Kafka's default message of INVALID_REQUEST, word for word (P2-b7).
+# This error message is Kafka's default one for INVALID_REQUEST, word for word (P2-b7).
 _MALFORMED: Final = (
     "This most likely occurs because of a request being malformed by the client library or the message was sent to an incompatible broker. "
     "See the broker logs for more details."
@@ -92,7 +92,7 @@ def _share_coordinator(cluster: Cluster, version: int, key: str) -> Coordinator:
     the key type does not exist."""
     if version < 6:
         return _refused(key, error_codes.INVALID_REQUEST, _MALFORMED if version < 4 else "")
-    # Kafka 3.9 answers COORDINATOR_NOT_AVAILABLE (15) whatever the key is (P2-c14).
+    # For share groups Kafka 3.9 answers COORDINATOR_NOT_AVAILABLE (15) to any key (P2-c14).
     if not cluster.environment.settings.quirks.share_coordinator_unchecked and not _is_share_key(key):
         return _refused(key, error_codes.INVALID_REQUEST, "")
     return _refused(key, error_codes.COORDINATOR_NOT_AVAILABLE, "")

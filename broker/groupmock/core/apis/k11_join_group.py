@@ -280,7 +280,7 @@ def _replace(turn: Turn, group: Group, request: Request, old: Member, terms: Joi
         # Kafka 3.9 breaks ties of the vote in another hash order (P1-c9).
         voted = select_protocol(group, turn.quirks.scala_vote_order)
         if voted is None:
-            return FAILED  # Kafka's vote throws only after the static member was replaced.
+            return FAILED  # When Kafka's vote on the protocol throws, the static member is replaced already.
         # A restart that does not change the vote must not disturb the other members, even if the subscription changed (KIP-345; P1-d16).
         if voted == group.protocol_name:
             replacement.keep_generation(turn, group, request, old, new, leader_before)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..groups.type import GroupType
     from ..turn import Turn
 
-FREE: Final = 100  # Up to this number of assignments the work is not counted (core.budget).
+FREE: Final = 100  # A SyncGroup with at most this many assignments does not count as work (core.budget).
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:

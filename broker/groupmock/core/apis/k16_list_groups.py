@@ -41,7 +41,7 @@ def _listed(cluster: Cluster, turn: Turn, node: int, message: ListGroupsRequest)
     ration.take(0, size=sum(map(len, ids)))
     normal = _state_reader(turn)
     states = {normal(state) for state in message.states_filter}
-    # Unlike states, types are not stripped, so that " classic" matches nothing (P2-b9).
+    # Unlike in filters of states, blanks around a group type count, so that " classic" matches nothing (P2-b9).
     types = {kind.lower() for kind in message.types_filter}
     return [
         ListedGroup(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-# The pattern is that of KIP-511, which "", "-x" and "x_y" do not match (P2-d12).
+# This pattern of client software names is that of KIP-511; "", "-x" and "x_y" do not match (P2-d12).
 SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 SOFTWARE_SINCE: Final = 3
 ANY_NODE: Final = -1

@@ -148,7 +148,7 @@ def _result(
     try:
         plan = yield from _plan(cluster, wanted)
         if validate_only:
-            topic_id = cluster.environment.dice.uuid_bytes()  # Kafka's controller draws an id even if the topic is only validated.
+            topic_id = cluster.environment.dice.uuid_bytes()  # Kafka's controller draws a topic id even if the topic is only validated.
         else:
             partitions = yield from new_partitions(turn.environment, plan.replicas)
             topics.check_name(wanted.name)  # The name is checked again, because a Metadata may have created the topic between two steps.

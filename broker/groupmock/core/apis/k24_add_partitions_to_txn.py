@@ -55,7 +55,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         _added(cluster, request, turn, each, first[each.transactional_id], last[each.transactional_id]) for each in wanted
     ]
     codes = {row.partition_error_code for each in results for topic in each.topic_results for row in topic.results_by_partition}
-    if NOT_LOGGED in codes:  # A transaction that could not be logged fails the whole answer.
+    if NOT_LOGGED in codes:  # If one transaction could not be logged, the whole answer has the error.
         turn.reply(request.ticket, AddPartitionsToTxnResponse(error_code=NOT_LOGGED))
     elif request.version >= BATCHED_SINCE:
         turn.reply(request.ticket, AddPartitionsToTxnResponse(results_by_transaction=results))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-# The text is Kafka's message, even for a connection that never authenticated (SEC-08).
+# This error message is Kafka's, which it also sends to a connection that never authenticated (SEC-08).
 LATE: Final = "SaslAuthenticate request received after successful authentication"
 
 

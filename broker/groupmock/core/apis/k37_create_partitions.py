@@ -46,7 +46,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         turn.reply(request.ticket, CreatePartitionsResponse(results=late))
         return
     by_name = {topic.name: topic for topic in asked.topics}
-    # Kafka iterates over a set of topic names, so the topics are in hash order.
+    # The topics are in hash order, because Kafka iterates over a set of their names.
     wanted = [by_name[name] for name in java_order(seen, java_hash) if seen[name] == 1]
     often = TopicRefused(error_codes.INVALID_REQUEST, "Duplicate topic name.")
     results = [_refused(name, often) for name in java_order((name for name, times in seen.items() if times > 1), java_hash)]

@@ -242,7 +242,7 @@ class GroupConfigs:
     def alter(self, node: int, wanted: Alteration, validate_only: bool) -> None:
         """Change the configs of one group, or with `validate_only` only check the change. Raises TopicRefused."""
         before = self.own.get(wanted.name, {})
-        # Kafka's controller knows no type of a group config, so that none is a list for APPEND and SUBTRACT.
+        # APPEND and SUBTRACT find no list here, because Kafka's controller does not know the types of group configs.
         after = made(before, wanted, {}, lambda name: self._keys[name].default)
         if not wanted.name:
             raise TopicRefused(error_codes.INVALID_REQUEST, "Default group resources are not allowed.")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..identity import Identity
     from ..settings import Quirks
 
-CLUSTER_WIDE: Final = ""  # The configs that hold for every broker have this resource name.
+CLUSTER_WIDE: Final = ""  # Configs that hold for every broker belong to the resource with this name.
 INTERNAL: Final = "i"
 READ_ONLY: Final = "r"
 ONE_BROKER: Final = "b"

@@ -121,6 +121,6 @@ def as_answered(found: list[Described], wanted: Collection[str], quirks: Quirks)
 
 @lru_cache(maxsize=1)
 def _in_order_of_checks(topic_configs: tuple[str, ...]) -> list[str]:
-    # Kafka 4.4 defines its new configs before those of remote logs, with which one shares a bucket.
+    # Kafka 4.4 defines its new configs before those of remote logs, one of which is in the same hash bucket.
     added = [name for name in topic_configs if name not in CHECKED]
     return java_order((*added, *CHECKED), java_hash)

@@ -72,7 +72,7 @@ WHOLE_FIRST_BATCH_SINCE: Final = 3  # Since this Fetch version the first batch i
 DIVERGENCE_SINCE: Final = 12
 ONE_ERROR_SINCE: Final = 13  # Since this Fetch version a request that failed as a whole has one error code and no rows.
 LEADER_HINTS_SINCE: Final = 16  # Since this Fetch version the answer may name the new leader of a partition (KIP-951).
-BATCHES_SINCE: Final = 4  # Earlier Fetch versions get message sets instead of record batches.
+BATCHES_SINCE: Final = 4  # Fetch versions below this one get message sets instead of record batches.
 READ_COMMITTED: Final = 1
 LOOK_COST: Final = 3
 Rows = list[tuple[Slot, PartitionData]]
@@ -202,7 +202,7 @@ class Fetches:
         The number of bytes does not count here for a `parked` fetch."""
         reader = Reader(self._topics, self._environment, fetch)
         rows = [(slot, reader.read(slot)) for slot in fetch.context.slots.values()]
-        # The sort is stable, so rows of the same rank keep the order of the request or of the session.
+        # This sort is stable, so partitions of the same rank keep the order of the request or of the session.
         rows.sort(key=lambda row: self._rank(fetch, row[0]))
         read = reader.bytes >= fetch.min_bytes or reader.sent_elsewhere
         return rows, (read and not parked) or reader.trouble or reader.logs == 0
@@ -295,7 +295,7 @@ class Reader:
     def _gate(self, slot: Slot, partition: Partition) -> int:
         if self._fetch.replica >= 0 or (self._fetch.node != partition.leader and self._fetch.node not in partition.replicas):
             return error_codes.NOT_LEADER_OR_FOLLOWER
-        # Kafka checks the leader epoch before it checks whether the replica leads (Partition.getLocalLog).
+        # The leader epoch is checked first, because Kafka does so before it checks whether the replica leads (Partition.getLocalLog).
         code = fence(slot.current_leader_epoch, partition)
         if code == error_codes.NONE and self._fetch.node != partition.leader and self._fetch.version < FOLLOWERS_SINCE:
             return error_codes.NOT_LEADER_OR_FOLLOWER
@@ -305,7 +305,8 @@ class Reader:
         if slot.max_bytes < 0 or self._fetch.max_bytes < 0:
             # For a negative size, LogSegment.read throws an IllegalArgumentException, which clients see as UNKNOWN_SERVER_ERROR (-1).
             return self._refuse(slot, error_codes.UNKNOWN_SERVER_ERROR, partition)
-        if slot.last_fetched_epoch >= 0:  # In a session, the last fetched epoch may come from an earlier request of a higher version.
+        # The last fetched epoch of a session's partition may come from an earlier request of a higher version.
+        if slot.last_fetched_epoch >= 0:
             known = partition.epoch_end(slot.last_fetched_epoch)
             if known.start == NO_OFFSET:
                 return self._refuse(slot, error_codes.OFFSET_OUT_OF_RANGE, partition)

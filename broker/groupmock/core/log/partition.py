@@ -87,7 +87,7 @@ class Partition:
         # `_newest` has the largest timestamp up to each batch. A dropped batch may have had that timestamp: see `_settle_newest`.
         self._newest: list[int] = []
         self._dropped = 0  # `_dropped` is the number of leading list entries whose batches are dropped.
-        self._deleted: Batch | None = None  # `_deleted` is that batch with the largest timestamp which DeleteRecords removed.
+        self._deleted: Batch | None = None  # Of the batches that DeleteRecords removed, `_deleted` is the one with the largest timestamp.
         self._bytes = 0  # `_bytes` is the number of bytes ever written, which is the position of the next batch.
         # The offset index is built when the first transaction is aborted, because nothing reads the index before.
         self._index: OffsetIndex | None = None
@@ -351,7 +351,7 @@ class Partition:
         for place in range(self._dropped, len(self._batches)):
             newest = max(newest, _stamp(self._batches[place]))
             if self._newest[place] == newest:
-                break  # The later entries are correct, because they were compared with this largest timestamp.
+                break  # The largest timestamps of later batches are correct, because they were compared with this one.
             self._newest[place] = newest
 
     def _write(self, batch: Batch, wall_ms: int) -> None:

@@ -164,7 +164,7 @@ class FetchSessions:
             for partition in topic.partitions:
                 session.slots.pop((topic.topic_id if session.uses_ids else topic.topic, partition), None)
         for slot in session.slots.values():
-            # The partition's topic may have been created since the session's last request.
+            # A topic that was unknown may have been created since the session's last request.
             if slot.topic is None:
                 slot.topic = name_of(slot.topic_id)
 

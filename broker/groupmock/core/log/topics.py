@@ -57,7 +57,7 @@ class Topics(TopicNews):
         self._hosts: dict[str, Host] = {}
         self._topics: dict[str, Topic] = {}
         self._names: dict[bytes, str] = {}
-        self._printed: dict[str, tuple[str, ...]] = {}  # Maps a topic's name in metrics to the topics that have this name there.
+        self._printed: dict[str, tuple[str, ...]] = {}  # Maps a name as Kafka's metrics print it to the topics that have this name there.
         self._partition_count = 0
         self.made = 0
         self.deleted = 0

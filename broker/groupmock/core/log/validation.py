@@ -29,7 +29,7 @@ from .limits import LogLimits
 
 ZSTD: Final = 4
 LAST_CODEC: Final = 4
-ONE_BATCH_SINCE: Final = 3  # Earlier Produce versions may contain message sets and several batches.
+ONE_BATCH_SINCE: Final = 3  # Produce versions below this one may contain message sets and several batches.
 ZSTD_SINCE: Final = 7
 SHOWN_ERRORS: Final = 3
 MOST_FAULTS: Final = 1000
@@ -39,7 +39,7 @@ OLD_BATCH: Final = 50
 VARINT_MORE: Final = 0x80
 # Each of the six parts of the smallest record takes one byte: attributes, two deltas, two lengths, and a count of headers.
 SMALLEST_RECORD: Final = 6
-SMALLEST_BATCH: Final = 14  # The oldest batch format has at least this many bytes after the length field.
+SMALLEST_BATCH: Final = 14  # A batch of the oldest format has at least this many bytes after its length field.
 LARGEST_BATCH: Final = 2**31 - 1 - LENGTH_ENDS
 NEWEST_MAGIC: Final = 2
 PRODUCER_ID_ENDS: Final = 51
@@ -221,7 +221,8 @@ def _framed(payload: bytes, count: int) -> None:
     try:
         for _ in range(count):
             first = payload[at]
-            if first < VARINT_MORE and not first & 1:  # The record's length is a single byte and not negative, as in nearly every record.
+            # This shortcut is for a record whose length is a single byte and not negative, as nearly always.
+            if first < VARINT_MORE and not first & 1:
                 size = first >> 1
                 at += 1 + size
             else:

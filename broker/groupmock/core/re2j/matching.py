@@ -102,7 +102,8 @@ class _State:
     def __init__(self, places: frozenset[int], kind: int) -> None:
         self.places, self.kind = places, kind
         self.next: dict[str, _State] = {}
-        self.reached: dict[int, list[int]] = {}  # Maps the kind of the next character to the nodes that read a character, or are final.
+        # For a state of the matcher, maps the kind of the next character to the nodes reached by it that read a character or are final.
+        self.reached: dict[int, list[int]] = {}
         self.ends: bool | None = None
 
 

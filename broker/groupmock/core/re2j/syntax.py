@@ -27,7 +27,7 @@ a look at each."""
 MOST_WORK: Final = 50_000
 """The largest number of nodes and ranges that parsing may create, including those that are dropped again, as in `(a{1000}){0}`."""
 MOST_REPETITIONS: Final = 1000
-_DIGITS_OF_A_COUNT: Final = 8  # A count with more digits is too large, whatever the number is.
+_DIGITS_OF_A_COUNT: Final = 8  # A repetition count with more digits than this is too large in any case.
 _ESCAPED: Final = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 
 

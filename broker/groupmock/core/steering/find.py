@@ -156,7 +156,7 @@ def offsets_partition(cluster: Cluster, group: str | None, partition: int | None
         raise NotNow("name either a group or a partition of __consumer_offsets")
     hosting = cluster.groups.hosting
     wanted = hosting.partition_of(group) if group is not None else partition
-    # The number of partitions is 0 if the topic was deleted, which the next look-up will create again.
+    # The topic may have been deleted and have 0 partitions, until the next look-up creates it again.
     count = hosting.hosted or hosting.places
     if wanted is None or not 0 <= wanted < count:
         raise NoSuch(f"no partition {wanted} of __consumer_offsets: there are 0 to {count - 1}")

@@ -140,7 +140,8 @@ def _reset(cluster: Cluster, arguments: ResetOffsets, at: tuple[str, int], befor
     if before is None and (arguments.shift is not None or arguments.to == "current"):
         if arguments.shift is not None:
             raise NotNow(f"{topic}/{index}: there is no committed offset to shift: reset it to earliest, latest or an offset")
-        return Reset(topic, index, None, partition.end)  # Kafka's tool uses the end of the log, too, if no offset is committed.
+        # If no offset is committed, Kafka's tool kafka-consumer-groups also uses the end of the log.
+        return Reset(topic, index, None, partition.end)
     wanted = {
         "earliest": partition.start,
         "latest": partition.end,

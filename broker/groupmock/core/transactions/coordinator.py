@@ -437,7 +437,7 @@ class TransactionCoordinator:
         why = causes.coordinator_loaded(partition, node)
         log: Mapping[str, TransactionalId] = self._logs.pop(partition, {})
         for known in log.values():
-            known.stuck = False  # A change that could not be logged is lost when another coordinator loads the id.
+            known.stuck = False  # If the change could not be logged, another coordinator that loads the transactional id does not see it.
             self._ids[known.name] = known
             self._told(turn, known, "", known.state, why)
             if known.state is State.ONGOING:

@@ -94,7 +94,7 @@ class Markers:
         seen = self._elections
         for at in list(known.partitions):
             if self._writing.get(known.name) is not written:
-                break  # The id's coordinator has left, and the next coordinator writes the remaining markers.
+                break  # The coordinator of the transactional id has left, and the next one writes the remaining markers.
             if self._written(turn, known, at, marker):
                 written.append(at)
             yield

@@ -25,7 +25,7 @@ class Split(Fault, tag="split", frozen=True, kw_only=True):
 
 
 def _pieces(count: int, pause: int, frame: bytes) -> list[Piece]:
-    # More pieces than bytes would include empty pieces, with pauses that no client can see.
+    # The answer is cut into at most as many pieces as it has bytes, because no client can see the pause after an empty piece.
     count = min(count, len(frame))
     edges = [len(frame) * place // count for place in range(count + 1)]
     return [Piece(frame[low:high], pause if low else 0) for low, high in pairwise(edges)]

@@ -113,7 +113,7 @@ class Poll:
         self.begins = begins
         self.lines: deque[LogLine] = deque(maxlen=KEPT)
         self.every: deque[LogLine] = deque(maxlen=KEPT)
-        self.told = self.told_every = 0  # The number of lines so far, including lines that are no longer kept.
+        self.told = self.told_every = 0  # Counts all lines so far, even those that are no longer kept.
         self._lines_of = Shortened()
         self._last = self._last_every = self._at = 0
 

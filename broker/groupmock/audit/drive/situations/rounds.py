@@ -62,7 +62,7 @@ async def rebalance_in_join(stage: Stage) -> None:
     for heard in joins:
         await stage.happens(heard)
     stage.stop(leaver)
-    await stage.watches(5, lambda: leaver.status is not None)  # The copy may wait for the answer to its JoinGroup before it ends.
+    await stage.watches(5, lambda: leaver.status is not None)  # The program's leaving copy may first wait for the answer to its JoinGroup.
     stage.steer("release_group", group=stage.group)
     await stage.until("the copy to end", lambda: leaver.status is not None)
     view = stage.view

@@ -86,7 +86,7 @@ def prepare(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
     if group.state is COMPLETING:
         _reset_assignments(group)
         refuse_syncs(turn, group, error_codes.REBALANCE_IN_PROGRESS)
-    group.pending_syncs.clear()  # Pending SyncGroups belong to the old generation, which ends here.
+    group.pending_syncs.clear()  # The old generation ends here, and with it the wait for its SyncGroups.
     turn.timers.cancel(("sync", group.group_id))
     initial = group.state is EMPTY
     group.join_phase_dead = False
@@ -157,7 +157,8 @@ def complete(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
         return FINE
     turn.timers.cancel(("join", group.group_id))
     _remove_silent(turn, group, why)
-    if not _leader_joined(turn, group) and group.members:  # No member has joined, and the remaining members are all static.
+    # The phase goes on, because no member has joined, and all remaining members are static.
+    if not _leader_joined(turn, group) and group.members:
         group.initial = (0, 0)
         # The timer is set to 1 ms or more, because with a rebalance timeout of 0 this call would never end (Kafka's timer thread stays
         # busy).

@@ -19,7 +19,7 @@ class Malformed(ValueError):
     """An array count or a length in the metadata exceeds the buffer, which makes Kafka's join phase fail."""
 
 
-SMALLEST_NAME: Final = 2  # Even an empty topic name takes two bytes, for its length field.
+SMALLEST_NAME: Final = 2  # A topic name takes at least these two bytes, for its length field.
 
 
 class _Ends(Exception):

@@ -20,7 +20,8 @@ def select_protocol(group: Group, scala: bool = False) -> str | None:
 
     The result is None if a member lists no candidate, at which Kafka's vote throws. That is possible only if a list has a name twice,
     because it is counted twice: the candidates are based on the count, and the winner need not be in every list."""
-    if len(group.listings) == 1:  # Members mostly have the same list, and then all vote for the first name that every member lists.
+    # If all members have the same list of protocols, as is usual, all vote for the first name that every member lists.
+    if len(group.listings) == 1:
         return next((name for protocols in group.listings for name, _ in protocols if group.supported[name] == len(group.members)), None)
     candidates = {name for name, count in group.supported.items() if count == len(group.members)}
     # Votes are counted by list and not by member, because ten thousand members have one or two different lists.

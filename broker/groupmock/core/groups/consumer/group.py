@@ -421,7 +421,7 @@ class Group(GroupType):
             else:
                 del self.subscribers[name]
                 self.spreads.pop(name, None)
-            if count in (0, step):  # The topic name has lost its last subscriber or got its first subscriber.
+            if count in (0, step):  # The subscribed topics have changed, because this topic has lost its last or got its first subscriber.
                 changed.append(name)
         if self.recounted is not None:
             self.recounted.update(dict.fromkeys(changed))

@@ -200,7 +200,8 @@ def remove(turn: Turn, group: Group, members: list[Member], why: Why) -> None:
         group.table.discard(member.member_id)
         turn.member_changed(group, member.member_id, "removed", why, member)
     group.judge_anew(settled=False)
-    if not left_to_classics(turn, group):  # If the group becomes classic, the registry converts it at the present epoch.
+    # The group epoch is not raised if the group becomes classic, because the registry converts it at the present epoch.
+    if not left_to_classics(turn, group):
         group.count_topics()
         group.bump()
         if not group.members and not turn.quirks.emptied_group_keeps_assignment_epoch:

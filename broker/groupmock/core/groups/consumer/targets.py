@@ -50,7 +50,7 @@ def _members(group: Group, heard: Member, names: Sequence[str] | None, instead_o
     matched: dict[tuple[frozenset[str], str], Subscription] = {}
     for member_id, spread in chain(group.table.spreads(), newcomers):
         member = group.members.get(member_id)
-        if member is None:  # A replaced static member is still in the table, but has no subscription any more.
+        if member is None:  # A member may be missing: a replaced static member is still in the table, but has no subscription any more.
             if member_id == instead_of:
                 found.append(Seen(member_id, None, NOTHING_NAMED, nothing, spread))
             continue

@@ -50,7 +50,7 @@ class CommittedOffsets(dict[At, Offset]):
         super().__init__()
         self._tables: dict[str, _Topic] = {}
         self._scala_table = SMALLEST_TABLE
-        self._pending: PendingOffsets | None = None  # The attribute is None until a transaction commits an offset for the group.
+        self._pending: PendingOffsets | None = None  # `_pending` is None until a transaction commits an offset for the group.
         self._filed: ByTopic | None = None
         self._owner: Owner = (0, "")
 

@@ -107,7 +107,7 @@ def stored(old: Target, computed: Computed, effort: Effort) -> Steps[Target]:
 def _same(old: Target, computed: Computed) -> bool:
     if len(old) != len(computed):
         return False
-    for topic, found in computed.items():  # The loop calls no functions, because it runs for every member of a group.
+    for topic, found in computed.items():  # This loop calls no functions, because it runs for every member of a group.
         before = old.get(topic)
         if before is None or len(before) != len(found) or set(found) != set(before):
             return False

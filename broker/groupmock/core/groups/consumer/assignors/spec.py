@@ -97,7 +97,7 @@ def subscription_of(
     kind = Kind(spreads.__getitem__, STRINGS.rank)
     given, found = copied_order(kind, names), copied_order(kind, matched) if matched else []
     large, small = (given, found) if len(given) > len(found) else (found, given)
-    # Java adds the smaller set to the larger one, so the topics of the larger set come first.
+    # The topics of the larger set come first, because Java adds the smaller set to the larger one.
     ordered = list(dict.fromkeys(large + small)) if small else large
     return Subscription(tuple([topics[name][0] for name in ordered if name in topics]), len(ordered))
 
