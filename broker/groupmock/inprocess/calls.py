@@ -1,4 +1,4 @@
-"""Calls from a broker's methods reach the cluster, which runs on a thread and an event loop of its own.
+"""Send the calls of a broker's methods to the cluster, which runs on a thread and an event loop of its own.
 
 `Broker` is built on `Calls`, whose `_ask`, `_run`, `_wait` and `_command` block until the cluster has answered. `AsyncBroker` is built on
 `AsyncCalls`, whose methods of the same names are coroutines; `make docs` writes async_broker.py from the methods of `Broker`.
@@ -28,7 +28,7 @@ BLOCKS: Final = (
     "await groupmock_async.{name}(...), or that of AsyncBroker(broker)"
 )
 LEVEL_OF_THE_TEST: Final = 3
-"""The `stacklevel` of a warning by `Calls._wait`: 1 is that method, 2 the public method that called it, 3 the line of the test."""
+"""The `stacklevel` of a warning by `Calls._wait`: 1 is `_wait`, 2 the public method that called it, 3 the line of the test."""
 
 
 class HasCluster(ABC):
@@ -44,7 +44,7 @@ class HasCluster(ABC):
 
 
 class Calls(HasCluster):
-    """Blocking calls to the cluster, from any thread except the cluster's own."""
+    """Blocking calls to the cluster, from any thread except the one on which the cluster runs."""
 
     def _ask(self, function: Callable[[], T]) -> T:
         """Call the function on the cluster's thread and return its result."""
@@ -93,7 +93,7 @@ class AsyncCalls(HasCluster):
 
 
 def _posted(loop: asyncio.AbstractEventLoop, function: Callable[[], T]) -> Future[T]:
-    """Call the function on the thread of that loop. The returned future gets its result or its error."""
+    """Call a function on the thread of an event loop. The returned future gets its result or its error."""
     done: Future[T] = Future()
 
     def run() -> None:
@@ -123,13 +123,13 @@ async def _awaited(done: Future[T]) -> T:
 
 
 def _own(error: BaseException) -> BaseException:
-    """Return the error without its traceback if groupmock declares its class, because its message says everything. Any other error is a
+    """Return an error without its traceback if groupmock declares its class, because the message says everything. Any other error is a
     defect of groupmock, to which the traceback leads."""
     return error.with_traceback(None) if type(error).__module__.partition(".")[0] == "groupmock" else error
 
 
 def _with_cause(message: str, cause: str) -> str:
-    """Insert the cause after the first line of a message."""
+    """Insert the cause of an error after the first line of its message."""
     sentence, end, rest = message.partition("\n")
     return f"{sentence}\n{cause}{end}{rest}"
 

@@ -1,4 +1,4 @@
-"""The commands to the cluster are methods of `Broker`, with times in seconds.
+"""The commands to the cluster are methods of `Broker`, which take times in seconds.
 
 Each method submits one command of the core (`core.steering`), which becomes a row of the journal. A command that is not possible raises
 CannotSteer (a ValueError) with the reason and the possible values, and changes nothing.

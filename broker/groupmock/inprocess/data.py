@@ -1,4 +1,4 @@
-"""The cluster's data is read and written by methods of `Broker`: topics, records, configs, committed offsets, lag and seed data.
+"""Topics, records, configs, committed offsets, lag and seed data are read and written by methods of `Broker`.
 
 The names are those of the routes and of the verbs (docs/how-to/seed-and-read.md). The functions run on the cluster's thread and import what
 they need on first use.

@@ -1,4 +1,4 @@
-"""Errors of a test that waited in vain for the cluster are AssertionErrors."""
+"""An AssertionError is raised if a test waited in vain for something in the cluster."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class GroupTimeout(AssertionError):
     def __init__(self, missed: str, story: Iterable[str] = (), bootstrap: str = "") -> None:
         super().__init__("\n".join([missed, *story]))
         self.missed = missed
-        """The message without the story of the group."""
+        """The message of the error without the story of the group."""
         self.bootstrap = bootstrap
         """The bootstrap address of the group's cluster."""
 

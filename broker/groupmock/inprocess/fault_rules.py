@@ -151,7 +151,7 @@ def add_rule(running: Running, rule: dict[str, Any]) -> str:
 
 
 async def until_fired(running: Running, name: str, hits: int, timeout: float) -> None:
-    """Wait until the rule has fired `hits` times. Raises FaultNotSeen."""
+    """Wait until a fault rule has fired `hits` times. Raises FaultNotSeen."""
     missed = await fault_wait.reach(running, name, hits, timeout)
     if isinstance(missed, str):
         raise FaultNotSeen(missed)

@@ -120,7 +120,7 @@ class Groups(Calls):
 
 
 def kept_requests(running: Running, api: str | None, group: str | None, client_id: str | None, member_id: str | None) -> list[RequestRow]:
-    """Return the matching requests that are still kept in memory. Raises ValueError for an unknown API."""
+    """Return the requests in memory that match the conditions. Raises ValueError for an unknown API."""
     from ..control.arrivals import kept
     from ..control.row_test import Filter, RowTest
 
@@ -130,7 +130,7 @@ def kept_requests(running: Running, api: str | None, group: str | None, client_i
 
 
 async def until_reached(running: Running, wanted: Wanted, timeout: float) -> GroupView:
-    """Wait until the conditions hold and return the group. Raises GroupTimeout."""
+    """Wait until the conditions on a group hold, and return the group. Raises GroupTimeout."""
     outcome = await reach(running, wanted, timeout)
     if isinstance(outcome, Missed):
         raise GroupTimeout(str(outcome.lines), await running.story(wanted.group), running.reachable)

@@ -1,4 +1,4 @@
-"""Some commands last until the end of a `with` block, at which another command undoes them."""
+"""Some commands last until the end of a `with` block, where another command undoes them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ P = ParamSpec("P")
 
 
 class Undo:
-    """A command in effect until the end of a `with` block, or until the command that undoes it."""
+    """A command that lasts until the end of a `with` block, or until the command that undoes it."""
 
     def __init__(self, undo: Callable[[], None]) -> None:
         self._undo = undo
@@ -25,7 +25,7 @@ class Undo:
 
 
 class AsyncUndo:
-    """A command in effect until the end of an `async with` block. It was awaited before the block."""
+    """A command that lasts until the end of an `async with` block. It was awaited before the block."""
 
     def __init__(self, undo: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self._undo = undo
@@ -66,7 +66,7 @@ class AsyncLasting(Coroutine[Any, Any, AsyncUndo]):
 
 
 def lasting(begin: Callable[P, Coroutine[Any, Any, AsyncUndo]]) -> Callable[P, AsyncLasting]:
-    """Decorate a coroutine function so that its coroutine can be entered with `async with` as well as awaited."""
+    """Decorate a coroutine function, so that its coroutines can be awaited or entered by `async with`."""
 
     @functools.wraps(begin)
     def begun(*args: P.args, **kwargs: P.kwargs) -> AsyncLasting:

@@ -1,4 +1,4 @@
-"""Converts the values that a test writes to the values that the core takes."""
+"""Convert the values that a test gives to those that the core takes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def config_texts(configs: ConfigValues | None) -> dict[str, str]:
 
 
 def config_changes(set: ConfigValues | None, unset: Iterable[str]) -> dict[str, Any]:
-    """Return the arguments of a command that changes configs."""
+    """Return the arguments of the command that sets and unsets configs."""
     return {"set": config_texts(set), "unset": list(unset)}
 
 

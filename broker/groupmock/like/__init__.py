@@ -1,1 +1,1 @@
-"""Copies a real cluster: reads its state through the admin API and writes it as seed data (`groupmock.data.seed`)."""
+"""Copy a real cluster: read its state through the admin API and write it as seed data (`groupmock.data.seed`)."""

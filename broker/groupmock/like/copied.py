@@ -1,4 +1,4 @@
-"""Reads the state of a real cluster as lines of seed data: topics with ids, configs and offsets, and groups with committed offsets.
+"""Read the state of a real cluster as lines of seed data: topics with ids, configs and offsets, and groups with committed offsets.
 
 Metadata and DescribeConfigs go to the named node, ListOffsets and Fetch to each partition's leader, ListGroups and OffsetFetch to every
 node, because each lists the groups that it coordinates. Nothing is written there, and no record is copied by default. A partition begins
@@ -85,7 +85,7 @@ class Copy:
         await self._learn_bounds()
 
     def places(self) -> Iterator[Place]:
-        """Yield every partition, topic by topic."""
+        """Yield each partition with its topic, topic by topic."""
         return ((name, index) for name, topic in self.topics.items() for index in range(len(topic.partitions)))
 
     async def topic_lines(self) -> list[Line]:

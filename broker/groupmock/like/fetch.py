@@ -1,4 +1,4 @@
-"""Copies the cluster at an address into seed data, for `serve --like` and for the verb `like`."""
+"""Copy the cluster at an address into seed data, for `serve --like` and for the verb `like`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Copied(NamedTuple):
 
 
 CALLED: Final = Called("cluster", "--like", "--like-tls")
-"""The names that error messages of `serve` use for the cluster and its flags."""
+"""The names that error messages of `serve` use for the cluster that is copied and for its flags."""
 
 
 async def copied_for(config: Config, like: Like) -> Copied:

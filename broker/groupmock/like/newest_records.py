@@ -1,4 +1,4 @@
-"""Reads the newest records of a real cluster's partitions as lines of seed data, with a limit for each partition and for all together.
+"""Read the newest records of a real cluster's partitions as lines of seed data, with a limit for each partition and for all together.
 
 Offsets stay: a hole (compacted records, a transaction's marker, unreadable records) becomes a line with the next offset of the log. Only
 committed transactions are copied (isolation level read_committed).
@@ -29,11 +29,11 @@ FETCH_BYTES: Final = 1024 * 1024
 MOST_OPENED: Final = 64 * 1024 * 1024
 """A batch may be decompressed to at most this many bytes."""
 MOST_BYTES: Final = 64 * 1024 * 1024
-"""The keys and values of all partitions may have at most this many bytes."""
+"""The most bytes that the keys and values of all copied records may have together."""
 
 
 class Records:
-    """Reads records up to its limits, which shrink with each record."""
+    """Reads records until its limits are used up."""
 
     def __init__(self, source: Source, copy: Copy, most_each: int) -> None:
         self._source, self._copy, self._most_each = source, copy, most_each
@@ -84,7 +84,7 @@ class Records:
         return found
 
     def _take(self, place: Place, batch: Batch, offset: int, bounds: Bounds, found: list[Record]) -> bool:
-        """Add the records of a batch. Returns False once the limit is reached."""
+        """Add the records of a batch to those found. Returns False once the limit is reached."""
         try:
             records = list(iter_records(batch, opened(batch, MOST_OPENED)))
         except RecordsError as error:

@@ -1,5 +1,4 @@
-"""Sends requests to the cluster that is copied: one connection to each node, in the newest version that both sides know, with errors as
-sentences."""
+"""Send requests to the cluster that is copied, by one connection to each node and in the newest version that both sides know."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ LATER: Final = (
     error_codes.NOT_LEADER_OR_FOLLOWER,
     error_codes.LEADER_NOT_AVAILABLE,
 )
-"""Retriable error codes, after which a request is repeated."""
+"""Error codes after which a request is repeated later."""
 TRIES: Final = 10
 PAUSE_S: Final = 0.3
 
@@ -70,7 +69,7 @@ class Source:
         return self._clients[where]
 
     async def _versions(self, where: Where, client: AsyncClient) -> dict[int, tuple[int, int]]:
-        """Return the versions of each API that the node serves, asked by ApiVersions v0, which every broker reads."""
+        """Return the versions of each API that a node serves, asked by ApiVersions v0, which every broker reads."""
         try:
             async with asyncio.timeout(CONNECT_S):
                 answer = await client.ask(API_VERSIONS, 0, trailing=True)

@@ -1,4 +1,4 @@
-"""Turns journal rows into rebalances: who joined, which assignment the leader gave each member, who received it, which partitions had no
+"""Turn journal rows into rebalances: who joined, which assignment the leader gave each member, who received it, which partitions had no
 owner meanwhile, and who was late.
 
     for rebalance in rebalances(JournalReader(file)):

@@ -1,4 +1,4 @@
-"""Decodes the claims and assignments of a generation's members from the bytes in JoinGroup and SyncGroup, for every known assignor
+"""Decode the subscriptions and assignments of a generation's members from the bytes in JoinGroup and SyncGroup, for every known assignor
 protocol."""
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ EAGER: Final = frozenset({"range", "roundrobin", "sticky"})
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The Subscription of a member: its topics, and the partitions that it claims to own (none for an eager member)."""
+    """The Subscription of a member: its topics, and the partitions that it says it owns (none for an eager member)."""
 
     topics: frozenset[str]
     owned: Partitions
@@ -31,8 +31,8 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """The Assignment of a member: the partitions that it owns from now on, those that it must give up, and when it has to join again (ms,
-    0: not at all)."""
+    """The Assignment of a member: the partitions that it owns from now on, those that it must give up, and after how many ms it has to
+    join again (0: not at all)."""
 
     assigned: Partitions
     revoked: Partitions
@@ -76,7 +76,7 @@ def told_of(protocol_type: str, protocol: str, data: bytes, claim: Claim) -> Ins
 
 
 def flat(found: Iterable[TopicPartitions] | None) -> Partitions:
-    """Return (topic, partition) pairs; null counts as an empty list."""
+    """Return the partitions of several topics as (topic, partition) pairs; null counts as an empty list."""
     return frozenset((each.topic, number) for each in found or () for number in each.partitions)
 
 

@@ -1,4 +1,4 @@
-"""The one fold from journal rows to rebalances, which stories, scenarios and the pipeline's judges use.
+"""The only code that makes rebalances from journal rows, used by stories, scenarios and the pipeline's judges.
 
 A rebalance begins and ends with the coordinator's `moved` rows. In between, the leader's answer to JoinGroup shows every member's claims,
 its SyncGroup has the assignments, and the answers to SyncGroup show which members received them. In a consumer group the answers to
@@ -47,8 +47,8 @@ def rebalances(rows: Iterable[Json | Row | UnknownRow], group: str | None = None
 
 
 class Rebalances(RowReader):
-    """Folds rows, passed to `feed`, into rebalances. `groups` maps names to GroupFolds, `counts` maps topics to their number of partitions,
-    and `created` maps the partitions of created topics to the time of creation (ns).
+    """Makes rebalances from the rows that are passed to `feed`. `groups` maps names to GroupFolds, `counts` maps topics to their number of
+    partitions, and `created` maps the partitions of created topics to the time of creation (ns).
 
     If `group` is given, only that group is followed, and it exists from the start. `watched` is called with the name of each group and
     returns the function to call when the group's ownership changes. A group is in `groups` once it exists; `of` returns its fold even
@@ -69,7 +69,7 @@ class Rebalances(RowReader):
         self._connections = Connections()
 
     def feed(self, row: Json | Row | UnknownRow) -> Rebalance | None:
-        """Fold the next row, which is a row object or a dict of its JSON. Returns the rebalance that ended with this row."""
+        """Read the next row, which is a row object or a dict of its JSON. Returns the rebalance that ended with this row."""
         take = self.handlers.get(row.__class__)
         if take is not None:
             self._now = max(self._now, row.t)  # type: ignore[union-attr]  # only rows have a handler
@@ -87,7 +87,7 @@ class Rebalances(RowReader):
         self._connections.forget(name)
 
     def of(self, name: str) -> GroupFold:
-        """Return the fold of the group with this name, always the same object, even before any row mentions the group."""
+        """Return the state of the group with this name, always as the same object, even before any row mentions the group."""
         if name not in self.groups:
             self.groups[name] = self._strangers.pop(name) if name in self._strangers else self._fold(name)
         return self.groups[name]
@@ -100,7 +100,7 @@ class Rebalances(RowReader):
         return [each.rebalance for each in left if each.rebalance is not None]
 
     def _group(self, name: str) -> GroupFold | None:
-        """Return the group that a row of the coordinator names."""
+        """Return the group that a row of the coordinator names, or None without one."""
         return self.of(name) if self._all else self.groups.get(name)
 
     def _named(self, name: str) -> GroupFold | None:
@@ -175,7 +175,7 @@ class Rebalances(RowReader):
                 group.begun(message, asked, row.t, self.counts)
 
     def _turned_away(self, group: GroupFold, member: str) -> None:
-        """Note that a request of the group was refused. The sender of a refused request need not be a member, and the group need not
+        """Note that a request to the group was refused. The sender of a refused request need not be a member, and the group need not
         exist."""
         group.turned_away(member)
         if member not in group.members:
@@ -238,7 +238,7 @@ class Connections:
         self._joined.setdefault(connection, {})[group, member] = None
 
     def leaves(self, group: str, member: str) -> None:
-        """Note that the member has left, or is no longer tied to a connection."""
+        """Note that a member has left, or no longer belongs to a connection."""
         connection = self._of.get(group, {}).pop(member, None)
         if connection is None:
             return
@@ -257,7 +257,7 @@ class Connections:
             self.leaves(group, member)
 
     def closed(self, connection: int) -> list[tuple[str, str]]:
-        """Return the (group, member) pairs whose last connection has ended, in the order of their joining."""
+        """Return the (group, member) pairs whose last connection is the one that ended, in the order in which they joined."""
         found = list(self._joined.get(connection, ()))
         for group, member in found:
             self.leaves(group, member)

@@ -1,4 +1,4 @@
-"""Folds the rows of one group: its current rebalance, its generations, and the owners of its partitions.
+"""Follow one group row by row: its current rebalance, its generations, and the owners of its partitions.
 
 A group is at rest (Empty, Stable, Dead) or in a rebalance: the first `moved` row to another state begins it, and the next one to a state of
 rest ends it. In a classic group members join, and the join phase ends with a leader, whose SyncGroup is the plan. A partition moves if that
@@ -26,7 +26,7 @@ from .rebalance_model import AT_REST, OF_CLASSIC, UNDER_WAY, Arrival, Gap, Gener
 Json = Mapping[str, Any]
 """A row or message as a dict of its JSON."""
 BEHIND_THEIR_BACKS: Final = "generation_set"
-"""The cause of a `moved` row that begins no rebalance, because a command set the generation."""
+"""The cause of a `moved` row that begins no rebalance, because a command set the generation without telling the members."""
 LEFT, LOADED = "coordinator_left", "coordinator_loaded"
 """Causes of moves to Dead and back when the group's partition of __consumer_offsets gets another leader. The log keeps the group."""
 UPGRADED, DOWNGRADED = "group_upgraded", "group_downgraded"
@@ -50,7 +50,7 @@ def replaced_by(member: str, reason: str) -> str:
 
 
 class GroupFold:
-    """The state of one group after the last row.
+    """The state of one group after the last row that was read.
 
     `state` began at `since` (ns). `members` has the ids seen so far, and `size` the number of members (None if no row has said it).
     `leader` is a member id, `epoch` the generation and `moved_because` the cause of the last move, and `protocol` the last one chosen.
@@ -96,7 +96,7 @@ class GroupFold:
 
     @property
     def ownership(self) -> Ownership:
-        """Return the ownership of the group's partitions, created on first use."""
+        """The owners of the group's partitions, which are followed from the first use on."""
         if self._ownership is None:
             self._ownership = Ownership(self._changed)
         return self._ownership
@@ -134,7 +134,7 @@ class GroupFold:
         return None if after in UNDER_WAY else self._over(self.rebalance, at, after)
 
     def _remembered(self, row: MovedRow, cause: str) -> None:
-        """Note which assignments follow from the move alone, and which members the log has."""
+        """Note what a change of the group's state says about assignments and about the members that the log has."""
         before, after = row.before, row.after
         if cause == LOADED and len(self._stored) == row.members:
             self.members = set(self._stored)
@@ -153,7 +153,7 @@ class GroupFold:
             self.rebalance.phases[-1].spent = max(0, at - self.since)
 
     def _at_once(self, row: MovedRow) -> bool:
-        """Return whether a consumer group got a new epoch and needed no phase, because a single heartbeat did everything."""
+        """Return whether a consumer group got a new epoch and was at rest at once, because a single heartbeat did everything."""
         rests = row.before in AT_REST and row.after in AT_REST and row.cause != BEHIND_THEIR_BACKS
         return rests and self.epoch is not None and row.generation > self.epoch
 
@@ -179,8 +179,9 @@ class GroupFold:
         )  # fmt: skip
 
     def _generation_before(self, row: MovedRow) -> int:
-        """Return the generation before this row. It counts up when the join phase ends, so a group that is first seen completing has the
-        new one already, and so has a consumer group that is first seen under way. Usually the row says what it was."""
+        """Return the group's generation before a change of its state. It counts up when the join phase ends, so a group that is first
+        seen completing has the new one already, and so has a consumer group that is first seen under way. Usually the row says what it
+        was."""
         generation = row.generation
         if row.after == PREPARING_REBALANCE:
             return generation
@@ -208,7 +209,7 @@ class GroupFold:
         return now
 
     def _forget_partitions(self) -> None:
-        """Forget old partitions if there are many, because no row of the group says which partitions were deleted."""
+        """Forget old partitions if there are too many, because no row of the group says which partitions were deleted."""
         if self._ownership is None:
             return
         self._ownership.forget(REMEMBERED)
@@ -270,7 +271,7 @@ class GroupFold:
         self.leader = None if self.leader == member else self.leader
 
     def _remember_client(self, member: str) -> None:
-        """Remember the client id of a former member, which a row may still name as the last owner of a partition."""
+        """Remember the client id of a former member, because a row may still name the member as the last owner of a partition."""
         client = self._called.pop(member, None)
         if client is not None:
             self._called_before[member] = client
@@ -292,8 +293,8 @@ class GroupFold:
                 arrival.gave_up = at
 
     def process_of(self, member: str) -> str:
-        """Return the process of a member: its client id, which is a part of a member id (KIP-394) or, in a consumer group, is named by a
-        row."""
+        """Return the name of a member's process: its client id, which is a part of a member id (KIP-394) or, in a consumer group, is
+        named by a row."""
         name = name_of(member)
         return name if name != member else self._called.get(member) or self._called_before.get(member, member)
 
@@ -349,7 +350,7 @@ class GroupFold:
             now.told[member] = told_of(now.protocol_type, now.protocol, brought.get(member, b""), claim)
 
     def hears(self, asked: Json, message: Json, at: int) -> None:
-        """Note an answer to SyncGroup that the member received: from now on the member owns exactly what is assigned there."""
+        """Note that a member received an answer to SyncGroup: from now on it owns exactly the partitions assigned there."""
         now, member = self.generation, asked["member_id"]
         if now is None or now.number != asked["generation_id"] or "assignment" not in message:
             return
@@ -364,7 +365,7 @@ class GroupFold:
         self._loses(member, frozenset(), at, self.rebalance)
 
     def may_have(self, member: str, partitions: Partitions, at: int) -> None:
-        """Note an answer to a heartbeat that the member received: from now on the member owns exactly what is assigned there. An answer
+        """Note that a member received an answer to its heartbeat: from now on it owns exactly the partitions assigned there. An answer
         that ends a rebalance comes after its end."""
         had, now = self.given.get(member, frozenset()), self.rebalance or self.last
         self.given[member] = partitions
@@ -378,8 +379,8 @@ class GroupFold:
         self._loses(member, partitions, at, now)
 
     def _taken(self, member: str, partitions: Partitions) -> Iterator[Move]:
-        """Yield a move for each partition that had another owner. The member id is taken for the process, because clients of consumer
-        groups draw a new id when they start."""
+        """Yield a `Move` for each of the member's partitions that another process had before. The member id is taken for the process,
+        because clients of consumer groups draw a new id when they start."""
         holder = Holder(member, member)
         for partition in sorted(partitions):
             before = self._holders.get(partition, holder)
@@ -388,12 +389,12 @@ class GroupFold:
             self._holders[partition] = holder
 
     def gone(self, member: str, at: int) -> None:
-        """Note that the member was removed or replaced, or that its connection ended."""
+        """Note that a member was removed or replaced, or that its connection ended."""
         self._loses(member, frozenset(), at, self.rebalance)
 
     def _loses(self, member: str, keeps: Partitions, at: int, counted: Rebalance | None) -> None:
-        """Take from the member all partitions but `keeps`. Gaps that begin are counted in the rebalance `counted`, or in the next one if
-        it is None."""
+        """Note that a member no longer owns any partitions but `keeps`. Gaps that begin are counted in the rebalance `counted`, or in
+        the next one if it is None."""
         if not keeps and self._ownership is None:
             return
         gaps = self.ownership.owns(member, keeps, at)

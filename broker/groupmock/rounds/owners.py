@@ -1,4 +1,4 @@
-"""Follows the owners of one group's partitions over time, as the wire shows them.
+"""Follow the owners of one group's partitions over time, as the wire shows them.
 
 A member owns what an answer to SyncGroup gave it. It loses a partition when an answer leaves it out, when the member joins without claiming
 it (an eager member claims nothing), when the member is removed or replaced, or when the connection of its last JoinGroup ends. Anything
@@ -14,7 +14,8 @@ from .rebalance_model import Gap
 
 NOTHING: Partitions = frozenset()
 Changed = Callable[[str, Partitions, Partitions, int, Sequence[Gap]], None]
-"""A listener that gets every change of ownership: member, partitions before and after, time (ns), and the gaps that begin."""
+"""A listener that gets every change of ownership: member, partitions before and after, time (ns), and the periods without an owner that
+begin."""
 
 
 class Ownership:
@@ -36,7 +37,7 @@ class Ownership:
         return self._owned.get(member, NOTHING)
 
     def owns(self, member: str, partitions: Partitions, at: int) -> list[Gap]:
-        """Make these the member's only partitions. Gaps that end are closed, and the gaps that begin are returned."""
+        """Note that a member owns exactly these partitions from now on. Gaps that end are closed, and the gaps that begin are returned."""
         before = self._owned.pop(member, NOTHING)
         if partitions:
             self._owned[member] = partitions

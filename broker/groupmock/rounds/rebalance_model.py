@@ -1,4 +1,4 @@
-"""The model of a rebalance as an observer of the wire sees it.
+"""The parts of a rebalance as an observer of the wire sees them.
 
 All times are those of journal rows: ns since the header's `epoch_ns`. Members are represented by their ids, and states have Kafka's names.
 A rebalance of a classic group lasts from the first PreparingRebalance to the next Stable, Empty or Dead. A rebalance of a consumer group
@@ -40,7 +40,7 @@ def short_name(member_id: str, called: str | None = None) -> str:
 
 @dataclass(slots=True)
 class Generation:
-    """A generation has the members that joined together, the partitions that each claimed, the leader's assignments, and who received them.
+    """A generation: the members that joined it, the partitions that each said it owned, the leader's assignments, and who received them.
 
     `began` is the time of the leader's answer to JoinGroup, which shows every member's claims. `planned` is the time when the leader's plan
     was accepted, or None if it never was. `told` maps members to their partitions in the plan; the coordinator answers members without an
@@ -73,8 +73,8 @@ class Generation:
 
     @property
     def settled(self) -> bool:
-        """Return whether every partition has an owner, no member must give something up or wait, and all members received their
-        assignments."""
+        """Return whether the assignments are final: every partition has an owner, no member must give up partitions or wait, and all
+        members received theirs."""
         told = self.told.values()
         return (
             self.planned is not None
@@ -86,9 +86,9 @@ class Generation:
 
 @dataclass(slots=True)
 class Phase:
-    """A phase is one stay of the group in a state of a rebalance. In PreparingRebalance members join, and in CompletingRebalance the group
-    waits for the leader's plan. In Assigning a consumer group waits for a heartbeat, which has the target computed, and in Reconciling for
-    the members that are not at the target. A further epoch begins another phase.
+    """One stay of a group in a state of its rebalance. In PreparingRebalance members join, and in CompletingRebalance the group waits for
+    the leader's plan. In Assigning a consumer group waits for a heartbeat, which has the target computed, and in Reconciling for the
+    members that are not at the target. A further epoch begins another phase.
 
     `reason` is the coordinator's sentence, and `cause` its code ("" in journals that have none). `spent` is the duration in ns: 0 while the
     phase lasts, and never negative even if a clock goes back.
@@ -102,8 +102,8 @@ class Phase:
 
 
 class Holder(NamedTuple):
-    """The owner of a partition by the last plan. `process` is the member's name, or its id if several members of the generation have
-    that name."""
+    """The owner of a partition by the leader's last assignments. `process` is the member's name, or its id if several members of the
+    generation have that name."""
 
     member: str
     process: str
@@ -129,7 +129,7 @@ class Gap:
 
 @dataclass(slots=True)
 class Arrival:
-    """The way of one member of a consumer group to the target assignment. `told` is the time (ns) when it was first told to give up a
+    """The steps of one member of a consumer group to the target assignment. `told` is the time (ns) when it was first told to give up a
     partition (None: never), and `gave_up` when it confirmed that. `revoked` has all partitions that it was told to give up, and `given`
     those that it received. `arrived` is the last time when it reached an epoch of the rebalance."""
 
@@ -141,7 +141,7 @@ class Arrival:
 
 
 class Share(NamedTuple):
-    """A member's partitions by the previous plan and by this one."""
+    """A member's partitions by the assignments of the previous generation and of this one."""
 
     had: Partitions
     has: Partitions
@@ -159,7 +159,7 @@ class Share(NamedTuple):
 
 @dataclass(slots=True)
 class Rebalance:
-    """A rebalance begins with a group's first PreparingRebalance, or its new epoch, and ends at its next rest.
+    """A rebalance, from a group's first PreparingRebalance or new epoch until the group is at rest again.
 
     `number` counts this group's rebalances in the journal, from 1. `ended_in` is Stable, Empty or Dead, or None, as `ended` is, during the
     rebalance. `members_before` (None: the journal began in the middle) and `members_after` are numbers. `joined` maps members to the time
@@ -211,12 +211,12 @@ class Rebalance:
         return last if self.ended_in == STABLE and last is not None and last.told else None
 
     def spent(self, *states: str) -> int:
-        """Return the time in ns that the rebalance spent in these states."""
+        """Return the time in ns that the group spent in these states during the rebalance."""
         return sum(each.spent for each in self.phases if each.state in states)
 
     def times(self, state: str) -> int:
-        """Return how many phases in that state the rebalance had. More than one PreparingRebalance means that a leader's plan did not
-        come."""
+        """Return how often the group was in a state during the rebalance. More than one PreparingRebalance means that a leader's plan
+        did not come."""
         return sum(each.state == state for each in self.phases)
 
     def shares(self) -> dict[str, Share]:

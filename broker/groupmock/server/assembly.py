@@ -1,4 +1,4 @@
-"""Starts a cluster from a configuration: sockets, core, journal and server."""
+"""Start a cluster from a configuration: sockets, core, journal and server."""
 
 from __future__ import annotations
 
@@ -93,8 +93,8 @@ async def start(
 
 
 def _furnish(running: Running, seed_data: SeedData | None, not_copied: list[str], plan: Plan | None) -> None:
-    """Create topics, seed data and fault rules before the first client comes. This is done by commands, which are rows that a replay
-    repeats."""
+    """Create the topics, seed data and fault rules of the start before the first client comes. This is done by commands, which are rows
+    that a replay repeats."""
     config = running.config
     if config.topics:
         # The command is imported from its own module, because a start needs no other commands.
@@ -119,7 +119,8 @@ def _read_plan(config: Config) -> Plan | None:
 
 
 async def _read_seed_data(config: Config) -> tuple[SeedData | None, list[str]]:
-    """Read the seed data, or copy another cluster. The second value names what was not copied, one sentence for each reason."""
+    """Read the seed data of the configuration, or copy the cluster that it names. The second value names what was not copied, one
+    sentence for each reason."""
     if config.seed_data is not None:
         from ..data.seed import read_seed_data
 

@@ -1,4 +1,4 @@
-"""Waits until a fault rule has fired a number of times. The in-process API, HTTP and the command line share it."""
+"""Wait until a fault rule has fired a number of times. The in-process API, HTTP and the command line share it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from .running import Running
 
 FAULT: Final = frozenset(("fault", "command"))
-"""Kinds of rows that are written when a rule fires or is removed."""
+"""The kinds of rows that are written when a fault rule fires or is removed."""
 
 
 class NeverSoOften(ValueError):
-    """Raised if the rule cannot fire so many times. The message says how many times it can."""
+    """Raised if a fault rule cannot fire so many times. The message says how many times it can."""
 
 
 async def reach(running: Running, name: str, hits: int, timeout: float) -> RuleReport | str:

@@ -1,4 +1,4 @@
-"""Waits for the state of a group, and says which conditions can hold at all, when they hold, and what is missing when the time is up.
+"""Wait for the state of a group, and say which conditions can hold at all, when they hold, and what is missing when the time is up.
 
 The in-process API, HTTP and the command line share the same words. Nothing polls: a row of the journal says that something changed
 (`Running.until`), and only then are the conditions checked, the cheapest first.
@@ -29,23 +29,24 @@ if TYPE_CHECKING:
     from .running import Running
 
 STATES: Final = (*(str(each) for each in State), str(OfConsumers.ASSIGNING), str(OfConsumers.RECONCILING))
-"""The values of the condition `state`. Dead means that the group does not exist, as DescribeGroups says."""
+"""The states of a group that a wait can be for. Dead means that the group does not exist, as DescribeGroups says."""
 WITH_MEMBERS: Final = (str(State.COMPLETING), str(State.STABLE), str(OfConsumers.ASSIGNING), str(OfConsumers.RECONCILING))
-"""The states that a group without members is never in."""
+"""The states in which a group always has members."""
 MOVES: Final = CHANGES | {"request", "reply", "command", "note", "timer"}
-"""The kinds of rows that can mean a new committed offset, a new record or an added partition."""
+"""The kinds of rows after which an offset may have been committed, a record written or a partition added."""
 Place = tuple[str, int]
 """A partition, as its topic and number."""
 Assignment = str | Iterable[str] | Mapping[str, Iterable[str] | Mapping[str, list[int]]]
-"""Either topics whose partitions are all assigned, or the partitions of each member: {"anna": ["orders/0"]}, {"anna": {"orders": [0]}}."""
+"""The assignment that a wait is for: topics whose partitions are all assigned, or the partitions of each member: {"anna": ["orders/0"]},
+{"anna": {"orders": [0]}}."""
 
 
 class BadWait(ValueError):
-    """Raised if a wait is written wrongly or can never succeed. The message says which part, and what is possible."""
+    """Raised if the conditions of a wait are written wrongly or can never hold. The message says which part, and what is possible."""
 
 
 class Sight:
-    """The state of a group at this moment. Its view is copied only if a condition asks for it."""
+    """The state of a group at one moment. Its view is copied only if a condition asks for it."""
 
     def __init__(self, cluster: Cluster, group_id: str) -> None:
         self.cluster = cluster
@@ -95,7 +96,7 @@ class Wanted(NamedTuple):
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds of rows after which the conditions can hold."""
+        """The kinds of rows after which conditions that did not hold may hold."""
         return MOVES if any(each.reads_offsets for each in self.conditions) else CHANGES
 
     def __str__(self) -> str:
@@ -124,7 +125,7 @@ class Missed(NamedTuple):
 
 
 async def reach(running: Running, wanted: Wanted, timeout: float) -> GroupView | Missed:
-    """Wait until the conditions hold, for at most `timeout` seconds or until the cluster is closed."""
+    """Wait until the conditions on a group hold, for at most `timeout` seconds or until the cluster is closed."""
 
     def there() -> Sight | None:
         sight = Sight(running.cluster, wanted.group)

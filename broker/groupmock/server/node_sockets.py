@@ -1,4 +1,4 @@
-"""Opens the sockets of a cluster's nodes and gives the addresses that clients are told, for nodes of the start and added nodes."""
+"""Open the sockets of a cluster's nodes and give the addresses that clients are told, for nodes of the start and added nodes."""
 
 from __future__ import annotations
 

@@ -75,15 +75,15 @@ class Running:
         self.audit_sink = audit_sink
         """The sink that judges the clients, or None without an audit."""
         self.earlier: list[Audit] = []
-        """The audit of the time before the last reset, if there was a reset."""
+        """The audit of the time before the last reset, empty without a reset."""
         self.fired_earlier: frozenset[str] = frozenset()
-        """The names of fault rules that fired before the last reset."""
+        """The names of the fault rules that had fired before the last reset."""
         self.journal = journal
         """The path of the journal's file, if there is a journal. `config.journal` may be the file's folder."""
         self.seed_data: SeedData | None = None
         """The seed data of the start. A reset applies it again."""
         self.not_copied: list[str] = []
-        """The parts of the other cluster that `--like` did not copy, one sentence for each reason."""
+        """One sentence for each reason why parts of another cluster were not copied by `--like`."""
         self.closed = False
         self._ports = ports
 
@@ -103,7 +103,7 @@ class Running:
         return ",".join(_reached(node) for node in self.core.environment.identity.nodes)
 
     def ready_line(self, control: str | None = None) -> bytes:
-        """Return the line that `serve` prints. `control` is the URL of the control API."""
+        """Return the line that `serve` prints when clients can connect. `control` is the URL of the control API."""
         nodes = [{"id": node.node_id, "host": node.host, "port": node.port} for node in self.core.environment.identity.nodes]
         line = {
             "ready": True,
@@ -216,7 +216,7 @@ class Running:
         return await asyncio.to_thread(_told, rows, group, member, self.seed, self.journal, self.ring.dropped, views, now, sessions)
 
     def _views(self, group: str | None) -> dict[str, ServerView]:
-        """Return views of the group, or of the first groups, with which their stories begin."""
+        """Return the present state of a group, or of the first groups, with which their stories begin."""
         from ..data.server_views import server_view
 
         groups = self.cluster.groups
@@ -234,7 +234,7 @@ class Running:
         return [*found, *self._markers(group)]
 
     def _markers(self, group: str) -> list[str]:
-        """Say for which partitions the lag consists only of transaction markers."""
+        """Say in which partitions the group's lag consists only of transaction markers."""
         from ..data.lag import lag_of, lag_of_markers
 
         known = self.cluster.groups.find(group)
@@ -368,7 +368,7 @@ def _reached(node: Node) -> str:
 
 
 class _Watcher(Sink):
-    """A sink that calls back for each row of some kinds, and at the end of the run."""
+    """A sink that calls a function for each row of some kinds, and at the end of the run."""
 
     def __init__(self, changed: Callable[[], None], kinds: frozenset[str]) -> None:
         self._changed = changed

@@ -1,4 +1,4 @@
-"""Builds an HTML document that is one file.
+"""Build an HTML document that needs no other file.
 
 Its policy (Content Security Policy level 3, W3C) allows only the styles and scripts of the file itself, so that a name that was not
 escaped could be seen but could do nothing.

@@ -1,4 +1,4 @@
-r"""Escapes texts that peers chose, such as ids, reasons and topics. Shown to people, it must neither steer a terminal nor look like a line
+r"""Escape texts that peers chose, such as ids, reasons and topics. Shown to people, they must neither steer a terminal nor look like a line
 of ours (CWE-117, CWE-150: https://cwe.mitre.org/data/definitions/117.html).
 
 Characters that scripts are written with stay. Invisible characters, and those that move what is seen, are written as Python writes them,
@@ -21,7 +21,7 @@ UNSEEN: Final = (
     "\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb"
     "\\ud800-\\udfff\\U000e0000-\\U000e007f"  # Lone surrogates and tag characters.
 )
-"""The characters that are always escaped, as the inside of a character class."""
+"""The characters that are always escaped, as the inside of a character class of a regular expression."""
 JSON: Final = "groupmock.json"
 LONGEST_VALUE: Final = 100
 SHORT: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}

@@ -1,4 +1,4 @@
-"""Adds a hint to the error about a field that msgspec refuses: the field's description, or the fields that the struct has."""
+"""Add a hint to the error about a field that msgspec refuses: the field's description, or the fields that the struct has."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .suggest import did_you_mean
 
 
 def remedy(wrong: str, into: type[msgspec.Struct]) -> str:
-    """Return the hint for the message of a ValidationError about that struct."""
+    """Return a hint for the message of msgspec's ValidationError about a struct."""
     path = re.search(r"`\$\.(\w+)`$", wrong)
     properties = msgspec.json.schema(into)["$defs"][into.__name__]["properties"]
     if path and (about := properties.get(path[1], {}).get("description")):

@@ -1,4 +1,4 @@
-"""Suggests known words that are spelled like an unknown word."""
+"""Suggest known words that are spelled like an unknown word."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns the rows of one journal into the groups of a picture. Ownership, rebalances and generations come from `groupmock.rounds`; this
+"""Turn the rows of one journal into the groups of a picture. Ownership, rebalances and generations come from `groupmock.rounds`; this
 module adds their times, and the member of each request.
 
 Memory does not grow with the journal: what is kept is bounded (`thinning`), and `notices` says what was merged or left out.
@@ -48,21 +48,23 @@ MOST_SPECIAL: Final = 12_000
 MOST_EVENTS: Final = 6_000
 """At most this many faults, commands, findings and similar events are kept."""
 MOST_SPANS: Final = 60_000
-"""At most this many spans of each kind are kept for one journal: bands, partitions without an owner, and partitions with several owners."""
+"""At most this many spans of time are kept of each kind for one journal: those of a member's partitions, of partitions without an owner,
+and of partitions with several owners."""
 GROUPS: Final = 200
 OPEN_REQUESTS: Final = 10_000
 CONNECTIONS: Final = 10_000
 LEAVING: Final = 20
-"""At most this many members of one LeaveGroup are drawn."""
+"""At most this many members of one LeaveGroup get a mark."""
 ROUTINE: Final = frozenset(("Heartbeat", "ConsumerGroupHeartbeat", "OffsetCommit", "TxnOffsetCommit"))
 SILENT: Final = frozenset(("create_topic", "append", "reseed", "seed_faults"))
 """Commands that get no mark, because their effects are drawn."""
 Where = tuple[str, int | None]
-"""A group and the index of a lane in it; the index is None for the whole group."""
+"""The place of an item in the picture: a group and the index of a member's lane in it, or None for the whole group."""
 
 
 class Limits(NamedTuple):
-    """How many items of each kind are kept: marks of accepted heartbeats and commits, marks of all other requests, events, and spans."""
+    """How many items of each kind a picture keeps: marks of accepted heartbeats and commits, marks of all other requests, events, and
+    spans of time."""
 
     routine: int
     special: int
@@ -79,7 +81,7 @@ class Asked(NamedTuple):
 
 
 class TimelineBuilder(RowReader):
-    """Collects the rows of a journal, passed to `feed` in order, until `finish`.
+    """Collects the rows of a journal, which are passed to `feed` in order until `finish`.
 
     `name` is that of the journal. If `group` is given, only that group is drawn. The picture has the time from `begin` to `end` (ns of the
     run). `tables` are shared by the journals of one picture. `findings` is False if the caller judges the clients itself and calls
@@ -115,7 +117,7 @@ class TimelineBuilder(RowReader):
         return Limits(MOST_ROUTINE, MOST_SPECIAL, MOST_EVENTS, MOST_SPANS)
 
     def feed(self, row: Row | UnknownRow) -> None:
-        """Take one more row of the journal."""
+        """Read the next row of the journal."""
         if self._end is not None and row.t > self._end:
             return
         self._now = max(self._now, row.t)
@@ -177,7 +179,7 @@ class TimelineBuilder(RowReader):
         return track
 
     def _shown(self, group: Group) -> Group:
-        """Remove from the group what ended before the drawn part begins."""
+        """Remove from a group everything that ended before the drawn part of the journal begins."""
         begin = self._begin
         if begin:
             group.states = _lasting(group.states, begin)
@@ -350,14 +352,15 @@ class TimelineBuilder(RowReader):
         self._pin(where, (event.kind, event.title, event.text), event.at, event.until, lambda: event)
 
     def _pin(self, where: Where | None, alike: tuple[object, ...], at: int, until: int, told: Callable[[], Event]) -> None:
-        """Add an event to a lane. Of several events with an equal `alike` at the same time one is kept, with a count."""
+        """Add an event to the lane of a member or to a group. Of several events with an equal `alike` at the same time one is kept, with
+        a count."""
         if until >= self._begin and (self._end is None or at <= self._end):
             group, place = where if where is not None else (None, None)
             self._events.add((group, place, *alike), at, told, lambda: Event(at, until, "", ""))
 
 
 class BothDots(Dots[Asking]):
-    """The marks of accepted heartbeats and commits, and those of all other requests, as one collection."""
+    """The marks of accepted heartbeats and commits and those of all other requests, as one collection."""
 
     def __init__(self, *dots: Dots[Asking]) -> None:
         super().__init__(1, more_asking)
@@ -370,7 +373,7 @@ class BothDots(Dots[Asking]):
 
 
 def _lasting(spans: list[S], begin: int) -> list[S]:
-    """Return the spans that last beyond `begin`."""
+    """Return the spans of time that last beyond `begin`."""
     return [each for each in spans if each.until is None or each.until >= begin]
 
 

@@ -1,4 +1,4 @@
-"""Draws journals, for the command line, for `groupmock run --timeline` and for the test fixture."""
+"""Draw pictures of journals, for the command line, for `groupmock run --timeline` and for the test fixture."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ENDINGS: Final = {".html": "html", ".htm": "html", ".svg": "svg", ".perfetto.jso
 
 
 READ: Final = frozenset(APIS[name].key for name in (*DRAWN, "ApiVersions"))
-"""APIs whose requests and answers are decoded, without Fetch, which is the most frequent one in most journals. ApiVersions names the
+"""The APIs whose requests and answers are decoded: not Fetch, which is the most frequent one in most journals. ApiVersions names the
 client library (KIP-511)."""
 
 
@@ -46,8 +46,8 @@ def form_of(file: str) -> str:
 
 
 class Drawing:
-    """Several journals, one after another, in one picture. `group` restricts the picture to one group; with `audit` the clients are
-    judged meanwhile."""
+    """Draws several journals, one after another, in one picture. `group` restricts the picture to one group; with `audit` the clients
+    are judged meanwhile."""
 
     def __init__(self, group: str | None = None, audit: bool = False) -> None:
         self._group, self._audit = group, audit

@@ -1,5 +1,4 @@
-"""One group of a picture that grows with each row: its states, rebalances and generations, its lanes, the requests of its members, and
-its events."""
+"""Collect one group of a picture row by row: its states, rebalances and generations, its members, their requests, and its events."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ MOST_STATES: Final = 20_000
 
 @dataclass(slots=True)
 class Asking:
-    """Requests of one member with equal results. It becomes a `Mark` when its texts are entered in the table of texts."""
+    """Requests of one member with equal results, which become one `Mark` when their texts are entered in the table of texts."""
 
     at: int
     until: int
@@ -41,17 +40,18 @@ class Asking:
 
 
 def more_asking(old: Asking, new: Asking) -> None:
-    """Add further requests with an equal result to a mark."""
+    """Merge further requests with an equal result into those of a mark."""
     old.until, old.count, old.latency = max(old.until, new.until), old.count + new.count, max(old.latency, new.latency)
 
 
 def more_events(old: Event, new: Event) -> None:
-    """Count a further equal event in an event."""
+    """Merge further equal events into one."""
     old.until, old.count = max(old.until, new.until), old.count + new.count
 
 
 class GroupTrack:
-    """The history of one group. `lanes` and `holdings` are fed directly; the rest comes by `moved`, `over` and `generation`."""
+    """The history of one group, from which the picture is made. `lanes` and `holdings` are fed directly; the rest comes by `moved`,
+    `over` and `generation`."""
 
     def __init__(self, name: str, tables: Tables, room: Room) -> None:
         self.name = name
@@ -79,12 +79,12 @@ class GroupTrack:
             self.lanes.all_gone(row.t, row.reason)
 
     def over(self, found: Rebalance) -> None:
-        """Note a rebalance at its end or at the end of the journal."""
+        """Note a rebalance when it has ended, or at the end of the journal."""
         if len(self._rounds) < MOST_STATES:
             self._rounds.append(self._round(found))
 
     def generation(self, fold: GroupFold) -> None:
-        """Note the newest generation, once. Everything about the generation before is known by then."""
+        """Note the newest generation, once for each. Everything about the generation before is known by then."""
         if fold.generation is not self._newest and fold.generation is not None:
             self._generations += self._newest_facts()
             self._newest = fold.generation
@@ -114,7 +114,7 @@ class GroupTrack:
         return found
 
     def forget(self, before: int) -> None:
-        """Forget everything that ended before that time (ns)."""
+        """Forget everything that ended before a time (ns)."""
         self._states = [each for each in self._states if each.until is None or each.until >= before]
         self._rounds = [each for each in self._rounds if each.ended is None or each.ended >= before]
         self._generations = [each for each in self._generations if each.began >= before]
@@ -135,8 +135,8 @@ class GroupTrack:
 
     @staticmethod
     def _began_before(lives: list[Life], seen: list[int]) -> None:
-        """Add the stay of a member whose joining has no row, because it owned something or was answered as a member. That is so in a
-        journal that begins in the middle."""
+        """Add the stay of a member that joined before the rows begin, as it owned partitions or got an answer that only members get.
+        That is so in a journal that begins in the middle."""
         if not lives and seen:
             lives.append(Life(min(seen), BEFORE))
 

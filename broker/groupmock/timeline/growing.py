@@ -1,4 +1,4 @@
-"""The picture of one group during a run grows with each row, and can be taken at any time.
+"""Make the picture of one group during a run, which grows with each row and can be taken at any time.
 
 It is the picture of a part of a journal (`builder`), in which unfinished spans are drawn as far as they have come. Memory does not grow
 with the run: less is kept than for a whole journal, and what ended long ago is forgotten. If very many members came and went, the picture
@@ -24,10 +24,10 @@ MORE_LANES: Final = 500
 
 
 class Forgetful(Protocol):
-    """A collection of things that have an end."""
+    """A collection that can forget items which have ended."""
 
     def forget(self, before: int) -> None:
-        """Forget everything that ended before that time (ns)."""
+        """Forget everything that ended before a time (ns)."""
 
 
 class Growing(TimelineBuilder):
@@ -41,17 +41,17 @@ class Growing(TimelineBuilder):
         self._lanes_at_first: int | None = None
 
     def limits(self) -> Limits:
-        """Return how many items are kept, which is less than for a journal, because the picture is sent again and again."""
+        """Return how many items are kept, which are fewer than for a journal, because the picture is sent again and again."""
         return Limits(6_000, 6_000, 1_000, 10_000)
 
     @property
     def worn(self) -> bool:
-        """Return whether most of the picture is about the past, so that it should be made anew."""
+        """Return whether so much of the picture is about the past that it should be made anew."""
         lanes = len(self._tracks[self._group].lanes.all) if self._group in self._tracks else 0
         return len(self._tables.sets) > MOST_SETS or lanes > (self._lanes_at_first or 0) + MORE_LANES
 
     def forget(self, before: int) -> None:
-        """Forget everything that ended before that time (ns of the run)."""
+        """Forget everything that ended before a time (ns of the run)."""
         room = self._room
         kept: list[Forgetful] = [self._routine, self._special, self._events, *self._tracks.values(), room.bands, room.gaps, room.doubles]
         for each in kept:
@@ -91,7 +91,7 @@ class Growing(TimelineBuilder):
         return found
 
     def _without_answer(self, found: Group, end: int) -> None:
-        """Add marks for the requests that still wait, with the time that they have waited."""
+        """Add marks for the requests that still wait for an answer, with the time that they have waited."""
         text = self._tables.text
         for row, _, members in self._asked.values():
             api, since = APIS.index(row.api_name), max(0, end - row.received)
@@ -101,7 +101,8 @@ class Growing(TimelineBuilder):
                 found.lanes[self._tracks[self._group].lanes.place(member)].marks.append(mark)
 
     def _seen_lanes(self, found: Group, begin: int) -> None:
-        """Remove lanes that show nothing. The bands are copied, because their numbers belong to this picture only."""
+        """Remove the lanes of members that show nothing in the drawn time. The bands are copied, because their numbers belong to this
+        picture only."""
         places: dict[int, int] = {}
         kept: list[Lane] = []
         for place, lane in enumerate(found.lanes):

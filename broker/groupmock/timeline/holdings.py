@@ -1,5 +1,4 @@
-"""Follows ownership over time, from the changes that `groupmock.rounds` reports: bands of one member, partitions that have no owner any
-more, and partitions with several owners at once."""
+"""Follow the owners of partitions over time, from the changes that `groupmock.rounds` reports."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from .thinning import Spans
 
 @dataclass(slots=True)
 class Shared:
-    """A partition that several members own at once."""
+    """A partition that several members own at once, from when until when."""
 
     partition: Partition
     members: frozenset[str]
@@ -25,7 +24,7 @@ class Shared:
 
 @dataclass(slots=True)
 class Room:
-    """The kept spans of all groups in a journal."""
+    """The spans of time that are kept for all groups in a journal."""
 
     bands: Spans[Band]
     gaps: Spans[Gap]
@@ -33,7 +32,8 @@ class Room:
 
 
 class Holdings:
-    """The spans of one group. `name` is the group's key in `room`; `lane` maps member ids to indexes of lanes."""
+    """The spans of time in which the members of one group owned partitions, or in which partitions had no owner or several. `name` is
+    the group's key in `room`; `lane` maps member ids to indexes of lanes."""
 
     def __init__(self, name: str, tables: Tables, room: Room, lane: Callable[[str], int]) -> None:
         self._name, self._tables, self._room, self._lane = name, tables, room, lane
@@ -54,7 +54,7 @@ class Holdings:
             self._room.gaps.add(self._name, gap)
 
     def bands(self, member: str) -> list[Band]:
-        """Return the bands of one member in the order of time, without bands that lasted no time."""
+        """Return the partitions of one member over time, without those that lasted no time."""
         return [each for each in self._room.bands.of((self._name, member)) if each.until is None or each.until > each.since]
 
     def gaps(self) -> list[Hole]:

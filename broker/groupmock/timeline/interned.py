@@ -1,4 +1,4 @@
-"""Groups of a picture share sets of partitions and texts, each of which is kept once and named by its index."""
+"""Keep each set of partitions and each text of a picture once, and name it by its index."""
 
 from __future__ import annotations
 
@@ -41,8 +41,7 @@ class Tables:
         self._said.clear()
 
     def settled(self, groups: Iterable[Group]) -> tuple[list[str], list[list[Topics]]]:
-        """Return topic names, and the partition sets that these groups use, with new numbers, so that no set of a dropped span is left
-        over."""
+        """Return the names of topics, and the sets of partitions that these groups use, numbered anew because unused sets are left out."""
         wanted = list(self.sets)
         used: dict[int, int] = {}
         for span in _holding(groups):

@@ -1,4 +1,4 @@
-"""The lanes of one group show the stays of its members, and the requests of each member."""
+"""Collect the lanes of one group, one for each member with its stays in the group and its requests."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ BEFORE: Final = "it had joined before this journal begins"
 
 
 class Lanes:
-    """Lanes by member id, in the order in which the members were first seen. `left_out` are member ids that share one lane, which exists
-    only then."""
+    """The lanes of a group by member id, in the order in which the members were first seen. `left_out` are member ids that share one
+    lane, which exists only then."""
 
     def __init__(self) -> None:
         self.all: list[Lane] = []
@@ -49,12 +49,12 @@ class Lanes:
         return self._places.get(member_id)
 
     def meant(self, wanted: str) -> int | None:
-        """Return the last lane that a user's text means: a member id, instance id or client id."""
+        """Return the last lane that belongs to what a user named: a member id, instance id or client id."""
         place = max(self._places.get(wanted, -1), self._called.get(wanted, -1))
         return None if place < 0 else place
 
     def took_part(self, member_id: str, client_id: str | None, library: str | None) -> int:
-        """Note that a client sends requests as this member."""
+        """Note that a client sent a request as this member."""
         place = self.place(member_id)
         if member_id:
             lane = self.all[place]

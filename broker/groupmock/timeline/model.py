@@ -1,4 +1,4 @@
-"""The picture of a journal as pure data, which the forms (HTML, SVG, Perfetto) draw without adding anything.
+"""The picture of a journal is pure data, which the forms (HTML, SVG, Perfetto) draw without adding anything.
 
 Times are ns since the `epoch_ns` of their source. A span whose `until` is None lasts to the end of its journal. Texts of peers are
 printable already (`text.printable`). In JSON, objects that may be numerous are arrays in the order of their fields, and refer to partitions
@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 APIS: Final = ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "LeaveGroup", "TxnOffsetCommit", "ConsumerGroupHeartbeat")
-"""The requests that are drawn as marks; `Mark.api` is an index into this tuple."""
+"""The APIs whose requests are drawn as marks; `Mark.api` is an index into this tuple."""
 OK: Final = "ok"
 """The result of a mark whose answer arrived without an error."""
 LOST: Final = "the answer did not arrive"
@@ -36,7 +36,7 @@ class Life(msgspec.Struct, omit_defaults=True):
 
 
 class Band(msgspec.Struct, array_like=True):
-    """The partitions of a member for some time; `held` is an index into `Timeline.sets`."""
+    """The partitions that a member owned for some time; `held` is an index into `Timeline.sets`."""
 
     since: int
     until: int | None
@@ -44,7 +44,7 @@ class Band(msgspec.Struct, array_like=True):
 
 
 class Mark(msgspec.Struct, array_like=True):
-    """A request of a member and its answer, or `count` requests with equal results that would be drawn side by side.
+    """A request of a member and its answer, drawn as one mark, or `count` requests with equal results that would be drawn side by side.
 
     `at` and `until` are the times of the first and last request, and `seq` is the row of the first. `api` is an index into APIS. `result`,
     `asked` and `answered` are indexes into `Timeline.texts`; the latter two describe the first request. `latency` is the longest time (ns)
@@ -77,8 +77,8 @@ class Event(msgspec.Struct, omit_defaults=True):
 
 
 class Lane(msgspec.Struct, omit_defaults=True):
-    """The lane of one member. `label` is the client or instance id with four characters of the member id. A lane without `lives` has only
-    refused requests, of a client that never became a member."""
+    """The row of the picture that shows one member. `label` is the client or instance id with four characters of the member id. A lane
+    without `lives` has only refused requests, of a client that never became a member."""
 
     label: str
     member_id: str = ""
@@ -119,7 +119,7 @@ class GenerationFacts(msgspec.Struct, omit_defaults=True):
 
 
 class Round(msgspec.Struct, omit_defaults=True):
-    """A rebalance as numbers and texts, taken from `groupmock.rounds.Rebalance`."""
+    """The facts of one rebalance as numbers and texts, taken from `groupmock.rounds.Rebalance`."""
 
     number: int
     began: int
@@ -138,7 +138,7 @@ class Round(msgspec.Struct, omit_defaults=True):
 
 
 class Hole(msgspec.Struct, array_like=True):
-    """Partitions that had an owner and have none for some time."""
+    """Partitions that had an owner and have none for a time."""
 
     since: int
     until: int | None
@@ -146,7 +146,7 @@ class Hole(msgspec.Struct, array_like=True):
 
 
 class Double(msgspec.Struct, array_like=True):
-    """Partitions with several owners at once. `lanes` has indexes into `Group.lanes`."""
+    """Partitions that had several owners at once for a time. `lanes` has indexes into `Group.lanes`."""
 
     since: int
     until: int | None

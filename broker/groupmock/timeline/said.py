@@ -1,4 +1,4 @@
-"""Describes decoded requests and answers in few words: fields with Kafka's names, shortened values, and decoded subscriptions and
+"""Describe decoded requests and answers in few words: fields with Kafka's names, shortened values, and decoded subscriptions and
 assignments."""
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def said(row: RequestRow | ReplyRow) -> str:
 
 
 class Unsaid(NamedTuple):
-    """A message whose text is not needed yet. In a long journal most messages are merged with others and never shown, and those of one
-    member are mostly equal. As JSON a message takes a tenth of the memory of its objects."""
+    """A message from which the text is made later, if at all. In a long journal most messages are merged with others and never shown,
+    and those of one member are mostly equal. As JSON a message takes a tenth of the memory of its objects."""
 
     before: str
     embedding: bool
@@ -51,7 +51,7 @@ class Unsaid(NamedTuple):
 
 
 def unsaid(row: RequestRow | ReplyRow, before: str = "") -> Unsaid | str:
-    """Keep a message for later, but return the text of a large message at once, because the text is smaller."""
+    """Keep a message to make its text later, but return the text of a large message at once, because it needs less memory."""
     if row.size > LARGE or row.message is None:
         return before + said(row)
     return Unsaid(before, row.api_name in EMBEDDING, msgspec.json.encode((row.message, row.embedded)))
@@ -71,7 +71,7 @@ def _fields(message: dict[str, Any]) -> str:
 
 
 def _value(value: Any) -> str:
-    """Return the text of a value that has nothing embedded."""
+    """Return the text of a value that has no embedded bytes."""
     if isinstance(value, dict):
         return f"{{{_fields(value)}}}"
     if isinstance(value, list | tuple):

@@ -1,6 +1,6 @@
-"""The size of a picture is bounded: at most a fixed number of marks and spans is kept. Beyond that, marks that would be drawn side by side
-are merged, and the shortest spans are dropped, because no screen shows each heartbeat of a day. A text beside the picture always says how
-much was merged."""
+"""Bound the size of a picture, which keeps at most a fixed number of marks and of spans of time. Beyond that, marks that would be drawn
+side by side are merged, and the shortest spans are dropped, because no screen shows each heartbeat of a day. A text beside the picture
+always says how much was merged."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 from groupmock_codec.units import NS_PER_MS
 
 WIDEST: Final = 1 << 50
-"""The widest time bucket in ns (13 days). Further dots are counted and not kept."""
+"""The longest period in ns (13 days) whose items are merged into one. Further dots are counted and not kept."""
 ROOM: Final = 0.75
-"""A thinning leaves this share of the room used, because a thinning for each row would cost too much time."""
+"""Merging items leaves this share of the room used, because merging for each row would cost too much time."""
 
 
 class Dot(Protocol):
-    """A thing with a first time, a last time, and the number of things that were merged into it."""
+    """An item of the picture with a first time, a last time, and the number of items that were merged into it."""
 
     at: int
     until: int
@@ -27,8 +27,9 @@ D = TypeVar("D", bound=Dot)
 
 
 class Dots(Generic[D]):
-    """A bounded collection of at most `most` dots. Dots with the same key in one bucket of time are merged, and buckets grow when there are
-    too many dots. `together` counts the dots that represent several things, and those things. `dropped` counts the dots without room."""
+    """A collection of at most `most` items of a picture, each a `Dot`. Dots with the same key in one bucket of time are merged, and
+    buckets grow when there are too many dots. `together` counts the dots that represent several things, and those things. `dropped`
+    counts the dots without room."""
 
     def __init__(self, most: int, add: Callable[[D, D], None]) -> None:
         self.width = 1
@@ -37,7 +38,7 @@ class Dots(Generic[D]):
         self._kept: dict[Hashable, dict[int, D]] = {}
 
     def add(self, key: Hashable, at: int, make: Callable[[], D], brief: Callable[[], D]) -> None:
-        """Add a dot under a key. `make` makes the whole dot; `brief`, which may be cheaper, makes one that is only counted."""
+        """Add an item under a key. `make` makes the whole dot; `brief`, which may be cheaper, makes one that is only counted."""
         kept = self._kept.get(key)
         old = kept.get(at // self.width) if kept is not None else None
         if old is not None:
@@ -53,19 +54,19 @@ class Dots(Generic[D]):
                 self._widen()
 
     def items(self) -> Iterator[tuple[Any, list[D]]]:
-        """Yield each key with its dots in the order of time."""
+        """Yield each key with its items in the order of time."""
         for key, kept in self._kept.items():
             yield key, sorted(kept.values(), key=lambda each: each.at)
 
     def forget(self, before: int) -> None:
-        """Forget dots that ended before that time. The fewer dots that are left begin again with the narrowest buckets."""
+        """Forget items that ended before a time. The fewer dots that are left begin again with the narrowest buckets."""
         kept = {key: {dot.at: dot for dot in dots.values() if dot.until >= before} for key, dots in self._kept.items()}
         self._kept = {key: dots for key, dots in kept.items() if dots}
         self._count, self.width = sum(map(len, self._kept.values())), 1
 
     @property
     def together(self) -> tuple[int, int]:
-        """Return how many dots stand for several things, and for how many."""
+        """Return how many items stand for several merged ones, and for how many."""
         several = [dot.count for kept in self._kept.values() for dot in kept.values() if dot.count > 1]
         return len(several), sum(several)
 
@@ -89,7 +90,7 @@ class Dots(Generic[D]):
 
 
 class Spanned(Protocol):
-    """A thing with a duration; `until` is None if it lasts to the end."""
+    """An item of the picture with a duration; `until` is None if it lasts to the end."""
 
     since: int
     until: int | None
@@ -99,8 +100,8 @@ S = TypeVar("S", bound=Spanned)
 
 
 class Spans(Generic[S]):
-    """A collection of at most `most` spans. Beyond that, the shortest of the ended spans are dropped. `dropped` counts them, and each was
-    shorter than `shortest` (ns)."""
+    """A collection of at most `most` items with a duration. Beyond that, the shortest of the ended spans are dropped. `dropped` counts
+    them, and each was shorter than `shortest` (ns)."""
 
     def __init__(self, most: int) -> None:
         self.dropped = 0
@@ -110,7 +111,7 @@ class Spans(Generic[S]):
         self._count = 0
 
     def add(self, key: Hashable, span: S) -> None:
-        """Add a span; it may end later."""
+        """Add an item, whose end may be set later."""
         if span.until is not None and span.until - span.since < self.shortest:
             self.dropped += 1
             return
@@ -120,11 +121,11 @@ class Spans(Generic[S]):
             self._thin()
 
     def of(self, key: Hashable) -> list[S]:
-        """Return the spans of a key in the order in which they were added."""
+        """Return the items of a key in the order in which they were added."""
         return self._kept.get(key, [])
 
     def forget(self, before: int) -> None:
-        """Forget spans that ended before that time."""
+        """Forget items that ended before a time."""
         self._kept = {
             key: kept
             for key, spans in self._kept.items()

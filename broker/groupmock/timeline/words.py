@@ -1,4 +1,4 @@
-"""Formats partitions and times for the forms of pictures that are written by Python."""
+"""Format partitions and times for the forms of pictures that Python code writes."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ STEPS: Final[tuple[int, ...]] = (
     *(base * 10**power for power in range(3, 10) for base in (1, 2, 5)),
     *(seconds * NS_PER_S for seconds in (10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400)),
 )
-"""The possible ns between the ticks of an axis: 1, 2 and 5 of a decimal place, then the steps of a clock."""
+"""The possible distances in ns between the ticks of an axis: 1, 2 and 5 of a decimal place, then the steps of a clock."""
 
 
 def held_text(timeline: Timeline, held: int) -> str:
-    """Return a partition set of a picture in the form "orders/0-3 bills/0"."""
+    """Return a set of partitions of a picture in the form "orders/0-3 bills/0"."""
     return partitions_text([(timeline.topics[each.topic], number) for each in timeline.sets[held] for number in each.numbers])
 
 
 def step_of(span: int, most: int) -> int:
-    """Return the ns between ticks with which a span (ns) has at most `most` ticks."""
+    """Return the distance in ns between ticks with which a period of `span` ns has at most `most` ticks."""
     days = STEPS[-1] * (1 + span // STEPS[-1] // max(1, most))
     return next((step for step in STEPS if span / step <= most), days)
 

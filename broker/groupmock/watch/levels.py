@@ -1,4 +1,4 @@
-"""Decides which rows have a line in the log, and at which level: events of groups and members, refused connections, faults, commands and
+"""Decide which rows have a line in the log, and at which level: events of groups and members, refused connections, faults, commands and
 notes. Other requests and replies are in the journal only."""
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ UNSAID: Final = frozenset((END, DISCONNECTED))
 NOTES: Final = {"internal error": "error", LEFT_OUT: "warning"}
 ORDERLY: Final = ("the server",)
 ROUNDS: Final = frozenset((11, 14))
-"""The API keys of JoinGroup and SyncGroup, which rebalances consist of, whether they are answered well or not."""
+"""The API keys of JoinGroup and SyncGroup, from whose rows, refused or not, the lines about rebalances are made."""
 STRANGERS: Final = frozenset((TLS_HELLO, HTTP_REQUEST, *UNSERVED.values(), *REMEDIES.values()))
-"""Reasons and remedies that get a line only for the 1st, 10th, 100th occurrence and so on, because such a client tries again and again
-with nothing new."""
+"""Reasons and remedies that get a line only for the 1st, 10th, 100th occurrence and so on, because such a client tries the same again
+and again."""
 
 
 def level_of(row: Row) -> str | None:
@@ -96,8 +96,8 @@ class Strangers:
         self._times: Counter[str] = Counter()
 
     def told(self, row: Row) -> str | None:
-        """Return the text after a row's line, usually "": the remedy, and how often such a client came. None means that this row has no
-        line."""
+        """Return the text that follows a row's line, usually "": the remedy, and how often such a client came. None means that this row
+        has no line."""
         remedy = REMEDIES.get(row.api_key) if isinstance(row, ReplyRow) and row.error else None
         what = row.reason if isinstance(row, CloseRow) else remedy
         if what not in STRANGERS:

@@ -21,7 +21,8 @@ from .log_lines import EveryRow, LineMaker, LogLine
 FORMS: Final = ("text", "json", "rows", "json-rows")
 EventDict = MutableMapping[str, Any]
 MOST_KEPT: Final = 10_000
-"""If more rows than this come before `loaded`, their lines are written at once, because nothing else bounds their memory."""
+"""The number of rows before `loaded` after which their lines are written at once, because nothing else bounds the memory of waiting
+rows."""
 
 
 class LogSink(Sink):
@@ -134,8 +135,8 @@ def _logger(as_json: bool) -> Any:
 
 
 class _Stderr:
-    """Writes to file descriptor 2 itself, because a replaced sys.stderr could lose lines in its buffer, and a missing one could end the
-    server."""
+    """Writes to file descriptor 2 directly, because a replaced sys.stderr could lose lines in its buffer, and a missing one could end
+    the server."""
 
     def msg(self, text: str) -> None:
         """Write one line to stderr."""

@@ -1,4 +1,4 @@
-"""The type of a log line, and the simplest maker of log lines, which makes one for each row that deserves a line (`--log rows`)."""
+"""A line of the log, and the simplest maker of lines, which makes one for each row that deserves a line (`--log rows`)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class LineMaker(Protocol):
 
 
 class EveryRow:
-    """The log form with one line for each row that has a level."""
+    """Makes one log line for each row that has a level."""
 
     due = NEVER
 

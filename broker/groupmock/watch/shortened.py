@@ -1,4 +1,4 @@
-"""Makes the short log: one line for each rebalance, and lines for members, faults, commands, refusals, findings and expiries.
+"""Make the short log: one line for each rebalance, and lines for members, faults, commands, refusals, findings and expiries.
 
 The facts of a rebalance come from `groupmock.rounds`, and its sentence from the story (`story.rebalancing`). The line of a new member has
 its whole id, and later lines its short name (`anna#d7e8`). Members that join or leave during a rebalance are in the line of the rebalance.
@@ -40,13 +40,13 @@ from .log_lines import LogLine
 PATIENCE: Final = 10 * NS_PER_S
 """A rebalance that has not ended after this time is reported."""
 TOLD_BY_WHO: Final = ("member_joined", "member_left", "instance_removed", "session_expired", "member_silent")
-"""Causes that need no sentence, because the line names the members that joined or left."""
+"""Causes of a rebalance that are not mentioned, because its line names the members that joined or left."""
 ASSIGNED: Final = 100
-"""The JSON about a rebalance has the partitions of at most this many members."""
+"""The JSON line about a rebalance has the partitions of at most this many members."""
 
 
 class Here:
-    """The state of a group: the members that joined and left since its last rebalance, and the time at which a running rebalance is
+    """The state of a group in the short log: who joined and left since its last rebalance, and when a running rebalance is to be
     reported."""
 
     __slots__ = ("came", "due", "fold", "gone", "patience", "people")
@@ -116,7 +116,7 @@ class Shortened:
         return {name: waiting_for(here.fold, here.people, (), now) or "" for name, here in under.items()}
 
     def _sentence(self, row: Row) -> str:
-        """Return a row's sentence in the form of the log: without bytes and long ids, and with the member that gets an answer."""
+        """Return a row's sentence as the log shows it: without bytes and long ids, and with the member that gets an answer."""
         if isinstance(row, CommandRow | NoteRow):
             return plain(row)
         if isinstance(row, ReplyRow):
@@ -125,7 +125,7 @@ class Shortened:
         return self._by(row.connection, told) if isinstance(row, FaultRow | CloseRow) else told
 
     def _by(self, connection: int | None, told: str) -> str:
-        """Insert the name of the member that uses the connection."""
+        """Insert into a text the name of the member that uses the connection."""
         group, member = self._speaks.get(connection, (None, None)) if connection is not None else (None, None)
         here = self._groups.get(group) if group is not None else None
         if here is None or not member:
@@ -221,7 +221,7 @@ class Shortened:
         return told + ("; the group is new" if over.generation_before == 0 and not over.members_before else "")
 
     def _who(self, here: Here) -> str:
-        """Name the members that joined and left."""
+        """Say which members joined and left since the last rebalance."""
         name = here.people.name
         parts = []
         if here.came:
@@ -249,7 +249,7 @@ class Shortened:
 
 
 def _whole(row: MemberRow) -> str:
-    """Return the whole member id, which appears only in the first line about a member."""
+    """Return the whole member id, which only the first line about a member has."""
     host = f", from {text(row.client_host.lstrip('/'))}" if row.client_host else ""
     return f"{text(row.member_id, 300)}{host}"
 

@@ -69,7 +69,7 @@ BODY: Final = f"""
 </header>
 <main>{SECTIONS}</main>
 """
-"""The elements of the picture. The live page has the same elements, and its script finds them by their ids."""
+"""The HTML elements that hold the picture. The live page has the same elements, and its script finds them by their ids."""
 
 
 def write(timeline: Timeline) -> str:

@@ -17,7 +17,7 @@ from ..model import APIS, OK, Double, Event, Group, Hole, Lane, Mark, Timeline
 from ..words import held_text
 
 STATES, ROUNDS, HOLES, DOUBLES, EVENTS, FIRST_LANE = 1, 2, 3, 4, 5, 10
-"""The numbers of a group's threads in the trace."""
+"""The numbers that the rows of a group have as threads of the trace."""
 THREADS: Final = {
     STATES: "group state",
     ROUNDS: "rebalances",
@@ -26,7 +26,7 @@ THREADS: Final = {
     EVENTS: "events of the group",
 }
 PARKED_NS: Final = 1_000_000
-"""A request that waited longer than this is drawn as a slice."""
+"""A request that waited longer than this many ns is drawn as a slice with a duration."""
 Trace = dict[str, Any]
 
 
@@ -69,7 +69,7 @@ def _group(timeline: Timeline, process: int, group: Group) -> Iterator[Trace]:
 
 
 def _overlapping(timeline: Timeline, process: int, thread: int, name: str, spans: Sequence[Hole | Double], end: int) -> Iterator[Trace]:
-    """Yield asynchronous slices, because slices of one thread may be nested but must not overlap."""
+    """Yield slices that may overlap as asynchronous ones, because slices of one thread may be nested but must not overlap."""
     for number, span in enumerate(spans, 1):
         until = end if span.until is None else span.until
         told = f"{name} {held_text(timeline, span.held)}"

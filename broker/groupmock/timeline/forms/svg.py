@@ -15,7 +15,7 @@ from ..words import clock_text, held_text, step_of
 WIDTH, LEFT, RIGHT = 1400, 190, 14
 AXIS, STATE, LANE, PINS = 26, 22, 34, 14
 LANES: Final = 300
-"""At most this many lanes are drawn. A user who wants more names a group, or uses the HTML form."""
+"""At most this many members get a lane in a picture. A user who wants more names a group, or uses the HTML form."""
 MOST: Final = 40_000
 """At most this many elements are drawn in a picture."""
 CHARACTER: Final = 6.1
@@ -84,7 +84,7 @@ class _Picture:
         return LEFT + (min(max(at, self._begin), self._end) - self._begin) * self._scale
 
     def _span(self, since: int, until: int | None) -> tuple[float, float]:
-        """Return the left edge and the width of a span of time."""
+        """Return the left edge and the width at which a span of time is drawn."""
         left = self._x(since)
         return left, max(0.8, self._x(self._end if until is None else until) - left)
 
@@ -147,7 +147,7 @@ class _Picture:
     # -- a member
 
     def _lane(self, lane: Lane, y: int, height: int) -> list[str]:
-        """Draw a lane: marks above, events below them if there are any, then the lane's bands."""
+        """Draw the lane of a member: marks of requests above, events below them if there are any, then its partitions over time."""
         lines = [f'<g class="lane">{self._text(8, y + 20, lane.label, most=27)}']
         for life in lane.lives:
             left, wide = self._span(life.since, life.until)

@@ -1,4 +1,5 @@
-"""The live view of a cluster, made with textual. A thread asks the control API again and again (`poll`), and the app shows the answers.
+"""Show the live view of a cluster, made with textual. A thread asks the control API again and again (`poll`), and the app shows the
+answers.
 
 Texts of peers are shown as plain text, never as textual's markup. textual itself obeys NO_COLOR.
 """
@@ -35,9 +36,9 @@ from .shown_tables import (
 )
 
 NARROW: Final = 100
-"""Below this number of columns, tables omit columns that are shown elsewhere."""
+"""In a terminal with fewer columns than this, tables omit columns that are shown elsewhere."""
 SHOWN: Final = 500
-"""The tail shows at most this many lines."""
+"""The screen shows at most this many lines of the log's tail."""
 STYLES: Final = {"warning": "yellow", "error": "bold red", "debug": "dim"}
 HELP: Final = """\
 up, down    choose a group; its members are shown below it
@@ -57,7 +58,7 @@ Any key closes this."""
 
 
 def _indented(line: LogLine, style: str) -> Grid:
-    """Lay out a line of the tail. A long line is continued below its text, not below its time."""
+    """Lay out a line of the log's tail. A long line is continued below its text, not below its time."""
     grid = Grid.grid(padding=(0, 1))
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
@@ -67,8 +68,8 @@ def _indented(line: LogLine, style: str) -> Grid:
 
 
 class Looked(NamedTuple):
-    """The result of one poll: the answers, the tail (at most `SHOWN` lines), the total number of lines, and a number that tells apart
-    tails."""
+    """The result of one poll: the answers, the log's tail (at most `SHOWN` lines), the total number of lines, and a number that changes
+    with each new tail."""
 
     snapshot: Snapshot
     lines: Sequence[LogLine]
@@ -193,7 +194,7 @@ class WatchApp(App[None]):
         self._write(looked)
 
     def _about(self, snapshot: Snapshot) -> str:
-        """Return the line above the members."""
+        """Return the line above the table of members, which is about the selected group."""
         if self.group is None:
             return "no group yet: none of the clients has joined one"
         chosen = next((each for each in snapshot.groups if each.row["group_id"] == self.group), None)
@@ -215,7 +216,7 @@ class WatchApp(App[None]):
                 widget.move_cursor(row=keys.index(self.group))
 
     def _write(self, looked: Looked, anew: bool = False) -> None:
-        """Append the new lines to the tail on the screen."""
+        """Append the new lines of the log's tail to the screen."""
         tail, lines = self.query_one("#tail", RichLog), looked.lines
         if self._written is None or self._written[0] != looked.which or anew:
             tail.clear()
@@ -291,7 +292,7 @@ class WatchApp(App[None]):
         self._leave_filter()
 
     def action_every_row(self) -> None:
-        """Switch between a line for each row and the log's lines."""
+        """Switch the log's tail between a line for each row and the lines of the short log."""
         self._poll.every_row = not self._poll.every_row
         self.look()
 

@@ -1,4 +1,4 @@
-"""Formats a snapshot as plain text, for `--once`, for pipes, and for a terminal without textual."""
+"""Format the state of a cluster as plain text, for `--once`, for pipes, and for a terminal without textual."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .shown_tables import Table, faults_table, findings_table, groups_table, hea
 
 
 def told(snapshot: Snapshot, lines: Sequence[LogLine], group: str | None = None) -> Iterator[str]:
-    """Yield the snapshot line by line. `lines` is the end of the tail; `group` restricts the output to one group."""
+    """Yield the text of a snapshot line by line. `lines` is the end of the tail; `group` restricts the output to one group."""
     shown = [group_shown for group_shown in snapshot.groups if group in (None, group_shown.row["group_id"])]
     yield headline(snapshot)
     yield ""

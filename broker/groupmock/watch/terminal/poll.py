@@ -21,9 +21,9 @@ from ..log_lines import LogLine
 from ..shortened import Shortened
 
 KEPT: Final = 2000
-"""At most this many lines are kept for the tail."""
+"""At most this many lines of the log's tail are kept."""
 AT_FIRST: Final = 10_000
-"""The first poll reads at most this many rows, which were in memory before."""
+"""The first poll reads at most this many of the rows that are already in memory."""
 AT_ONCE: Final = 500
 """One poll reads at most this many rows of any kind, because a busy cluster has more than anybody reads."""
 GROUPS: Final = 50
@@ -37,10 +37,10 @@ GONE: Final = 404
 
 
 class Asks(Protocol):
-    """The interface of the control API's client, `control.client.ControlClient`."""
+    """The methods of the control API's client (`control.client.ControlClient`) that a poll needs."""
 
     def ask(self, method: str, address: str, data: bytes | None = None, load: Callable[[bytes], Any] = ...) -> Any:
-        """Return the answer of a route. Raises NobodyAnswers, Refused."""
+        """Ask a route of the control API and return its answer. Raises NobodyAnswers, Refused."""
 
 
 class _Found(msgspec.Struct):
@@ -92,8 +92,8 @@ class Poll:
             raise NobodyAnswers(f"what answers there is no control API of this version: {type(odd).__name__}: {odd}") from odd
 
     def _look(self, group: str | None, everything: bool) -> Snapshot:
-        """Poll the control API once. `group` is the group whose members are wanted (None: no group's); `everything`: those of all groups.
-        Raises NobodyAnswers, Refused."""
+        """Ask the control API for the state of the cluster once. `group` is the group whose members are wanted (None: no group's);
+        `everything`: those of all groups. Raises NobodyAnswers, Refused."""
         health = self._get("/health")
         if health["seq"] < self._last or health["t"] < self._at:
             self._begin(self.begins + 1)

@@ -1,4 +1,4 @@
-"""Makes tables of printable text from answers of the control API, for the live view and for plain text."""
+"""Make tables of printable text from answers of the control API, for the live view and for plain text."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _lag(lag: int | None) -> str:
 
 
 def _heard(silent_ms: int | None, session_ms: int) -> str:
-    """Say how long ago the member sent a sign of life, with its session timeout after half of that time."""
+    """Say how long ago a member sent a sign of life, and name its session timeout once half of it is over."""
     if silent_ms is None:
         return "waits"
     since = f"{silent_ms / 1000:.1f} s ago"
@@ -88,7 +88,7 @@ def transactions_table(snapshot: Snapshot) -> Table:
 
 
 def _open(transaction: dict[str, Any]) -> str:
-    """Say how long the transaction has been open, with its timeout after half of that time."""
+    """Say how long a transaction has been open, and name its timeout once half of it is over."""
     if transaction["open_ms"] is None:
         return "-"
     open_for = f"{transaction['open_ms'] / 1000:.1f} s"
