@@ -64,7 +64,7 @@ class Core:
         self.cluster = cluster
         self.environment = cluster.environment
         self.behaviour = apis.behaviour
-        """Returns the behaviour of an API key, which handles its requests. Raises KeyError if there is none; the driver never dispatches
+        """Returns the function that handles the requests of an API key. Raises KeyError if there is none; the driver never dispatches
         such a request."""
         self.timer_handlers: dict[str, TimerHandler] = {
             **cluster.topics.timer_handlers(),

@@ -82,7 +82,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return self.NEEDS
 
     def goes_on(self, stage: str) -> bool:
-        """Return whether later rules see the call too."""
+        """Return whether a call at which this fault fires is also passed to later rules."""
         # If a fault makes the answer before the core gets the request (stage `request`), no request is left for later rules.
         return self.CAUSES or (self.ALTERS and stage == "reply")
 
@@ -96,7 +96,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return None if lacking is None else f"it names no {lacking.replace('_', ' ')}: say which api"
 
     def act(self, target: Target) -> Action:
-        """Return the action for this call."""
+        """Return what the fault does to this call."""
         raise NotImplementedError
 
 
@@ -112,7 +112,7 @@ def all_kinds() -> dict[str, type[Fault]]:
 
 
 def kind_of(do: Mapping[str, Any], origin: str = "do") -> Fault:
-    """Return the fault that `do` describes. Raises BadPlan."""
+    """Return the fault that a rule's `do` describes. Raises BadPlan."""
     known = all_kinds()
     name = do.get("kind")
     if not isinstance(name, str) or name not in known:

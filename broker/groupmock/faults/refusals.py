@@ -55,7 +55,7 @@ def cannot(stage: str, api: str, version: int) -> str | None:
 
 
 def refusal(api: str, version: int, request: Message, response: Message | None, code: int) -> Message:
-    """Return the refusal of a request. `response` is the real answer if it exists already."""
+    """Return the answer that refuses a request with an error code. `response` is the real answer if it exists already."""
     made: Message = APIS[api].response.message()
     if _top(api, version) is not None:
         _whole(made, request, version, code)

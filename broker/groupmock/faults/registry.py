@@ -50,8 +50,8 @@ class NearMiss(msgspec.Struct, frozen=True):
 
 
 class RuleReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The report of one rule. `matched` and `fired` are those of `decide.Tally`. `holding` counts calls that wait for a release. `spent`
-    means that the rule will not fire again. `near_miss` is set only while it never fired."""
+    """The report on how often one fault rule has matched and fired. `matched` and `fired` are those of `decide.Tally`. `holding` counts
+    calls that wait for a release. `spent` means that the rule will not fire again. `near_miss` is set only while it never fired."""
 
     name: str
     rule: dict[str, Any]

@@ -22,8 +22,8 @@ LOST: Final = "lost"  # The client closed the request's connection first.
 
 
 class Ask:
-    """A request and its outcome. Times are ns on the rig's clock. `draws` are the ids that the fed dice give, and `drew` those that the
-    request used."""
+    """A request that was sent to a rig, and its outcome. Times are ns on the rig's clock. `draws` are the ids that the fed dice give,
+    and `drew` those that the request used."""
 
     __slots__ = ("_then", "answer", "connection", "done", "draws", "drew", "lease", "reason", "request", "sent", "status")
 

@@ -378,8 +378,8 @@ def _of_surroundings(row: Fields) -> bool:
 
 
 def _compared(row: Fields, recorded: Fields) -> Fields:
-    """Return the fields to compare. Left out are fields that a replay cannot know, such as tracebacks, and fields that the journal is
-    too old to have."""
+    """Return the fields of a row that a replay has to reproduce. Left out are fields that a replay cannot know, such as tracebacks, and
+    fields that the journal is too old to have."""
     unknown = NOT_REPLAYED | (LATER - recorded.keys()) | (OF_ERRORS if "errors" not in recorded else frozenset())
     kept = {name: value for name, value in row.items() if name not in unknown}
     if isinstance(fields := kept.get("fields"), dict) and "traceback" in fields:

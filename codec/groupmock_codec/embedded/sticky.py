@@ -49,7 +49,7 @@ def read_sticky(data: bytes | None) -> StickyForm | None:
 
 
 def write_sticky(form: StickyForm) -> bytes:
-    """Encode user data of `sticky` in their form."""
+    """Encode user data of the `sticky` assignor in the given form."""
     body = STICKY.encode(form.version, form.data)
     return form.version.to_bytes(2) + body if form.prefixed else body
 

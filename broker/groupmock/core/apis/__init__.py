@@ -36,6 +36,7 @@ def keyed(names: Iterable[str]) -> dict[int, str]:
 
 @cache
 def behaviour(key: int) -> Behaviour:
-    """Return the behaviour of an API key. Raises KeyError if there is none; the driver never dispatches such a request."""
+    """Return the function that handles the requests of an API key. Raises KeyError if there is none; the driver never dispatches such a
+    request."""
     found: Behaviour = import_module(f".{module_names()[key]}", __package__).handle
     return found

@@ -87,7 +87,7 @@ class ByPartition:
         self._shards[partition].discard(group_id)
 
     def stopped(self, node: int) -> None:
-        """Forget the node, whose partitions were removed before."""
+        """Forget a stopped node, all of whose partitions were removed before."""
         self._partitions.pop(node, None)
 
     def on(self, node: int) -> list[str]:
@@ -120,7 +120,7 @@ class InOneMap:
         self._groups[node].discard(group_id)
 
     def stopped(self, node: int) -> None:
-        """Forget the node, whose groups were removed before."""
+        """Forget the map of a stopped node, all of whose groups were removed before."""
         self._groups.pop(node, None)
 
     def on(self, node: int) -> list[str]:

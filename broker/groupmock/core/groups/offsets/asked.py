@@ -60,8 +60,8 @@ def lines_of(topics: Topics, asked: Sequence[Any], by_id: bool) -> list[Line]:
 
 
 def heads_of(topics: Topics, asked: Sequence[Any], by_id: bool, lines: list[Line]) -> list[Head]:
-    """Return the topic elements with a refused partition. An unknown topic counts even without partitions, because Kafka names it in the
-    answer."""
+    """Return the topic entries of a commit that have a refused partition. An unknown topic counts even without partitions, because Kafka
+    names it in the answer."""
     spoilt = {line.entry for line in lines if line.error}
     heads: list[Head] = []
     for entry, topic in enumerate(asked):
