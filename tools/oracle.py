@@ -44,7 +44,8 @@ class NoOracle(RuntimeError):
 
 @functools.cache
 def classpath(version: str) -> str:
-    """Return the jars of a version, fetched if need be. Raises NoOracle if Java, the shared folder or the jars are missing."""
+    """Return the jars of a version of Kafka, which are fetched if they are missing. Raises NoOracle if Java, the shared folder or the
+    jars are missing."""
     if shutil.which("java") is None:
         raise NoOracle("MISSING: java, which runs Kafka's own classes")
     if not ORACLE.exists():
@@ -57,7 +58,8 @@ def classpath(version: str) -> str:
 
 @functools.cache
 def compiled(version: str, program: Path) -> tuple[str, str]:
-    """Return the pair (classpath, start command). The program is compiled once per run; without a javac its source is started."""
+    """Return the class path and the command that starts a Java program. The program is compiled once per run; without a javac its source
+    is started."""
     if shutil.which("javac") is None:
         return classpath(version), str(program)
     where = tempfile.mkdtemp(prefix="groupmock-judge-")
@@ -69,7 +71,7 @@ def compiled(version: str, program: Path) -> tuple[str, str]:
 
 
 def run(version: str, program: Path, text: str = "", words: Sequence[str] = ()) -> str:
-    """Run a Java program with the version's classes and return its output. `text` is its input, `words` are its arguments."""
+    """Run a Java program with the classes of a version of Kafka and return its output. `text` is its input, `words` are its arguments."""
     path, start = compiled(version, program)
     command = ["java", "-Xmx768m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", path, start, *words]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)

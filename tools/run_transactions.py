@@ -17,7 +17,7 @@ from .runs import SUPPORT
 
 
 def main(words: list[str] | None = None) -> int:
-    """Play the histories, and return 1 if one was not processed exactly once."""
+    """Play the histories of faults, and return 1 if one was not processed exactly once."""
     parser = argparse.ArgumentParser(prog="python -m tools.run_transactions", description=__doc__)
     parser.add_argument("clients", nargs="*", metavar="CLIENT", help=f"of {', '.join(CLIENTS)}; all unless said")
     parser.add_argument("--first", type=int, default=1, metavar="SEED", help="(default: %(default)s)")

@@ -19,11 +19,11 @@ SUPPORT: Final = ROOT / "tests" / "support"
 TESTS_RAN: Final = (0, 1)
 """The exit codes of pytest after running tests."""
 GRACE_S: Final = 30
-"""The time for an interrupted run to sum up its results."""
+"""The seconds that an interrupted run of pytest gets to sum up its results."""
 
 
 class Ended(NamedTuple):
-    """The result of a command. `seconds` is wall time, `output` has both streams."""
+    """The result of a command that has ended. `seconds` is wall time, `output` has both streams."""
 
     code: int
     seconds: float
@@ -53,7 +53,7 @@ def ended(words: Sequence[str], limit_s: float, where: Path = ROOT, variables: M
 
 
 def _stopped(run: subprocess.Popen[str]) -> str:
-    """End a command by SIGINT first, so that pytest sums up. Returns the output."""
+    """End a command by SIGINT first, so that pytest can still sum up its results. Returns the output."""
     os.killpg(run.pid, signal.SIGINT)
     try:
         return run.communicate(timeout=GRACE_S)[0]

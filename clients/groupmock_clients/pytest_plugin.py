@@ -30,7 +30,7 @@ FAILED: pytest.StashKey[bool] = pytest.StashKey()
 SERVER: pytest.StashKey[Broker] = pytest.StashKey()
 """The session's shared cluster, once a test has asked for it."""
 RUNS: pytest.StashKey[pytest.Item] = pytest.StashKey()
-"""The running test of the session."""
+"""The test that the session is running."""
 PICTURES: pytest.StashKey[pytest.TempPathFactory] = pytest.StashKey()
 """The session's default folder for pictures of failed tests."""
 JOURNAL, AUDIT, WAIVERS = "GROUPMOCK_JOURNAL", "GROUPMOCK_AUDIT", "GROUPMOCK_AUDIT_WAIVERS"
@@ -101,7 +101,7 @@ def groupmock(
 
 @pytest.fixture
 def groupmock_async(groupmock: Broker) -> AsyncBroker:
-    """The cluster of `groupmock`, with the same names as coroutines."""
+    """The cluster of `groupmock` as an AsyncBroker, whose methods have the same names and are coroutines."""
     from groupmock import AsyncBroker
 
     return AsyncBroker(groupmock)
@@ -126,7 +126,7 @@ def groupmock_server(
 
 @pytest.fixture
 def groupmock_server_async(groupmock_server: Broker) -> AsyncBroker:
-    """The cluster of `groupmock_server`, with the same names as coroutines."""
+    """The cluster of `groupmock_server` as an AsyncBroker, whose methods have the same names and are coroutines."""
     from groupmock import AsyncBroker
 
     return AsyncBroker(groupmock_server)
@@ -229,8 +229,8 @@ def _tell_once(error: BaseException | None, told: Collection[str]) -> None:
 
 
 def _add_section(report: pytest.TestReport, title: str, content: str) -> None:
-    """Add a section directly below the failure. A section of the report itself would stand below the captured output and would go with
-    `--show-capture=no`."""
+    """Add a section to the report of a failed test, directly below the failure. A section of the report itself would stand below the
+    captured output and would go with `--show-capture=no`."""
     failure = report.longrepr
     add = getattr(failure, "addsection", None)
     if isinstance(failure, str):  # the failure of a test that passed unexpectedly is a plain string

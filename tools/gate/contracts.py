@@ -16,13 +16,14 @@ ARROW = "->"
 
 
 class ArrowsContract(Contract):
-    """A contract whose `parts` are rows `part -> part part ...`. A module belongs to the longest part that is a prefix of its name."""
+    """A contract of import-linter whose option `parts` has rows of the form `part -> part part ...`. A module belongs to the longest
+    part that is a prefix of its name."""
 
     type_name = "arrows"
     parts = fields.ListField(subfield=fields.StringField())
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:
-        """Check that every direct import between two parts is in the table. Indirect imports follow from that."""
+        """Check that the table of allowed imports has every direct import between two parts. Indirect imports follow from that."""
         # In import-linter the field is a class attribute, and its value an instance attribute.
         table = read_table(cast("list[str]", self.parts))
         ours = {name.split(".")[0] for name in table}
@@ -45,7 +46,7 @@ class ArrowsContract(Contract):
 
 
 def read_table(rows: list[str]) -> dict[str, tuple[str, ...]]:
-    """Parse rows to part -> allowed imports. Raises ValueError for a row without an arrow."""
+    """Parse the rows of the contract to a map of each part to its allowed imports. Raises ValueError for a row without an arrow."""
     table = {}
     for row in rows:
         part, arrow, may = row.partition(ARROW)

@@ -1,4 +1,4 @@
-"""Check that the package that users install has what the tree has.
+"""Check that the package which users install has everything that the tree has.
 
 Builds the wheel twice (from the tree, and from the sdist), compares both file by file, looks for required files, installs the wheel without
 extras into an empty virtual environment, and asks it for its version, for one answer over TCP, and for a verdict of its probe on its own
@@ -31,7 +31,7 @@ READY_SECONDS = 30
 
 
 class PackageBroken(Exception):
-    """The package differs from what it should be. The text is one sentence."""
+    """The package that users install differs from what it should be. The text is one sentence."""
 
 
 def main() -> int:

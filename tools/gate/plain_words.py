@@ -115,7 +115,7 @@ def is_plain(text: Text) -> bool:
 
 
 def refused() -> list[str]:
-    """Return the docstrings to rewrite, each with its place."""
+    """Return the docstrings that must be rewritten, each with its place."""
     return [
         f'{path}:{text.line} {text.name}: "{text.sentence}"'
         for path, _, tree in modules()

@@ -40,7 +40,7 @@ README_PORTS = ("9092", "9093", "9094")
 
 
 class Wrong(Exception):
-    """The result of a block differs from the document."""
+    """The result of a code block differs from what the document shows."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def unmarked(document: str) -> list[int]:
 
 
 def pages() -> list[str]:
-    """Return the documents that the gate runs."""
+    """Return the documents whose code blocks the gate runs."""
     found = [TREE / "README.md", *sorted((TREE / "docs/start").glob("*.md")), *sorted((TREE / "docs/how-to").glob("*.md"))]
     found.append(TREE / "docs/reference/command-line.md")
     return [str(page) for page in found if any(not block.exempt for block in blocks(page.read_text()))]
@@ -97,7 +97,7 @@ class Sandbox:
         self.servers: list[subprocess.Popen[str]] = []
 
     def run(self, block: CodeBlock) -> None:
-        """Run a block in the sandbox. Raises Wrong if it fails."""
+        """Run a code block of a document in the sandbox. Raises Wrong if it fails."""
         text = block.text
         for named, port in zip(README_PORTS, self.ports, strict=True):
             text = text.replace(named, str(port))
@@ -192,7 +192,7 @@ def dialogue(text: str) -> list[tuple[str, str]]:
 
 
 def matches(said: str, expected: str) -> bool:
-    """Compare texts, ignoring trailing blanks. `...` stands for any text."""
+    """Compare the output of a command with the expected one, ignoring trailing blanks. `...` stands for any text."""
     lines = "\n".join(line.rstrip() for line in expected.strip().splitlines())
     pattern = ".*".join(re.escape(part) for part in lines.split("..."))
     return re.fullmatch(pattern, "\n".join(line.rstrip() for line in said.strip().splitlines()), re.DOTALL) is not None
@@ -228,7 +228,7 @@ def run_document(name: str, sandbox: Sandbox) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the blocks of every document. Returns 1 and prints the failing block if one fails or there is none."""
+    """Run the code blocks of every document. Returns 1 and prints the failing block if one fails or there is none."""
     for name in arguments:
         with tempfile.TemporaryDirectory(prefix="groupmock-readme-") as folder:
             sandbox = Sandbox(Path(folder))

@@ -23,7 +23,7 @@ from .tries import FAILED, PASSED, SKIPPED, Part, Try
 
 LIVE: Final = ROOT / "tests" / "live"
 MISSING_CODE: Final = 77
-"""The exit code of a command that lacks a tool which only it knows about."""
+"""The exit code by which a command reports that it lacks a tool, if `parts` cannot know about the tool."""
 LONGEST_TEXT: Final = 20_000
 ALL: Final = {"GROUPMOCK_CI_FULL": "1"}
 """The environment variable with which the interop drivers count a missing tool as a failure."""
@@ -75,7 +75,7 @@ NEEDS: Final[Mapping[str, Callable[[], str]]] = {
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder of tests, `path` below `root`. Its cases are the node ids."""
+    """A folder of tests as a part of `make live`: `path` below `root`. Its cases are the node ids."""
 
     name: str
     says: str
@@ -98,7 +98,8 @@ class Folder:
 
 @dataclass(frozen=True)
 class ShellCommand:
-    """A command that counts as one case. Exit code 0 means passed, MISSING_CODE skipped, anything else failed."""
+    """A command that is a part of `make live` and counts as one case. Exit code 0 means passed, MISSING_CODE skipped, anything else
+    failed."""
 
     name: str
     says: str

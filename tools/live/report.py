@@ -15,7 +15,7 @@ from groupmock_clients.probe.report.junit import UNPRINTABLE
 from .tries import BROKEN, FAILED, MISSING, OK, SKIPPED, UNSTABLE, VERDICTS, Case
 
 Results = Mapping[str, Sequence[Case]]
-"""Maps a part to its cases."""
+"""Maps a part of `make live` to its cases."""
 CLASSES: Final = {OK: "kept", BROKEN: "broken", UNSTABLE: "unknown", MISSING: "na", SKIPPED: "na"}
 """Maps a verdict to the CSS class of a similar verdict in the probe's style sheet."""
 

@@ -24,7 +24,8 @@ TRIES: Final = 3
 
 @dataclass(frozen=True)
 class Try:
-    """One try of one case. `outcome` is PASSED, FAILED or SKIPPED, `seconds` is wall time, `text` says why it failed or was skipped."""
+    """One try of one case: its outcome, duration and text. `outcome` is PASSED, FAILED or SKIPPED, `seconds` is wall time, `text` says
+    why it failed or was skipped."""
 
     outcome: str
     seconds: float
@@ -58,7 +59,7 @@ class Case:
 
     @property
     def text(self) -> str:
-        """Return what is missing, else the output of the tries."""
+        """Return what the machine lacks to try the case, else the output of the tries."""
         told = [f"try {number}: {each.outcome}\n{each.text}".rstrip() for number, each in enumerate(self.tries, 1) if each.text]
         return self.missing or "\n\n".join(told)
 

@@ -79,7 +79,7 @@ class Stage:
         self.rig.command("append", topic=topic, partition=partition, batch=encode_batch(made))
 
     def consumer(self, name: str, **how: Any) -> Consumer:
-        """Return a consumer that has done nothing yet."""
+        """Return a new consumer, which has sent no request yet."""
         return Consumer(self, name, **{"group": GROUP, "topics": ["orders"], **how})
 
     def together(self, *consumers: Consumer, waiting: Sequence[Consumer] = ()) -> None:
@@ -145,7 +145,7 @@ class Consumer(Member):
         return at
 
     def read(self, at: Mapping[Partition, int]) -> dict[Partition, int]:
-        """Fetch once, and return partition -> high watermark."""
+        """Send one Fetch, and return partition -> high watermark."""
         wanted = {each: FetchPartition(partition=each[1], fetch_offset=offset, partition_max_bytes=1000) for each, offset in at.items()}
         topics = [FetchTopic(topic=topic, partitions=[wanted[topic, each] for each in numbers]) for topic, numbers in by_topic(at).items()]
         answer = self._elsewhere(FETCH, FetchRequest(max_bytes=100_000, topics=topics))

@@ -29,7 +29,7 @@ from .planted import FOLDERS, Mutation, Stale, check, load
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Judge the mutations that were asked for. Returns 0 if all were noticed as expected."""
+    """Run the judges on the mutations that were asked for. Returns 0 if all were noticed as expected."""
     options = _options(arguments)
     mutations = load()
     chosen = _chosen(mutations, options)

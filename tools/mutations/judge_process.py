@@ -40,7 +40,7 @@ def by_exchanges(folder: Path) -> Finding:
 
 
 def _broken(variant: Any) -> str | None:
-    """Return what is wrong with one dialogue, or None. An exception in the core counts as broken."""
+    """Return the failure of one dialogue of an exchange, or None if it has none. An exception in the core counts as broken."""
     from groupmock_clients.probe.stages.core_stage import CoreStage
     from groupmock_clients.probe.verdicts.runner import play
 
@@ -80,7 +80,7 @@ class NoShrinking:
     """A pytest plug-in that stops hypothesis from shrinking, which takes minutes, because only the failure matters here."""
 
     def pytest_configure(self) -> None:
-        """Load the profile after tests/conftest.py has chosen its own."""
+        """Load the hypothesis profile without shrinking, after tests/conftest.py has chosen its own."""
         from hypothesis import Phase, settings
 
         settings.register_profile("judged", settings(), phases=(Phase.explicit, Phase.generate))
@@ -107,7 +107,7 @@ def by_unit_tests(*folders: Path) -> Finding:
 
 
 def _said(text: str) -> str:
-    """Return the sentence of a failure in pytest's long form."""
+    """Return the sentence that says what failed, from a failure in pytest's long form."""
     lines = text.strip().splitlines()
     return next((line.removeprefix("E").strip() for line in lines if line.startswith("E ")), lines[-1] if lines else "")
 
@@ -116,7 +116,7 @@ JUDGES: dict[str, Callable[..., Finding]] = {"exchanges": by_exchanges, "golden"
 
 
 def main(name: str, sources: str, *folders: str) -> int:
-    """Run one judge and print its result. Refuses a groupmock that is not below `sources`."""
+    """Run the judge (set of tests) of that name and print its result. Refuses a groupmock that is not below `sources`."""
     for package in ("groupmock", "groupmock_codec", "groupmock_clients"):
         found = find_spec(package)
         if found is None or not Path(str(found.origin)).resolve().is_relative_to(Path(sources).resolve()):

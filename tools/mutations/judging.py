@@ -94,7 +94,8 @@ def run(
     told: Callable[[str], None] = print,
     unit: Sequence[str] = (),
 ) -> list[tuple[Mutation, Verdicts]]:
-    """Judge all mutations, two at a time, and print a line each. Raises RuntimeError if a judge finds fault with the unchanged sources."""
+    """Run the judges on all mutations, two at a time, and print a line for each. Raises RuntimeError if a judge finds fault with the
+    unchanged sources."""
     folders = unit or sorted({each.part for each in mutations})
     asked = [each for each in judges if each != "unit" or folders]
     innocent = [f"{name}: {verdict.first}" for name, verdict in judge(base, None, asked, folders).items() if verdict.caught]

@@ -15,7 +15,7 @@ from tools.runs import ROOT
 LIST: Final = ROOT / "tests/mutations/mutations.toml"
 CORE: Final = "broker/groupmock/core/"
 FOLDERS: Final = {"golden": "tests/golden", "exchanges": "clients/groupmock_clients/probe/exchanges", "unit": "tests/unit"}
-"""Maps a judge to the folder of its data."""
+"""Maps a judge to the folder with its tests or its data."""
 
 
 class Stale(Exception):
@@ -24,8 +24,8 @@ class Stale(Exception):
 
 @dataclass(frozen=True)
 class Mutation:
-    """One mistake in the sources. `rows` are the rows of exchanges that may name it, () if none does. `survives` says why the golden
-    corpus cannot notice it."""
+    """One mistake to be planted in the sources. `rows` are the rows of exchanges that may name it, () if none does. `survives` says why
+    the golden corpus cannot notice it."""
 
     name: str
     file: str
@@ -42,7 +42,7 @@ class Mutation:
 
     @property
     def judges(self) -> tuple[str, ...]:
-        """Return the names of the judges to ask."""
+        """Return the names of the judges (sets of tests) that try to notice the mistake."""
         return tuple(judge for judge, asked in zip(FOLDERS, (self.in_core, self.rows, True), strict=True) if asked)
 
     @property
@@ -76,7 +76,7 @@ def plant(mutation: Mutation, root: Path) -> None:
 
 
 def check(mutation: Mutation, base: Path = ROOT) -> None:
-    """Check that the old text is where the list says. Raises Stale."""
+    """Check that the text which the mistake replaces is where the list says. Raises Stale."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / mutation.file
         copy.parent.mkdir(parents=True)

@@ -1,4 +1,5 @@
-"""The generated pages and their files. `tools.pages.NAME_page.text()` returns the current text of page NAME."""
+"""The generated pages with their files, and the function that writes a page if it has changed. `tools.pages.NAME_page.text()` returns the
+current text of page NAME."""
 
 from __future__ import annotations
 

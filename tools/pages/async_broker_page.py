@@ -77,7 +77,8 @@ def _methods(kind: type) -> list[ast.FunctionDef]:
 
 
 def _forwarded(method: ast.FunctionDef) -> str:
-    """Return a method or property that starts or stops `Broker`'s thread. Its counterpart runs it in another thread and awaits that."""
+    """Return the asynchronous counterpart of a method or property that starts or stops `Broker`'s thread. Its counterpart runs it in
+    another thread and awaits that."""
     lines = inspect.getsource(Broker).splitlines()
     first = method.body[0]
     told = "\n".join(_head(lines, method, first.lineno - 1) + lines[first.lineno - 1 : first.end_lineno])
@@ -89,7 +90,7 @@ def _forwarded(method: ast.FunctionDef) -> str:
 
 
 def _twin(kind: type, method: ast.FunctionDef) -> str:
-    """Return an asynchronous method with the text of the blocking one."""
+    """Return an asynchronous method made from the text of a blocking one."""
     lines = inspect.getsource(kind).splitlines()
     assert method.end_lineno is not None
     for call in _awaited(method.body):
@@ -101,7 +102,7 @@ def _twin(kind: type, method: ast.FunctionDef) -> str:
 
 
 def _head(lines: list[str], method: ast.FunctionDef, end: int) -> list[str]:
-    """Return the method's lines before the body, including decorators."""
+    """Return the lines of a method before its body, including decorators."""
     begin = min([method.lineno, *(each.lineno for each in method.decorator_list)]) - 1
     head = [_renamed(line) for line in lines[begin:end]]
     if _is_coroutine(method):
@@ -163,7 +164,7 @@ def _imports(code: str, modules: Iterable[ModuleType]) -> str:
 
 
 def _names(node: ast.AST) -> set[str]:
-    """Return the names that a node takes from outside, including builtins."""
+    """Return the names that a syntax node uses and does not define, including builtins."""
     inner = list(ast.walk(node))
     own = {each.arg for each in inner if isinstance(each, ast.arg)}
     own |= {each.id for each in inner if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}

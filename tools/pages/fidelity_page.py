@@ -55,7 +55,7 @@ def results(file: Path) -> list[FamilyResult]:
 
 
 def codec_runs(file: Path) -> list[CodecRun]:
-    """Return the runs of the codec's judge in a log."""
+    """Return the recorded runs in which Kafka's own classes checked the codec."""
     return [msgspec.json.decode(line, type=CodecRun) for line in _lines(file)]
 
 

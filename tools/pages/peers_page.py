@@ -87,6 +87,6 @@ def _title(name: str) -> str:
 
 
 def reports_on_disk() -> dict[str, Report]:
-    """Return name -> report, Apache Kafka first."""
+    """Return the recorded reports by the servers' names, Apache Kafka first."""
     found = {file.stem: from_json(file.read_bytes()) for file in (RECORDS / "peers").glob("*.json")}
     return dict(sorted(found.items(), key=lambda item: (not item[0].startswith(KAFKA), item[0] != "groupmock", item[0])))

@@ -72,7 +72,7 @@ def text() -> str:
 
 
 def public(kind: type) -> dict[str, Any]:
-    """Return name -> method or property, without evaluating properties."""
+    """Return the public methods and properties of a class by name, without evaluating properties."""
     return {name: inspect.getattr_static(kind, name) for name in dir(kind) if not name.startswith("_")}
 
 
@@ -137,7 +137,7 @@ def _members(home: type) -> Iterator[str]:
 
 
 def _call(name: str, function: Any) -> str:
-    """Format a call, in lines of at most a page's width."""
+    """Format the signature of a method in lines that fit the page's width."""
     parts: list[str] = []
     star = False
     for parameter in list(inspect.signature(function).parameters.values())[1:]:

@@ -57,7 +57,8 @@ def text() -> str:
 
 
 def page(folder: Path) -> str:
-    """Return the page from the files in this folder. Parts without a file are left out, and virtual results if there are live ones."""
+    """Return the page made from the results of scenarios in the files of this folder. Parts without a file are left out, and virtual
+    results if there are live ones."""
     parts = [NOTICE, "# Scenarios: the Characteristics, measured", ABOUT, *_scenarios()]
     live, virtual, large = (_results(folder / name) for name in (LIVE, VIRTUAL, LARGE))
     if live is not None:

@@ -25,7 +25,7 @@ from .probing import judge, slim
 
 
 def main(words: Sequence[str]) -> int:
-    """Return 0 always, because the page shows what is broken."""
+    """Return 0 always, because a broken rule of another server is a result and not a failure."""
     parser = argparse.ArgumentParser(
         prog="python -m tools.peers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

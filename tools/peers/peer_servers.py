@@ -17,7 +17,7 @@ from tools.runs import ROOT
 
 @dataclass(frozen=True)
 class Peer:
-    """A server that the probe judges.
+    """Another server that the probe judges.
 
     `command` starts it and prints one JSON line with its bootstrap address. `settings` are those that it has and does not tell. `at_most`
     limits versions if a server advertises more than it can read.

@@ -38,7 +38,7 @@ def judge(peer: Peer) -> Report:
 
 
 def _batch(peer: Peer, command: Sequence[str], suite: Suite, exchanges: Sequence[Exchange]) -> list[Report]:
-    """Play some exchanges against one process. If the process dies, play each half against a process of its own."""
+    """Play some exchanges against one process of the server. If the process dies, play each half against a process of its own."""
     with running(command) as (host, port, process):
         report = probe(_options(peer, host, port), Suite(tuple(exchanges), suite.rows))
         died = process.poll() is not None or bool(report.deaths)

@@ -16,7 +16,7 @@ from .kill_trials import Amount, tried
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Kill commands as often as requested. Returns the exit code."""
+    """Run kill trials as often as requested. Returns the exit code."""
     form = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(prog="python -m tools.pipeline_proof", description=__doc__, formatter_class=form)
     parser.add_argument("--ingests", type=int, default=50, metavar="N", help="kills of an ingest (default %(default)s)")

@@ -31,7 +31,7 @@ def header(run: str, epoch: int = EPOCH, **more: Any) -> str:
 
 
 def notes(first: int, last: int) -> list[str]:
-    """Return note rows with these numbers in order."""
+    """Return note rows of a journal, with these numbers in order."""
     return [f'{{"kind":"note","seq":{number},"t":{number * 10},"what":"n{number}"}}' for number in range(first, last + 1)]
 
 

@@ -42,7 +42,8 @@ class FileEvents:
         os.close(self._descriptor)
 
     def wait(self, seconds: float) -> None:
-        """Count the events that the kernel reports. Returns after the first batch of events, or after this many seconds."""
+        """Wait for file events and count those that the kernel reports. Returns after the first batch of events, or after this many
+        seconds."""
         if select.select([self._descriptor], [], [], seconds)[0]:
             self._read(os.read(self._descriptor, ROOM))
 

@@ -82,8 +82,8 @@ class Stage:
 
 
 class Amount(NamedTuple):
-    """The number of trials of each kind. `states` limits a command's states between two file events, and `pairs` the used entries of
-    APART_S."""
+    """The number of kill trials of each kind. `states` limits a command's states between two file events, and `pairs` the used entries
+    of APART_S."""
 
     ingests: int
     jobs: int
@@ -131,7 +131,7 @@ def _killed(harness: Harness, trials: list[Trial], count: int, dice: random.Rand
 
 
 def _states(harness: Harness, trial: Trial, kept: Path, most: int) -> Iterator[bool]:
-    """Check the states after file events, without starting Java for each."""
+    """Check what a reader sees in the states after a command's file events, without starting Java for each."""
     seen = list(harness.every_state(trial, kept, most))
     wrong = [each for each in seen if each[1] not in (BEFORE, BETWEEN, AFTER) or each[2] != AFTER]
     first = next((name for name, left, _ in seen if left == AFTER), "none")

@@ -34,8 +34,8 @@ LINGER_S: Final = 0.03
 """The longest delay between a file event and the kill, in seconds."""
 View = dict[str, Any]
 BEFORE, BETWEEN, AFTER = "before", "between", "after"
-"""The states that a reader may see. `between` means that some files are as before and others as after, each as a whole, because an
-ingest commits last the journals that Spark cannot read as a whole."""
+"""The states of the lake that a reader may see. `between` means that some files are as before and others as after, each as a whole,
+because an ingest commits last the journals that Spark cannot read as a whole."""
 TURN: Final = "a commit between two tables"
 NEITHER: Final = "NEITHER"
 
@@ -165,7 +165,7 @@ class Trial:
 
     name: str
     before: Path
-    """The lake before the command. A missing folder means no lake."""
+    """The lake as it is before the command. A missing folder means no lake."""
     words: Sequence[str]
     """The job of the pipeline with its arguments IN and OUT."""
     seen_before: View = field(default_factory=dict)
@@ -193,7 +193,7 @@ class Harness:
             shutil.copytree(trial.before, self.lake)
 
     def learn(self, trial: Trial) -> None:
-        """Record what an undisturbed run makes, and how long it takes."""
+        """Record what an undisturbed run of the trial's command makes, and how long it takes."""
         self.restore(trial)
         trial.seen_before = self.reader.look()
         done = strike(trial.command, self.lake.parent, None)
@@ -205,7 +205,7 @@ class Harness:
         self.tell(f"{trial.name}: undisturbed {done.seconds:.1f} s, {done.events} file events; {told[0]} -> {told[1]}")
 
     def drawn(self, trial: Trial, dice: random.Random) -> Moment:
-        """Choose by chance a time or a file event."""
+        """Choose the moment of a kill by chance: a time or a file event."""
         whole = trial.undisturbed
         if whole.events and dice.random() < 0.5:
             return Moment(dice.random() * LINGER_S, dice.randint(1, whole.events))
@@ -249,7 +249,7 @@ class Harness:
         return [*seen, which(self.reader.look(), trial)]
 
     def two(self, trial: Trial, apart_s: float) -> Pair:
-        """Run the same command twice, the second time with a delay."""
+        """Run the trial's command twice at once, the second time with a delay."""
         self.restore(trial)
         with tempfile.TemporaryFile("w+") as one, tempfile.TemporaryFile("w+") as other:
             processes = []
@@ -278,7 +278,7 @@ class Kill(NamedTuple):
 
 @dataclass
 class Chain:
-    """The kills of one lake, the run afterwards, and its result."""
+    """A series of kills of commands on one lake, the run after them, and its result."""
 
     trial: str
     kills: list[Kill] = field(default_factory=list)
@@ -302,7 +302,7 @@ class Chain:
 
 @dataclass
 class Pair:
-    """The outcome of two concurrent commands."""
+    """The outcome of two commands that ran at once on one lake."""
 
     apart_s: float
     codes: list[int]

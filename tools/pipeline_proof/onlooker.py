@@ -30,8 +30,8 @@ def digest(table: DataFrame) -> list[str]:
 
 
 def by_file(spark: SparkSession, lake: str) -> dict[str, dict[str, str]]:
-    """Return file -> table of `ingest` -> digest of its lines. The file of which it is a copy is ignored, because taking a better copy
-    changes that for earlier files."""
+    """Return for each file the digests of its lines in each table of `ingest`. The file of which it is a copy is ignored, because taking
+    a better copy changes that for earlier files."""
     found: dict[str, dict[str, str]] = {}
     for name in ("runs", "rows", "quarantine"):
         table = tables.read(spark, lake, name)

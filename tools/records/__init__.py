@@ -8,9 +8,9 @@ from typing import Any, Final
 
 RECORDS: Final = Path(__file__).resolve().parent
 SHORT: Final = 240
-"""The longest object with nested objects that is written as one line."""
+"""The greatest length of an object with nested objects that is written as one line of JSON."""
 LONG: Final = 1000
-"""The longest object without nested objects that is written as one line."""
+"""The greatest length of an object without nested objects that is written as one line of JSON."""
 
 
 def save(file: Path, value: Any) -> None:

@@ -69,7 +69,7 @@ def error_codes(version: str) -> tuple[ErrorCode, ...]:
 
 
 def defined(version: str) -> dict[str, dict[str, Definition]]:
-    """Return the configs that the classes of a release define."""
+    """Return the configs that the classes of a release of Kafka define."""
     found = {}
     for kind in CLASSES:
         rows = definitions(version, kind)
@@ -81,7 +81,7 @@ def defined(version: str) -> dict[str, dict[str, Definition]]:
 
 
 def facts(version: str, bootstrap: str) -> BrokerFacts:
-    """Ask a running broker of that version. Raises NoBroker."""
+    """Ask a running broker of that version for everything that BrokerFacts has. Raises NoBroker."""
     host, _, port = bootstrap.rpartition(":")
     broker = TcpBroker(host, int(port))
     try:

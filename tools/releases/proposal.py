@@ -66,7 +66,8 @@ def messages(
 
 
 def formatted(path: str, text: str) -> str:
-    """Return the text as `make format` would leave it. Raises CalledProcessError with what the formatter does not understand."""
+    """Return the text of a file as `make format` would leave the file. Raises CalledProcessError with what the formatter does not
+    understand."""
     for words in (("check", "--fix-only", "--quiet", "--select", "I"), ("format", "--quiet")):
         command = [sys.executable, "-m", "ruff", *words, "--stdin-filename", path, "-"]
         text = subprocess.run(command, input=text, capture_output=True, text=True, check=True, cwd=ROOT).stdout

@@ -27,7 +27,7 @@ _KIP: Final = re.compile(r"KIP-\d+|KAFKA-\d+")
 
 
 class SchemaField(NamedTuple):
-    """A field of a message or struct.
+    """The schema of one field of a message or struct.
 
     `type` is Kafka's name of the element's type, `struct` if it has fields of its own; `array` says whether there are many of them. `own`
     is the name of that struct's class. `versions` are those in the file: a field of a struct is only where the struct is. A range is None

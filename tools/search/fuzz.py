@@ -83,7 +83,7 @@ class _Finds:
         self.written: set[str] = set()
 
     def check(self, asked: Any, case: dict[str, Any]) -> None:
-        """Check a case of a property, and write it if it fails."""
+        """Check a case of a property, and write the case to a file if the check fails."""
         from found import Shown, Unrepeated, failure_of, write
 
         failure = failure_of(asked, case)
@@ -105,7 +105,8 @@ One = Callable[[bytes], None]
 
 
 def _codec(atheris: Any, finds: Path) -> tuple[One, list[bytes]]:
-    """Check that the compiled decoder agrees with the reference. Two bytes choose a request and its version, the rest is its body."""
+    """Make a fuzz target that checks that the compiled decoder agrees with the reference. Two bytes choose a request and its version,
+    the rest is its body."""
     from found import packed
     from properties.codec import DAMAGED, types
 
@@ -133,7 +134,8 @@ def _codec(atheris: Any, finds: Path) -> tuple[One, list[bytes]]:
 
 
 def _driver(atheris: Any, finds: Path) -> tuple[One, list[bytes]]:
-    """Feed the driver pieces of bytes. The first byte says into how many pieces the rest is cut: frames that are whole, cut, or invalid."""
+    """Make a fuzz target that feeds pieces of bytes to the driver. The first byte says into how many pieces the rest is cut: frames that
+    are whole, cut, or invalid."""
     from found import packed
     from properties.driver_bytes import DRIVER_BYTES
 

@@ -46,7 +46,7 @@ def search(wanted: SearchRequest) -> SearchPart:
 
 
 def _play(part: SearchPart, run: on_kafka.BrokerRun, family: str, seed: int, seconds: float, wanted: SearchRequest) -> bool:
-    """Play one family on one broker. Returns False if that failed."""
+    """Play one family of exchanges on one broker and on the core. Returns False if that failed."""
     flags = [word for key, value in on_kafka.settings_of(run).items() for word in ("--set", f"{key}={value}")]
     oracle = [sys.executable, str(ORACLE), "run", "--version", BROKERS[run.release], *flags, "--"]
     verb = ["bytes"] if family == "bytes" else ["run", family]

@@ -35,7 +35,7 @@ WITHOUT_SERVERS: Final = (
 """Folders of tests that start no server, are not part of `make test`, or need Spark."""
 PLACES: Final = 20
 TESTS: Final = 40
-"""The greatest number of tests drawn for one function."""
+"""The greatest number of tests that are drawn for one function, to run while it sleeps."""
 LATE_S: Final = 2.0
 SCOUT_S: Final = 1800
 
@@ -102,7 +102,7 @@ def _plan(wanted: SearchRequest, places: Sequence[str], seconds: float) -> Path:
 
 
 def _hook() -> ModuleType:
-    """Import the hook, which decides how functions are called."""
+    """Import tests/support/late's hook, which decides how functions are called."""
     spec = importlib.util.spec_from_file_location("groupmock_late_hook", HOOK / "sitecustomize.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -72,8 +72,8 @@ def search(wanted: SearchRequest) -> SearchPart:
 
 
 def hunt(base: Path, each: Planted, seconds: float, seed: int) -> dict[str, Any]:
-    """Try seeds until one finds the mistake. Returns `seed`, `seeds` tried, `seconds`, `judge`, `text`, and `steps` and `story` of the
-    shrunk plan."""
+    """Try seeds of the simulation until one finds the planted mistake. Returns `seed`, `seeds` tried, `seconds`, `judge`, `text`, and
+    `steps` and `story` of the shrunk plan."""
     with tempfile.TemporaryDirectory(prefix="groupmock-planted-") as folder:
         mutant = Path(folder)
         copy(base, mutant)

@@ -28,7 +28,7 @@ class SearchPart:
     tail: str = ""
 
     def failed(self, tail: str) -> SearchPart:
-        """Mark the part as failed, so that it says nothing about the tree."""
+        """Mark the part of the search as failed, so that its result says nothing about the tree."""
         self.verdict, self.tail = FAILED, tail[-2000:]
         return self
 
@@ -57,7 +57,7 @@ def _lines(parts: Sequence[SearchPart], about: dict[str, Any]) -> Iterator[str]:
 
 
 def write(folder: Path, parts: Sequence[SearchPart], about: dict[str, Any]) -> str:
-    """Write both forms of the report and return the text."""
+    """Write the report of a search as JSON and as text, and return the text."""
     folder.mkdir(parents=True, exist_ok=True)
     data = {**about, "parts": [asdict(part) for part in parts]}
     (folder / "report.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")

@@ -52,7 +52,7 @@ def run(words: Sequence[str], wanted: SearchRequest, limit: float, environment: 
 
 
 def _first(text: str) -> str:
-    """Return the line with the error, as pytest marks it."""
+    """Return the line of pytest's output that pytest marks as the error."""
     return next((line[1:].strip() for line in text.splitlines() if line.startswith("E ")), text.strip().partition("\n")[0])
 
 

@@ -40,7 +40,7 @@ class RunVariant(NamedTuple):
         return f"-n {self.workers}, hash seed {self.hash_seed}, {order}{', a busy loop per core' * self.loaded}"
 
     def words(self) -> list[str]:
-        """Return the options for pytest (and pytest-random-order)."""
+        """Return the options with which pytest (and pytest-random-order) runs under these conditions."""
         return ["--random-order", f"--random-order-seed={self.order}"] if self.order else []
 
 
@@ -55,7 +55,7 @@ def turns(seed: int) -> Iterator[RunVariant]:
 
 @contextmanager
 def busy(loops: int) -> Iterator[None]:
-    """Run processes that use all the time they get."""
+    """Run processes within the block that use all the processor time they get."""
     spinning = [subprocess.Popen([sys.executable, "-c", SPIN]) for _ in range(loops)]
     try:
         yield

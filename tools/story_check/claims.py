@@ -43,8 +43,8 @@ HEAD: Final = re.compile(
 LIKE_A_CLAIM: Final = re.compile(
     r"begins to read at|(?<!last )\bcommits \S|\d commits until|\b(?:leads|the leader)\b|(?:keeps|gets|loses) \S+/\d"
 )
-"""Matches words of a claim. A line with such words that no other pattern matches is reported, so that a changed sentence is not
-overlooked."""
+"""Matches words that a line of a story has if it makes a claim. A line with such words that no other pattern matches is reported, so
+that a changed sentence is not overlooked."""
 NO_CLAIM: Final = re.compile(r"audit: |ordered by the test: |fault rule |.* REFUSED: |.* says: |rebalance: |the group is (?:empty|gone)")
 
 
@@ -194,8 +194,8 @@ def partitions_of(text: str) -> tuple[Partitions, bool]:
 
 
 def offsets_of(text: str) -> tuple[dict[Partition, int], bool]:
-    """Parse `orders/2 = 17, orders/0-1 = 5` to partition -> offset. The list is not whole if it has `orders/0-11 up to 1200`, which
-    leaves each offset open."""
+    """Parse offsets such as `orders/2 = 17, orders/0-1 = 5` to a map of partitions. The list is not whole if it has `orders/0-11 up to
+    1200`, which leaves each offset open."""
     found: dict[Partition, int] = {}
     whole = " up to " not in text
     for parts, _, offset in re.findall(rf"({_PARTS}) (=|up to) (-?\d+)", text):
@@ -206,7 +206,7 @@ def offsets_of(text: str) -> tuple[dict[Partition, int], bool]:
 
 
 def _listed(text: str) -> tuple[Partitions, bool]:
-    """Parse `orders/0, orders/1 and 3 more`. `nothing` is an empty list. Older journals have `orders-0`."""
+    """Parse a list of partitions such as `orders/0, orders/1 and 3 more`. `nothing` is an empty list. Older journals have `orders-0`."""
     shown, more, _ = text.partition(" and ")
     pairs = [re.fullmatch(r"(.+)[/-](\d+)", each) for each in shown.split(", ")]
     return frozenset((each[1], int(each[2])) for each in pairs if each is not None), not more

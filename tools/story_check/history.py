@@ -70,8 +70,8 @@ class Fetch:
 
 @dataclass(slots=True)
 class Commit:
-    """Offsets that an answer accepted. `transaction` is the producer id of a TxnOffsetCommit, `seq` and `t` are those of the answer,
-    `asked` is the time of the request, `won` the time at which its transaction was committed."""
+    """Offsets whose commit was acknowledged by an answer. `transaction` is the producer id of a TxnOffsetCommit, `seq` and `t` are those
+    of the answer, `asked` is the time of the request, `won` the time at which its transaction was committed."""
 
     seq: int
     t: int
@@ -129,8 +129,8 @@ class GroupFacts:
 
 
 class History(RowReader):
-    """The facts of all groups. `fetches`: client id -> its Fetch requests; `ends`: partition -> the highest end of its log that was seen;
-    `groups_of`: client id -> group -> its member ids."""
+    """The facts about all groups of a journal. `fetches`: client id -> its Fetch requests; `ends`: partition -> the highest end of its
+    log that was seen; `groups_of`: client id -> group -> its member ids."""
 
     def __init__(self, rows: Iterable[Row | UnknownRow]) -> None:
         self.groups: dict[str, GroupFacts] = {}
@@ -355,7 +355,7 @@ def _replaced(row: MemberRow) -> str:
 
 
 def _share(row: MovedRow, data: bytes) -> Partitions | None:
-    """Decode the partitions that a leader assigned to one member. Returns None if they cannot be decoded."""
+    """Decode the partitions that a leader assigned to one member of a group. Returns None if they cannot be decoded."""
     if not data:
         return NOTHING
     if row.protocol_type == "connect":
@@ -368,7 +368,8 @@ def _share(row: MovedRow, data: bytes) -> Partitions | None:
 
 
 def _tasks(data: bytes) -> Partitions | None:
-    """Return the connectors and tasks of a Kafka Connect worker. From version 1 on the bytes contain only new ones (KIP-415)."""
+    """Return the connectors and tasks in the assignment of a Kafka Connect worker, as partitions. From version 1 on the bytes contain
+    only new ones (KIP-415)."""
     try:
         found = connect.decode_assignment(data)
     except DecodeError:

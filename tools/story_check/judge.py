@@ -24,8 +24,8 @@ COULD_NOT: Final = "rows could not be told"
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A group's state at the end, as its server has it. `committed` maps partition to offset, `lag` is the sum over these partitions,
-    None if unknown."""
+    """The state of a group at the end of its story, as the server has it. `committed` maps partition to offset, `lag` is the sum over
+    these partitions, None if unknown."""
 
     state: str
     generation: int
@@ -114,7 +114,7 @@ def _stateless(bench: Bench, claim: Claim, dropped: int) -> Verdict:
 
 
 def _lag(bench: Bench, lag: int, view: View) -> list[str]:
-    """Check the lag in the first line. Without the server's value, the log ends that rows show give a lower bound."""
+    """Check the lag that the first line of a story tells. Without the server's value, the log ends that rows show give a lower bound."""
     if view.lag is not None:
         return [] if lag == view.lag else [f"the lag is {view.lag}"]
     if view.committed is None:
@@ -355,4 +355,4 @@ JUDGES: Final = {
     "back": _back,
     "not its own": _not_own,
 }
-"""Maps a kind of claim to its judge. First lines are judged separately."""
+"""Maps a kind of claim to the function that judges it. First lines are judged separately."""

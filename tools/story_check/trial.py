@@ -30,12 +30,14 @@ def story_of(rows: Iterable[Row | UnknownRow], dropped: int = 0) -> list[str]:
 
 
 def tried(rows: Rows, lines: Sequence[str], views: Mapping[str, View] | None = None) -> list[Verdict]:
-    """Return a verdict for each claim of a story. `rows` are all rows of the run, even if the story was made from some of them."""
+    """Return a verdict for each claim of a story, judged by the rows of its run. `rows` are all rows of the run, even if the story was
+    made from some of them."""
     return judge(lines, History(rows), views)
 
 
 def view_of(group: GroupView, lag: GroupLag) -> View:
-    """Convert a group from `Broker.groups` and `Broker.lag`. A story's lag is that of the partitions with a committed offset."""
+    """Convert a group from `Broker.groups` and its lag from `Broker.lag` to a View. A story's lag is that of the partitions with a
+    committed offset."""
     committed = {(topic, number): offset for topic, offsets in group.offsets.items() for number, offset in offsets.items()}
     behind = sum(row.lag or 0 for row in lag.partitions if row.committed is not None)
     return View(group.state, group.generation, len(group.members), group.leader, group.protocol_name, committed, behind)

@@ -22,7 +22,7 @@ def by_id(member: str) -> bytes:
 
 
 def subscribers_of(subscriptions: Mapping[str, Collection[str]]) -> dict[str, tuple[str, ...]]:
-    """Invert member -> topics to topic -> members."""
+    """Convert a map of members to topics into a map of topics to members."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for member in sorted(subscriptions, key=by_id):
         for topic in subscriptions[member]:
@@ -52,7 +52,7 @@ def place(held: Mapping[Partition, str], loose: Iterable[Partition], subscribers
 
 
 def even_out(held: Mapping[Partition, str], free: Collection[Partition], subscribers: Subscribers) -> dict[Partition, str]:
-    """Balance the assignment `held` with few moves. Partitions in `free` move at no cost, because no member owns them yet."""
+    """Balance the assignment `held` by moving few partitions. Partitions in `free` move at no cost, because no member owns them yet."""
     free, groups = frozenset(free), set(subscribers.values())
     if len(groups) <= 1:
         return _even_out_alike(held, free, next(iter(groups), ()))

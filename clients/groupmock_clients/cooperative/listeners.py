@@ -41,7 +41,7 @@ class Moves:
         self._twin = twin
 
     async def on_partitions_revoked(self, revoked: set[Any]) -> None:
-        """End delivery and commit, because another member gets the partitions."""
+        """End delivery of the revoked partitions and commit, because another member gets them."""
         await self._twin.hand_over(revoked, commit=True)
         await tell(self._twin._user, "on_partitions_revoked", revoked)
 
@@ -51,5 +51,5 @@ class Moves:
         await tell(self._twin._user, lost_or_revoked(self._twin._user), lost)
 
     async def on_partitions_assigned(self, assigned: set[Any]) -> None:
-        """Begin delivery when the user's callback has returned."""
+        """Begin delivery of the assigned partitions when the user's callback has returned."""
         await self._twin.take_over(assigned, functools.partial(tell, self._twin._user, "on_partitions_assigned", assigned))

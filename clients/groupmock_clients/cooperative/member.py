@@ -71,8 +71,8 @@ class AssignmentEffect:
 
 
 class Membership:
-    """One consumer's membership in one group. `clock` returns monotonic seconds. `nonce` is the first nonce, for reproducible runs, else it
-    is random.
+    """The membership of one consumer in one group. `clock` returns monotonic seconds. `nonce` is the first nonce, for reproducible runs,
+    else it is random.
 
     With `strict` a peer that cannot be read makes `assign` raise UnreadableSubscription. Otherwise it is logged and kept in `problems`.
     """
@@ -94,8 +94,8 @@ class Membership:
         return int(self._clock() * 1000)
 
     def subscription(self, topics: Iterable[str], owned: Iterable[Partition]) -> bytes:
-        """Return the Subscription to join with. Every call has a nonce of its own, because Kafka would answer an unchanged follower with
-        the last round."""
+        """Return the Subscription with which the member joins. Every call has a nonce of its own, because Kafka would answer an
+        unchanged follower with the last round."""
         # The nonce changes with every join, because a follower that joins unchanged starts no round
         # (docs/kafka/group-protocol.md#jg-same-stable-follower). It has 31 bits, so that it is never negative as an int32.
         self._nonce = (self._nonce + 1) & 0x7FFFFFFF
@@ -113,8 +113,8 @@ class Membership:
     # -- the member as leader
 
     def assign(self, counts: Mapping[str, int], peers: Mapping[str, PeerSubscription], me: str | None = None) -> dict[str, bytes]:
-        """Return the Assignment of every member. `counts` are partitions per topic. `me` is the own id if the library knows it; else the
-        nonce identifies it.
+        """Return the Assignment of every member, as the leader of the round. `counts` are partitions per topic. `me` is the own id if the
+        library knows it; else the nonce identifies it.
 
         Raises UnreadableSubscription if `strict`, and LookupError if this member is not among `peers`.
         """
@@ -184,8 +184,8 @@ class Membership:
         self, owned: frozenset[Partition], assigned: frozenset[Partition], user_data: bytes | None, me: str, topics: Iterable[str],
         universe: Iterable[Partition],
     ) -> AssignmentEffect:  # fmt: skip
-        """Process an Assignment to this member. `owned` are the partitions until now, `assigned` is the stock list, `me` the own id,
-        `universe` all partitions of the own topics."""
+        """Process the Assignment that this member has got. `owned` are the partitions until now, `assigned` is the stock list, `me` the
+        own id, `universe` all partitions of the own topics."""
         carried = designs.carried_assignment(user_data) if self.rules.design > 1 else None
         revoked = owned - assigned
         # A member that gives up partitions rejoins at once (docs/kafka/cooperative-designs.md#member-rule-2). The document leaves negative

@@ -58,8 +58,8 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The leader's decision about one member. `assigned` are all its partitions, `gained` the new ones among them. `timeout_ms` 0 means
-    none."""
+    """The leader's decision about the partitions of one member. `assigned` are all its partitions, `gained` the new ones among them.
+    `timeout_ms` 0 means none."""
 
     assigned: Partitions
     gained: Partitions

@@ -151,7 +151,7 @@ class _Progress:
 
 
 def _deliver(options: Options, report: Report) -> int:
-    """Write the report to its destination."""
+    """Write the report of the probe to a file or to stdout."""
     if options.output is None:
         text = as_text(report, colour=sys.stdout.isatty()) if options.report == "text" else FORMS[options.report](report)
         sys.stdout.write(text)

@@ -75,8 +75,8 @@ class _Attempts:
             self.broken.append(outcome)
 
     def weigh(self, explained: Callable[[DialogueOutcome], bool]) -> None:
-        """Decide which failed attempts load can explain. This is done late, because it takes as many plays on the core as a dialogue has
-        turns."""
+        """Decide which failed attempts load on the machine can explain. This is done late, because it takes as many plays on the core as
+        a dialogue has turns."""
         for outcome in self.broken:
             if explained(outcome):
                 self.excused, self.late_ms = self.excused + 1, max(self.late_ms, outcome.late_ms)
@@ -100,7 +100,7 @@ class Schedule:
         self._restart.close()
 
     def play(self, planned: Iterable[Planned]) -> list[DialogueOutcome]:
-        """Return every outcome in the order of the plan."""
+        """Return the outcome of every dialogue in the order of the plan."""
         order = list(planned)
         longest_first = sorted(range(len(order)), key=lambda index: -least_ms(order[index].variant.exchange))
         first = self._round([order[index] for index in longest_first], 1, self._pace.parallel)

@@ -18,9 +18,9 @@ CLASSES: Final[dict[str, dict[str, str]]] = {
     "consumers": {**BASE, "group.consumer.assignment.interval.ms": "0", "group.consumer.max.size": "3"},
     "quick": {**BASE, "transaction.abort.timed.out.transaction.cleanup.interval.ms": str(TIMEOUTS_EVERY_MS)},
 }
-"""Maps a class to its broker settings. `small`: groups of three at most. `consumers`: consumer groups of three, a target with every
-heartbeat. `quick`: transactions are aborted as soon as their timeout is over: Kafka looks for that at times of its own, not those of our
-clock."""
+"""Maps a class of settings to the broker settings that it stands for. `small`: groups of three at most. `consumers`: consumer groups of
+three, a target with every heartbeat. `quick`: transactions are aborted as soon as their timeout is over: Kafka looks for that at times
+of its own, not those of our clock."""
 ORACLE: Final = {"offsets.topic.num.partitions": "5"}
 """The settings in which the brokers of oracle/kafka.py differ from Kafka's defaults."""
 UNBUDGETED: Final = {"groupmock.request.max.work": str(2**31 - 1), "groupmock.cluster.max.partitions": str(2**31 - 1)}

@@ -45,8 +45,8 @@ class Facts(msgspec.Struct):
 
 
 class Event(msgspec.Struct, omit_defaults=True):
-    """The result of one step. Times are ms since the script's start; `after`: the last step that was sent before the answer came (its own,
-    mostly).
+    """The result of one step of a script, with its times. Times are ms since the script's start; `after`: the last step that was sent
+    before the answer came (its own, mostly).
 
     `drew`: what the broker drew for it (`drawn_ids.py`): the UUID text of a member id, a topic id in base64, the number of a fetch session.
     `answer` is the decoded response, only the fields that its version has; {"frames": [base64, ...]} for a Raw step.

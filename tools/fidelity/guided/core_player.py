@@ -36,7 +36,7 @@ NEAR_MS = 50.0
 
 
 class CorePlayer(Watch):
-    """One play of a script on a cluster of its own. `events` is what has come of the steps so far."""
+    """One play of a script on the core of a cluster of its own. `events` is what has come of the steps so far."""
 
     def __init__(self, script: Script, facts: Facts) -> None:
         self.script, self.facts = script, facts
@@ -69,7 +69,7 @@ class CorePlayer(Watch):
         return None if deadline is None else deadline / NS_PER_MS
 
     def advance(self, to_ms: float) -> None:
-        """Advance the clock and fire every timer at its own time."""
+        """Advance the virtual clock and fire every timer at its own time."""
         self.rig.advance(round(to_ms * NS_PER_MS))
 
     # -- steps

@@ -55,7 +55,7 @@ class _Differs(Exception):
 
 
 class Played:
-    """A finished play with the transcripts of broker and core. `lag` is the broker's greatest delay in ms, and `crowded` is that of
+    """The transcripts of broker and core after a finished play. `lag` is the broker's greatest delay in ms, and `crowded` is that of
     CorePlayer."""
 
     def __init__(self, real: Transcript, core: Transcript, states: set[str], lag: float, crowded: bool) -> None:
@@ -183,7 +183,7 @@ class GuidedPlayer:
     # -- sending
 
     def _ask(self, key: int, version: int, message: Message) -> Message:
-        """Send a request of the player's own and return its answer. Raises NoBroker without one."""
+        """Send a request of the player's own (not of the script) and return its answer. Raises NoBroker without one."""
         self._stage.send(ASIDE, key, version, "differential", message)
         try:
             answer = self._stage.answer(ASIDE, QUESTION_MS)
@@ -261,7 +261,7 @@ class GuidedPlayer:
             self._answered(index, QUIET_MS)
 
     def _answered(self, index: int, ms: float) -> bool:
-        """Wait until that step is answered, and return whether it is."""
+        """Wait until the request of that step is answered, and return whether it is."""
         step, end = self.steps[index], self.now_ms() + ms
         assert isinstance(step, Send)
         while self.events[index].status == PARKED and (left := end - self.now_ms()) > 0:

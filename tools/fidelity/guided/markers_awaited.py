@@ -28,7 +28,7 @@ MOMENT_S: Final = 0.002
 PATIENCE_S: Final = 5.0
 
 PendingAt = tuple[str, str, int]
-"""Group, topic and partition of an offset in an open transaction."""
+"""The key of an offset in an open transaction: group, topic and partition."""
 
 
 Ask = Callable[[int, int, Message], Message]
@@ -38,7 +38,7 @@ Ends = dict[str, tuple[State, int]]
 
 
 class Standing(NamedTuple):
-    """The core's transactions and pending offsets at one time."""
+    """The core's transactions and pending offsets at one moment of a play."""
 
     ids: Ends
     pending: frozenset[PendingAt]

@@ -103,7 +103,7 @@ class CooperativeAssignor:
         return {tp: state.position for tp, state in states.items() if state is not None and state.has_valid_position}
 
     def rejoin(self) -> None:
-        """Rejoin now with the owned partitions. Call it from the consumer's own event loop."""
+        """Rejoin the group now, with the owned partitions. Call it from the consumer's own event loop."""
         self._cancel_timer()
         if not self.consumer._closed:
             self.consumer._coordinator.request_rejoin()
@@ -114,7 +114,7 @@ class CooperativeAssignor:
         self._cancel_timer()
 
     def metadata(self, topics: Iterable[str]) -> bytes:
-        """Called by aiokafka for every attempt to join."""
+        """Return the Subscription to join with; called by aiokafka for every attempt to join."""
         # A rejoin planned in the previous round is void, because the new Assignment carries its own delay
         # (docs/kafka/cooperative-designs.md#member-rule-3).
         self._cancel_timer()
@@ -123,7 +123,7 @@ class CooperativeAssignor:
         return self.member.subscription(wanted, [_pair(tp) for tp in self.owned if tp.topic in wanted])
 
     def assign(self, cluster: Any, members: Mapping[str, Any]) -> dict[str, bytes]:
-        """Return the Assignment of every member. Called by aiokafka in the leader."""
+        """Return the Assignment of every member, as the leader of the round. Called by aiokafka in the leader."""
         peers = {member: PeerSubscription(each.subscription, each.user_data) for member, each in members.items()}
         return self.member.assign(counted(cluster, peers.values()), peers, self.consumer._coordinator.member_id)
 

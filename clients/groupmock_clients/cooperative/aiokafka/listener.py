@@ -29,7 +29,8 @@ class CooperativeListener(ConsumerRebalanceListener):  # type: ignore[misc]  # a
         self._assignor, self._user = assignor, user
 
     async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
-        """Called by aiokafka with all owned partitions before every join. The consumer keeps them, unless it was expelled."""
+        """Give up partitions if necessary; called by aiokafka with all owned partitions before every join. The consumer keeps them,
+        unless it was expelled."""
         # aiokafka cancels its heartbeat task next, and cancelling a task before its first step would cancel the whole coordination
         await _others_begin()
         self._assignor.forget_if_expelled()
@@ -39,7 +40,7 @@ class CooperativeListener(ConsumerRebalanceListener):  # type: ignore[misc]  # a
             await self._tell("on_partitions_revoked", given_up)
 
     async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
-        """Called by aiokafka with all assigned partitions after every join."""
+        """Tell the user's listener what has moved; called by aiokafka with all assigned partitions after every join."""
         assignor = self._assignor
         await _others_begin()  # aiokafka's fetcher has just got an assignment, and fails if its first step finds another subscription
         try:

@@ -46,7 +46,7 @@ class RangeOrCooperative(CooperativeAssignor):
         return given_up
 
     def assign(self, cluster: Any, members: Mapping[str, Any]) -> dict[str, bytes]:
-        """Return the Assignment of every member. Called by aiokafka in the leader."""
+        """Return the Assignment of every member, as the leader of the round. Called by aiokafka in the leader."""
         if all(self.member.speaks_ours(PeerSubscription(each.subscription, each.user_data)) for each in members.values()):
             return super().assign(cluster, members)
         self.member.forget()

@@ -119,8 +119,8 @@ class CooperativeConsumer:
         raise IllegalStateError("a CooperativeConsumer subscribes; use AIOKafkaConsumer for partitions of your own choice")
 
     async def commit(self, offsets: Mapping[TopicPartition, int | tuple[int, str] | OffsetAndMetadata] | None = None) -> None:
-        """Commit these offsets, or the positions of delivery. During a rebalance, wait for its end. Raises CommitFailedError for
-        partitions that were revoked."""
+        """Commit these offsets, or by default the positions of delivery. During a rebalance, wait for its end. Raises CommitFailedError
+        for partitions that were revoked."""
         while True:
             # On the coordinator's connection the commit would wait behind the pending JoinGroup anyway, because a connection has one
             # request at a time (P1-d6).
@@ -234,8 +234,8 @@ class CooperativeConsumer:
                     state.let_go()
 
     def _reassign(self, wanted: Iterable[TopicPartition]) -> None:
-        """Assign partitions to the data consumer. States of retained partitions are carried over before anything else runs, because
-        aiokafka makes new ones."""
+        """Assign partitions to the data consumer, which fetches their records. States of retained partitions are carried over before
+        anything else runs, because aiokafka makes new ones."""
         before = self._data._subscription.subscription.assignment
         self._data.assign(list(wanted))
         after = self._data._subscription.subscription.assignment
@@ -280,7 +280,8 @@ class CooperativeConsumer:
                 await asyncio.sleep(PAUSE_S)
 
     def _coordination_ended(self, task: asyncio.Future[Any]) -> None:
-        """Handle the end of aiokafka's coordination. After an unexpected error, wake up each `getone` that waits for records."""
+        """Handle the end of the task in which aiokafka coordinates the membership. After an unexpected error, wake up each `getone` that
+        waits for records."""
         self._end = None if task.cancelled() else task.exception()
         if self._end is not None:
             self._data._subscription.abort_waiters(self._end)

@@ -90,7 +90,7 @@ class CooperativeAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # k
         return {tp: known[tp] for tp in partitions if tp in known}
 
     def rejoin(self) -> None:
-        """Rejoin at the next poll with the owned partitions. May be called from any thread."""
+        """Rejoin the group at the next poll, with the owned partitions. May be called from any thread."""
         self._cancel_timer()
         if not self.consumer._closed:
             self.consumer._coordinator.request_rejoin()
@@ -106,8 +106,8 @@ class CooperativeAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # k
         return [RebalanceProtocol.COOPERATIVE, RebalanceProtocol.EAGER]
 
     def metadata(self, topics: Iterable[str]) -> bytes:
-        """Called by kafka-python for every attempt to join. The consumer tells its owned partitions, because it forgets them when it is
-        expelled."""
+        """Return the Subscription to join with; called by kafka-python for every attempt to join. The consumer tells its owned
+        partitions, because it forgets them when it is expelled."""
         self._cancel_timer()
         # The request stays set until this attempt has ended in an assignment, as Java's rejoinNeededOrPending does. kafka-python 3.0.12
         # does not set it when partitions have changed. It then forgets the join, the assignment and the heartbeats if a poll ends before
@@ -124,7 +124,7 @@ class CooperativeAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # k
         return self.member.subscription(wanted, [_pair(tp) for tp in self.owned])
 
     def assign(self, cluster: Any, members: Iterable[Any]) -> dict[str, bytes]:
-        """Return the Assignment of every member. Called by kafka-python in the leader."""
+        """Return the Assignment of every member, as the leader of the round. Called by kafka-python in the leader."""
         peers = {each.member_id: _peer(each.metadata) for each in members}
         return self.member.assign(counted(cluster, peers.values()), peers, self.consumer._coordinator._generation.member_id)
 

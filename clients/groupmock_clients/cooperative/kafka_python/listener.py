@@ -34,7 +34,8 @@ class CooperativeListener(AsyncConsumerRebalanceListener):  # type: ignore[misc]
         await self._tell("on_partitions_assigned", assigned)
 
     async def on_partitions_lost(self, lost: Iterable[TopicPartition]) -> None:
-        """Pass on the partitions of an expelled member. A listener without this method is told that they were revoked."""
+        """Pass on to the user's listener the partitions of an expelled member. A listener without this method is told that they were
+        revoked."""
         await self._tell(lost_or_revoked(self._user), lost)
 
     async def _tell(self, name: str, partitions: Iterable[TopicPartition]) -> None:

@@ -148,7 +148,7 @@ class CooperativeConsumer:
                     raise
 
     def commit_async(self, offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None, callback: Any = None) -> Any:
-        """Commit these offsets, or the positions of delivery, without waiting."""
+        """Commit these offsets, or by default the positions of delivery, without waiting."""
         return self._membership.commit_async(self._delivered() if offsets is None else dict(offsets), callback)
 
     committed = _to("_membership", "committed", applied=False)
@@ -160,8 +160,8 @@ class CooperativeConsumer:
     # -- the delivery
 
     def poll(self, timeout_ms: float = 0, max_records: int | None = None) -> dict[TopicPartition, list[Any]]:
-        """Return records, also during a rebalance. Raises errors of the membership. The call also says that the last records are
-        processed."""
+        """Return records of the assigned partitions, also during a rebalance. Raises errors of the membership. The call also says that
+        the last records are processed."""
         if self._ended.is_set():
             raise IllegalStateError("CooperativeConsumer is closed")
         end = time.monotonic() + timeout_ms / 1000
@@ -249,7 +249,8 @@ class CooperativeConsumer:
                 raise KafkaTimeoutError("the round that is under way did not end in time for the commit")
 
     def _apply(self) -> None:
-        """Give the current assignment to the data consumer. Runs on the caller's thread, which alone uses the data consumer."""
+        """Assign the current partitions to the data consumer, which fetches their records. Runs on the caller's thread, which alone uses
+        the data consumer."""
         with self._lock:
             held = set(self._held)
             # The offsets of partitions that are not held yet are kept, because the user's callback about them is still running.

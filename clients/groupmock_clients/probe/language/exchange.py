@@ -1,4 +1,4 @@
-"""The parsed exchange as plain frozen data. `parser.py` makes it, `verdicts/runner.py` plays it."""
+"""The data types of a parsed exchange, all of them frozen. `parser.py` makes it, `verdicts/runner.py` plays it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NEEDS = {
 }
 """Maps each requirement that not every broker meets to its description."""
 SERVED: Final = frozenset(("kip848",))
-"""The requirements that the pure core meets. Exchanges with any other are counted but not played."""
+"""The requirements of exchanges that the pure core meets. Exchanges with any other are counted but not played."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ class Timing:
 
 @dataclass(frozen=True)
 class Expectation:
-    """The expectation of one step. `kind`: answer, any, parked (no answer yet), sent (with or without one), silence (none for
-    `timing.lowest` ms), closed, open."""
+    """The expectation that an exchange has after one step, such as an answer. `kind`: answer, any, parked (no answer yet), sent (with or
+    without one), silence (none for `timing.lowest` ms), closed, open."""
 
     kind: str
     error: int | None = None
@@ -202,12 +202,12 @@ class Exchange:
 
     @property
     def lacking(self) -> tuple[str, ...]:
-        """Return the requirements that the core does not meet."""
+        """Return the requirements of the exchange that the core does not meet."""
         return tuple(need for need in self.needs if need not in SERVED)
 
     @property
     def wanted_settings(self) -> dict[str, str]:
-        """Return the settings that the broker must have, by Kafka's names."""
+        """Return the settings that the exchange needs a broker to have, by Kafka's names."""
         return {**BASE_SETTINGS, **(CONSUMER_SETTINGS if "kip848" in self.needs else {}), **self.settings}
 
     def variants(self) -> Iterator[Variant]:
@@ -218,7 +218,7 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Variant:
-    """An exchange with its parameters bound."""
+    """An exchange whose parameters have values."""
 
     exchange: Exchange
     parameters: dict[str, int]

@@ -59,7 +59,7 @@ def _text(path: Path) -> str:
 
 
 def _joined(name: str, text: str) -> list[LogicalLine]:
-    r"""Return the lines without comments and blank ones. A line that ends in `\` continues in the next one."""
+    r"""Return the lines of a file without comments and blank lines. A line that ends in `\` continues in the next one."""
     lines: list[LogicalLine] = []
     pending: LogicalLine | None = None
     for number, raw in enumerate(text.splitlines(), 1):
@@ -91,7 +91,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def unrolled(lines: list[LogicalLine], macros: dict[str, Macro], depth: int = 0) -> list[LogicalLine]:
-    """Expand macros and `repeat` blocks."""
+    """Return the lines with macros and `repeat` blocks expanded."""
     out: list[LogicalLine] = []
     at = 0
     while at < len(lines):

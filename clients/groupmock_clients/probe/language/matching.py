@@ -14,7 +14,7 @@ beginning."""
 
 
 class Matcher:
-    """Compares patterns with plain values. Captures go to the scope."""
+    """Compares the patterns of an exchange with plain values of an answer. Captures go to the scope."""
 
     def __init__(self, scope: Scope, place: str) -> None:
         self.scope = scope

@@ -46,7 +46,7 @@ def key_of(api: str, place: str) -> int:
 
 
 def remembered(memory: MemberMemory, scope: Scope) -> dict[str, Value]:
-    """Return the request fields that a member fills in by itself."""
+    """Return the request fields that a member fills in by itself from its earlier answers."""
     return {
         "group_id": scope.values["group"],
         "member_id": memory.member_id,

@@ -29,7 +29,7 @@ def in_quotes(text: str) -> str:
 
 
 def expr_text(expr: Expr) -> str:
-    """Return the text of a value. Patterns are refused, because programs write none."""
+    """Return the text of a value in the language of exchanges. Patterns are refused, because programs write none."""
     match expr:
         case Literal(value):
             return literal_text(value)

@@ -83,7 +83,7 @@ class MemberMemory:
 
 @dataclass
 class Scope:
-    """The names visible in one dialogue."""
+    """The names that are visible in one dialogue, with their values."""
 
     values: dict[str, Value] = field(default_factory=dict)
     members: dict[str, MemberMemory] = field(default_factory=dict)
@@ -123,7 +123,7 @@ class Scope:
         return REFERENCE.sub(replaced, template)
 
     def evaluate(self, expr: Expr, place: str) -> Value:
-        """Convert a value tree to plain Python. Patterns are refused."""
+        """Convert a parsed value to a plain Python value. Patterns are refused."""
         if isinstance(expr, Literal):
             return expr.value
         if isinstance(expr, Text):
@@ -346,4 +346,4 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
     "worker": _worker,
     "work": _work,
 }
-"""The functions of the language by name. `frame` and `bytes` use the first ones for raw bytes."""
+"""Maps the names of the exchange language's functions to Python functions. `frame` and `bytes` use the first ones for raw bytes."""

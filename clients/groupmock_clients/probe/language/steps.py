@@ -16,7 +16,7 @@ _KINDS: Final = ("parked", "sent", "closed", "any", "open")
 
 
 def known(words: list[str], allowed: tuple[str, ...], place: str) -> tuple[str, ...]:
-    """Return the words after checking that each is one of `allowed`."""
+    """Return the words of a line after checking that each is one of `allowed`."""
     for word in words:
         if word not in allowed:
             raise ExchangeError(place, f"one of {', '.join(allowed)} expected, not {word!r}")

@@ -21,7 +21,7 @@ class ExchangeError(ValueError):
 
 @dataclass(frozen=True)
 class Literal:
-    """A number, text without references, bytes, True, False or None."""
+    """A literal value in an exchange: a number, text without references, bytes, True, False or None."""
 
     value: int | str | bytes | bool | None
 
@@ -138,7 +138,7 @@ class LineReader:
         return self._at >= self._last
 
     def peek(self, ahead: int = 0) -> Token:
-        """Return the next token, or a later one. Its kind is `end` at the end of the line."""
+        """Return the next token without consuming it, or a later one. Its kind is `end` at the end of the line."""
         return self._words[self._at + ahead]
 
     def take(self) -> Token:

@@ -12,4 +12,4 @@ from .junit import as_junit
 from .text import as_text
 
 FORMS: Final[Mapping[str, Callable[[Report], str]]] = {"text": as_text, "json": as_json, "junit": as_junit, "html": as_html}
-"""The forms of a report by the value of `--report`."""
+"""Maps each value of `--report` to the function that formats the report."""

@@ -10,7 +10,7 @@ from ..verdicts.report_model import Report
 
 
 def as_json(report: Report) -> str:
-    """Return one JSON object and a line end."""
+    """Return the report as one JSON object and a line end."""
     return ascii_json(msgspec.json.format(msgspec.json.encode(report), indent=1)).decode() + "\n"
 
 

@@ -59,7 +59,7 @@ def _parts(names: Sequence[T]) -> Iterator[Sequence[T]]:
 
 
 def empty_groups(broker: TcpBroker, names: Sequence[str]) -> None:
-    """Let every member leave its group. Raises NoBroker, Unreadable."""
+    """Let every member leave its group, for each of the named groups. Raises NoBroker, Unreadable."""
     version = broker.best(DESCRIBE_GROUPS, 4)
     if version is None:
         return

@@ -23,7 +23,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class Tolerance:
-    """The tolerances of times on a stage, in ms.
+    """How far times may deviate on a stage, in ms.
 
     `quiet`: how long 'parked' listens. `at_once`: the latest time that counts as at once. `early` and `late`: allowances around an `after`.
     `patience`: how long a due answer is awaited. `eventually`: how long that word waits.
@@ -42,7 +42,7 @@ class NotOnThisStage(Exception):
 
 
 class TimeUp(Exception):
-    """The dialogue has used up its time."""
+    """The dialogue has used up the time that it may take."""
 
 
 class Closed(Exception):
@@ -70,7 +70,7 @@ class Stage(Protocol):
         """Return the versions of an API that both sides have, or None if the broker does not offer it."""
 
     def topic(self, name: str, partitions: int, configs: Mapping[str, str] | None = None) -> str:
-        """Create a topic unless it exists, and return its real name. With `configs` the topic is new and not shared."""
+        """Create a topic unless it exists, and return its real name on the broker. With `configs` the topic is new and not shared."""
 
     def send(self, member: str, key: int, version: int, client_id: str | None, message: Message) -> None:
         """Send a request on the member's connection, which is opened at first use."""

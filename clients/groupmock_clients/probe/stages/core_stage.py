@@ -29,7 +29,7 @@ def core_config(release: str, settings: Mapping[str, str]) -> Config:
 
 
 class CoreStage(Watch):
-    """A dialogue with its own cluster. `seed` determines the member ids."""
+    """The stage on which one dialogue is played with a cluster of its own. `seed` determines the member ids."""
 
     kind = "core"
     tolerance = Tolerance()
@@ -58,7 +58,7 @@ class CoreStage(Watch):
         return self.core.environment.wall_ms(self.rig.now)
 
     def pause(self, ms: float) -> None:
-        """Advance the clock and fire the timers that become due."""
+        """Advance the virtual clock and fire the timers that become due."""
         self.rig.sleep(ms)
 
     def versions(self, key: int) -> Versions | None:

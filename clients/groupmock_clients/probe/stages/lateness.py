@@ -48,7 +48,7 @@ class Lateness(ABC):
             self._late.append((time.monotonic(), late_ms))
 
     def since(self, moment: float) -> float:
-        """Return the worst lateness since a moment, in ms."""
+        """Return the worst lateness measured since a moment, in ms."""
         # The deque is copied, because iterating it fails if the measuring thread appends meanwhile.
         return max((late for at, late in list(self._late) if at >= moment), default=0.0)
 

@@ -38,7 +38,7 @@ class Liveness:
         return self._gone
 
     def ended(self, dialogue: str, connected: bool) -> None:
-        """Note the end of a dialogue. `connected` says whether it had reached the server."""
+        """Note the end of a dialogue, so that the server is checked. `connected` says whether it had reached the server."""
         with self._lock:
             if connected:
                 self._unsure.append(dialogue)

@@ -29,7 +29,7 @@ class Guess:
 
     @property
     def sure(self) -> str:
-        """Say in words how certain the guess is."""
+        """Say in words how certain the guess of the release is."""
         if self.newer:
             shown = ", ".join(self.newer[:NEWER_SHOWN]) + (" ..." if len(self.newer) > NEWER_SHOWN else "")
             return f"the broker is newer, and this groupmock knows no newer release: {self.release} has no {shown}"

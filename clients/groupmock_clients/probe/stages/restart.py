@@ -13,7 +13,7 @@ from .tcp_broker import NoBroker, TcpBroker
 
 LOOK_SECONDS: Final = 0.1
 SHOWN: Final = 400
-"""At most this many final characters of a command's output are shown."""
+"""The number of final characters of a command's output that are shown."""
 PATIENCE_SECONDS: Final = 10
 
 
@@ -26,7 +26,8 @@ class Restarted:
 
 
 class Restart:
-    """Waits for the broker at its address. `command` restarts it (none: others do) and `seconds` limits the time.
+    """Waits for the broker at its address to come back after a death. `command` restarts it (none: others do) and `seconds` limits the
+    time.
 
     A command that stays in the foreground is the server: it is ended with the probe, or before it is started again.
     """

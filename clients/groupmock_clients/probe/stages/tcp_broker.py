@@ -60,7 +60,7 @@ class CannotProvide(Exception):
 
 
 class TcpBroker:
-    """A broker and the probe's own connection to it. Threads may share it. Times are in seconds."""
+    """A broker that the probe judges, and the probe's own connection to the broker. Threads may share it. Times are in seconds."""
 
     def __init__(self, host: str, port: int, release: str = "4.3", *, patience: float = 1.0) -> None:
         self.host, self.port, self.release = host, port, release
@@ -138,7 +138,7 @@ class TcpBroker:
         return True
 
     def versions(self, key: int) -> Versions | None:
-        """Return the versions of an API that both sides have."""
+        """Return the versions of an API that both broker and probe have."""
         theirs, ours = self.ranges.get(key), APIS[key].versions
         if theirs is None:
             return None
@@ -146,13 +146,13 @@ class TcpBroker:
         return both if both.lowest <= both.highest else None
 
     def limit(self, key: int, highest: int) -> None:
-        """Limit an API to versions up to this one."""
+        """Limit the versions of an API that the probe uses to those up to `highest`."""
         theirs = self.ranges.get(key)
         if theirs is not None:
             self.ranges[key] = Versions(theirs.lowest, max(min(theirs.highest, highest), theirs.lowest))
 
     def best(self, key: int, highest: int) -> int | None:
-        """Return the highest common version up to `highest`, or None."""
+        """Return the highest version up to `highest` that both broker and probe have, or None."""
         offered = self.versions(key)
         if offered is None or offered.lowest > highest:
             return None
@@ -223,7 +223,7 @@ class TcpBroker:
             time.sleep(0.05)  # The broker is polled, because it offers no event to wait for.
 
     def _finds(self, group: str) -> bool:
-        """Tell whether this node is the group's coordinator."""
+        """Tell whether the probed node is the group's coordinator."""
         version = self.best(FIND_COORDINATOR, 3)
         if version is None:
             raise NoBroker("it offers no FindCoordinator")
@@ -294,7 +294,8 @@ class TcpBroker:
         return self._wait_for(real, partitions)
 
     def _served(self, real: str, partitions: int) -> bool:
-        """Tell whether the leader serves the partitions. On KRaft it takes a moment after the metadata name it (error 6, seen on 4.3.0)."""
+        """Tell whether the leader of a new topic's partitions serves them already. On KRaft it takes a moment after the metadata name it
+        (error 6, seen on 4.3.0)."""
         version = self.best(LIST_OFFSETS, 5)
         if version is None or self.nodes > 1:  # The connection reaches only one of several nodes, so the other leaders cannot be asked.
             return True

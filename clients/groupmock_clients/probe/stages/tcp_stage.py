@@ -22,7 +22,7 @@ from .lateness import WORTH_NOTING_MS
 from .tcp_broker import CONNECT_SECONDS, NoBroker, TcpBroker
 
 QUIET_MS: Final = 100
-"""How long no answer must arrive for a request to count as parked."""
+"""How long in ms no answer may arrive for a request to count as parked."""
 SEND_SECONDS: Final = 10
 LOOK_MS: Final = 500
 """How long a dialogue listens before it checks whether it should go on."""
@@ -30,7 +30,7 @@ LOOK_MS: Final = 500
 
 @dataclass
 class _Connection:
-    """The TCP connection of a member. Its requests are tagged with the time in ms at which they were sent."""
+    """The TCP connection of one scripted member. Its requests are tagged with the time in ms at which they were sent."""
 
     link: socket.socket
     side: ClientSide = field(default_factory=ClientSide)
@@ -48,7 +48,7 @@ def tolerance(patience: float, stretched: float = 1) -> Tolerance:
 
 
 class TcpStage:
-    """A dialogue with a broker.
+    """The stage on which one dialogue with a broker is played over TCP.
 
     `slack` widens the time bounds for later attempts. `stretched` is the slowness compared with the text. `seconds` limits the whole
     dialogue. `over` tells whether going on is pointless. `stalled_ms` sums up how late the dialogue was with its own steps. `connected`

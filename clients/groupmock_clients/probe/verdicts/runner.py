@@ -18,8 +18,8 @@ from .every_answer import surprises
 from .outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, DialogueOutcome, Failure
 
 LOOKS: Final = ("DescribeGroups", "ListGroups")
-"""APIs that a dialogue uses only for observation. If a broker lacks one, the dialogue goes on without it, and can then be broken but not
-kept."""
+"""The APIs that a dialogue uses only to observe the broker. If a broker lacks one, the dialogue goes on without it, and can then be
+broken but not kept."""
 
 
 class NotApplicable(Exception):
@@ -333,8 +333,8 @@ class _Dialogue:
         return tolerance.eventually if expected.timing.kind == "eventually" else tolerance.patience
 
     def _timing(self, expected: Expectation, answer: Answer, place: str) -> list[str]:
-        """Judge the time of an answer. At once means before anything else happens on a virtual clock, and soon on a real one. After
-        means within the tolerance of the stage."""
+        """Judge whether the answer came at the expected time. At once means before anything else happens on a virtual clock, and soon on
+        a real one. After means within the tolerance of the stage."""
         timing, tolerance = expected.timing, self.stage.tolerance
         if timing.kind == "eventually":
             return []

@@ -47,7 +47,7 @@ class Wishes:
 
 
 def chosen(suite: Suite, wishes: Wishes) -> list[Variant]:
-    """Return the dialogues that the user asked for. Raises UnknownName with a pattern that matches nothing."""
+    """Return the dialogues that the user has selected. Raises UnknownName with a pattern that matches nothing."""
     for pattern in wishes.only:
         if not any(_fits(name, pattern) for exchange in suite.exchanges for name in _names(exchange)):
             raise UnknownName(f"no exchange and no row is called {pattern!r}")
@@ -66,7 +66,7 @@ def rows_asked(suite: Suite, only: Iterable[str]) -> list[str]:
 
 
 def _variants(exchange: Exchange, only: Sequence[str]) -> list[Variant]:
-    """Return all variants, or those that an `--only NAME[v=5]` names."""
+    """Return all variants of an exchange, or those that an `--only NAME[v=5]` names."""
     found = list(exchange.variants())
     if only and not any(_fits(name, pattern) for name in (exchange.name, *exchange.rows) for pattern in only):
         found = [each for each in found if any(_fits(each.name, pattern) for pattern in only)]
@@ -100,7 +100,7 @@ def _has_producers(exchange: Exchange) -> bool:
 
 
 class Planner:
-    """Decides about each dialogue, from the broker's versions and settings."""
+    """Decides how each dialogue is played, from the broker's versions and settings."""
 
     def __init__(self, broker: TcpBroker, settings: Mapping[str, str], wishes: Wishes) -> None:
         self._broker, self._wishes = broker, wishes
