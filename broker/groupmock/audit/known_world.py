@@ -136,7 +136,7 @@ class World(Repeating):
         return x
 
     def take(self, x: Exchange) -> None:
-        """Update the world with a request that the rules have seen."""
+        """Update the model of all clients with a request that the rules have seen."""
         link = x.link
         link.beat = None
         link.open[x.ticket] = x
@@ -195,7 +195,7 @@ class World(Repeating):
         return x
 
     def settle(self, x: Exchange) -> None:
-        """Update the world with an answer that the rules have seen."""
+        """Update the model of all clients with an answer that the rules have seen."""
         x.link.open.pop(x.ticket, None)
         member, group = x.member, x.group
         if member is not None:

@@ -35,7 +35,7 @@ PACED: Final = (
 )  # fmt: skip
 """Requests whose repetition is judged."""
 AT_ONCE_NS: Final = 20 * NS_PER_MS
-"""A pause shorter than this between an answer and the same request counts as none (the Java client's is 100 ms)."""
+"""A pause shorter than this between an answer and a repetition of its request counts as no pause (the Java client's is 100 ms)."""
 ROUND_NS: Final = 50 * NS_PER_MS
 """Repetitions are only judged if they follow each other within this time, including the broker's time."""
 ROUNDS: Final = 3

@@ -22,7 +22,7 @@ CANNOT_ACCEPT: Final = "cannot accept connections"
 DISCONNECTED: Final = "disconnected"
 """The `what` of a note, in complete journals, that the core now learned of the end of a connection that the server closed."""
 PAUSES: Final = "work pauses"
-"""The `what` of a note, in complete journals, that a time slice ended before all work in it was done. `slice` is its number in the run,
+"""The `what` of a note, in complete journals, that a time slice ended before all of its work was done. `slice` is its number in the run,
 `steps` how many steps it had."""
 GOES_ON: Final = "work goes on"
 """The `what` of a note, in complete journals, that a later time slice continues unfinished work. The rows after it are of that work."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..core.effects import Reply
 
 LOOK_AT_CLOCK_EVERY: Final = 8
-"""A slice looks at the clock after this many answers."""
+"""The clock is read after this many answers, to see whether the time slice is over."""
 
 
 class Backlog:
@@ -33,7 +33,7 @@ class Backlog:
         self._next_slice: asyncio.Handle | None = None
 
     def send(self, answer: Callable[[Reply, int], None], now: int, more: Iterator[Reply] | None = None) -> None:
-        """Send waiting answers until the slice is over, after adding `more` to the end of the backlog. Nothing is sent while a next
+        """Send waiting answers until the time slice is over, after adding `more` to the end of the backlog. Nothing is sent while a next
         slice is scheduled, because that slice comes first."""
         waiting = self.waiting
         if more is not None:
@@ -63,7 +63,7 @@ class Backlog:
                 waiting.popleft()
 
     def stop(self) -> None:
-        """Cancel the next slice, because the driver ends."""
+        """Send no more answers, because the driver ends."""
         if self._next_slice is not None:
             self._next_slice.cancel()
             self._next_slice = None

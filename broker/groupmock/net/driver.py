@@ -336,7 +336,7 @@ class Driver:
         self._alarm.set(self.core.deadline())
 
     def stop(self) -> None:
-        """Cancel timers and slices, and send the answers that are still due."""
+        """Cancel the timers and the work that waits for its turn, and send the answers that are still due."""
         self._alarm.cancel()
         for each in self._backlog, self._slices, self.turns:
             each.stop()

@@ -72,8 +72,8 @@ Adopt = Callable[[socket.socket, str, int], None]
 
 
 class Acceptor:
-    """Accepts the connections of one listener while `room()` is true, at most `at_once` in one turn, and passes each to `adopt(socket,
-    host, port)`."""
+    """Accepts the connections of one listener while `room()` is true, at most `at_once` in one iteration of the loop, and passes each to
+    `adopt(socket, host, port)`."""
 
     def __init__(
         self,

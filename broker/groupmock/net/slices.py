@@ -52,7 +52,7 @@ class Slices:
         self._step, self._perform, self._broken, self._paused, self._again = step, perform, broken, paused, again
 
     def begin(self) -> None:
-        """Begin a slice of at least one step."""
+        """Begin a time slice, in which at least one step of work is done."""
         self.number += 1
         self.steps = 0
         self._runs, self.spent = True, False
@@ -60,7 +60,7 @@ class Slices:
             self._end = self._clock() + self._slice_ns
 
     def end(self) -> None:
-        """End the present slice and continue with the remaining work in the loop's next turn."""
+        """End the present time slice and continue with the remaining work in the loop's next turn."""
         self._runs, self.spent = False, self.spent and bool(self.waiting)
         if self.waiting:
             self.order()
@@ -116,7 +116,7 @@ class Slices:
             self._next = self._soon(self._turn)
 
     def stop(self) -> None:
-        """Drop all waiting work and cancel the next slice."""
+        """Drop all waiting work, because the driver ends."""
         self.waiting.clear()
         if self._next is not None:
             self._next.cancel()

@@ -1,4 +1,4 @@
-"""A relay that loses one of its two connections closes the other in the same way and records who began.
+"""When a client's or a node's connection is lost, a relay closes the one to the other side in the same way, and records which side began.
 
 A client that sends no more (FIN) may still read, so its FIN is passed on behind the requests that wait. An end of either kind is passed on
 in kind: FIN for FIN, RST for RST. One row says which side began, and why.
@@ -38,7 +38,7 @@ class Closable(Protocol):
         ...
 
     def in_next_turn(self) -> None:
-        """Have the relay served in the loop's next turn, not before."""
+        """Have the relay served in the next iteration of the loop, not before."""
 
     def gone(self) -> None:
         """Forget the connection, because both of its ends are closed."""
@@ -65,7 +65,7 @@ class Closing:
         self._soon(end, partial(self._lose, end, failure))
 
     def go_on(self) -> None:
-        """Do the work that was postponed to the relay's turn."""
+        """Do the work that was postponed until the relay is served."""
         calls, self._put_off = self._put_off, ()
         for call in calls:
             call()

@@ -133,7 +133,7 @@ class Passing(msgspec.Struct, eq=False):
         return self.frame[4:8]
 
     def read(self) -> None:
-        """Decode the request when its turn comes. `note` says what cannot be decoded."""
+        """Decode the request, once all earlier requests of its connection are handled. `note` says what cannot be decoded."""
         self.end = len(self.frame)
         codec = self.codec
         if isinstance(codec, Opaque):

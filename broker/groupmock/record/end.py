@@ -58,12 +58,12 @@ class End(asyncio.Protocol):
         self.over(self, exc)
 
     def pause_writing(self) -> None:
-        """Stop reading at the other end, because the peer of this end does not read."""
+        """Stop reading from the other side of the relay, because the peer of this socket does not read."""
         self.other.pause(SLOW_PEER)
         self.blocked(self.transport.get_write_buffer_size() if self.transport is not None else 0)
 
     def resume_writing(self) -> None:
-        """Let the other end read again, because the peer of this end reads again."""
+        """Read from the other side of the relay again, because the peer of this socket reads again."""
         self.other.resume(SLOW_PEER)
 
     def write(self, data: bytes) -> None:

@@ -223,7 +223,7 @@ class HeardGroup:
         self.move(out, EMPTY, causes.no_members_left(why) if isinstance(why, Why) else why, now)
 
     def complete(self, out: Effects, generation: int, protocol: str | None, leader: str, now: int) -> None:
-        """End the join phase, because the first answer of a new generation was seen."""
+        """End the join phase, because an answer to JoinGroup has a new generation."""
         silent = [each for each in self.members.values() if each.parked is None]
         why = self._why_complete(silent)
         for each in silent:

@@ -204,7 +204,7 @@ class Proxy:
         self._flusher = asyncio.get_running_loop().call_later(FLUSH_EVERY_S, self._flush_later)
 
     def _began(self, node: Node) -> None:
-        """Begin to listen for a new node, because clients will soon be told the address of its listener."""
+        """Begin to listen for a new node, because clients will soon be told its listener's address."""
         if self._begun:
             self._accept(node)
             self.dialogue.record.remark(NEW_NODE, self.now(), node=node.number, upstream=str(node.where), told=node.told)

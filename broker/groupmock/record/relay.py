@@ -1,4 +1,4 @@
-"""A relay connects one client with its node: it passes bytes from one socket to the other as they come, and into the recording.
+"""A relay connects one client with its node: it passes bytes from one socket to the other, and copies them into the recording.
 
 A relay has two ends, each an asyncio protocol. What one end receives is first examined (`record.cutting`), then written to the other end,
 then passed to `record.work`, which decodes it when the loop has time. Only answers with addresses are held back until they are whole, and
@@ -63,7 +63,7 @@ BIG_ANSWER: Final = 65_536
 """An answer with records and at least this many bytes is read as it passes; a smaller one mostly arrives in one piece."""
 
 NOTHING: Final[deque[bytes]] = deque(maxlen=0)
-"""Shared by relays whose queue is empty, because an empty deque for each of them would take 760 bytes."""
+"""An empty queue that relays share while they need none, because an empty deque for each of them would take 760 bytes."""
 _length = Struct(">i").unpack_from
 
 
@@ -112,7 +112,7 @@ class Relay:
         self._unread = 0  # Requests of this connection that wait to be recorded (`House.work`).
         self._due = False
         self.slow = False
-        """True if the last answer took longer than a slice (`net.turns`)."""
+        """True if the last answer took longer than a time slice (`net.turns`)."""
         self._later(partial(self._record_open, host, port, house.now()))
 
     def from_client(self, data: bytes) -> None:
@@ -195,13 +195,13 @@ class Relay:
         self._answers.drop()
 
     def serve_soon(self) -> None:
-        """Have the relay served when its turn comes."""
+        """Have the relay served after those that already wait."""
         if not self._due:
             self._due = True
             self.house.turns.waiting.append(self)
 
     def in_next_turn(self) -> None:
-        """Have the relay served when its turn comes, but not before the loop's next turn."""
+        """Have the relay served after those that already wait, in the next iteration of the loop at the earliest."""
         self.serve_soon()
         self.house.turns.order()
 

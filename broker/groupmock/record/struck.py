@@ -1,4 +1,4 @@
-"""In a recording with fault rules every request and every answer passes the same gate as in a server (`net.fault_gate`).
+"""In a recording with fault rules, the same code as in a server applies the rules to every request and answer (`net.fault_gate`).
 
 Unlike in a plain relay, frames are handled one at a time, as in a broker. A request is forwarded after the previous one was answered or
 otherwise finished, and an answer is complete before the client sees a byte of it. Waiting frames are served in turns (`net.turns`). So a
@@ -120,7 +120,7 @@ class Striker:
             self.rules.command(command, self.now())
 
     def arm(self, gate: Any) -> None:
-        """Set the gate through which requests and answers pass, or None while no rule could apply."""
+        """Set the object that applies fault rules to requests and answers, or None while no rule could fire."""
         self.gate = gate
 
     def end_repeats(self) -> None:
@@ -131,7 +131,7 @@ class Striker:
         self.house.settle()
 
     def apply(self, call: Passing, now: int) -> None:
-        """Send a request that passed the gate to the node."""
+        """Send a request that no fault rule holds back to the node."""
         if not call.recorded:
             self.dialogue.note_request(call)
         self.dialogue.note_effect(call)
@@ -144,7 +144,7 @@ class Striker:
             self.go_on(call.connection)
 
     def deliver(self, reply: Reply, now: int) -> None:
-        """Send an answer that passed the gate to the client, as the node gave it unless a rule changed it."""
+        """Send an answer to the client, as the node gave it unless a fault rule changed it."""
         call = self.tickets.close(reply.ticket)
         if call is None:
             return
@@ -170,7 +170,7 @@ class Striker:
                     cast(StruckLine, call.connection).wedge()
 
     def answer(self, reply: Reply, now: int) -> None:
-        """Pass an answer through the gate, if a rule could fire, and send it."""
+        """Apply fault rules to an answer, if one of them could fire, and send it."""
         if self.gate is None:
             self.deliver(reply, now)
         else:
@@ -181,7 +181,7 @@ class Striker:
         raise ValueError("a recording steers nothing")
 
     def go_on(self, connection: Any) -> None:
-        """Take the connection's next request when its turn comes, because the previous one is done."""
+        """Handle the connection's next request in its turn, because the previous one is done."""
         connection.relay.go_on()
 
     def shut(self, connection: Any, reason: str, linger: bool = True, now: int | None = None) -> None:
@@ -224,7 +224,7 @@ class CarefulRelay(Relay):
         self._counted = 0  # Bytes of this relay that count for the recording's limit (`House.held`).
 
     def from_client(self, data: bytes) -> None:
-        """Keep requests until their turn comes."""
+        """Keep the received requests until their turn comes."""
         if self.ended or self.server.finished:
             return
         self._inbox.keep(data, self.house.now())
@@ -233,7 +233,7 @@ class CarefulRelay(Relay):
         self._count()
 
     def from_server(self, data: bytes) -> None:
-        """Keep the node's bytes, whose answers pass the gate."""
+        """Keep the received bytes of the node until fault rules were applied to the answers in them."""
         if self.ended or self.client.lost:
             return
         self._coming.append(data)
@@ -242,7 +242,7 @@ class CarefulRelay(Relay):
         self._count()
 
     def serve(self) -> None:
-        """Pass answers on, then take requests until one waits for its answer or the relay's turn is over."""
+        """Pass answers on, then handle requests until one waits for its answer or the relay has used up its time slice."""
         self._due = False
         over, began = self.house.turns.over, monotonic_ns()
         while not self.ended:

@@ -48,7 +48,7 @@ A: Heartbeat generation_id=1 -> 22
 
     @asked(HEARTBEAT, SYNC_GROUP, OFFSET_COMMIT)
     def goes_on(self, x: Exchange) -> Judgements:
-        """Judge a request in a generation whose end the client was told by an error."""
+        """Judge a request in a generation that was refused with ILLEGAL_GENERATION (22)."""
         told: Exchange | None = None if x.member is None else x.member.notes.get(self.code)
         if told is None or epoch_of(x) != told.asked["generation_id"] or not self.knew(x, told):
             return

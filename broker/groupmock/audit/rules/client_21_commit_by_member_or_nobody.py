@@ -11,8 +11,7 @@ from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import Exchange, Member, epoch_of
 
 SOON_NS: Final = 1_000 * NS_PER_MS
-"""For this long after a member was given up, a commit on its connection is not taken for one of a consumer that assigns its partitions
-itself."""
+"""For this long after a member was told that its group does not know it, a commit on the same connection is taken for the member's."""
 
 
 class CommitsAsMemberOrAsNobody(Rule):

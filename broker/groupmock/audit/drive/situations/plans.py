@@ -11,7 +11,7 @@ from ..situation import CONSUMER, PROTOCOL_OF, Situation, declare
 from ..situation_stage import Stage
 
 ELSEWHERE: Final = ("network-stall",)
-"""Ready plans that do the same as the situation `node-silent`, only for another time."""
+"""Ready plans that do the same as the situation `node-silent`, but for a different length of time."""
 STATIC: Final = ("fenced-twin",)
 STAY_AWAY: Final = ("fenced-twin",)
 """Situations in which a fenced copy must not join again."""
