@@ -58,7 +58,7 @@ class Answer:
     error."""
 
     def __init__(self, frame: bytes) -> None:
-        self.frame, self.at = frame, 9  # The error code follows correlation id, tags and throttle time.
+        self.frame, self.at = frame, 9  # The error code of an answer follows the correlation id, the tags and the throttle time.
         error = self._int(2)
         said = self._text()
         if error:

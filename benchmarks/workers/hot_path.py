@@ -75,7 +75,7 @@ def taken_out() -> dict[str, ModuleType]:
 
 def main(kind: str, one: str, other: str, pairs: str, audited: str = "") -> None:
     """Print BUILD's CPU time as a share of OTHER's."""
-    # The finders of editable installations are removed, because they would find the working tree.
+    # The import finders of editable installations are removed, because they would find the working tree instead of the builds.
     sys.meta_path[:] = [finder for finder in sys.meta_path if "editable" not in repr(finder).lower()]
     if audited not in ("", "one", "other"):
         raise SystemExit(f"{audited!r}: one, other or nothing")

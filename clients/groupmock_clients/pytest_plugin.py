@@ -233,16 +233,16 @@ def _add_section(report: pytest.TestReport, title: str, content: str) -> None:
     captured output and would go with `--show-capture=no`."""
     failure = report.longrepr
     add = getattr(failure, "addsection", None)
-    if isinstance(failure, str):  # the failure of a test that passed unexpectedly is a plain string
+    if isinstance(failure, str):  # The failure of a test that passed unexpectedly is a plain string.
         report.longrepr = f"{failure}\n{f' {title} '.center(SECTION_WIDTH, '-')}\n{content}"
     elif add is not None:
         add(title, content)
-    else:  # the failures of doctests and of missing fixtures have no sections
+    else:  # The failures of doctests and of missing fixtures have no sections.
         report.sections.append((title, content))
 
 
 def _uses(item: pytest.Item, fixture: str) -> bool:
-    return fixture in getattr(item, "fixturenames", ())  # a test that is not a function, such as a doctest, has no fixture names
+    return fixture in getattr(item, "fixturenames", ())  # A test that is not a function, such as a doctest, has no fixture names.
 
 
 def _server(item: pytest.Item) -> Broker | None:

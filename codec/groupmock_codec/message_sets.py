@@ -20,7 +20,7 @@ from .compression import COMPRESSIONS, GZIP, NONE, OverLimit, compress
 from .records import COMPRESSION_MASK, LOG_APPEND_TIME_BIT, NO_TIMESTAMP, Batch, NewRecord, Record, RecordsError, encode_batch, iter_records
 from .room import CONVERTED, Room, any_room
 
-ENTRY: Final = Struct(">qiIbb")  # The fields of an entry are offset, size, CRC, magic and attributes.
+ENTRY: Final = Struct(">qiIbb")  # The fields at the beginning of a message are offset, size, CRC, magic and attributes.
 ENTRY_BYTES: Final = ENTRY.size
 CHECKED_FROM: Final = 16  # The CRC-32 covers all bytes from the magic on.
 SIZE_ENDS: Final = 12

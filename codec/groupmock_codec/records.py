@@ -369,7 +369,8 @@ def iter_heads(batch: Batch, data: bytes) -> Iterator[Head]:
                 at += max(0, value)
             else:
                 at += 1 if value & 1 else 1 + (value >> 1)
-            if data[at] or at + 1 != end:  # The record has headers, or its parts do not add up to its length.
+            # The quick way ends here, because the record has headers, or its parts do not add up to its length.
+            if data[at] or at + 1 != end:
                 _pass_headers(data, at, end)
             at = end
             yield base_timestamp if stamped else base_timestamp + stamp, base_offset + place, keyless

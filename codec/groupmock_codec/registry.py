@@ -70,7 +70,7 @@ class Codec(Generic[M]):
 
     def _carries(self, version: int, message: M) -> bool:
         try:
-            # Encoding without an error is not enough, because a version drops ignorable fields silently.
+            # The encoded message is decoded and compared, because a version drops ignorable fields silently.
             return self.decode(version, self.encode(version, message)) == message
         except EncodeError:
             return False

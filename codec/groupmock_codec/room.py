@@ -41,7 +41,7 @@ class Room:
 
     def unpacked(self, batch: Batch) -> bytes:
         """Return the decompressed records of a batch. It raises what `decompress` raises, and OverLimit for more bytes than are left."""
-        # Slicing a memoryview copies nothing, so records that are not compressed are read in place.
+        # Records that are not compressed are read from a memoryview, because its slices copy nothing.
         data = cast(bytes, memoryview(batch.data)) if len(batch.data) >= VIEWED_FROM else batch.data
         return self.opened(data[HEADER_BYTES:], batch.attributes & COMPRESSION_MASK)
 

@@ -21,7 +21,7 @@ _CAME: Final = Event()
 def recorded_sigint() -> Iterator[None]:
     """Record every SIGINT for `check` within the block. The previous handler is still called."""
     before = signal.getsignal(signal.SIGINT)
-    # Only the main thread can set a handler, and an ignored SIGINT stays ignored.
+    # Nothing is done outside the main thread, which alone can set a signal handler, or if SIGINT is ignored.
     if current_thread() is not main_thread() or not callable(before):
         yield
         return

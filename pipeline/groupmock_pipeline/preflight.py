@@ -62,7 +62,7 @@ def check_remote(remote: str | None, environment: Mapping[str, str] = os.environ
             f"--remote {without_parameters(remote)}: a Spark Connect server is sc://HOST, sc://HOST:PORT or sc://HOST:PORT/;KEY=VALUE"
         )
     has_token, speaks_tls = TOKEN in environment or ";token=" in remote, ";use_ssl=true" in remote.lower()
-    # With a token PySpark would retry TLS against a server without TLS for ten minutes.
+    # This is checked first, because PySpark with a token would retry TLS for ten minutes against a server without TLS.
     if has_token and not speaks_tls and LOOPBACK.fullmatch(match["host"]):
         here = f"sc://localhost:{match['port'] or CONNECT_PORT}"
         raise BadInput(f"--remote {without_parameters(remote)}: with a token PySpark speaks TLS to every host but localhost: say {here}")

@@ -144,7 +144,7 @@ def _on_driver(spark: SparkSession) -> Look:
 
 def _read(page: str) -> dict[int, int]:
     """Return the rows processed by each active stage, from Spark's web interface."""
-    opened = build_opener(ProxyHandler({}))  # No proxy is used, because the server is this process's own Java.
+    opened = build_opener(ProxyHandler({}))  # No HTTP proxy is used, because the server asked here is this process's own Java.
     try:
         with opened.open(f"{page}/api/v1/applications", timeout=PATIENCE_S) as answer:
             (application, *_) = json.load(answer)

@@ -183,7 +183,7 @@ BLAMED: list[tuple[str, tuple[Told, ...]]] = [
     ("CLIENT-17", (*lapsing(error=27), join(error=25))),
     ("CLIENT-18", (parked(elsewhere(unanswered(METADATA), join(generation=2)), answer_after=400),)),
     ("CLIENT-18", (parked(pause(400), again(join(generation=2))),)),
-    ("CLIENT-18", (superseded(400),)),  # A broker may notice the end of a parked connection only when the member joins again.
+    ("CLIENT-18", (superseded(400),)),  # Kafka may notice the end of a connection with a parked request only when the member joins again.
     ("CLIENT-18", (superseded(400, answered_at_once=True),)),
     ("CLIENT-18", (superseded(400, by=None),)),
     ("CLIENT-18", (superseded(400, closed_after=300),)),

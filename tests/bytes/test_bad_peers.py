@@ -163,7 +163,8 @@ async def test_connections_above_the_limit_wait_until_one_goes(stand):
     first, second = await stand.wire(), await stand.wire()
     await first.exchange(GOOD)
     await second.exchange(GOOD)
-    third = await stand.wire()  # The kernel completes the TCP handshake, although the server does not accept the third connection.
+    # A third connection can be opened, because the kernel completes the TCP handshake although the server does not accept it.
+    third = await stand.wire()
     third.write(GOOD)
     await second.exchange(GOOD)
     assert len(stand.rows.of("open")) == 2

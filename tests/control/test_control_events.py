@@ -118,7 +118,7 @@ async def test_a_slow_reader_keeps_nothing_and_is_told_what_it_missed(api, monke
     async with listening(api, kind="note") as heard:
         await heard.event()
         (listener,) = api.control.context.listeners._here
-        # The ring drops the row before the listener runs, because no other task of the loop runs between these lines.
+        # The ring drops the row before the listener of events runs, because no other task of the loop runs between these lines.
         ring.max_rows = 64
         sent = [note(api, str(number)) for number in range(500)]
         assert vars(listener).keys() == {"_among", "taken"}

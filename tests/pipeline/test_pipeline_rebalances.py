@@ -175,7 +175,7 @@ def test_every_sentence_of_the_coordinator_has_its_class(spark: SparkSession) ->
     columns = "before string, after string, reason string, command string, wanted string"
     frame = spark.createDataFrame(sentences, columns).withColumn("cause", lit(None).cast("string"))
     assert [row for row in frame.selectExpr("*", f"{trigger()} as got").collect() if row.got != row.wanted] == []
-    # These triggers of consumer groups always come with a cause, so no sentence needs to be parsed.
+    # Sentences need not be parsed for these triggers, because consumer groups always give a cause for them.
     of_consumer_groups = {"fenced", "revocation timeout", "static member away", "topics changed"}
     assert {sentence[-1] for sentence in sentences} == set(TRIGGERS) - of_consumer_groups
 

@@ -261,7 +261,7 @@ def test_an_answer_that_cannot_be_read_passes_with_a_note(tmp_path: Path) -> Non
 
     with upstream(junk) as node, recording(node.address, tmp_path / "j") as proxy:
         with connect(proxy) as link:
-            link.sendall(request(10, 4))  # The proxy would change the addresses in the answer to this request.
+            link.sendall(request(10, 4))  # This FindCoordinator is sent, because the proxy has to change the addresses in its answer.
             assert link.recv(100) == framed((1).to_bytes(4, "big") + b"\0junk")
         rows = proxy.close()
     assert UNREAD_ANSWER in [row["what"] for row in of_kind(rows, "note")]
@@ -363,7 +363,7 @@ def test_who_does_not_read_stops_its_node_and_nobody_else(tmp_path: Path) -> Non
 
 
 def test_a_recording_that_is_behind_stops_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "PAUSE_S", 3600)  # A long pause keeps the recorder from catching up before the test lets it.
+    monkeypatch.setattr(work, "PAUSE_S", 3600)  # With this long pause the recorder does not catch up before the test lets it.
     with upstream(echoes) as node, recording(node.address, tmp_path / "j") as proxy, client(proxy) as asker:
         proxy.on_loop(lambda: setattr(proxy.proxy.work, "_most", 1000))
         for _ in range(3):

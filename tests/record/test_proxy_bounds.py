@@ -296,7 +296,7 @@ def test_it_ends_although_a_peer_goes_on(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_ends_far_behind_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "PAUSE_S", 3600)  # A long pause keeps the recorder from writing rows before the recording ends.
+    monkeypatch.setattr(work, "PAUSE_S", 3600)  # With this long pause the recorder writes no rows before the recording ends.
     monkeypatch.setattr(proxy_module, "FINISH_WITHIN_NS", -1)
     with upstream(echoes) as node, recording(node.address, tmp_path / "j") as proxy, client(proxy) as asker:
         asker.send(12, 4, HEARTBEAT)

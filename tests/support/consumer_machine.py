@@ -112,7 +112,7 @@ class ConsumerMachine(RuleBasedStateMachine):
 
     def _beat(self, client: Client, lost: bool) -> None:
         joins = client.epoch == 0
-        client.owned &= client.told  # The member has given up the revoked partitions by now and its heartbeat confirms that.
+        client.owned &= client.told  # The member has given up its revoked partitions by now, as its heartbeat confirms.
         fields: dict[str, Any] = {"member_id": client.name, "member_epoch": client.epoch, "instance_id": client.instance}
         if client.says_all:
             fields |= client.fields | {"topic_partitions": _listed(client.owned)}

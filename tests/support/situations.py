@@ -60,7 +60,7 @@ def side_by_side(name: str, protocols: Sequence[str], folder: Path) -> Timeline:
     drawing = Drawing()
     for protocol in protocols:
         reader, rows = read(_journal_of(name, protocol, folder, 3))
-        # The rows of the scenario itself are the same in all protocols and would fill most of the picture.
+        # Rows of the scenario itself are left out: they are the same in all protocols and would fill most of the picture.
         drawing.add(protocol, [row for row in rows if not isinstance(row, ClientRow)], reader.header)
     return drawing.timeline()
 

@@ -39,7 +39,7 @@ def main() -> None:
     asked = parser.parse_args()
     state = BigState(asked.size, asked.profile)
     gc.collect()
-    gc.freeze()  # The objects are frozen, because a child's garbage collection would otherwise copy all memory pages.
+    gc.freeze()  # The existing objects are exempted from garbage collection, because a collection in a child would copy all memory pages.
     rows: list[dict[str, Any]] = []
     for case in _all(state, asked.apis, asked.most):
         if asked.match not in str(case):

@@ -48,7 +48,7 @@ Verdicts = dict[str, JudgeVerdict]
 def snapshot(root: Path = ROOT) -> Iterator[Path]:
     """Copy the sources and the judges' data, so that they do not change during a run."""
     with tempfile.TemporaryDirectory(prefix="groupmock-mutations-") as folder:
-        for name in NEEDED:  # The exchanges are copied with the clients, of which they are a part.
+        for name in NEEDED:  # The folder of exchanges is not listed, because it is part of the clients and is copied with them.
             if (root / name).is_dir():
                 shutil.copytree(root / name, Path(folder) / name, ignore=shutil.ignore_patterns("__pycache__"))
             elif (root / name).is_file():

@@ -217,7 +217,8 @@ class Driver:
             if journal.pulse:
                 run = connection.run
                 if run is None or now > run.until or call.frame[8:] != run.tail or codec is not run.codec or connection.out is not None:
-                    # The read holds more than this heartbeat: perhaps the client did not wait for the answer to the previous heartbeat.
+                    # More bytes than this heartbeat arrived together: perhaps the client did not wait for the answer to the previous
+                    # heartbeat.
                     call.told = True
             call.hidden = not (call.told or journal.heartbeats)
         else:

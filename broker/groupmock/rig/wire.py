@@ -74,7 +74,8 @@ def read_response(key: int, version: int, frame: bytes, correlation: int | None 
     if correlation is not None and carried != correlation:
         raise Unreadable(f"an answer with correlation id {carried} where {correlation} was due ({name} v{version})")
     if key == API_VERSIONS and (version not in response.versions or frame[4:6] == UNSUPPORTED):
-        # Clients rely on this: kafka-python decodes any error answer as version 0 and tries again (docs/kafka/clients.md#version-quirks).
+        # Clients rely on version 0 here: kafka-python decodes any error answer as version 0 and tries again
+        # (docs/kafka/clients.md#version-quirks).
         version = 0  # A broker answers an ApiVersions of an unknown version in version 0.
     # Only the body of an ApiVersions answer can be flexible, never its header (KIP-511, docs/kafka/clients.md#version-quirks).
     head = 5 if response.flexible(version) and key != API_VERSIONS else 4

@@ -53,8 +53,8 @@ async def start(
     # The sockets are bound first, because the identity has their ports, and a port of 0 is unknown until it is bound.
     listeners = _listen(config, ports)
     clock = LoopClock()
-    # Identity and core have a Random each, because a replay takes the identity from the header, and the core must draw the same ids
-    # nevertheless.
+    # The cluster's identity and the core each have a random source of their own, because a replay takes the identity from the header, and
+    # the core must draw the same ids nevertheless.
     identity = _identity(config, listeners, Random(seed))
     core = core_of(config.settings, identity, Random(seed), clock.epoch_ns // NS_PER_MS)
     ring = Ring(RING_BYTES) if stories else None

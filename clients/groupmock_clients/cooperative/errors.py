@@ -9,7 +9,7 @@ from groupmock_codec.extras import pip_install
 
 KNOWN: Final = {"aiokafka": "0.14", "kafka-python": "3.0"}
 """The releases whose internals the assignors know, with any patch version."""
-KEPT_BYTES: Final = 4096  # Only this many bytes are kept, because a member's data may be as large as a message.
+KEPT_BYTES: Final = 4096  # The exception keeps only this many bytes of the data, because a member's data may be as large as a message.
 
 
 class UnsupportedClient(RuntimeError):

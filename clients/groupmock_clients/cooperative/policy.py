@@ -266,8 +266,8 @@ class Round:
     def timeout(self, waiting: bool) -> int:
         """Return the ms after which members rejoin, or 0 if a member rejoins at once anyway (leader rule 8). `waiting` says that moves
         are left for later."""
-        # The document leaves open which member's revocation counts (docs/kafka/seed-documents.md). Here any revocation counts, because one
-        # member that rejoins at once begins the round for all members.
+        # The document of the designs leaves open which member's revocation counts (docs/kafka/seed-documents.md). Here any revocation
+        # counts, because one member that rejoins at once begins the round for all members.
         if any(self.revoked.values()):
             return 0
         if self.lost:

@@ -64,7 +64,7 @@ class _Judge:
 
     def round(self, seen: Generation) -> Iterator[Finding]:
         """Check the invariants after one round (a generation that the leader has completed)."""
-        learned = False  # kafka-python's leader may learn of a new topic after the round that added it, and then joins again
+        learned = False  # A leader of kafka-python may learn of a new topic only after the rebalance that added it, and then joins again.
         for topic, number in seen.holders():
             learned |= number >= self.known.get(topic, 0)
             self.known[topic] = max(self.known.get(topic, 0), number + 1)

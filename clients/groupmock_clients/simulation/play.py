@@ -298,7 +298,7 @@ class Playing:
         if parked:
             bench.found("leaks", f"{parked} fetches wait for records and nobody is there")
         timers = world.core.environment.timers
-        # A key with the name alone belongs to a timer of the whole cluster, as for retention.
+        # A timer whose key has only the kind of timer belongs to the whole cluster, as for retention, and is not counted.
         armed = [key for name in NAMES for key in timers.armed(name) if len(key) > 1]
         if len(armed) > sum(len(group.members) + len(group.pending_joins) for group in bench.groups.peopled()):
             bench.found("leaks", f"timers are armed and nobody is there: {', '.join(' '.join(key) for key in sorted(armed))}")

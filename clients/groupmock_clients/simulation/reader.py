@@ -135,7 +135,8 @@ class Reader(Process):
 
     def _work(self) -> None:
         """Fetch, and commit in every COMMIT_EVERY-th round."""
-        if not self.stable:  # The member may have become unstable, because a request to a stopped node fails at once.
+        # The member may have lost its generation during the last call, because a request to a stopped node fails at once.
+        if not self.stable:
             return
         self._fetch()
         if self._polls % COMMIT_EVERY == 0:

@@ -15,7 +15,7 @@ from ..registry import Codec
 from .consumer import READ_ELEMENTS
 
 HIGHEST: Final = 2
-CONNECTOR: Final = -1  # In a list of tasks, this number means the connector instance itself.
+CONNECTOR: Final = -1  # In a Connect assignment's list of tasks, this number means the connector instance itself.
 CONFIG_MISMATCH: Final = 1
 M = TypeVar("M", bound=Message)
 

@@ -180,7 +180,7 @@ def _load(file: Path) -> Any:
                 return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, ValueError, RecursionError) as problem:
         raise BadInput(f"the plan {file} is no good {file.suffix[1:]}: {' '.join(str(problem).split())}") from None
-    except ImportError:  # The text is replaced, because msgspec's own message has seven lines.
+    except ImportError:  # The error message is replaced, because msgspec's own has seven lines.
         raise BadInput(f"the plan {file}: {lacks('PyYAML')} (.toml and .json need nothing)") from None
     raise BadInput(f"the plan {file}: write it as .toml, .yaml or .json, not {file.suffix or 'without an ending'}")
 

@@ -31,7 +31,7 @@ def compared(runs: DataFrame, keys: Sequence[str], *more: Column) -> DataFrame:
     sums = ranked.groupBy(*keys).agg(
         *[each for after in (False, True) for each in _side(after)],
         F.sum(F.when(F.col("side"), F.col("mean_rank"))).alias("rank_sum"),
-        # a group of t tied values contributes t^3 - t, which is t^2 - 1 for each of its values
+        # A group of t tied values contributes t^3 - t to the sum, which is t^2 - 1 for each of its values.
         F.sum(F.col("ties") * F.col("ties") - 1).cast("double").alias("tied"),
         *more,
     )

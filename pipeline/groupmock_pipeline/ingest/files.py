@@ -63,7 +63,7 @@ def _names_a_file(spark: SparkSession, place: str) -> bool:
 def choose(files: DataFrame, runs: DataFrame | None) -> Chosen:
     """Choose the files to read: new, changed or unreadable before, and those that count as copies of a file which has changed."""
     marked = _marked(files, runs)
-    # The driver gets names and lengths of files, as Spark's own readers do.
+    # Only names and lengths of files are collected to the driver, as by Spark's own readers.
     size = f"length * if(path rlike r'{PACKED}', {PACKED_TIMES}, 1) as size"
     candidates = f"case when not had or duplicate_of is not null then struct(path, file, {size}, had, duplicate_of) end"
     row = marked.selectExpr("count(*) as count", f"collect_list({candidates}) as told").first()

@@ -89,7 +89,7 @@ def section(spark: SparkSession, lake: str, asked: Section) -> Shown:
         table = tables.find(spark, lake, asked.table)
         if table is None:
             return Shown(asked, missing=True)
-        lines = table.count()  # Counting is cheap, because Spark reads only Parquet's footers.
+        lines = table.count()  # Counting the rows is cheap, because Spark reads only the footers of Parquet files.
         if not lines:
             return Shown(asked, empty=True)
         if lines <= SMALL:

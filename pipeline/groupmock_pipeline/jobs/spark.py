@@ -45,7 +45,7 @@ def settings(arguments: argparse.Namespace) -> dict[str, str]:
     if arguments.port and not 1024 <= arguments.port <= 65535:
         raise BadInput(f"--port {arguments.port}: give one from 1024 to 65535, or 0")
     try:
-        # The port is chosen here, because Spark would choose one for 0 and not tell it.
+        # A free port is chosen here, because for port 0 Spark would choose one and not tell which.
         with socket.create_server((HOST, arguments.port)) as free:
             arguments.port = free.getsockname()[1]
     except OSError as error:

@@ -106,7 +106,7 @@ def _met(lines: DataFrame) -> DataFrame:
     or null."""
     line = "case when started_at is not null then struct(rebalance, started_at, last_at) end"
     at = "if(open is not null, coalesce(from_at, 0L), ended_at)"
-    # SQL for the rebalances that did not end before this one, the latest first.
+    # SQL for a window over the rebalances that did not end before this one, the latest first.
     later = f"{OF_GROUP} order by {at} desc, open is not null, rebalance desc"
     nearest = f"last({line}, true) over ({later} {SO_FAR})"
     until = "if(open, met.last_at, until)"

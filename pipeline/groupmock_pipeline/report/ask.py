@@ -48,7 +48,7 @@ def answers(table: DataFrame, shapes: Sequence[Shape]) -> list[Excerpt]:
     out."""
     asked = [Question(each) for each in shapes]
     told = analysed(lambda: _together(table, asked))
-    if told is None:  # The query fails if a column is missing, so each value is checked by itself.
+    if told is None:  # One query over all values fails if a column is missing, so each value is then checked by itself.
         asked = [each for shape in shapes if (each := _answerable(table, shape)) is not None]
         if not asked:
             return []
@@ -167,7 +167,7 @@ def _spread(shape: Spread, lines: Lines, lacking: list[str]) -> Excerpt:
 def _grid(shape: Grid, lines: Lines, lacking: list[str]) -> list[Excerpt]:
     per = len(shape.per)
     groups: dict[tuple[Cell, ...], list[tuple[Cell, ...]]] = {}
-    for line in lines.rows:  # Each line has another combination of values, so that no cell is filled twice.
+    for line in lines.rows:  # Each line of the result has another combination of values, so no cell of the table is filled twice.
         groups.setdefault(line[:per], []).append(line[per:])
     return [_grid_of(shape, key, group, lacking) for key, group in groups.items()]
 

@@ -170,7 +170,7 @@ def svg(figure: Figure, name: str, told: str) -> str:
         target = io.StringIO()
         figure.savefig(target, format="svg", transparent=True, metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     text = target.getvalue()
-    # matplotlib's style sheet is dropped, because the page has its only rule already and allows no other sheet.
+    # matplotlib's style sheet is dropped from the SVG, because its only rule is in the page, which allows no other style sheet.
     text = re.sub(r"<(metadata|style)\b.*?</\1>", "", text[text.index("<svg") :], flags=re.DOTALL)
     used = set(re.findall(r"(?:url\(#|href=\"#)([\w-]+)", text))
     text = re.sub(r' id="([^"]+)"', lambda found: f' id="{name}-{found[1]}"' if found[1] in used else "", text)

@@ -87,7 +87,7 @@ class Scripts:
         # A new member joins first, or the other members would complete the rebalance alone. In other cases A joins first, because the first
         # member becomes the leader.
         first.join()
-        # A follower that joins before the leader would get its old assignment again, because the leader starts the rebalance.
+        # The test waits for the leader's JoinGroup, because a follower that joins before it would get its old assignment again.
         self.broker.wait_for("g", state="PreparingRebalance")
         for member in others:
             member.join()

@@ -41,7 +41,7 @@ async def test_the_guides_service_runs() -> None:
             while sum(count if what == "assigned" else -count for what, count in told) != 4:  # noqa: ASYNC110  # a state, not an event
                 await asyncio.sleep(0.01)
             await broker.wait_for("billing", state="Stable", members=2)
-            # aiokafka starts at the log end, so it never receives the records written before it looked up the offset.
+            # The loop goes on until a later record came, because aiokafka starts at the log end and never receives records written before.
             while seen != {0, 1, 2, 3}:
                 for number in range(4):
                     await broker.produce("orders", value=b"an order", partition=number)

@@ -84,7 +84,7 @@ def _apart(case: Case) -> None:
     end = max(row.t for part in parts for row in part) + HOUR_NS
     alone = sum((judged(_numbered([*part, _witness(end)])) for part in parts), Told())
     for key in [key for key in alone if key[0] is None and key[2] == "kept"]:
-        alone[key] = 1  # Findings without a group belong to all journals together, so a rule counts once as kept.
+        alone[key] = 1  # A rule without a group counts as kept once, because findings without a group belong to all journals together.
     together = judged(_numbered([*_merged(parts, case["ties"]), _witness(end)]))
     assert together == alone, {"more": together - alone, "fewer": alone - together}
 

@@ -179,7 +179,7 @@ LENIENT_ASSIGNMENTS = [
     ("0002 ffffffff ffffffff", DesignAssignment(2, None, None)),
     ("0002 00000000 00000000", DesignAssignment(2)),
     ("0002 00000000 00000000 00001388", DesignAssignment(2, [], [], 5000)),
-    # The reader ignores the version here, because it distinguishes the layouts by their length.
+    # The version may be anything here, because the reader tells the layouts apart by their length.
     ("0001 00000000 00000000 00001388", DesignAssignment(1, [], [], 5000)),
     ("0000 00000000 00000000 00001388", DesignAssignment(0, [], [], 5000)),
     ("0002 00000000 00000000 ffffffff", DesignAssignment(2)),  # A negative delay in the assignment is read as no delay.

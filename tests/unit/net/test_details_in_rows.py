@@ -90,7 +90,7 @@ def produce_classes():
 
 
 def test_a_row_decodes_a_bounded_part_of_what_rides_inside():
-    # The row alone once decoded 33 MB of topics, so now only the first members are decoded and the others stay bytes.
+    # Writing this row once decoded 33 MB of topics, so now only the first members are decoded and the others stay bytes.
     each = [SyncGroupRequestAssignment(member_id="m", assignment=GIVEN + number.to_bytes(4, "big")) for number in range(20_000)]
     embedded = details_of(ApiCodec(14, 3), SyncGroupRequest(assignments=each), True, "consumer").embedded
     assert embedded is not None and len(embedded) == EMBEDDED_BYTES // (EACH + len(GIVEN) + 4)

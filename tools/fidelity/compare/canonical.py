@@ -207,7 +207,7 @@ words all results in the version of the first (AddPartitionsToTxnManager). Excha
 
 def _produced(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
     """Blank the allowed timestamps in the text of a refused timestamp, because they come from the broker's clock."""
-    even = deepcopy(answer)  # The answer is copied, because the transcript itself must not change.
+    even = deepcopy(answer)  # The answer is copied before it is changed, because the transcript itself must not change.
     for topic in even["responses"]:
         for row in topic["partition_responses"]:
             if row.get("error_code") in NOT_ADDED:
@@ -278,7 +278,7 @@ def _events(step: Step, one: Event, other: Event, facts: Facts, late_ms: float, 
     if one.after != other.after:
         yield "answered after step", one.after, other.after
     elif isinstance(step, Send) and key_of(step) in CONTROLLERS:
-        return  # A controller's answers have no expected time, because they wait for its metadata log.
+        return  # No expected time is given for a controller's answers, because they wait for its metadata log.
     elif one.answered_ms is not None and other.answered_ms is not None and not -early_ms <= one.answered_ms - other.answered_ms <= late_ms:
         yield "answered at ms", one.answered_ms, other.answered_ms
 

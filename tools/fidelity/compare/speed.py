@@ -50,7 +50,7 @@ def _one(name: str, release: str, seeds: range) -> tuple[float, float, int]:
     scripts = [generate(seed, release) for seed in seeds]
     made = time.perf_counter() - begun
     first = [play(script) for script in scripts]
-    gc.freeze()  # The scripts are frozen, because they must not slow the garbage collection of the measured plays.
+    gc.freeze()  # The scripts are exempted from garbage collection, so that they do not slow the measured plays.
     _together[0].wait()
     begun = time.perf_counter()
     differing = sum(bool(compare(script, one, replay(script, one))) for script, one in zip(scripts, first, strict=True))

@@ -168,7 +168,7 @@ class GroupAuthor:
         free = [client for client in self.clients if not self.waits(client)]
         client = self.rng.choice(self._fit(action, free) or free or self.clients)
         if not free and self.rng.random() < 0.7:
-            client.links += 1  # The client opens a second connection while the first one waits for an answer.
+            client.links += 1  # The client needs a second connection, because the first one waits for an answer.
         elif not free:
             self.wait()
             return

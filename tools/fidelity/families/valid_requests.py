@@ -134,7 +134,7 @@ _BY_API: Final[dict[tuple[int, str], FieldMaker]] = {
     (0, "acks"): _one_of(-1, 1, 0),
     (10, "key_type"): _one_of(0),
     (11, "name"): _one_of("range", "sticky"),
-    (19, "replication_factor"): _one_of(9),  # The factor is larger than the number of brokers, so that no topic is created.
+    (19, "replication_factor"): _one_of(9),  # This replication factor is larger than the number of brokers, so that no topic is created.
     (19, "num_partitions"): _one_of(1, 2),
     (19, "assignments"): _one_of([]),
     (19, "validate_only"): _one_of(True),

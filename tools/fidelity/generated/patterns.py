@@ -117,7 +117,8 @@ class Patterns:
 
     def _bytes(self, field: str, data: bytes) -> str:
         if field == "records" and _has_producer(data):
-            return "*"  # The bytes differ on every broker, because they contain its producer ids and the times of its markers.
+            # These bytes are not compared, because they contain producer ids and times of markers, which differ on every broker.
+            return "*"
         if field.startswith("topic_id"):
             if data in self._topic_ids:
                 return f"${self._topic_ids[data]}"

@@ -56,7 +56,7 @@ class Leftovers:
                     self.add(delete_groups(self._broker, groups), ())
                 self._remove_topics()
             except (NoBroker, Unreadable):
-                return  # Nothing is reported here, because the plays notice the same failure.
+                return  # A failure is not reported here, because the plays that follow notice it.
 
     def _remove_topics(self) -> None:
         """Remove a limited number of topics, because a deletion costs a broker more than a creation."""

@@ -31,7 +31,8 @@ MOST_OFFSETS: Final = 2**31 - 1
 OWED: Final = 2
 """The number of batches that the first look-up of a request may open at any cost, so that a single look-up never fails for its cost."""
 _SHARE: Final = 8
-# Dropped batches leave list entries until there are so many, because deleting from the front of a list costs its length.
+# Entries of dropped batches stay in the lists until there are this many, because deleting from the front of a list takes time in proportion
+# to its length.
 _SLACK: Final = 64
 
 
@@ -153,7 +154,8 @@ class Partition:
         for batch in batches:
             if limits.log_append_time:
                 batch = batch.appended_at(wall_ms)
-            # A batch may claim that a log stamped it; a log with CreateTime removes the claim (docs/kafka/differences.md).
+            # The attributes of a batch may say that a log set its timestamps (LogAppendTime); a log with CreateTime clears that bit
+            # (docs/kafka/differences.md).
             elif batch.log_append_time:
                 batch = batch.by_create_time()
             self._write(batch, wall_ms)

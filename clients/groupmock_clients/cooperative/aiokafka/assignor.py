@@ -60,9 +60,9 @@ class CooperativeAssignor:
         self._consumer: AIOKafkaConsumer | None = None
         self._listener: CooperativeListener | None = None
         self._timer: asyncio.TimerHandle | None = None
-        # aiokafka's Assignment of the owned partitions, which still has their positions after aiokafka has replaced it
+        # aiokafka's Assignment of the owned partitions, which has their positions even after aiokafka has replaced it.
         self._held: Any = None
-        self._left: Any = None  # the previous Assignment, which still has the partitions that were revoked last
+        self._left: Any = None  # The previous Assignment, which still has the partitions that were revoked last.
         self.owned: frozenset[TopicPartition] = frozenset()
         self.lost: frozenset[TopicPartition] = frozenset()
         self.revoked: frozenset[TopicPartition] = frozenset()

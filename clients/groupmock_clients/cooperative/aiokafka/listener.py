@@ -31,7 +31,8 @@ class CooperativeListener(ConsumerRebalanceListener):  # type: ignore[misc]  # a
     async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
         """Give up partitions if necessary; called by aiokafka with all owned partitions before every join. The consumer keeps them,
         unless it was expelled."""
-        # aiokafka cancels its heartbeat task next, and cancelling a task before its first step would cancel the whole coordination
+        # The call waits a turn, because aiokafka cancels its heartbeat task next, and cancelling a task before its first step would cancel
+        # the whole coordination.
         await _others_begin()
         self._assignor.forget_if_expelled()
         await self._tell_lost()
@@ -42,7 +43,9 @@ class CooperativeListener(ConsumerRebalanceListener):  # type: ignore[misc]  # a
     async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
         """Tell the user's listener what has moved; called by aiokafka with all assigned partitions after every join."""
         assignor = self._assignor
-        await _others_begin()  # aiokafka's fetcher has just got an assignment, and fails if its first step finds another subscription
+        # The call waits a turn, because aiokafka's fetcher has just got an assignment, and fails if its first step finds another
+        # subscription.
+        await _others_begin()
         try:
             await self._tell_lost()
             if assignor.revoked:

@@ -70,7 +70,7 @@ class CooperativeConsumer:
         self.assignor.attach(self._membership)
         self._tasks: list[asyncio.Task[None]] = []
         self._trouble: Exception | None = None  # The last error of the membership consumer, which the caller's next call raises once.
-        self._end: BaseException | None = None  # the error that ended aiokafka's coordination for good, raised by every call
+        self._end: BaseException | None = None  # The error that ended aiokafka's coordination for good; every later call raises it.
         self._user: ConsumerRebalanceListener | None = None
         if topics:
             self.subscribe(topics)

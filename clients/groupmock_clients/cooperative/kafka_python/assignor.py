@@ -109,13 +109,13 @@ class CooperativeAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # k
         """Return the Subscription to join with; called by kafka-python for every attempt to join. The consumer tells its owned
         partitions, because it forgets them when it is expelled."""
         self._cancel_timer()
-        # The request stays set until this attempt has ended in an assignment, as Java's rejoinNeededOrPending does. kafka-python 3.0.12
-        # does not set it when partitions have changed. It then forgets the join, the assignment and the heartbeats if a poll ends before
-        # SyncGroup is answered.
+        # The request to rejoin stays set until this attempt has ended in an assignment, as Java's rejoinNeededOrPending does. kafka-python
+        # 3.0.12 does not set it when partitions have changed. It then forgets the join, the assignment and the heartbeats if a poll ends
+        # before SyncGroup is answered.
         self.consumer._coordinator.request_rejoin()
         subscription = self.consumer._subscription
         wanted = set(topics)
-        # The consumer's own list is used, because it is empty once the consumer is expelled
+        # The consumer's own list of partitions is used, because it is empty once the consumer is expelled
         # (docs/kafka/cooperative-designs.md#member-rule-1).
         self.owned = frozenset(tp for tp in subscription.assigned_partitions() if tp.topic in wanted)
         # Positions are read before the join, because `position()` raises in the callback, which comes after the assignment was replaced
@@ -145,7 +145,7 @@ class CooperativeAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # k
             coordinator.request_rejoin()
         elif outcome.timeout_ms:
             self._timer = threading.Timer(outcome.timeout_ms / 1000, self.rejoin)
-            # The timer may be set for five minutes (delay_ms), and must not keep a finished process alive.
+            # The timer thread is a daemon, because it may wait for five minutes (delay_ms) and must not keep a finished process alive.
             self._timer.daemon = True
             self._timer.start()
 

@@ -292,7 +292,7 @@ class CooperativeConsumer:
         while not self._ended.is_set():
             try:
                 if time.monotonic() - self._polled < self._idle_limit:
-                    # The timeout is long, because kafka-python discards a join that completes between two polls
+                    # The timeout of this poll is long, because kafka-python discards a join that completes between two polls
                     # (docs/kafka/clients.md#dropped-join).
                     self._membership.poll(timeout_ms=self._idle_limit * 1000)
                 else:
@@ -331,6 +331,6 @@ class CooperativeConsumer:
             self._starts.update({tp: committed[tp].offset if tp in committed else None for tp in added})
         try:
             await told()
-        finally:  # `poll` raises the error of a failed callback, and the partitions stay assigned
+        finally:  # This runs even if the callback failed (`poll` raises its error), because the partitions stay assigned.
             with self._lock:
                 self._held |= added

@@ -236,7 +236,7 @@ def _bytes(text: str) -> Expr:
 
 def _reference(text: str) -> Expr:
     match = REFERENCE.match(text)
-    assert match is not None  # The tokeniser uses the same pattern, so the text always matches.
+    assert match is not None  # This match cannot fail, because the tokeniser uses the same pattern.
     name, _, attribute = (match["braced"] or match["bare"]).partition(".")
     return Ref(name, attribute or None, int(text[match.end() :] or 0))
 

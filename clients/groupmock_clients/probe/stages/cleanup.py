@@ -125,5 +125,5 @@ def delete_topics(broker: TcpBroker, names: list[str]) -> list[str]:
         return names
     answer = broker.ask(DELETE_TOPICS, version, DeleteTopicsRequest(topic_names=names, timeout_ms=10_000))
     assert isinstance(answer, DeleteTopicsResponse)
-    # With UNKNOWN_TOPIC_OR_PARTITION (3) the topic does not exist any more.
+    # A topic with the error UNKNOWN_TOPIC_OR_PARTITION (3) counts as deleted, because it does not exist any more.
     return [str(each.name) for each in answer.responses if each.error_code not in (NONE, UNKNOWN_TOPIC_OR_PARTITION)]

@@ -65,7 +65,7 @@ def open_stage(sizes: Sizes, protocol: Protocol, journal: Path | None = None) ->
 
 def _stage_for(protocol: Protocol) -> Callable[[Sizes, Protocol, Broker, Path, Path], LiveStage]:
     if protocol.name == "connect":
-        from .connect import ConnectStage  # connect.py is imported on demand, because it imports this module.
+        from .connect import ConnectStage  # This import comes late, because connect.py imports this module.
 
         return ConnectStage
     for client in (protocol.client, *dict(protocol.others).values()):
@@ -100,7 +100,7 @@ class LiveStage:
             process.kill()
         self._living.clear()
         with self._hearing:
-            # The flag is set first, because a member whose start was interrupted is not in _living and may go on reporting.
+            # `_closed` is set first, because a member whose start was interrupted is not in `_living` and may go on reporting.
             self._closed = True
         self._journal.close()
         with self._journal.changed:

@@ -55,7 +55,8 @@ class HistoryJudge:
         if event.key in TOPIC_CHANGES and event.connection in self.bench.strange:
             self.topics_spoilt = True
         message: Any = event.message
-        if event.key == TXN_OFFSET_COMMIT:  # the judge `transactions` checks the outcome of transactional commits
+        # Offsets of transactional commits count as uncertain here, because another judge (`transactions`) checks their outcome.
+        if event.key == TXN_OFFSET_COMMIT:
             places = ((topic.name, each.partition_index) for topic in message.topics for each in topic.partitions)
             self.uncertain |= {(message.group_id, *place) for place in places}
         if event.key != OFFSET_COMMIT:

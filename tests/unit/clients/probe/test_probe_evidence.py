@@ -43,7 +43,8 @@ def read(tmp_path: Path) -> Read:
 def broker() -> Iterator[TcpBroker]:
     with Broker(profile="kafka-4.3", settings=BASE_SETTINGS, seed=1) as server:
         host, _, port = server.bootstrap.rpartition(":")
-        judged = TcpBroker(host, int(port), patience=20)  # The verdict does not depend on time, so the broker gets many seconds to answer.
+        # The probe's verdict does not depend on time, so the broker gets many seconds to answer.
+        judged = TcpBroker(host, int(port), patience=20)
         yield judged
         judged.close()
 
@@ -80,7 +81,8 @@ def test_no_time_left_is_unknown(read: Read, broker: TcpBroker) -> None:
 def test_a_broker_that_goes_away_breaks_nothing(read: Read) -> None:
     with Broker(profile="kafka-4.3", settings=BASE_SETTINGS, seed=1) as server:
         host, _, port = server.bootstrap.rpartition(":")
-        judged = TcpBroker(host, int(port), patience=20)  # The verdict does not depend on time, so the broker gets many seconds to answer.
+        # The probe's verdict does not depend on time, so the broker gets many seconds to answer.
+        judged = TcpBroker(host, int(port), patience=20)
     (outcome,) = Schedule(judged, Pace(wait=0)).play([read(f'exchange x "t"\nrows: R\n{RIGHT}')])
     judged.close()
     assert (outcome.verdict, outcome.detail) == (UNKNOWN, GONE)

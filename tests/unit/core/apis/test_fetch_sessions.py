@@ -53,7 +53,7 @@ def test_a_dialogue_tells_only_news() -> None:
     world = filled()
     session = Session(world, ("t", 0, 0))
     assert session.session_id > 0 and rows(session.first) == [(0, 0, 170)]
-    assert rows(session.next()) == [(0, 0, 170)]  # The fetch offset did not advance, so the session sends the records again.
+    assert rows(session.next()) == [(0, 0, 170)]  # The same records are sent again, because the fetch offset did not advance.
     # The answer contains a newly added partition even without records.
     assert rows(session.next(("t", 1, 0))) == [(1, 0, 0), (0, 0, 170)][::-1]
     assert rows(session.next(("t", 0, 1))) == []

@@ -91,7 +91,7 @@ def _why_not(turn: Turn, group: ClassicGroup) -> str | None:
     try:
         given = [_read(member, chosen)[1] for member in group.members.values()]
     except DecodeError as malformed:
-        # Before 4.4 Kafka expects that the bytes end inside a number, but not a false count or length (ConsumerProtocol).
+        # Before 4.4 Kafka handles metadata that ends inside a number, but throws on a false count or length (ConsumerProtocol).
         ends = malformed.path == "version" or malformed.reason.startswith("stream read less")
         if turn.quirks.malformed_metadata_fails and not ends:
             raise Refused(error_codes.UNKNOWN_SERVER_ERROR, "") from None

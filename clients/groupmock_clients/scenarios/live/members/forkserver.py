@@ -41,7 +41,7 @@ def main(library: str, descriptor: int) -> int:
             try:
                 orders.sendall(answer)
             except BrokenPipeError:
-                return 0  # An error here means that the stage has ended, as the end of the socket does.
+                return 0  # An error on the socket, like its end, means that the process that starts the members has ended.
 
 
 def _next(orders: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:

@@ -33,7 +33,7 @@ def outcome(asked: dict[str, Ask]) -> list[str | None]:
 
 @for_each("order", ["ABC", "BCA", "CAB"])
 def test_a_phase_whose_winner_somebody_does_not_list_fails_as_on_kafka(order: str) -> None:
-    # Kafka 4.3.0, 3.9.1 and 2.8.2 stay in PreparingRebalance and answer nobody.
+    # In this case Kafka 4.3.0, 3.9.1 and 2.8.2 stay in PreparingRebalance and answer nobody.
     world = World.make(quirks=KAFKA)
     assert outcome(joined(world, order)) == [None, None, None]
     assert world.group().state == "PreparingRebalance"
@@ -41,7 +41,7 @@ def test_a_phase_whose_winner_somebody_does_not_list_fails_as_on_kafka(order: st
 
 @for_each("order", ["bAC", "AB", "Ab"])
 def test_a_doubled_name_that_loses_the_vote_does_no_harm(order: str) -> None:
-    # Kafka 4.3.0, 3.9.1 and 2.8.2 choose the protocol x.
+    # In this case Kafka 4.3.0, 3.9.1 and 2.8.2 choose the protocol x.
     world = World.make(quirks=KAFKA)
     assert set(outcome(joined(world, order))) == {"x"}
     assert world.group().state == "CompletingRebalance"

@@ -75,7 +75,8 @@ def test_a_reserved_id_refused_in_preparing(quirks: Quirks, ends: bool) -> None:
 
 @for_each(("replaced", "error"), [(True, -1), (False, 81)])
 def test_a_refusal_that_ends_a_failing_phase(replaced: bool, error: int) -> None:
-    # Kafka 3.9 answers the failure, because its refusal is not complete yet (differential check, groups seed 42083 of 3.9).
+    # Kafka 3.9 answers the full group's JoinGroup with the error of the failed phase, because the refusal is not complete yet (differential
+    # check, groups seed 42083 of 3.9).
     quirks = Quirks(refused_member_ends_phase=True, malformed_subscription_hangs=True, failing_phase_replaces_refusal=replaced)
     world = World.make(group_max_size=2, quirks=quirks)
     leader, follower = world.stable(2)
