@@ -98,7 +98,8 @@ def _parts(lines: list[Numbered]) -> Iterator[list[Numbered]]:
 
 
 def _body(part: list[Numbered]) -> bytes:
-    """Join the lines to a body. Blank lines replace lines that were left out, so that the server's line numbers are those of the file."""
+    """Join lines with records to the body of a request. Blank lines replace lines that were left out, so that the server's line numbers
+    are those of the file."""
     rows, number = [], part[0].number
     for line in part:
         rows += [b""] * (line.number - number) + [line.text]

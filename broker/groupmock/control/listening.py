@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from ..journal.journal import Journal
 
 MAX_LISTENERS: Final = 32
-"""At most this many listeners follow at a time; a live page takes two of them."""
+"""At most this many listeners follow the journal at a time; a live page takes two of them."""
 AT_ONCE: Final = 200
 """The number of rows that a listener gets at once, which takes some milliseconds of the loop's time."""
 
 
 class Listeners(Sink):
-    """The listeners of one cluster. It is a sink of the journal while there are any, to learn of new rows."""
+    """The listeners that follow the journal of one cluster. It is a sink of the journal while there are any, to learn of new rows."""
 
     routine = True
 

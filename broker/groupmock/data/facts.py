@@ -81,7 +81,7 @@ class ConfigRow(msgspec.Struct):
 
 
 def topic_row(topic: Topic) -> TopicRow:
-    """Return what a list of topics shows of a topic."""
+    """Return the facts of a topic that a list of topics shows."""
     records = sum(each.end - each.start for each in topic.partitions)
     size = sum(each.size for each in topic.partitions)
     return TopicRow(topic.name, len(topic.partitions), topic.replication_factor, topic.internal, records, size)

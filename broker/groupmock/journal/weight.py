@@ -32,7 +32,7 @@ SHARED: Final = frozenset((
     "node", "api_key", "api_version", "error_code", "throttle_time_ms", "trailing_bytes",
     "api_name", "error", "before", "after", "cause", "timer", "client_host",
 ))  # fmt: skip
-"""Fields that cost no memory, because their values are small integers, of which CPython has one each, or constant words of groupmock."""
+"""Fields that cost no memory, because their values are small integers, which CPython shares, or constant words of groupmock."""
 
 
 def held(value: Any, enough: int) -> int:

@@ -29,7 +29,7 @@ PAUSE_S: Final = 0.3
 
 
 class Source:
-    """The connections to the nodes of a cluster. Raises CannotStart for whatever prevents an answer."""
+    """The connections to the nodes of the cluster that is copied. Raises CannotStart for whatever prevents an answer."""
 
     def __init__(self, where: Where, tls: ssl.SSLContext | None, called: Called) -> None:
         self.where = where

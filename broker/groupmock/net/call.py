@@ -88,5 +88,5 @@ class Tickets(dict[int, Call]):
         return call
 
     def reopen(self, call: Call) -> None:
-        """Open an answered request again, so that its connection waits."""
+        """Treat an answered request as open again, so that its connection handles no other request yet."""
         self[call.ticket] = call.connection.call = call

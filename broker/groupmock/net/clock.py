@@ -16,7 +16,7 @@ from groupmock_codec.units import NS_PER_MS, NS_PER_S
 
 Callback = Callable[[], None]
 _FEW: Final = 64
-"""A queue with fewer ended appointments than this is not cleared of them."""
+"""Ended appointments are not removed from a queue that has fewer of them than this."""
 
 
 class Handle(Protocol):
@@ -167,7 +167,7 @@ class LoopClock:
         return monotonic_ns() - self._origin
 
     def call_at(self, when: int, callback: Callback) -> Handle:
-        """Call back up to a millisecond after `when`, and after the bytes that the loop then finds to read."""
+        """Call back up to a millisecond after `when`, once the bytes that have arrived by then are handled."""
         alarm = _Alarm(self, when, callback)
         self.alarms.add(alarm)
         return alarm

@@ -353,7 +353,7 @@ class Connection(asyncio.Protocol):
             transport.abort()
 
     def how_it_ended(self, failure: Exception | None) -> str:
-        """Return the journal's reason why the peer or the network ended the connection."""
+        """Return the reason that the journal gives when the peer or the network ended the connection."""
         how = f"the connection broke: {failure}" if failure is not None else "the client closed"
         if self.cut_bytes:
             how += f" in the middle of a frame, of which {self.cut_bytes} bytes had come"

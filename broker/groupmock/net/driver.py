@@ -431,7 +431,7 @@ class Driver:
             self.serve_soon(connection)
 
     def refuse(self, connection: Connection, reason: str, now: int | None = None) -> None:
-        """Close a connection for a request for which Kafka closes it."""
+        """Close a connection because of a request on which Kafka closes the connection, too."""
         self.counters.refused += 1
         self.shut(connection, reason, now=now)
 

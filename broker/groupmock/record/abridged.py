@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from .wire_codec import WireCodec
 
 SMALLEST_ADDRESS: Final = 15
-"""The bytes of the smallest tagged section with one endpoint: count, tag, size, count, node id 4, host 1 and its length, port 4, tags."""
+"""The smallest size in bytes of a tagged section with one broker address: count, tag, size, count, node id 4, host 1 and its length,
+port 4, tags."""
 FIRST: Final = 8
 """The size in bytes of a frame's length and correlation id together."""
 

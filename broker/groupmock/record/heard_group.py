@@ -125,7 +125,7 @@ class HeardGroup:
             self.reserved = {member_id: until for member_id, until in self.reserved.items() if until > now}
 
     def add(self, out: Effects, member: HeardMember, why: Reason) -> None:
-        """Add a new member whose JoinGroup is parked."""
+        """Add a new member whose JoinGroup waits for its answer."""
         self.reserved.pop(member.member_id, None)
         first = not self.members and self.whole
         self.members[member.member_id] = member

@@ -258,7 +258,7 @@ class Proxy:
             relay.client.close()
 
     async def _until_empty(self) -> None:
-        """Wait until no connection is left, or until the time is over."""
+        """Wait until no connection is left, or until the timeout."""
         self._empty.clear()
         if self._joining:
             await asyncio.wait(self._joining, timeout=CLOSE_WITHIN_S)

@@ -22,9 +22,10 @@ SLICE_NS: Final = 500_000
 groupmock.requests.slice.us), because a request and its answer need a turn each."""
 
 Take = Callable[[bytes, int, int], int]
-"""Takes (data, time of arrival, bytes done so far) and returns the bytes done then; the call repeats until all bytes are done."""
+"""A function that records observed bytes: it takes (data, time of arrival, bytes done so far) and returns the bytes done then, and is
+called again until all are done."""
 Done = Callable[[int], None]
-"""A callback that gets the length of a piece that was recorded."""
+"""A callback that gets the number of bytes that were recorded."""
 
 
 class Work:

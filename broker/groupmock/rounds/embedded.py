@@ -44,8 +44,8 @@ NOTHING: Final = Instruction(frozenset(), frozenset(), 0)
 
 @lru_cache(REMEMBERED)
 def claim_of(protocol_type: str, protocol: str, data: bytes) -> Claim:
-    """Decode the metadata of a member. Connect's "partitions" are (connector, task), with task -1 for the connector itself; Connect has
-    no topics."""
+    """Decode the metadata with which a member joins: its subscription, and the partitions that it says it owns. Connect's "partitions"
+    are (connector, task), with task -1 for the connector itself; Connect has no topics."""
     if protocol_type == "connect":
         return Claim(frozenset(), _claimed_tasks(data))
     stock = consumer.read_subscription(data)

@@ -112,7 +112,7 @@ class Offsets(Line):
 
 
 class Folded:
-    """Folds repeated lines into one."""
+    """Folds repeated lines of a story into one."""
 
     def __init__(self) -> None:
         self._held: dict[Hashable, Line] = {}

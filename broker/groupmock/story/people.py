@@ -108,7 +108,7 @@ class People:
         return f"{text(client_id)} (no member)" if client_id else NOBODY
 
     def joins(self, member_id: str, join: Any, connection: int) -> None:
-        """Note a JoinGroup with that member id, or, in a consumer group, a heartbeat."""
+        """Note a JoinGroup (in a consumer group: a heartbeat) that names the member."""
         person = self.here.get(member_id)
         if person is not None:
             self._wants(person, join, connection)

@@ -56,7 +56,7 @@ EXPECTED: Final = frozenset(("MEMBER_ID_REQUIRED",))
 BEAT: Final = "ConsumerGroupHeartbeat"
 HEARS: Final = "REBALANCE_IN_PROGRESS"
 NEWS: Final = ("Heartbeat", "SyncGroup", "OffsetFetch", "ListOffsets", "Metadata")
-"""Requests that do not change the group, so that it is not mentioned if their answers do not arrive."""
+"""Requests that do not change the group, so that it is not mentioned if their answers are lost."""
 
 
 class Tale:

@@ -146,8 +146,8 @@ class TimelineBuilder(RowReader):
         )  # fmt: skip
 
     def finish(self, source: int, notices: list[str]) -> tuple[Source, list[Group]]:
-        """Return the source and its groups, because there are no more rows. `source` is the index of the journal in the picture;
-        `notices` say what the journal lacks."""
+        """Return the journal as a source of the picture, and its groups, because there are no more rows. `source` is the index of the
+        journal in the picture; `notices` say what the journal lacks."""
         for asked in self._asked.values():
             self._mark(asked, OPEN, self._now, "")
         for rebalance in self._rebalances.close():

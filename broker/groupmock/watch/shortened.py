@@ -255,8 +255,8 @@ def _whole(row: MemberRow) -> str:
 
 
 def as_fields(row: MovedRow, over: Rebalance, here: Here) -> dict[str, Any]:
-    """Return a rebalance as fields for programs. Times are ns of the run, members their ids. `assignment` has member id -> topic ->
-    partitions of the first `ASSIGNED` members, or null if no assignment was seen."""
+    """Return the facts of a rebalance as the fields of a JSON log line. Times are ns of the run, members their ids. `assignment` has
+    member id -> topic -> partitions of the first `ASSIGNED` members, or null if no assignment was seen."""
     plan = over.plan
     told = list(plan.told.items()) if plan is not None else []
     return {

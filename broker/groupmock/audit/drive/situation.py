@@ -35,8 +35,8 @@ class NotReached(Exception):
 
 
 class Situation(NamedTuple):
-    """A situation into which a conformance run brings copies of the program. `does` is a sentence that describes what happens, `waits` a
-    sentence that names what must be seen.
+    """A situation into which a conformance run brings copies of the judged client program. `does` is a sentence that describes what
+    happens, `waits` a sentence that names what must be seen.
 
     `rules` are the fault rules from before the copies start, and `nodes` is the number of brokers. `static` gives each copy a
     group.instance.id. `late` copies are held back until the script starts them. With `bare` the script creates the topic, and the group

@@ -53,9 +53,9 @@ class Heard:
 
 
 class Stage(Sink):
-    """One run of one situation. `bound_s` is the longest wait for one event, and `remarks` are for the reader of the result. `clients` has
-    the libraries and versions from ApiVersions (KIP-511). `commits` says whether the program commits (None: not known yet). `protocol` is
-    that of the members, CLASSIC until one of them sends a ConsumerGroupHeartbeat.
+    """The run of one situation, with a cluster and copies of the judged program. `bound_s` is the longest wait for one event, and `remarks`
+    are for the reader of the result. `clients` has the libraries and versions from ApiVersions (KIP-511). `commits` says whether the
+    program commits (None: not known yet). `protocol` is that of the members, CLASSIC until one of them sends a ConsumerGroupHeartbeat.
 
     All methods are called on the cluster's loop.
     """

@@ -259,7 +259,7 @@ class WatchApp(App[None]):
             self.call_after_refresh(self.query_one("#tail", RichLog).scroll_end, animate=False)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Apply the filter after each letter."""
+        """Apply the filter after each letter that is typed."""
         self.wanted = event.value
         if self.looked is not None:
             self._write(self.looked, anew=True)
