@@ -38,7 +38,7 @@ BEATS: Final = 12
 PARTITIONS: Final = 6
 TOPIC: Final = "orders"
 MARK: Final = "~~~~~~"
-"""The beginning of names in the template, which is as long as the number that replaces it."""
+"""The placeholder with which names in the template begin, as long as the number that replaces it."""
 JOIN, SYNC, BEAT, LEAVE, COMMIT, FIND, VERSIONS = (11, 7), (14, 5), (12, 4), (13, 4), (8, 8), (10, 4), (18, 3)
 Steps = Iterator[float]
 """The actions of a client as an iterator, which yields the milliseconds that the client waits between them."""
@@ -103,7 +103,8 @@ class Client:
 
 
 def rebalance(members: list[Client]) -> None:
-    """Run one rebalance: the last member asks to join, the others learn of it, all join, the leader assigns the partitions, all sync."""
+    """Run one rebalance: the last member asks to join, the other members learn of that, all join, the leader assigns the partitions, all
+    sync."""
     for each in reversed(members):
         if each.generation >= 0:
             each.beat()

@@ -176,7 +176,7 @@ class ConsumerGroup:
         link.sock.sendall(struct.pack(">i", len(frame)) + frame)
 
     def heartbeats(self) -> list[bytes]:
-        """Return one heartbeat per member that changes nothing, without its length, as kload expects it."""
+        """Return one heartbeat per member, which changes nothing in the group, without its length, as kload expects it."""
         bodies = [heartbeat(self.name, each.id, each.epoch) for each in self.members]
         return [request(CONSUMER_GROUP_HEARTBEAT, VERSION, 0, body, flexible=True) for body in bodies]
 

@@ -52,7 +52,7 @@ def request(key: int, version: int, correlation: int, body: bytes, flexible: boo
 
 
 def heartbeat(group: str, generation: int, member: str) -> bytes:
-    """Return a Heartbeat v4 of a dynamic member, without its length, as kload expects it."""
+    """Return a Heartbeat v4 of a dynamic member, without its length field, as kload expects it."""
     body = compact(group) + struct.pack(">i", generation) + compact(member) + compact(None) + b"\0"
     return request(HEARTBEAT, 4, 0, body, flexible=True)
 

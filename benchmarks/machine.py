@@ -52,7 +52,8 @@ def pinned(core: int) -> Iterator[None]:
 
 
 def cpu_clock(pid: int) -> int:
-    """Return the clock of a process's CPU time for `time.clock_gettime`, as clock_getcpuclockid(3) computes it on Linux."""
+    """Return the id of the clock that counts a process's CPU time, for `time.clock_gettime`, as clock_getcpuclockid(3) computes the id
+    on Linux."""
     return (~pid << 3) | 2
 
 

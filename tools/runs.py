@@ -39,7 +39,7 @@ class CaseOutcome(NamedTuple):
 
 
 def ended(words: Sequence[str], limit_s: float, where: Path = ROOT, variables: Mapping[str, str] | None = None) -> Ended:
-    """Run a command to its end or until `limit_s`, and end its children with it. `variables` extend the environment."""
+    """Run a command to its end or until `limit_s`, and then end its child processes too. `variables` extend the environment."""
     began = time.monotonic()
     with subprocess.Popen(
         words, cwd=where, env={**os.environ, **(variables or {})}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

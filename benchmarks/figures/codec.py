@@ -1,4 +1,5 @@
-"""Measures the codec on the largest message of the protocol, against construct with the same declaration and against kafka-python 3."""
+"""Measures the codec on the largest message of the protocol, against the library construct with the same declaration and against
+kafka-python 3."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Measures the recording proxy against a plain one, both in front of the same Apache Kafka: heartbeats, fetched bytes, rounds of a group.
+"""Measures the recording proxy against a plain proxy, both in front of the same Apache Kafka: heartbeats, fetched bytes, rebalances of a
+group.
 
 A round measures both proxies, one after the other, each in a fresh process; its value is the ratio inside it. The proxies run on the server
 core; Kafka and the load share the other one, as they would without a proxy. socat (a process per connection) is shown for comparison.

@@ -46,7 +46,7 @@ class Storm:
 
 
 class Watcher:
-    """A worker on the load core that measures from its ready line until it is asked for its report."""
+    """A process on the load core that measures from its ready line until it is asked for its report."""
 
     def __init__(self, cores: Cores, module: str, *arguments: str) -> None:
         self.module = module

@@ -267,8 +267,8 @@ def _broker(config: pytest.Config, settings: dict[str, Any], item: pytest.Item) 
 
 
 def _journal_of_environment() -> str:
-    """Return the path of the next journal, which the variable GROUPMOCK_JOURNAL chooses. In a folder each cluster has a file of its own.
-    If it names a file, journals of earlier tests are kept as FILE.1, FILE.2, and an xdist worker puts its name before the suffix."""
+    """Return the path of the next journal as the environment variable GROUPMOCK_JOURNAL says. In a folder each cluster has a file of its
+    own. If it names a file, journals of earlier tests are kept as FILE.1, FILE.2, and an xdist worker puts its name before the suffix."""
     from groupmock.journal.place import make_way, names_by_run
 
     path, worker = os.environ[JOURNAL], os.environ.get("PYTEST_XDIST_WORKER")

@@ -24,8 +24,8 @@ def _is_news(_: LogRecord) -> bool:
 
 
 def analysed(ask: Callable[[], DataFrame]) -> DataFrame | None:
-    """Return the DataFrame, or None if Spark's analyzer does not know a name in it. PySpark's error log, with Java's stack, is
-    suppressed meanwhile."""
+    """Return the DataFrame of a query, or None if Spark's analyzer does not know a name in the query. PySpark's error log, with Java's
+    stack, is suppressed meanwhile."""
     for kind in ("SQL", "DataFrame"):
         PySparkLogger.getLogger(f"{kind}QueryContextLogger").addFilter(_is_news)
     before = _ASKING.set(True)

@@ -27,8 +27,8 @@ def cached(frame: DataFrame) -> Iterator[DataFrame]:
 
 @contextmanager
 def _named(frame: DataFrame) -> Iterator[DataFrame]:
-    """Give the frame a name, under which a Spark Connect server analyses it once. A DataFrame of Spark Connect is its whole plan, which
-    each question sends and has analysed again, even the question for its columns."""
+    """Give the frame a name in Spark's catalogue, so that a Spark Connect server analyses it only once. A DataFrame of Spark Connect is
+    its whole plan, which each question sends and has analysed again, even the question for its columns."""
     name, spark = f"groupmock_{uuid4().hex}", frame.sparkSession
     frame.createTempView(name)
     try:

@@ -146,7 +146,7 @@ FILES: Final = StructType(
         StructField("problem", StringType()),
     ]
 )
-"""The columns that the reader of a take fills for each file, from which the ledger is made."""
+"""The columns that an ingest fills for each file that it reads, from which the ledger is made."""
 
 
 def fields_of(kind: str) -> tuple[str, ...]:

@@ -28,10 +28,10 @@ MADE_BY: Final = {"rows": "ingest", "runs": "ingest", "quarantine": "ingest", "c
 LINES: Final = "lines"
 LOOKED_AT: Final = "runs"
 """The parts of every table except those of `ingest`: its lines, and (in tables that grow run by run) the (run, take) of every run that
-was processed, even without yielding lines."""
+was processed, even if the run yielded no line."""
 TAKEN: Final = StructType([StructField("run", StringType()), StructField(schema.TAKE, LongType())])
 GONE: Final = -1
-"""The take of a run that the lake has dropped because it turned out to be a copy."""
+"""The value in place of a commit number for a run that the lake has dropped because it turned out to be a copy."""
 
 
 def place(lake: str, name: str) -> str:
@@ -90,7 +90,7 @@ def _read(spark: SparkSession, lake: str, name: str, head: sink.Head) -> DataFra
 
 
 def _with_takes(spark: SparkSession, path: str, head: sink.Head) -> DataFrame:
-    """Return the lines that count, with their takes in tables that grow run by run."""
+    """Return the lines of a table that count, with the number of the commit that wrote their run in tables that grow run by run."""
     columns = sink.columns(spark, path, LINES, head)
     lines = sink.read(spark, path, LINES, columns, head)
     if LOOKED_AT in head.batches:

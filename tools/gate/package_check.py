@@ -188,7 +188,8 @@ def install_and_ask(wheel: Path, environment: Path) -> None:
 
 
 def lacks_spark(command: Path, bare: dict[str, str], folder: Path) -> None:
-    """Check that without the extra a job says how to install it from the package's origin, and that the verb's help works."""
+    """Check that a job without the extra for Spark says how to install the extra from the package's origin, and that the verb's help
+    works."""
     helped = subprocess.run([str(command), "pipeline", "--help"], capture_output=True, text=True, env=bare, cwd=folder)
     refused = subprocess.run([str(command), "pipeline", "ingest", ".", "lake"], capture_output=True, text=True, env=bare, cwd=folder)
     if helped.returncode or refused.returncode != 3 or "pip install 'groupmock[pipeline] @ file://" not in refused.stderr:

@@ -63,7 +63,8 @@ def no_commit() -> None:
 
 
 def poll_too_slow() -> None:
-    """Let a record take longer than max.poll.interval.ms: the client leaves by itself, while the handler goes on."""
+    """Let the handling of a record take longer than max.poll.interval.ms: the client leaves the group by itself, while the handler goes
+    on."""
     stage = Stage(ORDERS)
     stage.produce("orders", 0, 1)
     anna = stage.consumer("anna", rebalance_ms=5000)
@@ -136,7 +137,7 @@ def static_id_twice() -> None:
 
 
 def commits_in_the_wrong_order() -> None:
-    """Let two workers handle records of one partition, and each commit when it is done."""
+    """Let two workers handle records of one partition, and let each commit an offset when it is done with its record."""
     stage = Stage(ORDERS)
     stage.produce("orders", 1, 9)
     anna = stage.consumer("anna")

@@ -1,4 +1,4 @@
-"""`make mutations` checks that our checks can fail: it plants small mistakes in a copy of the sources, one at a time, and runs the judges.
+"""`make mutations` checks that our tests can fail: it plants small mistakes in a copy of the sources, one at a time, and runs the tests.
 
     python -m tools.mutations                     every mutation of tests/mutations/mutations.toml; writes its record and page
     python -m tools.mutations NAME ...            these only; writes nothing

@@ -180,7 +180,7 @@ def _declared(module: ModuleType) -> Iterator[str]:
 
 
 def _imported(node: ast.stmt) -> dict[str, tuple[str, str]]:
-    """Return name -> (module, name in it), with an empty name for a module itself."""
+    """Map each name that an import binds to (module, name in it), with an empty name for a module itself."""
     if isinstance(node, ast.ImportFrom):
         return {each.asname or each.name: ("." * node.level + (node.module or ""), each.name) for each in node.names}
     return {each.name: (each.name, "") for each in node.names} if isinstance(node, ast.Import) else {}

@@ -26,7 +26,7 @@ def text() -> str:
 
 
 def scripts(folder: Path = FINDINGS) -> dict[tuple[str, str], str]:
-    """Return (client as the script names it, rule) -> file of a minimal program."""
+    """Map (client as the script names it, rule) to the file of a minimal program that breaks the rule."""
     found = {}
     for file in sorted(folder.glob("*.*")):
         told = dict(re.findall(r"^(?:#|//) (\w+): (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE))

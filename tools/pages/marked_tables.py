@@ -4,7 +4,8 @@ from __future__ import annotations
 
 
 def with_table(text: str, table: str, name: str) -> str:
-    """Replace the table between the two markers that have this name. Raises ValueError unless each marker occurs once, in this order."""
+    """Replace the table between the two markers that have the given name. Raises ValueError unless each marker occurs once, in this
+    order."""
     begin_mark, end_mark = f"<!-- {name}:begin -->\n", f"<!-- {name}:end -->\n"
     before, begin, rest = text.partition(begin_mark)
     _old, end, after = rest.partition(end_mark)

@@ -105,7 +105,7 @@ def _measured() -> str:
 
 
 def _agreement(live: ScenarioResults) -> Iterator[str]:
-    """Yield which live runs count the same moves and rounds as their virtual twins."""
+    """Yield sentences on how many live runs have the same numbers of moves and rounds as on the virtual clock, and on the others."""
     compared = [each for each in live.results if each.agreed is not None]
     agreed = sum(each.agreed is True for each in compared)
     yield (

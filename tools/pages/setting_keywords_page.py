@@ -5,7 +5,7 @@ from __future__ import annotations
 from groupmock.config.resolve import all_settings
 
 LONGEST = 141
-"""The longest line of the project's Python, plus the line break before it."""
+"""The longest line of the project's Python code, plus the line break before it."""
 HEAD = '''"""Settings as keyword arguments of `Broker`. Written by tools/pages/setting_keywords_page.py (`make docs`): do not edit."""
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Kill a command that writes a lake by SIGKILL at random moments, and check what readers see then, and what the next run makes of it.
+"""Kill a command that writes a lake by SIGKILL at random moments, and check what readers see then, and whether the next run completes the
+lake.
 
 A trial restores the lake, runs the command, and kills it at a time or at one of the command's own file events. A reader in another process,
 with a session that stays open, must see the lake as before or as after, table by table, also while the command runs. The next run may be
@@ -112,7 +113,7 @@ def onlooker(words: Sequence[str]) -> Iterator[Onlooker]:
 
 
 def strike(words: Sequence[str], folder: Path, moment: Moment | None) -> Struck:
-    """Run a command that writes below `folder` until it ends or the moment comes, and then kill it with all its processes."""
+    """Run a command that writes below `folder`, and kill it with all its processes at the given moment, unless it ends before."""
     with FileEvents(folder) as events, tempfile.TemporaryFile("w+") as said:
         begun = time.monotonic()
         process = subprocess.Popen(words, start_new_session=True, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT)
@@ -226,8 +227,8 @@ class Harness:
         return found
 
     def every_state(self, trial: Trial, kept: Path, most: int) -> Iterator[tuple[str, str, str]]:
-        """Yield for each state its name, what readers see in it, and what they see after the next run, which happens in the reader's own
-        session. At most `most` states are chosen, evenly spread."""
+        """Yield for each state of the lake between two file events its name, what readers see in it, and what they see after the next
+        run, which happens in the reader's own session. At most `most` states are chosen, evenly spread."""
         self.restore(trial)
         found = list(states(trial.command, self.lake.parent, kept))
         step = max(1.0, (len(found) - 1) / max(1, most - 1))

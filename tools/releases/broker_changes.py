@@ -137,7 +137,7 @@ def _configs(before: BrokerFacts, after: BrokerFacts) -> Iterator[ConfigChange]:
 
 
 def refusals(before: BrokerFacts, after: BrokerFacts) -> Iterator[RefusalChange]:
-    """Yield one change for each pattern of refusing words, with all configs that show it."""
+    """Yield one change for each pattern of words in refusals, with all configs that show it."""
     found: dict[tuple[str, str, str], list[tuple[str, str, str, str]]] = {}
     for kind, name, value in {**before.refusals, **after.refusals}:
         if name not in before.configs[kind] or name not in after.configs[kind]:

@@ -149,7 +149,7 @@ def _tagged(field: SchemaField, valid: Versions) -> str:
 
 
 def described(field: SchemaField, versions: Versions, valid: Versions) -> str:
-    """Describe a field in words: type, versions, whether it may be null, its tag, its default."""
+    """Describe a field of a message in words: type, versions, whether it may be null, its tag, its default."""
     parts = [_type(field), f"v{versions}" if versions.lowest == versions.highest else f"v{versions.lowest}+"]
     if versions.highest < valid.highest < ANY_VERSION:
         parts[-1] = f"v{versions}"

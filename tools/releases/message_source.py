@@ -207,7 +207,7 @@ def _class_node(text: str, name: str) -> ast.ClassDef:
 
 
 def _places(node: ast.ClassDef) -> dict[str, tuple[int, int]]:
-    """Map each field of a class to its first line and the line behind it, counted from 0."""
+    """Map each field of a class to the number of its first line and of the line behind it, counted from 0."""
     found = {}
     for each in node.body:
         if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):

@@ -49,7 +49,7 @@ class ProbeFindings(msgspec.Struct, frozen=True):
 
 def probed(version: str, beside: str, release: str, only: Sequence[str]) -> ProbeFindings:
     """Probe a broker of the new version, first with the settings of most exchanges, then with those that the others need, and probe its
-    predecessor for the broken rows."""
+    predecessor for the broken rows (rules)."""
     plain = _probed(version, release, {}, only)
     broken = list(_broken_beside(plain, beside, release, {}))
     unknown = {row.row: row.detail for row in plain.rows if row.verdict == UNKNOWN}

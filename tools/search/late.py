@@ -75,7 +75,7 @@ def _one(part: SearchPart, place: str, tests: Sequence[str], wanted: SearchReque
 
 
 def _scout(wanted: SearchRequest, places: Sequence[str]) -> tuple[dict[str, set[str]], PytestRun]:
-    """Return function -> tests that call it on a server's thread, and the outcomes of all tests without a sleep."""
+    """Return for each function the tests that call it on a server's thread, and the outcomes of all tests when nothing sleeps."""
     plan = _plan(wanted, places or list(everything()), 0.0)
     ignored = [f"--ignore={ROOT / 'tests' / folder}" for folder in WITHOUT_SERVERS]
     done = _run([*ignored], plan, wanted, limit=SCOUT_S)

@@ -75,7 +75,7 @@ def search(name: str, wanted: SearchRequest) -> SearchPart:
 
 
 def files() -> list[str]:
-    """Return the test files with a property, because collecting all others takes longer than many a search."""
+    """Return the test files that contain a property, because collecting all other files takes longer than many a search."""
     mark = re.compile(r"^@(pytest\.mark\.property|given)\b", re.MULTILINE)
     return [str(file.relative_to(ROOT)) for file in sorted((ROOT / "tests").rglob("test_*.py")) if mark.search(file.read_text())]
 

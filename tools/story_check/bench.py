@@ -39,7 +39,7 @@ class Bench:
         return Verdict(self.group.name, claim, true, "" if true else why, tuple(rows))
 
     def ids(self, who: str) -> set[str]:
-        """Return the members with this name in the story, several if they share it."""
+        """Return the ids of the members that have this name in the story, which are several if they share it."""
         return self.group.names.get(who, set())
 
 

@@ -68,8 +68,8 @@ def _not_its_own(bench: Bench, member: str, place: Partition, ask: Fetch, plan: 
 
 
 def _goes_on(bench: Bench, member: str, place: Partition, ask: Fetch, asked: list[Fetch]) -> str:
-    """Tell whether the member has fetched the partition before and owned it ever since. Then it does not begin. A member that joins
-    without claiming its partitions, as eager members do, begins again."""
+    """Tell whether the member has fetched the partition before and owned the partition ever since. Then it does not begin. A member that
+    joins without claiming its partitions, as eager members do, begins again."""
     without = [
         each.seq
         for each in bench.group.given.get(member, ())

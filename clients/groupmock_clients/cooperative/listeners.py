@@ -21,7 +21,8 @@ async def tell(listener: object, name: str, partitions: Iterable[Any]) -> None:
 
 
 def lost_or_revoked(listener: object) -> str:
-    """Return the method to call for lost partitions: a listener without on_partitions_lost is told that they were revoked."""
+    """Return the name of the listener's method to call for lost partitions, because a listener without on_partitions_lost is told that
+    they were revoked."""
     return "on_partitions_lost" if hasattr(listener, "on_partitions_lost") else "on_partitions_revoked"
 
 

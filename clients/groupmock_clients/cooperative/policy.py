@@ -149,11 +149,11 @@ class Round:
         return not any(owned[0] == partition[0] for claim in self.claims.values() for owned in claim.owned)
 
     def in_transfer(self, partition: Partition) -> bool:
-        """Tell whether a member gave the partition up because this leader asked for it (leader rule 4)."""
+        """Tell whether a member gave the partition up because this leader asked for that (leader rule 4)."""
         return self.memory is not None and partition in self.memory.universe and partition not in self.memory.holdings
 
     def undelivered(self, partition: Partition) -> bool:
-        """Tell whether this leader assigned the partition to a present member that does not own it (leader rule 5)."""
+        """Tell whether this leader assigned the partition to a present member that does not own the partition (yet)."""
         if self.memory is None or partition in self.memory.lost:
             return False
         return self.memory.holdings.get(partition) in self.claims

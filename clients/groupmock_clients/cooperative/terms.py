@@ -68,7 +68,7 @@ class Decision:
 
     @property
     def listed(self) -> Partitions:
-        """Return AssignedTopicPartitions as the document's examples print it: empty if nothing is new."""
+        """Return AssignedTopicPartitions as the examples of the document on the designs print it: empty if nothing is new."""
         return self.assigned if self.gained else frozenset()
 
 
@@ -98,8 +98,8 @@ class LeaderMemory:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """The state that a member keeps of its last Assignment in case it leads next: its id, its deadline to rejoin, and the known
-    partitions."""
+    """The state that a member keeps of its last Assignment for the case that it leads the next round: its id, its deadline to rejoin,
+    and the known partitions."""
 
     member: str
     deadline: int | None

@@ -115,8 +115,8 @@ class Schedule:
         return [self._judged(found[index], order[index]) for index in range(len(order))]
 
     def _worth_another(self, attempts: _Attempts, planned: Planned) -> bool:
-        """Tell whether to repeat a dialogue, because it is broken and has not failed often enough. A dialogue that kills the server is
-        not repeated."""
+        """Tell whether to repeat a dialogue, which is the case if it is broken and has not failed often enough. A dialogue that kills
+        the server is not repeated."""
         if attempts.outcome.verdict != BROKEN or attempts.outcome.fatal:
             return False
         if attempts.evidence + len(attempts.broken) > self._pace.retries:

@@ -1,4 +1,4 @@
-"""Compare a live run with the same scenario on the virtual clock: moves and rounds must agree.
+"""Compare a live run with the same scenario on the virtual clock: the numbers of moves and rounds must agree.
 
 Late rounds (see `measure`) do not count, because they are peculiar to librdkafka. Times are not compared, because a live one depends on the
 machine.

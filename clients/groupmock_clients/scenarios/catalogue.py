@@ -152,7 +152,8 @@ def scenario(name: str) -> Scenario:
 
 
 def protocols(stage: str, named: str | None = None) -> tuple[Protocol, ...]:
-    """Return the stage's protocols that match `NAME` or `NAME/CLIENT`, or all. Raises LookupError with the known names."""
+    """Return the protocols of a stage (live or virtual) that match `NAME` or `NAME/CLIENT`, or all. Raises LookupError with the known
+    names."""
     every = LIVE if stage == "live" else VIRTUAL
     found = tuple(each for each in every if named is None or named in (each.name, str(each)))
     if not found:

@@ -137,7 +137,7 @@ class _Judge:
                 yield "I3", f"{name} is told to wait {told.timeout_ms} ms {'beside revocations' if revoking else 'in Design I'}"
 
     def _changed(self, seen: Generation) -> bool:
-        """Tell whether members, topics or partitions changed before this round, or a member missed the last one."""
+        """Tell whether members, topics or partitions changed before this round, or a member missed the last round."""
         before = self.before
         if before is None or before.claims.keys() != seen.claims.keys() or before.universe != seen.universe:
             return True

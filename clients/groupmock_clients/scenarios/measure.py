@@ -107,7 +107,7 @@ class Finished:
     heard_last: int
 
     def says(self) -> object:
-        """Return the assignments of the generation, which have to differ from the last ones for the generation to count as a round."""
+        """Return the assignments of the generation, which counts as a round only if they differ from those of the last one."""
         return {member: (each.assigned, each.revoked) for member, each in self.generation.told.items()}
 
 
@@ -240,7 +240,7 @@ def _missing(produced: Mapping[Partition, list[tuple[int, int]]], delivered: Map
 
 
 def _unserved(rows: Iterable[Row], begin: int, end: int) -> Iterator[int]:
-    """Yield for each partition the ns in which no member served it, for partitions that were served or got records."""
+    """Yield for each partition that was served or got records the ns in which no member served the partition."""
     serving: dict[str, frozenset[Partition]] = {}
     spans: defaultdict[Partition, list[tuple[int, int]]] = defaultdict(list)
     since: dict[tuple[str, Partition], int] = {}

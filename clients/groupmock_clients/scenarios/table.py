@@ -44,7 +44,8 @@ CLIENTS: Final = ("aiokafka", "kafka-python", "connect", "scripted", "confluent-
 
 
 def characteristics(results: ScenarioResults, clients: Sequence[str] = CLIENTS) -> list[str]:
-    """Return the document's table with one column per protocol, measured with the first of these clients that has it.
+    """Return the table "Characteristics" of the document on the designs with one column per protocol, measured with the first of these
+    clients that has the protocol.
 
     A cell has the document's assessment, the partitions moved, and the partition-seconds not delivered.
     """

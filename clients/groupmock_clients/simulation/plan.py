@@ -37,7 +37,7 @@ import msgspec
 KINDS: Final = ("groups", "steering", "faults", "wire", "hostile", "mixed")
 """The kinds of simulated runs by their subject; `mixed` is about everything. Every kind has members, time and records."""
 OWN_KINDS: Final = ("consumers", "transactions")
-"""The kinds that run on request only, because seeds that drew them would change the plans of all seeds."""
+"""The kinds of simulated runs that are played on request only, because seeds that could draw them would get other plans than before."""
 EVERY_KIND: Final = (*KINDS, *OWN_KINDS)
 
 CLASSIC, CONSUMER = "classic", "consumer"

@@ -1,4 +1,4 @@
-"""Shrink a failing plan: leave out steps, clients, nodes and settings as long as the same judge reports a finding.
+"""Shrink the plan of a failing simulated run: leave out steps, clients, nodes and settings as long as the same judge reports a finding.
 
 Delta debugging (A. Zeller, Ralf Hildebrandt: Simplifying and Isolating Failure-Inducing Input, IEEE TSE 28, 2002) on the list of steps.
 """

@@ -231,7 +231,8 @@ class Writer(Process):
                 return True, True
 
     def _commit_offset(self, transaction: PlayedTransaction, order: Order) -> Doing:
-        """Commit the offset, and return whether it was accepted and whether the group may be part of the transaction."""
+        """Commit the offset of a transaction, and return whether the commit was accepted and whether the group may be part of the
+        transaction."""
         assert transaction.register is not None
         group, topic, partition = transaction.register
         producer_id, epoch = self._holder()

@@ -109,7 +109,8 @@ class SimulationCell:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A range of seeds of one cell, from `first` to `last`, in blocks of the plan's batch. `offset` numbers the first block."""
+    """A range of seeds of one cell, from `first` to `last`, which is played in blocks of the plan's batch size. `offset` numbers the
+    first block."""
 
     cell: Cell
     first: int
@@ -119,7 +120,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class SimulationStretch:
-    """A range of seeds of a simulation, from `first` to `last`, in blocks like those of a Stretch."""
+    """A range of seeds of a simulation, from `first` to `last`, which is played in blocks like those of a Stretch."""
 
     cell: SimulationCell
     first: int

@@ -141,7 +141,7 @@ def lives(rows: DataFrame) -> DataFrame:
 
 
 def _called(rows: DataFrame) -> DataFrame:
-    """Add to each row `call` (the request with the same ticket) and `first` (the first request of its connection).
+    """Add to each row `call` (the request that the row's ticket names) and `first` (the first request of its connection).
 
     Requests are dropped afterwards, except JoinGroups whose session timeout differs from the connection's previous one.
     """
@@ -172,8 +172,8 @@ def _struck(called: DataFrame) -> DataFrame:
 
 
 def _echo() -> Column:
-    """Match the command of a steering fault, which follows the fault's row in the same nanosecond. Fault and command count as one
-    strike."""
+    """Match the command that a steering fault gives, which follows the fault's own row in the same nanosecond. Fault and command count
+    as one strike."""
     before = Window.partitionBy("run").orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
     last = F.last(F.when((F.col("kind") == "fault") & _strikes(), F.struct("action", "at")), ignorenulls=True).over(before)
     echo = (F.col("kind") == "command") & (last["action"] == F.col("name")) & (last["at"] == F.col("at"))

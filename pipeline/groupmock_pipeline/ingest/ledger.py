@@ -21,7 +21,7 @@ ENTRY: Final = ("file", "digest")
 
 
 def entries(files: DataFrame, rows: DataFrame, broken: DataFrame, tasks: int) -> DataFrame:
-    """Return the ledger's entries for the files of some takes, which are the commits of an ingest. Duplicates are counted later."""
+    """Return the ledger's entries for the files in some takes (commits of an ingest). Duplicates are counted later."""
     counted = broken.groupBy("file").agg(F.count("*").alias("quarantined"))
     joined = _headers(files).join(_rows(rows, tasks), "file", "left").join(counted, "file", "left")
     made = {

@@ -84,7 +84,8 @@ def _over_long(text: str) -> str:
 
 
 def sorted_out(lines: DataFrame, limit: int) -> DataFrame:
-    """Sort lines (`texts.numbered` of `headed`) into the parts of a take: rows, quarantine, and one line about each file.
+    """Sort the lines of journals (`texts.numbered` of `headed`) into what an ingest commits: rows, quarantine, and one line about each
+    file.
 
     The reason of a broken line is in column `reason`. Its other columns are whatever could be parsed, and nobody reads them.
     """

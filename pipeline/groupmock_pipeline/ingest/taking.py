@@ -1,5 +1,4 @@
-"""Run one ingest in four steps: finish what a killed ingest left, choose new files, commit their content as a take, and count the take in
-the ledger.
+"""Run one ingest in four steps: finish what a killed ingest left, choose new files, commit their content, and count it in the ledger.
 
 A take is committed before it is counted (`lake.journals` says why that is safe). If an ingest is killed in between, the next ingest counts
 its take first.
@@ -113,8 +112,8 @@ def _line_by_line(spark: SparkSession, paths: list[str], before: int, reading: R
 def _take(
     spark: SparkSession, path: str, head: sink.Head, made: Callable[[sink.Due], DataFrame], of: int, size: int
 ) -> tuple[int, int]:  # fmt: skip
-    """Commit the content of `of` journals with together `size` bytes as one take. Returns the number of the take and the count of journals
-    in it.
+    """Commit the content of `of` journals, together `size` bytes, as one take (a numbered commit of an ingest). Returns the number of the
+    take and the count of journals in it.
 
     Raises Overtaken if another ingest commits something meanwhile. Tries again if the other one committed an empty batch, which a job
     leaves that was overtaken itself.
@@ -137,7 +136,7 @@ def _take(
 
 
 def _settle_left(spark: SparkSession, path: str, reading: Reading, head: sink.Head) -> Outcome:
-    """Count the takes that a killed ingest has committed and not counted in the ledger."""
+    """Enter into the ledger the takes (commits) that a killed ingest has not counted there."""
     left = journals.uncounted(head)
     if not left:
         return Outcome()
@@ -146,8 +145,8 @@ def _settle_left(spark: SparkSession, path: str, reading: Reading, head: sink.He
 
 
 def _settle(spark: SparkSession, path: str, takes: list[int], reading: Reading, size: int | None, silent: DataFrame | None) -> Outcome:
-    """Commit the ledger's entries for `takes` and for uncounted takes of others, and return the counts of `takes`. The files of `silent`
-    that are in no take are entered as unreadable.
+    """Commit the ledger's entries for `takes` (commits of this ingest) and for uncounted takes of others, and return the counts of `takes`.
+    The files of `silent` that are in no take are entered as unreadable.
 
     Another ingest may commit first: its ledger with the same entries, a take, or an empty batch. Then look again at what is left to enter.
     """
@@ -200,7 +199,7 @@ def _of_takes(spark: SparkSession, path: str, head: sink.Head, part: str, takes:
 
 @contextmanager
 def _with_copies(spark: SparkSession, path: str, head: sink.Head, new: DataFrame) -> Iterator[DataFrame]:
-    """Yield the entries of the ledger that a take adds or changes: `new`, and those of other runs that turn out to be copies."""
+    """Yield the entries that an ingest adds to the ledger or changes there: `new`, and those of other runs that turn out to be copies."""
     merged = ledger.merged(journals.ledger(spark, path, head), new) if journals.RUNS in head.batches else new
     with cached(copies.suspects(merged, new)) as suspects:
         if suspects.isEmpty():

@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
-    """Play what is left of the plan, wave by wave, then write the characteristics of all that the lake has."""
+    """Play the scenarios of the plan that the lake lacks, wave by wave, then write the characteristics of all that the lake has."""
     plan = read_plan(arguments.input, flags(arguments))
     if arguments.wave < 1:
         raise BadInput(f"--wave {arguments.wave}: at least 1")

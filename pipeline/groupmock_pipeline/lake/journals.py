@@ -63,7 +63,8 @@ def _batches(there: Sequence[int], takes: Collection[int]) -> list[int]:
 
 
 def counted(spark: SparkSession, path: str, head: sink.Head) -> dict[str, DataFrame]:
-    """Return the counted lines of every part with their takes, which a compaction keeps. Raises BadInput if a take is not counted yet."""
+    """Return the lines of every part that the ledger counts, with the number of the commit (take) that wrote them. Raises BadInput if a
+    take is not counted yet."""
     if uncounted(head):
         raise BadInput(f"{path}: an ingest was killed, or is at work: run `groupmock pipeline ingest` once more, then compact")
     runs = ledger(spark, path, head)
@@ -97,7 +98,7 @@ def _without(lines: DataFrame, *columns: str) -> DataFrame:
 
 
 def part(spark: SparkSession, path: str, name: str, head: sink.Head) -> DataFrame:
-    """Return all lines of a part with their take, including lines that do not count."""
+    """Return all lines of a part with the number of the commit (take) that wrote them, including lines that the ledger does not count."""
     columns = COLUMNS[name]
     if schema.TAKE not in columns.names:
         columns = StructType([*columns.fields, schema.TAKE_FIELD])

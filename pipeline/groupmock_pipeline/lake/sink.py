@@ -49,7 +49,7 @@ MARK: Final = "commit"
 """The part that every commit has: one line that records the columns of the other parts (`PART_COLUMNS`)."""
 PART_COLUMNS: Final = "_told"
 NOWHERE: Final = -1
-"""The edition number of files that a job wrote although another job committed first."""
+"""The edition number for lines of a job that was overtaken by another job's commit, which no reader looks at."""
 _DUE: Final = "_due"
 ANY: Final = -1
 """The number that stands for any batch, so that the line of part `MARK` is written with every micro-batch."""
@@ -122,7 +122,7 @@ def _now(spark: SparkSession, path: str, below: str) -> str:
 
 
 def read(spark: SparkSession, path: str, part: str, columns: StructType, at: Head) -> DataFrame:
-    """Return the lines of a part in an edition, with these columns (null if the files lack them) and `PLACE`."""
+    """Return the lines of a part in one edition of the table, with these columns (null if the files lack them) and `PLACE`."""
     reader = spark.read.schema(StructType([*columns.fields, *PLACE.fields]))
     if at.moved is None:
         return reader.parquet(path).where(f"{EDITION} = {at.edition} and {PART} = '{part}'")
@@ -261,7 +261,7 @@ def gathered(path: str, part: str, lines: DataFrame, at: Head) -> DataFrame:
 
 
 def _bytes(spark: SparkSession, path: str, part: str, at: Head) -> int:
-    """Return the size of a part's files, or 0 if an edition lacks the part and hence the folder to list."""
+    """Return the size of a part's files in one edition, or 0 if the edition lacks the part and hence the folder to list."""
     if part not in at.batches:
         return 0
     # The files are in folders that do not form one partitioned table.

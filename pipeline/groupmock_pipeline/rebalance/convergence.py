@@ -1,4 +1,4 @@
-"""Combine rebalances with one cause: the cooperative protocol follows a rebalance by further rounds."""
+"""Combine the rebalances that have one cause, because the cooperative protocol follows a rebalance by further ones."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from .summary import REJOINS
 
 
 def converged(lines: DataFrame) -> DataFrame:
-    """Add `convergence` (the number of its first rebalance), `round` (this rebalance's number within it, from 1) and `rounds` (join phases
-    in all of it).
+    """Add to each rebalance `convergence` (the number of the first rebalance with its cause), `round` (its number among those, from 1) and
+    `rounds` (join phases in all of them).
 
     A rebalance continues the convergence of the previous one under two conditions. The previous one ended Stable under a cooperative
     protocol and asked members to come back (it revoked something, or gave a time). And this one began because a member joined again.

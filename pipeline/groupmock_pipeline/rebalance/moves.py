@@ -21,9 +21,9 @@ COOPERATIVE: Final = ("kip-429", "design-1", "design-2", "design-3", "connect-co
 
 
 def moves(lines: DataFrame) -> DataFrame:
-    """Add what the assignment shows, null if there is none: `revoked` (count), `again_ms` (the longest time after which members are to
-    rejoin), `design`, and `parts` (ownership.part: which member was assigned what). These columns replace `assigned`, `told_line`,
-    `round_claims`, `dealt` and `classic`."""
+    """Add to each rebalance what its assignment shows: `revoked` (count), `again_ms` (the longest time after which members are to
+    rejoin), `design`, and `parts` (which member was assigned what), each null if no assignment is known. These columns replace
+    `assigned`, `told_line`, `round_claims`, `dealt` and `classic`."""
     shared = lines.selectExpr("*", f"{NAMES} as _names").selectExpr("*", f"{_shares()} as _shares")
     assigned = part("each", "told_line", "share.member_id", process="share.process")
     # The member id identifies the process, because it is new whenever a client starts.

@@ -79,7 +79,7 @@ def _flat(partitions: str) -> str:
 
 
 def _at(path: str, field: str = "") -> str:
-    """Return SQL of the structure decoded at that path of the message (pieces of a text), or of a field of it."""
+    """Return SQL of the structure that was decoded at a path of the message, or of one of its fields."""
     return f"element_at(inside, concat({path}, '{field}'))"
 
 

@@ -113,7 +113,7 @@ def _answerable(table: DataFrame, shape: Shape) -> Question | None:
 
 
 def _left(known: AnswerableValues, shape: Shape) -> Shape | None:
-    """Return the shape without the parts that the table lacks, or None if too little is left."""
+    """Return the shape without the columns that the table lacks, or None if too little is left."""
     match shape:
         case Totals():
             by, values = known.of(shape.by), known.of(shape.values)

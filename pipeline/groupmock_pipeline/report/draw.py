@@ -164,8 +164,8 @@ def png(figure: Figure) -> bytes:
 
 
 def svg(figure: Figure, name: str, told: str) -> str:
-    """Render for embedding into the page: in the page's colours, with `told` as the text for screen readers and ids that `name` makes
-    unique."""
+    """Render a plot as SVG for embedding into the page: in the page's colours, with `told` as the text for screen readers and ids that
+    `name` makes unique."""
     with _settings():
         target = io.StringIO()
         figure.savefig(target, format="svg", transparent=True, metadata={"Date": None, "Creator": None, "Format": None, "Type": None})

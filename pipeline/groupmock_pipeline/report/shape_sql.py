@@ -1,4 +1,5 @@
-"""Combine shapes into one SQL query, because Spark takes longer to plan and schedule a query than to answer it on such tables."""
+"""Combine several tables and plots of the report into one SQL query, because Spark takes longer to plan and schedule a query than to
+answer it on such tables."""
 
 from __future__ import annotations
 

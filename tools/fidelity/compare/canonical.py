@@ -21,10 +21,10 @@ from ..generated.transcript import ANSWERED, Event, Facts, Transcript
 
 EARLY_MS: Final = 40.0
 LATE_MS: Final = 900.0
-"""The greatest delay beyond groupmock's own answer with which Kafka's answer still counts as given at the same time (at once, at the
+"""The greatest delay of Kafka's answer, compared with groupmock's, at which both still count as given at the same time (at once, at the
 delay, at the expiry)."""
 TIMED_LATE_MS: Final = 350.0
-"""The same limit (LATE_MS) for recordings that were made on a quiet machine."""
+"""The greatest delay as in LATE_MS, for recordings that were made on a quiet machine."""
 DAY_MS: Final = 86_400_000
 LENGTH: Final = slice(8, 12)
 CHECKSUM: Final = slice(17, 21)

@@ -63,7 +63,7 @@ class Counts:
                 self.cells[key_of(step), version_of(step), outcome(event)] += 1
 
     def differs(self, difference: Difference) -> None:
-        """Count a difference that appears again when it is played again, and that is not a recorded one."""
+        """Count a difference that repeats when the exchange is played again, and that is no known difference."""
         self.differences.append(difference)
         if difference.key is not None and difference.version is not None:
             self.differing[difference.key, difference.version] += 1

@@ -34,7 +34,7 @@ BY_IDS: Final = ("leader", "members", "partition_index", "group_id", "name")
 """Fields whose position in a list, or whose value, depends on ids that the broker draws."""
 NOISY_LIMIT: Final = 5
 NEAR_MS: Final = 100.0
-"""An answer within this time after the request that causes it counts as given at once."""
+"""The time after a request within which an answer counts as given at once."""
 REST_S: Final = 0.2
 """The pause after a play that was too noisy to mean anything, in seconds."""
 SLOW_MS: Final = 150.0
@@ -187,7 +187,7 @@ class ExchangeRun:
         return new
 
     def _shrink(self, script: Script, first: Difference) -> tuple[Script, Played] | None:
-        """Return the shortest script that differs in the same kind of way, and how it was played."""
+        """Return the shortest script that shows the same kind of difference, and how it was played."""
 
         def differs(smaller: Script) -> bool:
             return kind_of(first) in map(kind_of, self._unrecorded(smaller, *self._play(smaller)))

@@ -106,7 +106,7 @@ def difference_of(script: Script, played: Played) -> Golden | None:
 
 
 def _tidy(script: Script, real: Transcript) -> Transcript:
-    """Remove what belongs to other scripts, and round times to a tenth of a millisecond."""
+    """Remove from the answers what belongs to other scripts, and round times to a tenth of a millisecond."""
     steps = (*script.steps, *ending(script, known(script.release, script.settings).versions))
     replace = msgspec.structs.replace
     events = [

@@ -22,7 +22,7 @@ OWN: Final = {"cluster_id", "controller_id", "throttle_time_ms", "host", "port",
 DRAWN: Final = {(1, "session_id"), (22, "producer_id")}
 """Fields whose values the broker draws, so that only their presence is compared."""
 LISTED: Final = {16: ("groups", "group_id"), 3: ("topics", "name"), 75: ("topics", "name")}
-"""Maps an API to its list that may contain other scripts' groups or topics, and to the name in it."""
+"""Maps an API to the list in its answer that may contain other scripts' groups or topics, and to the field with their names."""
 SHUFFLED: Final = {20: "responses"}
 """Maps an API to the list in its answer that Kafka shuffles on purpose (ControllerApis.deleteTopics)."""
 

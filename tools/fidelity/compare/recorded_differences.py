@@ -39,8 +39,8 @@ class Recorded(msgspec.Struct, rename="kebab"):
     ours: str = ".*"
     """A regular expression over the text of groupmock's value."""
     breaks_connection: bool = False
-    """The difference ends the connection, sometimes only at the next request on it, whatever its API. The rest of such a play is not
-    compared, because later requests on that connection reached groupmock alone."""
+    """The difference ends the connection, sometimes only when the next request on the connection comes, whatever its API. The rest of
+    such a play is not compared, because later requests on that connection reached groupmock alone."""
     after: RequestKind | None = None
     """The difference occurs only if the broker has answered such a request with such an error on the same connection before."""
 

@@ -29,7 +29,7 @@ def shrink(script: Script, differs: Differs) -> Script:
 
 
 def _smaller(script: Script, smaller: Script, differs: Differs) -> Script:
-    """Return the smaller script if it has fewer steps and still differs, and the original otherwise."""
+    """Return the smaller script if it has fewer steps and the broker still answers it differently, and the original otherwise."""
     return smaller if smaller.steps and len(smaller.steps) < len(script.steps) and differs(smaller) else script
 
 

@@ -93,7 +93,7 @@ def _script(variant: Variant, release: str, settings: str, seed: int) -> Script 
 
 
 def _of_the_broker(step: Step) -> bool:
-    """Tell whether the answer depends on the broker as a whole, such as its APIs or the presence of the transaction topic."""
+    """Tell whether the answer to a step depends on the broker as a whole, such as its APIs or the presence of the transaction topic."""
     if not isinstance(step, Send):
         return False
     return key_of(step) == API_VERSIONS or (key_of(step) == FIND_COORDINATOR and given(step, "key_type") == Literal(1))

@@ -153,7 +153,7 @@ class GroupAuthor:
         return True
 
     def wait(self) -> bool:
-        """Pause until the next deadline has passed, and return False if it is too far away."""
+        """Pause until the core's next deadline has passed, and return False if the deadline is too far away."""
         deadline = self.player.deadline_ms()
         if deadline is None or deadline - self.now > HIGHEST_PAUSE_MS:
             return False

@@ -19,7 +19,7 @@ READER: Final = "R"
 WAITER: Final = "W"
 ADMIN: Final = "O"
 JOIN_MS: Final = 480
-"""How long a group of one member takes to get through its initial delay (settings_classes.BASE)."""
+"""How long a group of one member waits for its initial rebalance delay (settings_classes.BASE)."""
 LONG_MS: Final = 60_000
 LONGEST_MS: Final = 5000
 WAIT_MS: Final = 700

@@ -59,7 +59,7 @@ class Patterns:
         return " ".join(words) or ("throttle_time_ms=0" if "throttle_time_ms" in answer else "any")
 
     def _captured(self, kind: str, value: Any) -> str:
-        """Return the pattern of a value that the broker drew, with the same name whenever the value appears."""
+        """Return the pattern of a value that the broker drew, which has the same name wherever the value appears."""
         return f"?{self._drawn.setdefault((kind, value), f'{kind}{sum(each == kind for each, _ in self._drawn) + 1}')}"
 
     def _pattern(self, key: int, field: str, value: Json, everything: bool = False) -> str:
@@ -108,7 +108,7 @@ class Patterns:
         return self._in_text(value) or quoted(value)
 
     def _in_text(self, text: str) -> str:
-        """Return a text with references for the names in it, or "" if it contains none."""
+        """Return a text in which references stand for the names in it, or "" if it contains none."""
         names = {**{real: name for (kind, real), name in self._drawn.items() if kind == "id"}, **self._groups, **self._topics}
         ours = [rf"{re.escape(real)}(?!\w|-\D)" for real in sorted(names, key=len, reverse=True)]
         ours.append(rf"{re.escape(self.facts.stem)}(?=-no-)")  # This pattern matches the names of missing topics and groups (memory.py).

@@ -66,7 +66,7 @@ class Transcript(msgspec.Struct, omit_defaults=True):
     facts: Facts
     events: list[Event]
     stopped: str | None = None
-    """Says why the play ended early: it differed from its guide, or the broker failed."""
+    """The reason why the play ended early: it differed from its guide, or the broker failed."""
 
 
 def imagined(script: Script) -> Facts:

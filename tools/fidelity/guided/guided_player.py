@@ -161,7 +161,7 @@ class GuidedPlayer:
         return [(name, DEAD, 0) if group is None else (name, str(group.state), len(group.members)) for name, group in found]
 
     def _agree(self, ms: float) -> None:
-        """Give the broker time to reach the same group states as the core, at most until the next deadline is near."""
+        """Give the broker time to reach the same group states as the core, at most until the core's next deadline is near."""
         end = self.now_ms() + ms
         while True:
             described = self._describe(self.facts.groups)
@@ -229,7 +229,7 @@ class GuidedPlayer:
             self.events[index].status = SENT
 
     def _drawn(self, index: int, asked: Request) -> list[str]:
-        """Return the ids that the broker drew for this request, from its answer, or from DescribeGroups while it is parked."""
+        """Return the ids that the broker drew for this request, from its answer, or from DescribeGroups while the request is parked."""
         if asks_for_member_id(asked):
             return self._new_member(index, asked)
         if answer_tells_ids(asked):
@@ -307,7 +307,7 @@ class GuidedPlayer:
             self._take(link, 0)
 
     def _take(self, link: str, ms: float) -> None:
-        """Read the next answer on that connection, and those that arrived with it."""
+        """Read the next answer on that connection, and further answers that arrived with it."""
         try:
             while (answer := self._stage.answer(link, ms)) is not None:
                 self._arrived(self._waiting[link].popleft(), answer)

@@ -1,4 +1,4 @@
-"""A broker over TCP that many plays share, with its facts and the topics that it has for them."""
+"""A broker over TCP that many plays share, with its addresses, settings and topics."""
 
 from __future__ import annotations
 

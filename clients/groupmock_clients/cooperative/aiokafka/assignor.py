@@ -128,7 +128,7 @@ class CooperativeAssignor:
         return self.member.assign(counted(cluster, peers.values()), peers, self.consumer._coordinator.member_id)
 
     def on_assignment(self, assignment: Any) -> None:
-        """Called by aiokafka when the new assignment is in place, before aiokafka delivers records of it."""
+        """Apply the new assignment to the consumer; called by aiokafka before it delivers records of the assignment."""
         consumer = self.consumer
         subscription = consumer._subscription.subscription
         topics = subscription.topics

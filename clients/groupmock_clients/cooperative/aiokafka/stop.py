@@ -8,7 +8,7 @@ from typing import Any, Final
 from aiokafka.consumer.group_coordinator import GroupCoordinator
 
 GRACE_S: Final = 1.0
-"""How long a lookup of the coordinator that is in progress may still take."""
+"""How many seconds a lookup of the coordinator that is in progress may still take."""
 
 
 async def stop_wholly(consumer: Any) -> None:

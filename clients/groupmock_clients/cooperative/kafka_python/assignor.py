@@ -129,7 +129,7 @@ class CooperativeAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # k
         return self.member.assign(counted(cluster, peers.values()), peers, self.consumer._coordinator._generation.member_id)
 
     def on_assignment(self, assignment: Any, generation: int) -> None:
-        """Called by kafka-python when the consumer has the assignment, before the listener is told."""
+        """Apply the new assignment to the consumer; called by kafka-python before it tells the listener."""
         coordinator = self.consumer._coordinator
         topics = set(self.consumer._subscription.subscription)
         outcome = self.member.received(

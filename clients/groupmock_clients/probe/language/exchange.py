@@ -64,7 +64,8 @@ def _compare(left: int, operator: str, right: int) -> bool:
 
 @dataclass(frozen=True)
 class Timing:
-    """The time in ms at which an answer is due: at once, eventually, or `lowest..highest` after the request (or after the mark `since`)."""
+    """The time in ms at which an answer is due: at once, eventually, or `lowest..highest` after the request (or after the moment named
+    by `since`)."""
 
     kind: str = "at once"
     lowest: int = 0
@@ -139,7 +140,7 @@ class Await(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Pause(Step):
-    """The step that lets `ms` milliseconds pass, counted from now or from a mark."""
+    """The step that lets `ms` milliseconds pass, counted from now or from a moment that an earlier step has named."""
 
     ms: Expr
     since: str | None = None

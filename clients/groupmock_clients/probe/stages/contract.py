@@ -1,4 +1,4 @@
-"""The interface of a stage on which an exchange is played, and of its answers."""
+"""The interface of a stage, on which an exchange is played, and the data types of its answers."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Stage(Protocol):
         """Return milliseconds since 1970 on the broker's clock, as far as it is known."""
 
     def versions(self, key: int) -> Versions | None:
-        """Return the versions of an API that both sides have, or None if the broker does not offer it."""
+        """Return the versions of an API that both sides have, or None if the broker does not offer the API."""
 
     def topic(self, name: str, partitions: int, configs: Mapping[str, str] | None = None) -> str:
         """Create a topic unless it exists, and return its real name on the broker. With `configs` the topic is new and not shared."""

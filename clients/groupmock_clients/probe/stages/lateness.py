@@ -64,7 +64,8 @@ class WakeLateness(Lateness):
 
 
 class AnswerLateness(Lateness):
-    """Measures how late the broker answers ApiVersions, which costs it hardly anything. Without answers nothing is measured."""
+    """Measures how late the broker answers ApiVersions, a request that costs a broker hardly anything. Without answers nothing is
+    measured."""
 
     def __init__(self, host: str, port: int) -> None:
         super().__init__()

@@ -211,7 +211,7 @@ class TcpBroker:
             self._until(partial(self._ready, name), f"no coordinator for group {name}")
 
     def _partitions(self, setting: str, otherwise: int) -> int:
-        """Return the number of an internal topic's partitions, as the broker tells it if that is a plausible number."""
+        """Return the number of an internal topic's partitions: the broker's own value if that is plausible, else a default."""
         told = self.settings.get(setting, "")
         return int(told) if told.isdecimal() and len(told) < 5 and int(told) else otherwise
 

@@ -44,7 +44,7 @@ class Conditions:
 
 
 class _Stalled(CoreStage):
-    """A core stage that stalls for `ms` at its turn `at` (from 1), or with `at` 0 for an equal share at each of `turns`."""
+    """A core stage that stalls for `ms` at its turn number `at` (from 1), or if `at` is 0 for an equal share at each of `turns`."""
 
     def __init__(self, conditions: Conditions, ms: float, at: int, turns: int = 0) -> None:
         super().__init__(conditions.release, conditions.settings)
@@ -83,8 +83,8 @@ def explains(load_ms: float, failure: Failure, variant: Variant, conditions: Con
 
 
 def _shown(load_ms: float, place: str, signs: set[str], variant: Variant, conditions: Conditions) -> bool:
-    """Tell whether the core shows the same failure with a stall and not without. If the core cannot decide (raw bytes, settings under
-    which it breaks the dialogue anyway), load is assumed to explain a dialogue that depends on time."""
+    """Tell whether the core shows the same failure if it stalls, and does not show the failure otherwise. If the core cannot decide (raw
+    bytes, settings under which it breaks the dialogue anyway), load is assumed to explain a dialogue that depends on time."""
     prompt = _Stalled(conditions, 0, 0)
     without = play(variant, prompt) if "core" in variant.exchange.stages else None
     if without is None or without.verdict != KEPT:

@@ -54,9 +54,9 @@ class ExchangeResult(msgspec.Struct, frozen=True):
 
 
 class RowResult(msgspec.Struct, frozen=True):
-    """The verdict on one row (a statement about brokers), from the dialogues that prove it. It is broken if one of the dialogues is,
-    unknown if one could not be judged, and kept if all others are. Dialogues that no broker can show to a client count only if there are
-    no others. `kept` of `of` applicable dialogues were kept."""
+    """The verdict on one row (a statement about brokers), which follows from the dialogues that prove it. It is broken if one of the
+    dialogues is, unknown if one could not be judged, and kept if all others are. Dialogues that no broker can show to a client count
+    only if there are no others. `kept` of `of` applicable dialogues were kept."""
 
     row: str
     says: str

@@ -376,7 +376,7 @@ class _Dialogue:
 
     def _entry(self, matcher: Matcher, seen: dict[str, Value], pattern: Expr) -> list[str]:
         """Judge an expectation such as `entry=25` about LeaveGroup, which means the error of the only member, wherever the version has
-        it."""
+        that error."""
         members = seen.get("members")
         if not isinstance(members, list):
             return list(matcher.mismatches(pattern, seen["error_code"], "error_code"))

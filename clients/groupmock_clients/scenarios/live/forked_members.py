@@ -1,4 +1,4 @@
-"""The stage's client of a fork server (members/forkserver.py), which starts member processes of one library quickly."""
+"""The stage's side of a fork server (members/forkserver.py), which starts member processes of one library quickly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The live stage: a broker with a journal in this process, a process for every member, a steady producer (see play.ScenarioStage)."""
+"""The live stage: a broker with a journal in this process, a process for every member, and a steady producer (see play.ScenarioStage)."""
 
 from __future__ import annotations
 

@@ -126,8 +126,8 @@ class Design:
 
 
 class RangeOrDesign(Design):
-    """The assignor for migrating an aiokafka group (`RangeOrCooperative`): it is named range, and is cooperative once every member has
-    it."""
+    """The assignor with which an aiokafka group migrates (`RangeOrCooperative`): its name is range, and it is cooperative once every
+    member has it."""
 
     def __init__(self, member: Membership) -> None:
         super().__init__(member)
@@ -135,7 +135,7 @@ class RangeOrDesign(Design):
         self.eager = True  # The member counts as eager until a rebalance was cooperative.
 
     def metadata(self, topics: Iterable[str], owned: Held) -> bytes:
-        """Claim nothing after a round of plain range, because everything was given up."""
+        """Return a Subscription without owned partitions after a round of plain range, because everything was given up."""
         return super().metadata(topics, frozenset() if self.eager else owned)
 
     def assign(self, counts: Counts, members: Sequence[JoinGroupResponseMember], me: str) -> dict[str, bytes]:

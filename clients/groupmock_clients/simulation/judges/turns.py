@@ -21,7 +21,7 @@ JUDGE: Final = "turns"
 SLICE_US, REQUEST_US = 2_000, 100
 IN_A_SLICE: Final = SLICE_US // REQUEST_US
 ALONE: Final = 4
-"""The number of requests that are allowed beyond a time slice: the one that ends it, and those that arrived singly."""
+"""The number of requests that may be handled beyond a time slice: the one that ends the slice, and those that arrived singly."""
 
 
 class TurnJudge:
