@@ -59,7 +59,7 @@ def sees(bootstrap: str, count: int = 2) -> bytes | str:
     """Send `count` heartbeats at once and return the bytes up to the answer of the second or the end of the connection."""
     host, _, port = bootstrap.rpartition(":")
     got = b""
-    try:  # The reset may arrive while the client is still connecting.
+    try:  # The connection may fail already here, because the reset may arrive while the client is still connecting.
         with socket.create_connection((host, int(port)), 60) as link:
             link.sendall(b"".join(request(12, 4, HEARTBEAT, number) for number in range(1, count + 1)))
             while (2).to_bytes(4, "big") not in got:

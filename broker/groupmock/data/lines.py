@@ -229,7 +229,7 @@ def _shown(data: bytes | None, form: Form | None) -> tuple[Any, Form]:
     if form == "json":
         try:
             compact = msgspec.json.format(data, indent=-1)
-            # JSON's null stands for Kafka's null value when the line is read back, so the text "null" needs another form.
+            # The JSON text null is left out, because it would be read back as Kafka's null value.
             if compact != NULL:
                 msgspec.json.decode(compact)  # The JSON is decoded to check its strings, which `msgspec.json.format` does not.
                 return msgspec.Raw(compact), "json"

@@ -13,7 +13,7 @@ WRITE_BUFFER: Final = 262_144
 """No more is read for a peer while more than this many bytes wait to be sent to it."""
 
 # Each of these bits is a reason for not reading from a socket.
-SLOW_PEER: Final = 1  # The peer of the relay's other end does not read.
+SLOW_PEER: Final = 1  # The peer at the other end of the recorded connection does not read.
 BEHIND: Final = 2  # Too many bytes of all connections wait to be recorded.
 WAITING: Final = 4  # Enough requests of this client wait to be sent to the node.
 TURN: Final = 8  # Answers of this node wait for their turn to be sent to the client.

@@ -91,7 +91,7 @@ class LeaderMemory:
     # Maps a departed member to the time until which its partitions stay reserved for a process of its name.
     departed: Mapping[str, int] = field(default_factory=dict)
     target: Mapping[Partition, str] | None = None  # The assignment towards which the group moves partitions round by round, if any.
-    # The moves towards `target` that have not happened yet.
+    # The moves of partitions towards `target` that have not happened yet.
     moves: Mapping[Partition, Move] = field(default_factory=dict)
     waits_until: int | None = None  # Time before which nothing is assigned if `first` is "wait".
 

@@ -33,7 +33,7 @@ def test_sticky_moves_only_what_it_must(library: str, cluster: Cluster, team: Te
     assert people[0].owned() < before[0] and people[1].owned() < before[1]
 
 
-@pytest.mark.parametrize("library", ["kafka-python", "confluent-kafka"])  # aiokafka supports only eager rebalances.
+@pytest.mark.parametrize("library", ["kafka-python", "confluent-kafka"])  # aiokafka is left out, because it supports only eager rebalances.
 def test_cooperative_sticky_needs_a_second_round_to_move_partitions(
     library: str,
     cluster: Cluster,

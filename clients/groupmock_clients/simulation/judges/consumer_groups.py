@@ -143,7 +143,8 @@ class ConsumerGroupJudge:
             self.bench.found(JUDGE, f"the epoch of group {move.group!r} went from {known} back to {move.generation}")
         self.epochs[move.group] = move.generation
         self.states[move.group] = move.after
-        if move.cause == "coordinator_loaded":  # Loading a group restarts the rebalance timeout of members that must give partitions up.
+        # When a coordinator loads a group, the rebalance timeout of members that must give partitions up starts again.
+        if move.cause == "coordinator_loaded":
             for (group, _), member in self.members.items():
                 if group == move.group and member.owes_since is not None:
                     member.owes_since = self.bench.now
@@ -187,7 +188,7 @@ class ConsumerGroupJudge:
             elif not answer.error_code and message.member_epoch >= 0:
                 self._beaten(message, answer)
         elif asked.key == OFFSET_COMMIT and expected is not None:
-            # An error of a single topic or partition says nothing about the member.
+            # Other errors of a topic or partition are left out, because they say nothing about the member.
             told = {each.error_code for topic in answer.topics for each in topic.partitions} & {0, STALE_MEMBER_EPOCH, UNKNOWN_MEMBER_ID}
             if told - expected:
                 self._wrong("OffsetCommit", message.member_id, message.group_id, told, expected)

@@ -28,7 +28,8 @@ class ClassicGroup(Group):
     group_type: ClassVar[str] = "classic"
     may_follow: ClassVar[Mapping[str, Collection[str]]] = {str(state): after for state, after in MAY_FOLLOW.items()}
     timers: ClassVar[tuple[str, ...]] = tuple(FIRES)
-    follows_topics: ClassVar[bool] = False  # The leader's client notices a topic change in its metadata and joins again (SERVER-18).
+    # A change of topics starts nothing: the leader's client notices it in its metadata and joins again (SERVER-18).
+    follows_topics: ClassVar[bool] = False
 
     @classmethod
     def begin(cls, turn: Turn, home: Home, group_id: str, partition: int) -> Self:
