@@ -149,7 +149,7 @@ IN_NO_IMAGE = {
     # pytest is not installed in images: only the pytest plug-in of groupmock imports pytest, and pytest itself loads the plug-in.
     "pytest",
     "pytest_html",  # The plug-in imports pytest-html only if it is installed.
-    "compression",  # The module `compression`, part of Python only since 3.14, is imported only if it exists.
+    "compression",  # The module `compression` needs no installation, because it is part of Python since 3.14.
     "confluent_kafka",  # `scenario --live --protocol NAME/confluent-kafka` itself reports that confluent-kafka is missing.
 }
 

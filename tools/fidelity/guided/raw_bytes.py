@@ -76,7 +76,7 @@ def over_tcp(host: str, port: int, writes: list[bytes], expected: Outcome | None
         raise NoBroker(f"cannot connect to {host}:{port}: {problem.strerror or problem}") from problem
     with link:
         link.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        with suppress(ConnectionError):  # Bytes that arrived before the connection failed can still be read.
+        with suppress(ConnectionError):  # A write may fail, but bytes that arrived before can still be read.
             for data in writes:
                 link.write(data)
                 time.sleep(0 if len(writes) < 3 else 0.001)

@@ -150,7 +150,7 @@ def test_a_frozen_member_is_not_heard_and_becomes_a_zombie() -> None:
     world.sleep(1_000)
     assert [each.parked for each in asked] == [True] * 4
     assert world.changes("removed") == [follower]
-    world.command("thaw_member", group="g", member=follower)  # The command is tried on the expired member, which is no longer in the group.
+    world.command("thaw_member", group="g", member=follower)  # The command finds the expired member, although it has left the group.
     assert asked[0].error == 25
     assert asked[1].answer.topics[0].partitions[0].error_code == 25
     assert (asked[2].error, asked[3].answer.members[0].error_code) == (25, 25)
