@@ -56,7 +56,7 @@ class Course:
         return self.rebalance_ms * NS_PER_MS
 
     def says(self, x: Exchange) -> None:
-        """Note a heartbeat of the member."""
+        """Note that the client sent a heartbeat."""
         self.said = x
         if epoch_said(x) == JOINING:
             self.joined, self.told, self.given, self.outside = x, None, None, None
@@ -65,7 +65,7 @@ class Course:
         self.rebalance_ms = max(self.rebalance_ms, int(x.asked["rebalance_timeout_ms"]))
 
     def hears(self, x: Exchange, answer: Json) -> None:
-        """Note the answer to a heartbeat. An answer to a heartbeat before the member's last join is ignored."""
+        """Note that the client got the answer to a heartbeat. An answer to a heartbeat before the member's last join is ignored."""
         if self.joined is not None and x.seq < self.joined.seq:
             return
         if epoch_said(x) < JOINING:

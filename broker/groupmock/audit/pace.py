@@ -33,7 +33,7 @@ PACED: Final = (
     JOIN_GROUP, SYNC_GROUP, HEARTBEAT, LEAVE_GROUP, OFFSET_COMMIT, OFFSET_FETCH, TXN_OFFSET_COMMIT, CONSUMER_GROUP_HEARTBEAT,
     FIND_COORDINATOR, METADATA,
 )  # fmt: skip
-"""Requests whose repetition is judged."""
+"""The APIs whose requests are judged when they are repeated."""
 AT_ONCE_NS: Final = 20 * NS_PER_MS
 """A pause shorter than this between an answer and a repetition of its request counts as no pause (the Java client's is 100 ms)."""
 ROUND_NS: Final = 50 * NS_PER_MS

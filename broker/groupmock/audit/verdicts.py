@@ -14,7 +14,7 @@ UNKNOWN: Final = "unknown"
 NOT_EXERCISED: Final = "not exercised"
 WAIVED: Final = "waived"
 VERDICTS: Final = (BROKEN, UNKNOWN, WAIVED, KEPT, NOT_EXERCISED)
-"""The possible verdicts, the worst one first."""
+"""The possible verdicts on a rule, the worst one first."""
 SHOWN: Final = 20
 """At most this many findings of one rule in one group are kept in full; the others are only counted."""
 
@@ -56,7 +56,7 @@ class Tally(msgspec.Struct, kw_only=True):
         return KEPT if self.kept else NOT_EXERCISED
 
     def add(self, other: Tally) -> None:
-        """Add another tally to this one."""
+        """Add the counts of another tally to this one."""
         self.kept += other.kept
         self.broken += other.broken
         self.waived += other.waived
@@ -65,8 +65,8 @@ class Tally(msgspec.Struct, kw_only=True):
 
 
 class Audit(msgspec.Struct, kw_only=True):
-    """The results of one audit. `rules` has every applied rule by code, `groups` is the number of groups, `rows` the number of rows read,
-    and `holes` has a sentence for each place where rows were missing."""
+    """The results of one audit, by rule and by group. `rules` has every applied rule by code, `groups` is the number of groups, `rows`
+    the number of rows read, and `holes` has a sentence for each place where rows were missing."""
 
     rules: dict[str, Tally]
     groups: int = 0

@@ -34,7 +34,7 @@ def add_options(parser: argparse.ArgumentParser, without: tuple[str, ...] = ()) 
 
 
 def resolve_arguments(arguments: argparse.Namespace, **defaults: object) -> Config:
-    """Merge profile, file, environment and flags. Raises ConfigError."""
+    """Merge profile, file, environment and flags to a configuration. Raises ConfigError."""
     flags = {option.name: getattr(arguments, option.name.replace("-", "_"), None) for option in OPTIONS}
     flags |= {name: value for name, value in defaults.items() if flags.get(name) is None}
     if flags["topic"]:

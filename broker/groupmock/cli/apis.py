@@ -41,7 +41,7 @@ def coverage() -> list[dict[str, object]]:
 
 
 def markdown(rows: list[dict[str, object]]) -> str:
-    """Format the rows as a Markdown table."""
+    """Format the table of APIs as Markdown."""
     names = profiles.names()
     lines = [f"| key | API | {' | '.join(names)} | flexible from |", "|---" * (len(names) + 3) + "|"]
     for row in rows:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..journal.read import JournalReader
 
 OF_FILES: Final = ("count", "find")
-"""The subcommands that can read files. A file gets no more rows, so `wait` is not among them."""
+"""The subcommands that can read journal files. A file gets no more rows, so `wait` is not among them."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

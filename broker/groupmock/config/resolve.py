@@ -77,7 +77,7 @@ class Like(NamedTuple):
 
 
 class Token(str):
-    """The token that opens the control API. Its repr hides it, so that no log shows it by accident."""
+    """The secret text with which callers may use the control API. Its repr hides it, so that no log shows it by accident."""
 
     __slots__ = ()
 

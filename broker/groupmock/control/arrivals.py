@@ -23,7 +23,7 @@ MAX_WAITS: Final = 200
 
 
 class TooMany(Exception):
-    """Raised if too many requests wait already. The message says how many."""
+    """Raised if too many HTTP requests wait already. The message says how many."""
 
 
 class Waiter:
@@ -51,7 +51,7 @@ class Waiter:
 
 
 class Arrivals(Sink):
-    """The waiting HTTP requests of one cluster. It is a sink of the journal while there are any."""
+    """The HTTP requests that wait for rows of one cluster. It is a sink of the journal while there are any."""
 
     routine = True
 
@@ -161,7 +161,8 @@ class Arrivals(Sink):
 
 
 class OpenRequests:
-    """Finds the group of each row. A reply belongs to the group of its request, as long as that is kept."""
+    """Finds the group of each row, also of replies, which name none. A reply belongs to the group of its request, as long as that is
+    kept."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self._by_ticket: dict[int, tuple[str, int]] = {}

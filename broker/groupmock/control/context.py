@@ -31,7 +31,8 @@ class Done(msgspec.Struct):
 
 
 class ControlContext:
-    """The state of one control API. `restart` stops the cluster and starts a new one with a configuration on the same ports."""
+    """The cluster that a control API serves, and its way to restart it. `restart` stops the cluster and starts a new one with a
+    configuration on the same ports."""
 
     def __init__(self, running: Running, restart: Callable[[Running, Config], Awaitable[Running]]) -> None:
         self.running = running

@@ -42,7 +42,7 @@ class Scrape:
         self._running = running
 
     async def families(self) -> list[Metric]:
-        """Return all families of metrics."""
+        """Return all metrics of the cluster."""
         found = [*self._counters(), *self._now(), *await self._groups(), *self._transactions()]
         if self._running.audit_sink is not None:
             found += self._audited(self._running.audit())
@@ -116,7 +116,8 @@ class Collected:
 
 
 async def text_of(running: Running) -> bytes:
-    """Return the text format of Prometheus. The library makes it in one go, so it runs on another thread and the loop keeps serving."""
+    """Return the metrics of a cluster in the text format of Prometheus. The library makes it in one go, so it runs on another thread and
+    the loop keeps serving."""
     # The first import of prometheus_client takes 50 ms, so it runs on another thread.
     await asyncio.to_thread(import_module, "prometheus_client.core")
     from prometheus_client import CollectorRegistry, generate_latest

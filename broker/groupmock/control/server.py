@@ -132,8 +132,8 @@ async def _body(request: web.Request, visitors: Reception, most: int) -> bytes |
 
 
 async def _streamed(request: web.Request, stream: Stream) -> web.StreamResponse:
-    """Write a stream of events. Each write waits until the peer has read most of the earlier events; `visitor` closes a connection whose
-    peer reads nothing."""
+    """Answer a request with a stream of events. Each write waits until the peer has read most of the earlier events; `visitor` closes a
+    connection whose peer reads nothing."""
     response = web.StreamResponse(headers={"Content-Type": EVENTS, "Cache-Control": "no-store", **page.HEADERS})
     try:
         await response.prepare(request)

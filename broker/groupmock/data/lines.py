@@ -138,7 +138,7 @@ def _as_json(number: int, line: Mapping[str, Any]) -> bytes:
 
 
 def _as_header(given: Any) -> Any:
-    """Return a header as a mapping. It may be a pair (name; bytes, text or None), as in `Broker.produce`."""
+    """Return a header of a record as a mapping. It may be a pair (name; bytes, text or None), as in `Broker.produce`."""
     if not isinstance(given, tuple):
         return given
     name, value = given
@@ -199,7 +199,7 @@ def _bytes(number: int, field: str, raw: msgspec.Raw | msgspec.UnsetType, form: 
 
 
 def _compact(number: int, field: str, data: bytes) -> bytes:
-    """Return the JSON text without blanks. Numbers and the order of fields stay as they were written."""
+    """Return a JSON text without the blanks in it. Numbers and the order of fields stay as they were written."""
     try:
         return msgspec.json.format(data, indent=-1)
     except msgspec.DecodeError as broken:

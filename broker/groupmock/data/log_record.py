@@ -9,7 +9,7 @@ import msgspec
 Isolation = Literal["read_uncommitted", "read_committed"]
 """The isolation levels of a reader, named as in the consumer's isolation.level."""
 Outcome = Literal["open", "committed", "aborted"]
-"""The present outcomes of a transaction."""
+"""The outcomes that a transaction may have at present."""
 
 
 class Record(msgspec.Struct, frozen=True):

@@ -74,7 +74,8 @@ class Unread(msgspec.Struct):
 
 
 class Found(NamedTuple):
-    """A record that was read. `transaction` is its transaction's outcome, None without one; `marker` is true if it ends a transaction."""
+    """A record that was read, with its transaction's outcome. `transaction` is its transaction's outcome, None without one; `marker` is
+    true if it ends a transaction."""
 
     partition: int
     record: Record
@@ -162,7 +163,7 @@ class Reading:
                 yield
 
     def _skip(self, unread: Unread) -> None:
-        """Note that records cannot be read. Adjacent batches with the same reason become one entry."""
+        """Note that a range of records cannot be read. Adjacent batches with the same reason become one entry."""
         last = self.unread[-1] if self.unread else None
         if last is not None and (last.partition, last.last_offset + 1, last.reason) == (unread.partition, unread.offset, unread.reason):
             last.last_offset = unread.last_offset
@@ -170,7 +171,8 @@ class Reading:
             self.unread.append(unread)
 
     def _take(self, found: Found) -> bool:
-        """Keep a record if there is room. The first record always has room, because a reader could not get past it otherwise."""
+        """Keep a record that was read, if there is room. The first record always has room, because a reader could not get past it
+        otherwise."""
         record = found.record
         size = len(record.key or b"") + len(record.value or b"") + sum(len(name) + len(value or b"") for name, value in record.headers)
         if self.records and (len(self.records) >= self._most or size > self._bytes):

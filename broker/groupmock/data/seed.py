@@ -166,7 +166,7 @@ class SeedData:
             raise BadSeedData(f"{self._origin}: {bad}{before}") from None
 
     def apply(self, target: Target) -> Seeded:
-        """Apply all lines without a pause."""
+        """Apply all lines at once, without a pause for other work."""
         for _ in self.slices(target):
             pass
         return self.done
@@ -293,7 +293,7 @@ def _write(target: Target, topic: str, step: Step) -> int:
 
 
 def _commit(target: Target, group: str, step: Step) -> int:
-    """Commit the offsets in these lines. The last line for a partition counts, as with commits."""
+    """Commit the offsets in these lines for a group. The last line for a partition counts, as with commits."""
     by_partition = {(each.topic, each.partition): each for _, each in step}
     offsets = [
         {"topic": each.topic, "partition": each.partition, "offset": each.offset} | ({"metadata": each.metadata} if each.metadata else {})

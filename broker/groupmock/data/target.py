@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Target(Protocol):
-    """A cluster that runs commands. All calls are made on its thread."""
+    """A cluster that runs commands on its thread. All calls are made on its thread."""
 
     @property
     def cluster(self) -> Cluster:

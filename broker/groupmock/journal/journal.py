@@ -65,7 +65,7 @@ class Sink:
         """Keep rows that would import a module until `loaded`, because `load` will be called on another thread."""
 
     def loaded(self) -> Iterator[None]:
-        """Write the kept rows, in steps."""
+        """Write the rows that were kept until `load` was done, in steps."""
         return iter(())
 
     def begin(self, header: Header) -> None:

@@ -28,8 +28,8 @@ def placed(path: str, run: str) -> str:
 
 
 def _made(name: str) -> bool:
-    """Create the file without overwriting. Returns False if it exists, so that two runs that begin at the same moment never get the same
-    file."""
+    """Create a file without overwriting one of that name. Returns False if it exists, so that two runs that begin at the same moment
+    never get the same file."""
     try:
         os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644))
     except FileExistsError:

@@ -13,7 +13,7 @@ from .unpack import GZIP, ZSTD, Unpacked
 
 STANDARD: Final = "-"
 ENDINGS: Final = (".jsonl", ".jsonl.gz", ".jsonl.zst")
-"""The endings of a journal's name. Other files in a folder are ignored."""
+"""The endings of the names of journal files. Other files in a folder are ignored."""
 
 
 class NoSuchJournal(ValueError):
@@ -21,8 +21,8 @@ class NoSuchJournal(ValueError):
 
 
 def journals(words: Iterable[str]) -> list[str]:
-    """Return the named files in order. An argument is a file, `-` (standard input), a folder (its journals, by name), or a shell pattern
-    (`**` for nested folders). Raises NoSuchJournal; whether a file can be read is not checked."""
+    """Return the journal files that the arguments name, in order. An argument is a file, `-` (standard input), a folder (its journals,
+    by name), or a shell pattern (`**` for nested folders). Raises NoSuchJournal; whether a file can be read is not checked."""
     return [name for word in words for name in _meant(word)]
 
 

@@ -102,7 +102,7 @@ class Copy:
         return lines
 
     async def commit_lines(self) -> list[Line]:
-        """Return a line for each committed offset."""
+        """Return a line of seed data for each committed offset."""
         lines: list[Line] = []
         for where in self.nodes.values():
             listed = await self._until_loaded(LIST_GROUPS, ListGroupsRequest(), 5, where)

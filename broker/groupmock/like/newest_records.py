@@ -118,7 +118,7 @@ class _Aborted:
         self._open: set[tuple[int, int]] = set()
 
     def note(self, transactions: Iterable[Any]) -> None:
-        """Note the aborted transactions in a response. A later response may name some of them again."""
+        """Note the aborted transactions in a Fetch response. A later response may name some of them again."""
         self._open |= {(each.producer_id, each.first_offset) for each in transactions}
 
     def drops(self, batch: Batch) -> bool:

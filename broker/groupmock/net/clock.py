@@ -244,7 +244,7 @@ class Alarm(Protocol):
         """Ring at `deadline` (ns of the run) or a little later; None removes the deadline."""
 
     def cancel(self) -> None:
-        """Remove the deadline, because the driver stops."""
+        """Remove the deadline, because the driver ends."""
 
 
 class ClockAlarm:

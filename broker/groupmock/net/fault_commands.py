@@ -67,7 +67,7 @@ class RulesChange(NamedTuple):
 
 
 def change(registry: RuleRegistry, command: Command) -> RulesChange:
-    """Change the fault rules by a command. Nothing has changed if it raises BadArguments, BadPlan or UnknownRule."""
+    """Run a command that changes the fault rules. Nothing has changed if it raises BadArguments, BadPlan or UnknownRule."""
     arguments = checked(command.name, command.arguments)
     done: RulesChange = COMMANDS[command.name].run(registry, arguments)
     return done
@@ -99,6 +99,6 @@ def clear_faults(registry: RuleRegistry, arguments: ClearFaults) -> RulesChange:
 
 @steers("seed_faults", SeedFaults, on_rules=True)
 def seed_faults(registry: RuleRegistry, arguments: SeedFaults) -> RulesChange:
-    """Seed the random source of the rules. Values that were drawn before stay."""
+    """Seed the random source of the fault rules. Values that were drawn before stay."""
     registry.dice = dice_of(arguments.seed)
     return RulesChange()

@@ -68,7 +68,7 @@ class FaultGate(Generic[C]):
             self.over(ticket, now, "released")
 
     def reports(self) -> list[RuleReport]:
-        """Return the reports of all rules."""
+        """Return the reports of all fault rules."""
         return self.registry.reports()
 
     def connect(self, connection: Strikeable, now: int) -> None:
@@ -205,7 +205,7 @@ class FaultGate(Generic[C]):
         self._wait(armed, call, ns, now, partial(self._free, call))
 
     def _lose(self, armed: Strike, call: C, reply: Reply, action: object, now: int) -> None:
-        """Drop the answer and write its row."""
+        """Drop the answer for a fault rule and write its row."""
         driver, connection = self._driver, call.connection
         driver.tickets.close(call.ticket)
         driver.record.reply(call, reply.message, 0, now, delivered=False)

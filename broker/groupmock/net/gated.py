@@ -25,7 +25,7 @@ class Strikeable(Peer, Protocol):
     run: Any
 
     def answer(self, frame: bytes) -> None:
-        """Send a frame of answers."""
+        """Send a frame that has one answer or several."""
 
     def wedge(self) -> None:
         ...

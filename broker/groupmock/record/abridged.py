@@ -89,7 +89,7 @@ def _value(wire: Wire, version: int, flexible: bool) -> Iterator[Step]:
 
 
 def _joined(steps: list[Step]) -> tuple[Step, ...]:
-    """Merge each run of consecutive fixed steps."""
+    """Merge each run of consecutive steps over fixed numbers of bytes into one step."""
     found: list[Step] = []
     for what, size in steps:
         if what == FIXED and found and found[-1][0] == FIXED:

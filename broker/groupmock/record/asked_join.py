@@ -42,8 +42,8 @@ def shortened(data: bytes) -> bytes:
 
 
 def remember(table: dict[int, Remembered], ticket: int, what: Remembered) -> None:
-    """Remember a request until its answer comes. The oldest request is forgotten when there are too many, because an answer may never
-    come."""
+    """Remember the sender of a request in a table of limited size until its answer comes. The oldest request is forgotten when there are
+    too many, because an answer may never come."""
     if len(table) >= MOST_UNANSWERED:
         del table[next(iter(table))]
     table[ticket] = what

@@ -38,7 +38,7 @@ class Beat:
         self.held: tuple[bytes, int] | None = None
 
     def frame(self, identifier: bytes) -> bytes:
-        """Return the heartbeat with this correlation id."""
+        """Return the frame of the heartbeat with this correlation id."""
         return self.head + identifier + self.tail
 
     def is_asked(self, data: bytes) -> bool:

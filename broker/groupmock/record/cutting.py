@@ -119,7 +119,7 @@ class Taker(Protocol):
         """Process the next bytes of the answer, beginning with its length."""
 
     def end(self) -> None:
-        """Note that the whole answer has arrived."""
+        """Note that all bytes of the answer have arrived."""
 
     def drop(self) -> None:
         """Give the answer up, because the rest of it will not arrive."""

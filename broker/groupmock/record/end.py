@@ -77,7 +77,7 @@ class End(asyncio.Protocol):
         self.paused |= reason
 
     def resume(self, reason: int) -> None:
-        """Remove a reason for not reading."""
+        """Remove one of the reasons not to read, and read if none is left."""
         was, self.paused = self.paused, self.paused & ~reason
         if was and not self.paused and self.transport is not None and not self.lost:
             self.transport.resume_reading()

@@ -120,7 +120,7 @@ class HeardGroup:
         self.changed(out, member_id, "reserved", causes.id_reserved(client_id))
 
     def forget_reserved(self, now: int) -> None:
-        """Forget reserved ids whose time is over."""
+        """Forget the member ids that were assigned but not used in time."""
         if self.reserved:
             self.reserved = {member_id: until for member_id, until in self.reserved.items() if until > now}
 
@@ -154,7 +154,7 @@ class HeardGroup:
             self.leader = member_id
 
     def lead(self, out: Effects, member_id: str, why: Why) -> None:
-        """Let the member lead the group."""
+        """Note that the member leads the group from now on."""
         self.leader = member_id
         member = self.members.get(member_id)
         if member is not None:

@@ -42,8 +42,8 @@ class TooManyNodes(Exception):
 
 
 class Node:
-    """A node of the recorded cluster. `number` is its id, or None until an answer gives it. `where` is its address. `host` and `port` are
-    those that clients are told."""
+    """A node of the recorded cluster, with the listener in front of it. `number` is its id, or None until an answer gives it. `where` is
+    its address. `host` and `port` are those that clients are told."""
 
     def __init__(self, number: int | None, where: Where, listener: socket.socket, host: str, port: int) -> None:
         self.number = number
@@ -131,8 +131,8 @@ class Upstream:
             writer.close()
 
     async def _ask_metadata(self, where: Where, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Ask the node for the cluster's nodes. A node that wants credentials first closes the connection, and the answers to its
-        clients show the nodes later."""
+        """Send a Metadata request to a node, to learn the nodes of its cluster. A node that wants credentials first closes the
+        connection, and the answers to its clients show the nodes later."""
         try:
             async with asyncio.timeout(CONNECT_S):
                 writer.write(_who_is_there())

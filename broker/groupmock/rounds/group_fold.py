@@ -316,7 +316,7 @@ class GroupFold:
         self._joined[member] = at
 
     def turned_away(self, member: str) -> None:
-        """Note that the member's JoinGroup was refused."""
+        """Note that the JoinGroup of a member was refused."""
         self._joined.pop(member, None)
 
     def begun(self, message: Json, asked: Json, at: int, counts: Mapping[str, int]) -> None:
@@ -335,8 +335,8 @@ class GroupFold:
             self.rebalance.generations.append(self.generation)
 
     def syncs(self, message: Json) -> None:
-        """Note the SyncGroup of a member. That of the leader has the assignments of all members, as long as the generation has no
-        accepted plan."""
+        """Note the SyncGroup of a member, which may have assignments. That of the leader has the assignments of all members, as long as
+        the generation has no accepted plan."""
         now = self.generation
         # In Stable a SyncGroup is answered with the stored assignment, whatever assignments it has (SERVER-38).
         if now is None or now.planned is not None or (message["member_id"], message["generation_id"]) != (now.leader, now.number):

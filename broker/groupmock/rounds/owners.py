@@ -67,7 +67,7 @@ class Ownership:
             self._open.clear()
 
     def _let_go(self, partition: Partition, member: str) -> bool:
-        """Remove the member from the partition's owners. Return whether the partition has no owner left."""
+        """Remove a member from the owners of a partition. Return whether the partition has no owner left."""
         owners = self._owners[partition]
         owners.discard(member)
         if not owners:

@@ -148,12 +148,12 @@ class Share(NamedTuple):
 
     @property
     def got(self) -> Partitions:
-        """Return the partitions that the member gained."""
+        """Return the partitions that the member gained in the rebalance."""
         return self.has - self.had
 
     @property
     def lost(self) -> Partitions:
-        """Return the partitions that the member lost."""
+        """Return the partitions that the member lost in the rebalance."""
         return self.had - self.has
 
 

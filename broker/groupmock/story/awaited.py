@@ -98,7 +98,7 @@ def waiting_for(fold: GroupFold, people: People, reserved: Iterable[MemberRow], 
 
 
 def listed_apart(things: list[str]) -> str:
-    """Join texts that may contain commas."""
+    """Join texts to a list in which each may contain commas."""
     more = [f"{len(things) - MOST} more"] if len(things) > MOST else []
     return "; ".join([*things[:MOST], *more])
 

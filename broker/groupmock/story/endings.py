@@ -58,7 +58,7 @@ class Endings:
             yield self._told(member_id)
 
     def rest(self, kept: bool = True) -> Iterator[Line]:
-        """Report all connections that have ended. `kept` says that the group still waits for their members."""
+        """Report all connections that ended and are not reported yet. `kept` says that the group still waits for their members."""
         for member_id in list(self._open):
             yield self._told(member_id, kept)
 

@@ -29,7 +29,7 @@ class Line:
         return True
 
     def add(self, other: Line) -> None:
-        """Add a line that repeats this one."""
+        """Add a line that repeats this one, so that both become one line."""
         self.times += 1
         self.until = max(self.until, other.at)
         self.who |= other.who

@@ -68,7 +68,7 @@ class NotServed(RowReader):
         self._served: dict[str, None] = {}
         self._asked: dict[int, Client] = {}  # Maps tickets of FindCoordinator requests to their clients.
         self.connected = False
-        """True once any client connected."""
+        """True once any client has connected."""
 
     def lines(self, whole: bool) -> list[Line]:
         """Return a line for each kind of failure, in the order of their first occurrences. `whole`: are these all rows of the run? Else

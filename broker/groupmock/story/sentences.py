@@ -128,7 +128,7 @@ def member_did(row: MemberRow) -> str:
 
 
 def how_gone(row: MemberRow) -> str:
-    """Return why a removed member was removed."""
+    """Return the reason why a member was removed."""
     if row.cause == "session_expired":
         return "its session expired"
     if row.cause == "member_left":

@@ -26,7 +26,7 @@ OPEN_REQUESTS: Final = 10_000
 OPEN_TRANSACTIONS: Final = 1000
 ONGOING: Final = "Ongoing"
 APIS: Final = frozenset(("InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "EndTxn", "TxnOffsetCommit", "Produce"))
-"""Requests that name a transactional id."""
+"""The APIs whose requests name a transactional id."""
 WRITES: Final = frozenset(("AddPartitionsToTxn", "Produce"))
 ENDED: Final = {"CompleteCommit": "committed", "CompleteAbort": "aborted"}
 
@@ -72,7 +72,7 @@ class OneId:
         return f"{text(self.name)} ({text(self._state)} since {seconds(self._since)})"
 
     def head(self, now: int) -> str:
-        """Return the first line of the story. `now` is in ns of the run."""
+        """Return the first line of the id's story. `now` is in ns of the run."""
         parts = [text(self._state or "state unknown")]
         parts += [f"producer {self._producer}, epoch {self.epoch}"] if self.epoch is not None else []
         parts += [f"{times} {what}" for what, times in self._ended.items() if times]

@@ -15,9 +15,9 @@ NOTHING: Final = "default-src 'none'; base-uri 'none'; form-action 'none'"
 
 
 def document(title: str, style: str, body: str, drawn: bool = False, script: str = "", data: str = "") -> str:
-    """Return an HTML 5 document. `title` is plain text, `style` CSS, `body` HTML. `drawn`: the body has SVG elements with style
-    attributes. `script` is JavaScript of ours that has no "</" in any text. `data` is JSON for it without `<`; its element `data` is of a
-    type that no browser runs."""
+    """Return an HTML 5 document with this content. `title` is plain text, `style` CSS, `body` HTML. `drawn`: the body has SVG elements
+    with style attributes. `script` is JavaScript of ours that has no "</" in any text. `data` is JSON for it without `<`; its element
+    `data` is of a type that no browser runs."""
     known = _hashed(style)
     # A hash in style-src would forbid style attributes, even beside 'unsafe-inline'.
     policy = f"style-src 'unsafe-inline'; style-src-elem {known}" if drawn else f"style-src {known}"

@@ -73,7 +73,7 @@ class Limits(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A request that is not answered yet."""
+    """A request of a member or client that is not answered yet."""
 
     row: RequestRow
     group: str

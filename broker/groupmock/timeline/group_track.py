@@ -45,7 +45,7 @@ def more_asking(old: Asking, new: Asking) -> None:
 
 
 def more_events(old: Event, new: Event) -> None:
-    """Merge further equal events into one."""
+    """Merge further equal events into one event with a count."""
     old.until, old.count = max(old.until, new.until), old.count + new.count
 
 

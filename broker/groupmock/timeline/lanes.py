@@ -65,7 +65,7 @@ class Lanes:
         return place
 
     def member(self, row: MemberRow) -> None:
-        """Note a `member` row of the coordinator."""
+        """Note that a member joined, left or changed, as a row of the coordinator says."""
         if row.what in ("added", "replaced"):
             old = replaced_by(row.member_id, row.reason)
             if row.what == "replaced":

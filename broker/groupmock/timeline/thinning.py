@@ -38,7 +38,8 @@ class Dots(Generic[D]):
         self._kept: dict[Hashable, dict[int, D]] = {}
 
     def add(self, key: Hashable, at: int, make: Callable[[], D], brief: Callable[[], D]) -> None:
-        """Add an item under a key. `make` makes the whole dot; `brief`, which may be cheaper, makes one that is only counted."""
+        """Add an item of the picture under a key, or merge it into a similar one. `make` makes the whole dot; `brief`, which may be
+        cheaper, makes one that is only counted."""
         kept = self._kept.get(key)
         old = kept.get(at // self.width) if kept is not None else None
         if old is not None:
@@ -59,7 +60,7 @@ class Dots(Generic[D]):
             yield key, sorted(kept.values(), key=lambda each: each.at)
 
     def forget(self, before: int) -> None:
-        """Forget items that ended before a time. The fewer dots that are left begin again with the narrowest buckets."""
+        """Forget items that ended before a time (ns). The fewer dots that are left begin again with the narrowest buckets."""
         kept = {key: {dot.at: dot for dot in dots.values() if dot.until >= before} for key, dots in self._kept.items()}
         self._kept = {key: dots for key, dots in kept.items() if dots}
         self._count, self.width = sum(map(len, self._kept.values())), 1
@@ -125,7 +126,7 @@ class Spans(Generic[S]):
         return self._kept.get(key, [])
 
     def forget(self, before: int) -> None:
-        """Forget items that ended before a time."""
+        """Forget items that ended before a time (ns)."""
         self._kept = {
             key: kept
             for key, spans in self._kept.items()

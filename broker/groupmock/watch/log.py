@@ -56,14 +56,15 @@ class LogSink(Sink):
         self._kept = deque()
 
     def loaded(self) -> Iterator[None]:
-        """Write the lines of the kept rows. From then on the lines of each row are written at once."""
+        """Write the log lines of the rows that were kept until structlog was imported. From then on the lines of each row are written at
+        once."""
         while self._kept:
             self._tell(self._kept.popleft())
             yield
         self._kept = None
 
     def take(self, row: Row) -> None:
-        """Write the lines of a row."""
+        """Write the log lines of a row."""
         if self._kept is None:
             self._tell(row)
             return
@@ -123,7 +124,8 @@ class LogSink(Sink):
 
 
 def _logger(as_json: bool) -> Any:
-    """Return a logger of structlog. It is made late, because structlog imports rich if that is installed, which takes more than 100 ms."""
+    """Return a structlog logger that writes text or JSON. It is made late, because structlog imports rich if that is installed, which
+    takes more than 100 ms."""
     import structlog
 
     return structlog.wrap_logger(

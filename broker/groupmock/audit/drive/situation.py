@@ -64,7 +64,7 @@ _FOUND: Final[dict[str, Situation]] = {}
 
 
 def declare(found: Situation) -> Situation:
-    """Add the situation to the table. Raises TypeError if the name exists already."""
+    """Add a situation to the table of all situations. Raises TypeError if the name exists already."""
     if found.name in _FOUND:
         raise TypeError(f"two situations are called {found.name}")
     _FOUND[found.name] = found

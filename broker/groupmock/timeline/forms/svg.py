@@ -19,7 +19,7 @@ LANES: Final = 300
 MOST: Final = 40_000
 """At most this many elements are drawn in a picture."""
 CHARACTER: Final = 6.1
-"""The approximate width of a character."""
+"""The approximate width of a character in an SVG picture."""
 HUES: Final = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a8f2a", "#7a6fb0")
 """The colours of Okabe and Ito, which can be told apart with every kind of colour blindness. Words and shapes show the same."""
 STATES: Final = {STABLE: "#009e73", PREPARING_REBALANCE: "#e69f00", COMPLETING_REBALANCE: "#56b4e9", EMPTY: "#8d8d8d"} | {
@@ -59,7 +59,7 @@ class _Picture:
         self._left_out: list[str] = []
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of the document."""
+        """Yield the lines of the SVG document."""
         y, body = AXIS + 24, []
         for group in self._timeline.groups:
             height, lines = self._group(group, y)

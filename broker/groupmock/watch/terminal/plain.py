@@ -43,7 +43,7 @@ def _members(group: Group) -> Iterator[str]:
 
 
 def aligned(table: Table) -> list[str]:
-    """Align the columns of a table. The width is that in a terminal."""
+    """Yield a table as lines of text with aligned columns. The width is that in a terminal."""
     rows = [table.columns, *table.rows]
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell + " " * (wide - width(cell)) for cell, wide in zip(row, widths, strict=True)).rstrip() for row in rows]

@@ -125,7 +125,7 @@ class Poll:
         group.lag = self._asked("/groups/{group}/lag", group)
 
     def _asked(self, path: str, group: Group, **query: Any) -> Any:
-        """Ask a route about a group. Returns None if the group no longer exists."""
+        """Ask the control API about a group. Returns None if the group no longer exists."""
         try:
             return self._get(path, {"group": group.row["group_id"]}, **query)
         except Refused as refused:

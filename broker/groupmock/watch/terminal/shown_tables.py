@@ -21,7 +21,7 @@ class Table(NamedTuple):
 
 
 def headline(snapshot: Snapshot) -> str:
-    """Describe the cluster in one line."""
+    """Describe the watched cluster in one line."""
     health = snapshot.health
     nodes = Counter(each["state"] for each in health["nodes"])
     states = ", ".join(f"{number} {state}" for state, number in nodes.items())
