@@ -368,7 +368,7 @@ class RepeatedHeartbeats:
 
     @property
     def template(self) -> object:
-        """An object that sinks keep in place of the rows."""
+        """The template from which a sink writes the rows, kept here by that sink."""
         return self.repeat.template
 
     @template.setter

@@ -32,7 +32,7 @@ _length = Struct(">i").unpack_from
 
 
 class Refused(Exception):
-    """Raised if an answer must be kept back but is too large for that; the text says why."""
+    """Raised if an answer must be kept back but takes too many bytes; the text says how many."""
 
 
 class Held:

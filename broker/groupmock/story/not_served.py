@@ -38,7 +38,7 @@ class Repeated:
 
     @property
     def until(self) -> str:
-        """Return the words that tell how often and until when the event was repeated."""
+        """Return the words that tell until when the event was repeated, or "" if it happened once."""
         return f", until {seconds(self.last)}" if self.times > 1 else ""
 
 
