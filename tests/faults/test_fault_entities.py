@@ -39,7 +39,12 @@ NAMES: Final = (
     "group_id", "partition_index", "index", "partition", "partition_id", "resource_name", "log_dir", "user", "feature", "member_id", "name",
     "topic", "topic_name", "key", "transactional_id",
 )  # fmt: skip
-RESOURCES: Final = {"DescribeUserScramCredentials": "user:bills", "DescribeLogDirs": "log_dir:*", "UpdateFeatures": "feature:bills"}
+RESOURCES: Final = {
+    "DescribeUserScramCredentials": "user:bills",
+    "AlterUserScramCredentials": "user:bills",
+    "DescribeLogDirs": "log_dir:*",
+    "UpdateFeatures": "feature:bills",
+}
 """API name -> the config resource that its fault rule names; the rules for other APIs name a topic's config."""
 
 

@@ -16,16 +16,18 @@ from groupmock_codec import APIS
 from groupmock_codec.messages.k00_produce import ProduceRequest
 from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest
+from groupmock_codec.messages.k24_add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTransaction
 from groupmock_codec.messages.k29_describe_acls import DescribeAclsRequest
 
 SERVER = Path(__file__).parents[1] / "support" / "few_descriptors.py"
 SPECIAL = {
     0: ProduceRequest(acks=1),
     9: OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="g", topics=None)]),
+    24: AddPartitionsToTxnRequest(transactions=[AddPartitionsToTxnTransaction(transactional_id="x")]),
     29: DescribeAclsRequest(resource_type_filter=1, operation=1, permission_type=1),
 }
-"""API key -> a request for APIs that do not answer an empty request: Produce with acks=0, OffsetFetch without groups (3.9), and an ACL
-filter without a type."""
+"""API key -> a request for APIs that do not answer an empty request: Produce with acks=0, AddPartitionsToTxn without transactions,
+OffsetFetch without groups (3.9), and an ACL filter without a type."""
 CROWD = 200
 """Number of connections, larger than the server's limit of file descriptors."""
 

@@ -94,10 +94,9 @@ LONGEST_NS: Final = 3_600_000 * NS_PER_MS
 
 
 class World(Repeating):
-    """The audit's model of all clients, which follows the journal. `links` are by number and `groups` by name. `partitions` maps topics
-    to their number of partitions in the last Metadata answer, and `topic_names` maps ids to names. `now` is the latest time of a row
-    (ns). For `slack` see SLACK_NS. `pulse` is a running broker that knows of heartbeats without rows. `calm` is called with a heartbeat
-    at its first repetition."""
+    """The audit's model of all clients, which follows the journal. `partitions` maps topics to their number of partitions in the last
+    Metadata answer, and `topic_names` maps ids to names. `now` is the latest time of a row (ns). `pulse` is a running broker that knows of
+    heartbeats without rows, and `calm` is called with a heartbeat at its first repetition."""
 
     def __init__(self, slack: int = SLACK_NS, pulse: Pulse | None = None) -> None:
         super().__init__(pulse)
