@@ -116,8 +116,7 @@ class World(Repeating):
         self.links[row.connection] = Link(row.connection, row.client_host, row.node)
 
     def asked(self, row: RequestRow) -> Exchange:
-        """Return the exchange that a request begins, with the member that sent it if known. `take` is called after the rules have seen
-        the exchange."""
+        """Return the exchange that a request begins, with its member if known. `take` is called after the rules have seen it."""
         link = self.links.get(row.connection)
         if link is None:  # The connection was opened before the journal began.
             link = self.links[row.connection] = Link(row.connection, node=row.node)
@@ -178,8 +177,7 @@ class World(Repeating):
         self.fold.feed(row if message is None or row.message is message else replace(row, message=message))  # type: ignore[attr-defined]
 
     def replied(self, row: ReplyRow | AbandonedRow) -> Exchange | None:
-        """Return the exchange that an answer ends, or None if its request is unknown. `settle` is called after the rules have seen the
-        exchange."""
+        """Return the exchange that an answer ends, or None if its request is unknown. `settle` follows after the rules have seen it."""
         link = self.links.get(row.connection)
         x = None if link is None else link.open.get(row.ticket)
         if x is None:
@@ -287,8 +285,7 @@ class World(Repeating):
         return found
 
     def _sender(self, x: Exchange) -> Member | None:
-        """Return the member that sent a request, by its member id. A LeaveGroup that names several members, or a request without an id,
-        belongs to none."""
+        """Return the member that sent a request, by its id; None for a request without an id or with several (LeaveGroup)."""
         assert x.group is not None
         if x.key == api_keys.LEAVE_GROUP:
             leavers = leavers_of(x)
@@ -417,8 +414,7 @@ class World(Repeating):
                 self._refused(x, code)
 
     def _refused(self, x: Exchange, code: int) -> None:
-        """Note that the coordinator does not know the member any more. Its client then joins as another member, except in a consumer
-        group (`course`)."""
+        """End a member whose id the coordinator does not know any more, except in a consumer group (`course`)."""
         if code in OVER and x.member is not None and x.member.ended is None and course.course_of(x.member) is None:
             x.member.ended = x
             x.member.told = None

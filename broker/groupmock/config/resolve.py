@@ -65,8 +65,7 @@ class Address(NamedTuple):
 
 
 class Like(NamedTuple):
-    """A real cluster that is to be copied. `address` is HOST:PORT, `records` the number of records of each partition; the paths are PEM
-    files for a cluster with TLS."""
+    """A real cluster that is to be copied. `records` is the number of records of each partition; paths are PEM files for TLS."""
 
     address: str
     records: int

@@ -247,8 +247,7 @@ class Tale:
             yield Line(row.t, f"rebalance: {shortened(row.reason)}{self._by_order(row.t, '')}{new}{never_dealt}")
 
     def _dealt(self, row: MovedRow, over: Rebalance) -> Iterator[Line]:
-        """Describe the partitions that each member has been assigned, in the line about the generation, or in a line for each of many
-        members."""
+        """Describe each member's assigned partitions in the line about the generation, or in a line for each of many members."""
         head, leads = f"generation {row.generation} {how_it_ended(over)}", who_leads(over, self.people.name)
         plan = over.plan
         self.owners = plan.holders() if plan is not None else {}
@@ -312,8 +311,7 @@ class Tale:
         return (member_id,) if member_id else (person.member_id,) if person is not None else ()
 
     def _speaker(self, asked: Asked) -> Person | None:
-        """Return the member that sent a request without a member id, found by the client id, or by the connection if only the answer is
-        known."""
+        """Return the member that sent a request without a member id, by the client id, or by the connection if only the answer is known."""
         if asked.message is not None:
             return self.people.of_client(asked.client_id)
         found = self.people.of_connection(asked.connection)
