@@ -71,7 +71,7 @@ def answer(
     identical heartbeat is answered alike. If a target is computed, which may take long, the answer comes after it."""
     subscribes = known is None or beat.listed is not None or beat.regex is not None
     before, resolved = group.alike() if subscribes else None, group.last_resolved()
-    preferred = targets.preferred(turn, group)
+    preferred = targets.preferred(turn, group) if group.votes else None
     nameless = beat.group_instance_id is not None and beat.group_instance_id not in group.static_members
     member, replaced, why = membership.admit(turn, group, beat, known)
     resubscribed, called_for = membership.subscribe(group, member, beat, matcher)
@@ -79,7 +79,7 @@ def answer(
         subscription.resolve_soon(turn, group, topics, resolved)
     if called_for:
         why = why or causes.resubscribed(member.member_id)
-    elif _prefers_another(turn, group, member, preferred):
+    elif (preferred or group.votes) and _prefers_another(turn, group, member, preferred):
         called_for, why = True, why or causes.assignor_changed(member.member_id, targets.preferred(turn, group, member))
     # The group epoch is raised once for all reasons together, including changed topics (CG-31 to CG-38).
     looks = called_for or group.stale
@@ -103,11 +103,12 @@ def answer(
     turn.begin(computing, group)
 
 
-def _prefers_another(turn: Turn, group: Group, member: Member, preferred: str) -> bool:
+def _prefers_another(turn: Turn, group: Group, member: Member, preferred: str | None) -> bool:
     """True if a heartbeat of the member makes another assignor than `preferred` the group's, which needs another target (CG-101;
     GroupMetadataManager.hasPreferredServerAssignorChanged). If every assignor has one vote, that holds for each heartbeat of a member that
-    does not name the first one, because its own vote wins then (`targets.preferred`; seen on 4.4.0)."""
-    return not turn.quirks.assignor_change_computes_nothing and targets.preferred(turn, group, member) != preferred
+    does not name the first one, because its own vote wins then (`targets.preferred`; seen on 4.4.0). None: nobody named one before."""
+    before = preferred or targets.first_configured(turn)
+    return not turn.quirks.assignor_change_computes_nothing and targets.preferred(turn, group, member) != before
 
 
 def _answered(turn: Turn, moment: Moment, why: Why | None, aimless: bool) -> Answer:
@@ -141,7 +142,7 @@ def _lease(turn: Turn, group: Group, topics: Topics, member: Member) -> Lease | 
     identical heartbeat would change nothing. Any change ends the lease."""
     if group.generation != group.assignment_epoch or not group.at_rest(member):
         return None
-    if _prefers_another(turn, group, member, targets.preferred(turn, group)):
+    if group.votes and _prefers_another(turn, group, member, targets.preferred(turn, group)):
         return None
     if not group.expressions:
         return Lease(group, member, group.epoch)

@@ -22,7 +22,6 @@ from groupmock_codec.embedded.consumer import Assignment, Subscription, decode_a
 from groupmock_codec.errors import DecodeError
 from groupmock_codec.group_states import EMPTY
 
-from ...settings import listed
 from ...turn import Turn
 from .. import causes
 from ..causes import Why
@@ -31,7 +30,7 @@ from ..classic.group import Member as ClassicMember
 from ..classic.group import StoredGroup, lists
 from ..classic.subscription import Subscribed
 from ..classic.vote import select_protocol
-from . import membership, timing
+from . import membership, targets, timing
 from .beat import Refused
 from .classic_members import HIGHEST_SUBSCRIPTION, assignment_bytes
 from .group import ClassicSide, Group, Member
@@ -56,7 +55,7 @@ def check_upgrade(turn: Turn, group: ClassicGroup, topics: Topics, assignor: str
     if why is not None:
         text = f"Cannot upgrade classic group {group.group_id} to consumer group because {why}."
         raise Refused(error_codes.GROUP_ID_NOT_FOUND, text)
-    if (assignor or listed(turn.settings.group_consumer_assignors)[0]) == "uniform" and _owns_too_much(group, topics):
+    if (assignor or targets.first_configured(turn)) == "uniform" and _owns_too_much(group, topics):
         # The uniform assignor throws when it finds partitions that their topic does not have, and the group stays a classic one
         # (UniformHomogeneousAssignmentBuilder, seen on 4.3.0 and 4.4.0). The range assignor does not look at owned partitions.
         raise Refused(error_codes.UNKNOWN_SERVER_ERROR, "")

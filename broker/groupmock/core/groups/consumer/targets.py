@@ -81,6 +81,11 @@ def _subscription(
     return found, 4 * found.size
 
 
+def first_configured(turn: Turn) -> str:
+    """Return the assignor of groups whose members name none."""
+    return listed(turn.settings.group_consumer_assignors)[0]
+
+
 def preferred(turn: Turn, group: Group, heard: Member | None = None) -> str:
     """Return the assignor that most members name, of those that name one; else the first configured one (CG-100).
 
@@ -89,7 +94,7 @@ def preferred(turn: Turn, group: Group, heard: Member | None = None) -> str:
     (ConsumerGroup.computePreferredServerAssignor; HashMap.compute)."""
     votes = group.votes
     if not votes:
-        return listed(turn.settings.group_consumer_assignors)[0]
+        return first_configured(turn)
     most = max(votes.values())
     if heard is not None and most == 1 and heard.assignor is not None:
         return heard.assignor
