@@ -103,9 +103,9 @@ def new_file(request: Schema, response: Schema) -> str:
     lines += ["from __future__ import annotations", "", "from typing import Annotated", "", f"from ..api_keys import {number}"]
     lines += ["from ..declare import Message", "", ""]
     written: dict[str, str] = {}
-    for schema, half in ((request, "Request"), (response, "Response")):
+    for schema in (request, response):
         _structs(schema.fields, schema.versions, written)
-        written[schema.own] = _class(schema.own, schema.fields, schema.versions, f"{half} half of {request.api}.")
+        written[schema.own] = _class(schema.own, schema.fields, schema.versions)
     span = f"Versions({request.versions.lowest}, {request.versions.highest})"
     lines.append("\n\n".join(written.values()))
     lines.append(f'\nAPI = ApiDeclaration({number}, "{request.api}", {span}, {flexible}, {request.own}, {response.own})\n')
@@ -115,7 +115,7 @@ def new_file(request: Schema, response: Schema) -> str:
 def _title(request: Schema) -> str:
     word = "version" if request.versions.lowest == request.versions.highest else "versions"
     flexible = "not flexible" if request.flexible_from is None else f"flexible from {request.flexible_from}"
-    return f"{request.api} (key {request.key}): {word} {request.versions}, {flexible}."
+    return f"{request.api} (key {request.key}) has {word} {request.versions}, {flexible}."
 
 
 def _versions_text(request: Schema, response: Schema, lowest: int) -> Iterator[str]:
@@ -143,7 +143,7 @@ def _structs(fields: tuple[SchemaField, ...], valid: Versions, written: dict[str
     for field in fields:
         if field.fields and field.own not in known:
             _structs(field.fields, valid, written, known)
-            text = _class(field.own, field.fields, valid, "", frozen=field.default is ...)
+            text = _class(field.own, field.fields, valid, frozen=field.default is ...)
             older = written.setdefault(field.own, text)
             if older.partition("\n")[2] != text.partition("\n")[2]:
                 raise ByHand(f"the request and the response have different structs of the name {field.own}")
@@ -151,13 +151,12 @@ def _structs(fields: tuple[SchemaField, ...], valid: Versions, written: dict[str
                 written[field.own] = text
 
 
-def _class(name: str, fields: tuple[SchemaField, ...], valid: Versions, about: str, frozen: bool = False) -> str:
+def _class(name: str, fields: tuple[SchemaField, ...], valid: Versions, frozen: bool = False) -> str:
     head = f"class {name}(Message):"
     if frozen:
         head = f"class {name}(FrozenMessage, frozen=True):  # type: ignore[misc]  # see FrozenMessage"
-    lines = [head, *([f'    """{about}"""', ""] if about else [])]
-    lines += [f"    {declaration(field, valid)}" for field in fields if common(field.versions, valid)]
-    return "\n".join(lines) + "\n"
+    lines = [f"    {declaration(field, valid)}" for field in fields if common(field.versions, valid)]
+    return "\n".join([head, *(lines or ["    pass"])]) + "\n"
 
 
 # -- a file with changes

@@ -171,9 +171,9 @@ def _default(kind: str, array: bool, shown: Any) -> Any:
 # -- our declarations
 
 
-def declared(keys: Iterable[int] = APIS) -> dict[str, Schema]:  # type: ignore[assignment]  # APIS is iterated by its keys
+def declared(keys: Iterable[int] | None = None) -> dict[str, Schema]:
     """Return the codec's requests and responses by the names that Kafka gives them."""
-    return {schema.own: schema for schema in _declared(keys)}
+    return {schema.own: schema for schema in _declared(iter(APIS) if keys is None else keys)}
 
 
 def _declared(keys: Iterable[int]) -> Iterator[Schema]:

@@ -1,4 +1,4 @@
-"""Produce (key 0): versions 0-13, flexible from 9.
+"""Produce (key 0) has versions 0-13, flexible from 9.
 
 v3 transactional id, record batches v2 (KIP-98). Before it: message sets, which Kafka 4 refuses though it still lists v0-2
 (KAFKA-18659). v5 log start offset in the answer. v7 zstd may be used (KIP-110). v8 which records were bad, and why
@@ -46,8 +46,6 @@ class TopicProduceData(Message):
 
 
 class ProduceRequest(Message):
-    """Request half of Produce."""
-
     transactional_id: Annotated[str | None, STRING, nullable(3), since(3)] = None
     acks: Annotated[int, INT16] = 0
     timeout_ms: Annotated[int, INT32] = 0
@@ -89,8 +87,6 @@ class NodeEndpoint(Message):
 
 
 class ProduceResponse(Message):
-    """Response half of Produce."""
-
     responses: Annotated[list[TopicProduceResponse], array(TopicProduceResponse)] = []
     throttle_time_ms: Annotated[int, INT32, since(1), IGNORABLE] = 0
     node_endpoints: Annotated[list[NodeEndpoint], array(NodeEndpoint), since(10), tag(0)] = []

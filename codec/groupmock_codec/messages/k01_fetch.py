@@ -1,4 +1,4 @@
-"""Fetch (key 1): versions 0-18, flexible from 12.
+"""Fetch (key 1) has versions 0-18, flexible from 12.
 
 v1 throttle time. v2 message sets of magic 1, v4 record batches v2 and isolation level (KIP-98). v3 a limit in bytes for the
 whole answer (KIP-74). v5 log start offset (KIP-107). v7 incremental sessions (KIP-227). v8 answered before the throttled
@@ -65,8 +65,6 @@ class ForgottenTopic(Message):
 
 
 class FetchRequest(Message):
-    """Request half of Fetch."""
-
     cluster_id: Annotated[str | None, STRING, nullable(12), since(12), tag(0), IGNORABLE] = None
     replica_id: Annotated[int, INT32, until(14)] = -1
     replica_state: Annotated[ReplicaState, struct(ReplicaState), since(15), tag(1)] = ReplicaState()
@@ -129,8 +127,6 @@ class NodeEndpoint(Message):
 
 
 class FetchResponse(Message):
-    """Response half of Fetch."""
-
     throttle_time_ms: Annotated[int, INT32, since(1), IGNORABLE] = 0
     error_code: Annotated[int, INT16, since(7), IGNORABLE] = 0
     session_id: Annotated[int, INT32, since(7)] = 0

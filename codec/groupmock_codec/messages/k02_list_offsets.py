@@ -1,4 +1,4 @@
-"""ListOffsets (key 2): versions 0-11, flexible from 6.
+"""ListOffsets (key 2) has versions 0-11, flexible from 6.
 
 v1 one offset and its timestamp in the place of a list (KIP-79). v2 isolation level, throttle time (KIP-98). v3 answered
 before the throttled channel is muted (KIP-219). v4 leader epoch (KIP-320). v5 error 78, offset not available. v6 flexible.
@@ -27,8 +27,6 @@ class ListOffsetsTopic(Message):
 
 
 class ListOffsetsRequest(Message):
-    """Request half of ListOffsets."""
-
     replica_id: Annotated[int, INT32] = 0
     isolation_level: Annotated[int, INT8, since(2)] = 0
     topics: Annotated[list[ListOffsetsTopic], array(ListOffsetsTopic)] = []
@@ -50,8 +48,6 @@ class ListOffsetsTopicResponse(Message):
 
 
 class ListOffsetsResponse(Message):
-    """Response half of ListOffsets."""
-
     throttle_time_ms: Annotated[int, INT32, since(2), IGNORABLE] = 0
     topics: Annotated[list[ListOffsetsTopicResponse], array(ListOffsetsTopicResponse)] = []
 

@@ -1,4 +1,4 @@
-"""Metadata (key 3): versions 0-13, flexible from 9.
+"""Metadata (key 3) has versions 0-13, flexible from 9.
 
 v1 racks, the controller, internal topics; null asks for all topics. v2 cluster id (KIP-78). v3 throttle time. v4
 auto-creation can be declined (KAFKA-5291). v5 offline replicas (KIP-112). v6 answered before the throttled channel is muted
@@ -35,8 +35,6 @@ class MetadataRequestTopic(Message):
 
 
 class MetadataRequest(Message):
-    """Request half of Metadata."""
-
     topics: Annotated[list[MetadataRequestTopic] | None, array(MetadataRequestTopic), nullable(1)] = []
     allow_auto_topic_creation: Annotated[bool, BOOLEAN, since(4)] = True
     include_cluster_authorized_operations: Annotated[bool, BOOLEAN, since(8), until(10)] = False
@@ -70,8 +68,6 @@ class MetadataResponseTopic(Message):
 
 
 class MetadataResponse(Message):
-    """Response half of Metadata."""
-
     throttle_time_ms: Annotated[int, INT32, since(3), IGNORABLE] = 0
     brokers: Annotated[list[MetadataResponseBroker], array(MetadataResponseBroker)] = []
     cluster_id: Annotated[str | None, STRING, nullable(2), since(2), IGNORABLE] = None

@@ -1,4 +1,4 @@
-"""OffsetCommit (key 8): versions 0-10, flexible from 8.
+"""OffsetCommit (key 8) has versions 0-10, flexible from 8.
 
 v0 wrote to ZooKeeper. v1 generation and member id fence the commit; a timestamp per partition, in this version only. v2-4
 retention time instead, v5 without it (KIP-211). v3 throttle time in the answer (KIP-124), v4 answered before the throttled
@@ -45,8 +45,6 @@ class OffsetCommitRequestTopic(Message):
 
 
 class OffsetCommitRequest(Message):
-    """Request half of OffsetCommit."""
-
     group_id: Annotated[str, STRING] = ""
     generation_id_or_member_epoch: Annotated[int, INT32, since(1), IGNORABLE] = -1
     member_id: Annotated[str, STRING, since(1), IGNORABLE] = ""
@@ -67,8 +65,6 @@ class OffsetCommitResponseTopic(Message):
 
 
 class OffsetCommitResponse(Message):
-    """Response half of OffsetCommit."""
-
     throttle_time_ms: Annotated[int, INT32, since(3), IGNORABLE] = 0
     topics: Annotated[list[OffsetCommitResponseTopic], array(OffsetCommitResponseTopic)] = []
 

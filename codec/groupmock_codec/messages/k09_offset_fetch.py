@@ -1,4 +1,4 @@
-"""OffsetFetch (key 9): versions 0-10, flexible from 6.
+"""OffsetFetch (key 9) has versions 0-10, flexible from 6.
 
 v0 read from ZooKeeper, v1 from Kafka. v2 null topics: all of them; an error for the whole group (KIP-88). v3 throttle time
 (KIP-124), v4 answered before muting (KIP-219). v5 leader epoch of the offset (KIP-320). v6 flexible (KIP-482). v7
@@ -49,8 +49,6 @@ class OffsetFetchRequestGroup(Message):
 
 
 class OffsetFetchRequest(Message):
-    """Request half of OffsetFetch."""
-
     group_id: Annotated[str, STRING, until(7)] = ""
     topics: Annotated[list[OffsetFetchRequestTopic] | None, array(OffsetFetchRequestTopic), nullable(2), until(7)] = []
     groups: Annotated[list[OffsetFetchRequestGroup], array(OffsetFetchRequestGroup), since(8)] = []
@@ -91,8 +89,6 @@ class OffsetFetchResponseGroup(Message):
 
 
 class OffsetFetchResponse(Message):
-    """Response half of OffsetFetch."""
-
     throttle_time_ms: Annotated[int, INT32, since(3), IGNORABLE] = 0
     topics: Annotated[list[OffsetFetchResponseTopic], array(OffsetFetchResponseTopic), until(7)] = []
     error_code: Annotated[int, INT16, since(2), until(7), IGNORABLE] = 0

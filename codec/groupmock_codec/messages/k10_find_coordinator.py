@@ -1,4 +1,4 @@
-"""FindCoordinator (key 10): versions 0-6, flexible from 3.
+"""FindCoordinator (key 10) has versions 0-6, flexible from 3.
 
 v1 key type 1, transactions; throttle time, error message (KIP-98). v2 answered before the throttled channel is muted
 (KIP-219). v3 flexible (KIP-482). v4 many keys in one request, an answer for each (KIP-699). v5 the client knows error 120
@@ -14,8 +14,6 @@ from ..declare import IGNORABLE, INT8, INT16, INT32, STRING, ApiDeclaration, Mes
 
 
 class FindCoordinatorRequest(Message):
-    """Request half of FindCoordinator."""
-
     key: Annotated[str, STRING, until(3)] = ""
     key_type: Annotated[int, INT8, since(1)] = 0
     coordinator_keys: Annotated[list[str], array(STRING), since(4)] = []
@@ -31,8 +29,6 @@ class Coordinator(Message):
 
 
 class FindCoordinatorResponse(Message):
-    """Response half of FindCoordinator."""
-
     throttle_time_ms: Annotated[int, INT32, since(1), IGNORABLE] = 0
     error_code: Annotated[int, INT16, until(3)] = 0
     error_message: Annotated[str | None, STRING, nullable(1), since(1), until(3), IGNORABLE] = ""

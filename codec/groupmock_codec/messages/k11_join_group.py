@@ -1,4 +1,4 @@
-"""JoinGroup (key 11): versions 0-9, flexible from 6.
+"""JoinGroup (key 11) has versions 0-9, flexible from 6.
 
 v1 rebalance timeout apart from the session's (KIP-62). v2 throttle time (KIP-124), v3 answered before the throttled channel
 is muted (KIP-219). v4 a dynamic member without an id is given one and error 79, and joins again with it (KIP-394). v5 group
@@ -21,8 +21,6 @@ class JoinGroupRequestProtocol(Message):
 
 
 class JoinGroupRequest(Message):
-    """Request half of JoinGroup."""
-
     group_id: Annotated[str, STRING] = ""
     session_timeout_ms: Annotated[int, INT32] = 0
     rebalance_timeout_ms: Annotated[int, INT32, since(1), IGNORABLE] = -1
@@ -40,8 +38,6 @@ class JoinGroupResponseMember(Message):
 
 
 class JoinGroupResponse(Message):
-    """Response half of JoinGroup."""
-
     throttle_time_ms: Annotated[int, INT32, since(2), IGNORABLE] = 0
     error_code: Annotated[int, INT16] = 0
     generation_id: Annotated[int, INT32] = -1

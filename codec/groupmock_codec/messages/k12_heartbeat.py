@@ -1,4 +1,4 @@
-"""Heartbeat (key 12): versions 0-4, flexible from 4.
+"""Heartbeat (key 12) has versions 0-4, flexible from 4.
 
 v1 throttle time (KIP-124), v2 answered before the throttled channel is muted (KIP-219). v3 group instance id (KIP-345). v4
 flexible (KIP-482).
@@ -13,8 +13,6 @@ from ..declare import IGNORABLE, INT16, INT32, STRING, ApiDeclaration, Message, 
 
 
 class HeartbeatRequest(Message):
-    """Request half of Heartbeat."""
-
     group_id: Annotated[str, STRING] = ""
     generation_id: Annotated[int, INT32] = 0
     member_id: Annotated[str, STRING] = ""
@@ -22,8 +20,6 @@ class HeartbeatRequest(Message):
 
 
 class HeartbeatResponse(Message):
-    """Response half of Heartbeat."""
-
     throttle_time_ms: Annotated[int, INT32, since(1), IGNORABLE] = 0
     error_code: Annotated[int, INT16] = 0
 

@@ -1,4 +1,4 @@
-"""LeaveGroup (key 13): versions 0-5, flexible from 4.
+"""LeaveGroup (key 13) has versions 0-5, flexible from 4.
 
 v1 throttle time (KIP-124), v2 answered before the throttled channel is muted (KIP-219). v3 a list of members, each with its
 own error (KIP-345). v4 flexible (KIP-482). v5 a reason per member (KIP-800).
@@ -19,8 +19,6 @@ class MemberIdentity(Message):
 
 
 class LeaveGroupRequest(Message):
-    """Request half of LeaveGroup."""
-
     group_id: Annotated[str, STRING] = ""
     member_id: Annotated[str, STRING, until(2)] = ""
     members: Annotated[list[MemberIdentity], array(MemberIdentity), since(3)] = []
@@ -33,8 +31,6 @@ class MemberResponse(Message):
 
 
 class LeaveGroupResponse(Message):
-    """Response half of LeaveGroup."""
-
     throttle_time_ms: Annotated[int, INT32, since(1), IGNORABLE] = 0
     error_code: Annotated[int, INT16] = 0
     members: Annotated[list[MemberResponse], array(MemberResponse), since(3)] = []

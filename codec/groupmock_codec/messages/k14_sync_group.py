@@ -1,4 +1,4 @@
-"""SyncGroup (key 14): versions 0-5, flexible from 4.
+"""SyncGroup (key 14) has versions 0-5, flexible from 4.
 
 v1 throttle time (KIP-124), v2 answered before the throttled channel is muted (KIP-219). v3 group instance id (KIP-345). v4
 flexible (KIP-482). v5 protocol type and name both ways, checked against the group's (KIP-559).
@@ -18,8 +18,6 @@ class SyncGroupRequestAssignment(Message):
 
 
 class SyncGroupRequest(Message):
-    """Request half of SyncGroup."""
-
     group_id: Annotated[str, STRING] = ""
     generation_id: Annotated[int, INT32] = 0
     member_id: Annotated[str, STRING] = ""
@@ -30,8 +28,6 @@ class SyncGroupRequest(Message):
 
 
 class SyncGroupResponse(Message):
-    """Response half of SyncGroup."""
-
     throttle_time_ms: Annotated[int, INT32, since(1), IGNORABLE] = 0
     error_code: Annotated[int, INT16] = 0
     protocol_type: Annotated[str | None, STRING, nullable(5), since(5), IGNORABLE] = None

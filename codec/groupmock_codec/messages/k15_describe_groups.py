@@ -1,4 +1,4 @@
-"""DescribeGroups (key 15): versions 0-6, flexible from 5.
+"""DescribeGroups (key 15) has versions 0-6, flexible from 5.
 
 v1 throttle time (KIP-124), v2 answered before the throttled channel is muted (KIP-219). v3 authorized operations (KIP-430).
 v4 instance id of each member (KIP-345). v5 flexible (KIP-482). v6 error 69 for a group that does not exist, with a message,
@@ -14,8 +14,6 @@ from ..declare import BOOLEAN, BYTES, IGNORABLE, INT16, INT32, STRING, ApiDeclar
 
 
 class DescribeGroupsRequest(Message):
-    """Request half of DescribeGroups."""
-
     groups: Annotated[list[str], array(STRING)] = []
     include_authorized_operations: Annotated[bool, BOOLEAN, since(3)] = False
 
@@ -41,8 +39,6 @@ class DescribedGroup(Message):
 
 
 class DescribeGroupsResponse(Message):
-    """Response half of DescribeGroups."""
-
     throttle_time_ms: Annotated[int, INT32, since(1), IGNORABLE] = 0
     groups: Annotated[list[DescribedGroup], array(DescribedGroup)] = []
 

@@ -1,4 +1,4 @@
-"""ListGroups (key 16): versions 0-5, flexible from 3.
+"""ListGroups (key 16) has versions 0-5, flexible from 3.
 
 v1 throttle time (KIP-124), v2 answered before the throttled channel is muted (KIP-219). v3 flexible (KIP-482). v4 filter by
 state, state in the answer (KIP-518). v5 filter by type, type in the answer (KIP-848).
@@ -13,8 +13,6 @@ from ..declare import IGNORABLE, INT16, INT32, STRING, ApiDeclaration, Message, 
 
 
 class ListGroupsRequest(Message):
-    """Request half of ListGroups."""
-
     states_filter: Annotated[list[str], array(STRING), since(4)] = []
     types_filter: Annotated[list[str], array(STRING), since(5)] = []
 
@@ -27,8 +25,6 @@ class ListedGroup(Message):
 
 
 class ListGroupsResponse(Message):
-    """Response half of ListGroups."""
-
     throttle_time_ms: Annotated[int, INT32, since(1), IGNORABLE] = 0
     error_code: Annotated[int, INT16] = 0
     groups: Annotated[list[ListedGroup], array(ListedGroup)] = []

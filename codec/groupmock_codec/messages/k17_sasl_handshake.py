@@ -1,4 +1,4 @@
-"""SaslHandshake (key 17): versions 0-1, never flexible.
+"""SaslHandshake (key 17) has versions 0-1, never flexible.
 
 v1: the tokens that follow travel in SaslAuthenticate instead of raw (KIP-152).
 """
@@ -12,14 +12,10 @@ from ..declare import INT16, STRING, ApiDeclaration, Message, Versions, array
 
 
 class SaslHandshakeRequest(Message):
-    """Request half of SaslHandshake."""
-
     mechanism: Annotated[str, STRING] = ""
 
 
 class SaslHandshakeResponse(Message):
-    """Response half of SaslHandshake."""
-
     error_code: Annotated[int, INT16] = 0
     mechanisms: Annotated[list[str], array(STRING)] = []
 

@@ -1,4 +1,4 @@
-"""ApiVersions (key 18): versions 0-5, flexible from 3.
+"""ApiVersions (key 18) has versions 0-5, flexible from 3.
 
 v1 throttle time, v2 answered before the throttled channel is muted (KIP-219). v3 flexible; the client names itself
 (KIP-511); tagged: features (KIP-584). v4 a feature's lowest version may be 0 (KAFKA-17011). v5 the client names the
@@ -15,8 +15,6 @@ from ..declare import BOOLEAN, IGNORABLE, INT16, INT32, INT64, STRING, ApiDeclar
 
 
 class ApiVersionsRequest(Message):
-    """Request half of ApiVersions."""
-
     client_software_name: Annotated[str, STRING, since(3), IGNORABLE] = ""
     client_software_version: Annotated[str, STRING, since(3), IGNORABLE] = ""
     cluster_id: Annotated[str | None, STRING, nullable(5), since(5), IGNORABLE] = None
@@ -42,8 +40,6 @@ class FinalizedFeatureKey(Message):
 
 
 class ApiVersionsResponse(Message):
-    """Response half of ApiVersions."""
-
     error_code: Annotated[int, INT16] = 0
     api_keys: Annotated[list[ApiVersion], array(ApiVersion)] = []
     throttle_time_ms: Annotated[int, INT32, since(1), IGNORABLE] = 0

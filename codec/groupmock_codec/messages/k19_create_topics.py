@@ -1,4 +1,4 @@
-"""CreateTopics (key 19): versions 0-7, flexible from 5.
+"""CreateTopics (key 19) has versions 0-7, flexible from 5.
 
 v1 validate_only; a message per topic. v2 throttle time, v3 answered before the throttled channel is muted (KIP-219). v4 -1
 partitions or replicas: the broker's default (KIP-464). v5 flexible; the new topic's settings in the answer (KIP-525). v6
@@ -48,8 +48,6 @@ class CreatableTopic(Message):
 
 
 class CreateTopicsRequest(Message):
-    """Request half of CreateTopics."""
-
     topics: Annotated[list[CreatableTopic], array(CreatableTopic)] = []
     timeout_ms: Annotated[int, INT32] = 60000
     validate_only: Annotated[bool, BOOLEAN, since(1)] = False
@@ -75,8 +73,6 @@ class CreatableTopicResult(Message):
 
 
 class CreateTopicsResponse(Message):
-    """Response half of CreateTopics."""
-
     throttle_time_ms: Annotated[int, INT32, since(2), IGNORABLE] = 0
     topics: Annotated[list[CreatableTopicResult], array(CreatableTopicResult)] = []
 

@@ -1,4 +1,4 @@
-"""DeleteTopics (key 20): versions 0-6, flexible from 4.
+"""DeleteTopics (key 20) has versions 0-6, flexible from 4.
 
 v1 throttle time, v2 answered before the throttled channel is muted (KIP-219). v3 error 73 where deletion is switched off
 (KIP-322). v4 flexible. v5 a message per topic, error 89 when throttled (KIP-599). v6 by name or by id, in structs of their
@@ -19,8 +19,6 @@ class DeleteTopicState(Message):
 
 
 class DeleteTopicsRequest(Message):
-    """Request half of DeleteTopics."""
-
     topics: Annotated[list[DeleteTopicState], array(DeleteTopicState), since(6)] = []
     topic_names: Annotated[list[str], array(STRING), until(5), IGNORABLE] = []
     timeout_ms: Annotated[int, INT32] = 0
@@ -34,8 +32,6 @@ class DeletableTopicResult(Message):
 
 
 class DeleteTopicsResponse(Message):
-    """Response half of DeleteTopics."""
-
     throttle_time_ms: Annotated[int, INT32, since(1), IGNORABLE] = 0
     responses: Annotated[list[DeletableTopicResult], array(DeletableTopicResult)] = []
 

@@ -1,4 +1,4 @@
-"""DeleteRecords (key 21): versions 0-2, flexible from 2.
+"""DeleteRecords (key 21) has versions 0-2, flexible from 2.
 
 v0 new (KIP-107). v1 answered before the throttled channel is muted (KIP-219). v2 flexible (KIP-482).
 """
@@ -22,8 +22,6 @@ class DeleteRecordsTopic(Message):
 
 
 class DeleteRecordsRequest(Message):
-    """Request half of DeleteRecords."""
-
     topics: Annotated[list[DeleteRecordsTopic], array(DeleteRecordsTopic)] = []
     timeout_ms: Annotated[int, INT32] = 0
 
@@ -40,8 +38,6 @@ class DeleteRecordsTopicResult(Message):
 
 
 class DeleteRecordsResponse(Message):
-    """Response half of DeleteRecords."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     topics: Annotated[list[DeleteRecordsTopicResult], array(DeleteRecordsTopicResult)] = []
 

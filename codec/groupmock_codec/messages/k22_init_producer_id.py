@@ -1,4 +1,4 @@
-"""InitProducerId (key 22): versions 0-6, flexible from 2.
+"""InitProducerId (key 22) has versions 0-6, flexible from 2.
 
 v0 new (KIP-98). v1 answered before the throttled channel is muted (KIP-219). v2 flexible. v3 a producer may go on with the
 id and epoch it has (KIP-360). v4 error 90 in the place of 47 (KIP-588). v5 error 120 may come (KIP-890). v6 two-phase commit
@@ -14,8 +14,6 @@ from ..declare import BOOLEAN, IGNORABLE, INT16, INT32, INT64, STRING, ApiDeclar
 
 
 class InitProducerIdRequest(Message):
-    """Request half of InitProducerId."""
-
     transactional_id: Annotated[str | None, STRING, nullable()] = ""
     transaction_timeout_ms: Annotated[int, INT32] = 0
     producer_id: Annotated[int, INT64, since(3)] = -1
@@ -25,8 +23,6 @@ class InitProducerIdRequest(Message):
 
 
 class InitProducerIdResponse(Message):
-    """Response half of InitProducerId."""
-
     throttle_time_ms: Annotated[int, INT32, IGNORABLE] = 0
     error_code: Annotated[int, INT16] = 0
     producer_id: Annotated[int, INT64] = -1

@@ -1,4 +1,4 @@
-"""OffsetForLeaderEpoch (key 23): versions 0-4, flexible from 4.
+"""OffsetForLeaderEpoch (key 23) has versions 0-4, flexible from 4.
 
 v1 the answer tells the epoch it found (KIP-279). v2 the asker's own leader epoch fences; throttle time (KIP-320). v3 replica
 id, -2 for debug consumers. v4 flexible (KIP-482).
@@ -24,8 +24,6 @@ class OffsetForLeaderTopic(Message):
 
 
 class OffsetForLeaderEpochRequest(Message):
-    """Request half of OffsetForLeaderEpoch."""
-
     replica_id: Annotated[int, INT32, since(3), IGNORABLE] = -2
     topics: Annotated[list[OffsetForLeaderTopic], array(OffsetForLeaderTopic)] = []
 
@@ -43,8 +41,6 @@ class OffsetForLeaderTopicResult(Message):
 
 
 class OffsetForLeaderEpochResponse(Message):
-    """Response half of OffsetForLeaderEpoch."""
-
     throttle_time_ms: Annotated[int, INT32, since(2), IGNORABLE] = 0
     topics: Annotated[list[OffsetForLeaderTopicResult], array(OffsetForLeaderTopicResult)] = []
 

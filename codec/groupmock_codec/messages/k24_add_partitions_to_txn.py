@@ -1,4 +1,4 @@
-"""AddPartitionsToTxn (key 24): versions 0-5, flexible from 3.
+"""AddPartitionsToTxn (key 24) has versions 0-5, flexible from 3.
 
 v1 answered before the throttled channel is muted (KIP-219). v2 error 90 in the place of 47 (KIP-588). v3 flexible. v4
 brokers only: many transactions in one request, and verify_only (KIP-890); clients stay at v3, whose fields are called
@@ -27,8 +27,6 @@ class AddPartitionsToTxnTransaction(Message):
 
 
 class AddPartitionsToTxnRequest(Message):
-    """Request half of AddPartitionsToTxn."""
-
     transactions: Annotated[list[AddPartitionsToTxnTransaction], array(AddPartitionsToTxnTransaction), since(4)] = []
     v3_and_below_transactional_id: Annotated[str, STRING, until(3)] = ""
     v3_and_below_producer_id: Annotated[int, INT64, until(3)] = 0
@@ -52,8 +50,6 @@ class AddPartitionsToTxnResult(Message):
 
 
 class AddPartitionsToTxnResponse(Message):
-    """Response half of AddPartitionsToTxn."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     error_code: Annotated[int, INT16, since(4), IGNORABLE] = 0
     results_by_transaction: Annotated[list[AddPartitionsToTxnResult], array(AddPartitionsToTxnResult), since(4)] = []

@@ -1,4 +1,4 @@
-"""AddOffsetsToTxn (key 25): versions 0-4, flexible from 3.
+"""AddOffsetsToTxn (key 25) has versions 0-4, flexible from 3.
 
 v0 new (KIP-98). v1 answered before the throttled channel is muted (KIP-219). v2 error 90 in the place of 47 (KIP-588). v3
 flexible. v4 error 120 may come (KIP-890).
@@ -13,8 +13,6 @@ from ..declare import INT16, INT32, INT64, STRING, ApiDeclaration, Message, Vers
 
 
 class AddOffsetsToTxnRequest(Message):
-    """Request half of AddOffsetsToTxn."""
-
     transactional_id: Annotated[str, STRING] = ""
     producer_id: Annotated[int, INT64] = 0
     producer_epoch: Annotated[int, INT16] = 0
@@ -22,8 +20,6 @@ class AddOffsetsToTxnRequest(Message):
 
 
 class AddOffsetsToTxnResponse(Message):
-    """Response half of AddOffsetsToTxn."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     error_code: Annotated[int, INT16] = 0
 

@@ -1,4 +1,4 @@
-"""EndTxn (key 26): versions 0-5, flexible from 3.
+"""EndTxn (key 26) has versions 0-5, flexible from 3.
 
 v0 new (KIP-98). v1 answered before the throttled channel is muted (KIP-219). v2 error 90 in the place of 47 (KIP-588). v3
 flexible. v4 error 120 may come (KIP-890). v5 every transaction bumps the epoch; id and epoch in the answer (KIP-890).
@@ -13,8 +13,6 @@ from ..declare import BOOLEAN, IGNORABLE, INT16, INT32, INT64, STRING, ApiDeclar
 
 
 class EndTxnRequest(Message):
-    """Request half of EndTxn."""
-
     transactional_id: Annotated[str, STRING] = ""
     producer_id: Annotated[int, INT64] = 0
     producer_epoch: Annotated[int, INT16] = 0
@@ -22,8 +20,6 @@ class EndTxnRequest(Message):
 
 
 class EndTxnResponse(Message):
-    """Response half of EndTxn."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     error_code: Annotated[int, INT16] = 0
     producer_id: Annotated[int, INT64, since(5), IGNORABLE] = -1

@@ -1,4 +1,4 @@
-"""WriteTxnMarkers (key 27): versions 0-2, flexible from 1.
+"""WriteTxnMarkers (key 27) has versions 0-2, flexible from 1.
 
 v0 new (KIP-98): the coordinator tells partitions how a transaction ended. v1 flexible. v2 says by which version of the
 transaction protocol, so that a marker of the newer one must have an epoch of its own (KIP-1228).
@@ -27,8 +27,6 @@ class WritableTxnMarker(Message):
 
 
 class WriteTxnMarkersRequest(Message):
-    """Request half of WriteTxnMarkers."""
-
     markers: Annotated[list[WritableTxnMarker], array(WritableTxnMarker)] = []
 
 
@@ -48,8 +46,6 @@ class WritableTxnMarkerResult(Message):
 
 
 class WriteTxnMarkersResponse(Message):
-    """Response half of WriteTxnMarkers."""
-
     markers: Annotated[list[WritableTxnMarkerResult], array(WritableTxnMarkerResult)] = []
 
 

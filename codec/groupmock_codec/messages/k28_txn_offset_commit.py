@@ -1,4 +1,4 @@
-"""TxnOffsetCommit (key 28): versions 0-6, flexible from 3.
+"""TxnOffsetCommit (key 28) has versions 0-6, flexible from 3.
 
 v1 answered before the throttled channel is muted (KIP-219). v2 leader epoch of the offset (KIP-320). v3 generation, member
 id and instance id fence it; flexible (KIP-447). v4 error 120 may come; v5 adds the group to the transaction by itself
@@ -42,8 +42,6 @@ class TxnOffsetCommitRequestTopic(Message):
 
 
 class TxnOffsetCommitRequest(Message):
-    """Request half of TxnOffsetCommit."""
-
     transactional_id: Annotated[str, STRING] = ""
     group_id: Annotated[str, STRING] = ""
     producer_id: Annotated[int, INT64] = 0
@@ -66,8 +64,6 @@ class TxnOffsetCommitResponseTopic(Message):
 
 
 class TxnOffsetCommitResponse(Message):
-    """Response half of TxnOffsetCommit."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     topics: Annotated[list[TxnOffsetCommitResponseTopic], array(TxnOffsetCommitResponseTopic)] = []
 

@@ -1,4 +1,4 @@
-"""DescribeAcls (key 29): versions 0-3, flexible from 2.
+"""DescribeAcls (key 29) has versions 0-3, flexible from 2.
 
 v1 pattern types (KIP-290). v2 flexible (KIP-482). v3 the resource type "user" (KIP-373).
 """
@@ -12,7 +12,7 @@ from ..declare import INT8, INT16, INT32, STRING, ApiDeclaration, Message, Versi
 
 
 class DescribeAclsRequest(Message):
-    """Request half of DescribeAcls: one filter. A null name, principal or host matches any."""
+    """The request is one filter. A null name, principal or host matches any."""
 
     resource_type_filter: Annotated[int, INT8] = 0
     resource_name_filter: Annotated[str | None, STRING, nullable()] = ""
@@ -38,8 +38,6 @@ class DescribeAclsResource(Message):
 
 
 class DescribeAclsResponse(Message):
-    """Response half of DescribeAcls."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     error_code: Annotated[int, INT16] = 0
     error_message: Annotated[str | None, STRING, nullable()] = ""

@@ -1,4 +1,4 @@
-"""CreateAcls (key 30): versions 0-3, flexible from 2.
+"""CreateAcls (key 30) has versions 0-3, flexible from 2.
 
 v1 pattern types (KIP-290). v2 flexible (KIP-482). v3 the resource type "user" (KIP-373).
 """
@@ -22,8 +22,6 @@ class AclCreation(Message):
 
 
 class CreateAclsRequest(Message):
-    """Request half of CreateAcls."""
-
     creations: Annotated[list[AclCreation], array(AclCreation)] = []
 
 
@@ -33,8 +31,6 @@ class AclCreationResult(Message):
 
 
 class CreateAclsResponse(Message):
-    """Response half of CreateAcls."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     results: Annotated[list[AclCreationResult], array(AclCreationResult)] = []
 

@@ -1,4 +1,4 @@
-"""DeleteAcls (key 31): versions 0-3, flexible from 2.
+"""DeleteAcls (key 31) has versions 0-3, flexible from 2.
 
 v1 pattern types (KIP-290). v2 flexible (KIP-482). v3 the resource type "user" (KIP-373).
 """
@@ -22,8 +22,6 @@ class DeleteAclsFilter(Message):
 
 
 class DeleteAclsRequest(Message):
-    """Request half of DeleteAcls."""
-
     filters: Annotated[list[DeleteAclsFilter], array(DeleteAclsFilter)] = []
 
 
@@ -46,8 +44,6 @@ class DeleteAclsFilterResult(Message):
 
 
 class DeleteAclsResponse(Message):
-    """Response half of DeleteAcls."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     filter_results: Annotated[list[DeleteAclsFilterResult], array(DeleteAclsFilterResult)] = []
 

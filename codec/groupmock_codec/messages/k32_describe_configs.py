@@ -1,4 +1,4 @@
-"""DescribeConfigs (key 32): versions 0-4, flexible from 4.
+"""DescribeConfigs (key 32) has versions 0-4, flexible from 4.
 
 v1 synonyms and where a value comes from, in the place of is_default (KIP-226). v2 answered before the throttled channel is
 muted (KIP-219). v3 types and documentation (KIP-569). v4 flexible (KIP-482).
@@ -19,8 +19,6 @@ class DescribeConfigsResource(Message):
 
 
 class DescribeConfigsRequest(Message):
-    """Request half of DescribeConfigs."""
-
     resources: Annotated[list[DescribeConfigsResource], array(DescribeConfigsResource)] = []
     include_synonyms: Annotated[bool, BOOLEAN, since(1)] = False
     include_documentation: Annotated[bool, BOOLEAN, since(3)] = False
@@ -53,8 +51,6 @@ class DescribeConfigsResult(Message):
 
 
 class DescribeConfigsResponse(Message):
-    """Response half of DescribeConfigs."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     results: Annotated[list[DescribeConfigsResult], array(DescribeConfigsResult)] = []
 

@@ -1,4 +1,4 @@
-"""AlterConfigs (key 33): versions 0-2, flexible from 2.
+"""AlterConfigs (key 33) has versions 0-2, flexible from 2.
 
 v0 new (KIP-133): replaces all settings of a resource. v1 answered before the throttled channel is muted (KIP-219). v2
 flexible (KIP-482).
@@ -24,8 +24,6 @@ class AlterConfigsResource(Message):
 
 
 class AlterConfigsRequest(Message):
-    """Request half of AlterConfigs."""
-
     resources: Annotated[list[AlterConfigsResource], array(AlterConfigsResource)] = []
     validate_only: Annotated[bool, BOOLEAN] = False
 
@@ -38,8 +36,6 @@ class AlterConfigsResourceResponse(Message):
 
 
 class AlterConfigsResponse(Message):
-    """Response half of AlterConfigs."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     responses: Annotated[list[AlterConfigsResourceResponse], array(AlterConfigsResourceResponse)] = []
 

@@ -1,4 +1,4 @@
-"""AlterReplicaLogDirs (key 34): versions 0-2, flexible from 2.
+"""AlterReplicaLogDirs (key 34) has versions 0-2, flexible from 2.
 
 v0 new (KIP-113). v2 flexible (KIP-482).
 """
@@ -22,8 +22,6 @@ class AlterReplicaLogDir(Message):
 
 
 class AlterReplicaLogDirsRequest(Message):
-    """Request half of AlterReplicaLogDirs."""
-
     dirs: Annotated[list[AlterReplicaLogDir], array(AlterReplicaLogDir)] = []
 
 
@@ -38,8 +36,6 @@ class AlterReplicaLogDirTopicResult(Message):
 
 
 class AlterReplicaLogDirsResponse(Message):
-    """Response half of AlterReplicaLogDirs."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     results: Annotated[list[AlterReplicaLogDirTopicResult], array(AlterReplicaLogDirTopicResult)] = []
 

@@ -1,4 +1,4 @@
-"""DescribeLogDirs (key 35): versions 0-5, flexible from 2.
+"""DescribeLogDirs (key 35) has versions 0-5, flexible from 2.
 
 v0 new (KIP-113). v2 flexible (KIP-482). v3 an error for all of it. v4 sizes of the volumes (KIP-827). v5 cordoned directories (KIP-1066).
 """
@@ -17,7 +17,7 @@ class DescribableLogDirTopic(Message):
 
 
 class DescribeLogDirsRequest(Message):
-    """Request half of DescribeLogDirs. `topics` null: every partition that the node has."""
+    """Null `topics` ask for every partition that the node has."""
 
     topics: Annotated[list[DescribableLogDirTopic] | None, array(DescribableLogDirTopic), nullable()] = []
 
@@ -44,8 +44,6 @@ class DescribeLogDirsResult(Message):
 
 
 class DescribeLogDirsResponse(Message):
-    """Response half of DescribeLogDirs."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     error_code: Annotated[int, INT16, since(3), IGNORABLE] = 0
     results: Annotated[list[DescribeLogDirsResult], array(DescribeLogDirsResult)] = []

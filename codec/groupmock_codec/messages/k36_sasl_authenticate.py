@@ -1,4 +1,4 @@
-"""SaslAuthenticate (key 36): versions 0-2, flexible from 2.
+"""SaslAuthenticate (key 36) has versions 0-2, flexible from 2.
 
 v0 new (KIP-152). v1 how long the session lives (KIP-368). v2 flexible (KIP-482).
 """
@@ -12,14 +12,10 @@ from ..declare import BYTES, IGNORABLE, INT16, INT64, STRING, ApiDeclaration, Me
 
 
 class SaslAuthenticateRequest(Message):
-    """Request half of SaslAuthenticate."""
-
     auth_bytes: Annotated[bytes, BYTES] = b""
 
 
 class SaslAuthenticateResponse(Message):
-    """Response half of SaslAuthenticate."""
-
     error_code: Annotated[int, INT16] = 0
     error_message: Annotated[str | None, STRING, nullable()] = ""
     auth_bytes: Annotated[bytes, BYTES] = b""

@@ -1,4 +1,4 @@
-"""CreatePartitions (key 37): versions 0-3, flexible from 2.
+"""CreatePartitions (key 37) has versions 0-3, flexible from 2.
 
 v0 new (KIP-195). v1 answered before the throttled channel is muted (KIP-219). v2 flexible. v3 error 89 when throttled
 (KIP-599).
@@ -23,8 +23,6 @@ class CreatePartitionsTopic(Message):
 
 
 class CreatePartitionsRequest(Message):
-    """Request half of CreatePartitions."""
-
     topics: Annotated[list[CreatePartitionsTopic], array(CreatePartitionsTopic)] = []
     timeout_ms: Annotated[int, INT32] = 0
     validate_only: Annotated[bool, BOOLEAN] = False
@@ -37,8 +35,6 @@ class CreatePartitionsTopicResult(Message):
 
 
 class CreatePartitionsResponse(Message):
-    """Response half of CreatePartitions."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     results: Annotated[list[CreatePartitionsTopicResult], array(CreatePartitionsTopicResult)] = []
 

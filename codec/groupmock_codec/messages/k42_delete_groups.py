@@ -1,4 +1,4 @@
-"""DeleteGroups (key 42): versions 0-3, flexible from 2.
+"""DeleteGroups (key 42) has versions 0-3, flexible from 2.
 
 v0 new (KIP-229). v1 answered before the throttled channel is muted (KIP-219). v2 flexible (KIP-482). v3 a text beside each
 group's error (KIP-1331).
@@ -13,8 +13,6 @@ from ..declare import IGNORABLE, INT16, INT32, STRING, ApiDeclaration, Message, 
 
 
 class DeleteGroupsRequest(Message):
-    """Request half of DeleteGroups."""
-
     groups_names: Annotated[list[str], array(STRING)] = []
 
 
@@ -25,8 +23,6 @@ class DeletableGroupResult(Message):
 
 
 class DeleteGroupsResponse(Message):
-    """Response half of DeleteGroups."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     results: Annotated[list[DeletableGroupResult], array(DeletableGroupResult)] = []
 

@@ -1,4 +1,4 @@
-"""ElectLeaders (key 43): versions 0-2, flexible from 2.
+"""ElectLeaders (key 43) has versions 0-2, flexible from 2.
 
 v0 new (KIP-183): the preferred replica. v1 the type of election and an error for all of them (KIP-460). v2 flexible (KIP-482).
 """
@@ -17,7 +17,7 @@ class TopicPartitions(Message):
 
 
 class ElectLeadersRequest(Message):
-    """Request half of ElectLeaders. `topic_partitions` null: every partition. `election_type`: 0 preferred, 1 unclean."""
+    """Null `topic_partitions` ask for every partition. An `election_type` of 0 is preferred, and 1 is unclean."""
 
     election_type: Annotated[int, INT8, since(1)] = 0
     topic_partitions: Annotated[list[TopicPartitions] | None, array(TopicPartitions), nullable()] = []
@@ -36,8 +36,6 @@ class ReplicaElectionResult(Message):
 
 
 class ElectLeadersResponse(Message):
-    """Response half of ElectLeaders."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     error_code: Annotated[int, INT16, since(1)] = 0
     replica_election_results: Annotated[list[ReplicaElectionResult], array(ReplicaElectionResult)] = []

@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs (key 44): versions 0-1, flexible from 1.
+"""IncrementalAlterConfigs (key 44) has versions 0-1, flexible from 1.
 
 v0 new (KIP-339): sets, deletes, appends or subtracts single settings. v1 flexible (KIP-482).
 """
@@ -24,8 +24,6 @@ class AlterConfigsResource(Message):
 
 
 class IncrementalAlterConfigsRequest(Message):
-    """Request half of IncrementalAlterConfigs."""
-
     resources: Annotated[list[AlterConfigsResource], array(AlterConfigsResource)] = []
     validate_only: Annotated[bool, BOOLEAN] = False
 
@@ -38,8 +36,6 @@ class AlterConfigsResourceResponse(Message):
 
 
 class IncrementalAlterConfigsResponse(Message):
-    """Response half of IncrementalAlterConfigs."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     responses: Annotated[list[AlterConfigsResourceResponse], array(AlterConfigsResourceResponse)] = []
 

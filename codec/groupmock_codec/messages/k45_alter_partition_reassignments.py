@@ -1,4 +1,4 @@
-"""AlterPartitionReassignments (key 45): versions 0-1, flexible from 0.
+"""AlterPartitionReassignments (key 45) has versions 0-1, flexible from 0.
 
 v0 new (KIP-455). v1 may forbid that the number of replicas changes (KIP-860).
 """
@@ -24,8 +24,6 @@ class ReassignableTopic(Message):
 
 
 class AlterPartitionReassignmentsRequest(Message):
-    """Request half of AlterPartitionReassignments."""
-
     timeout_ms: Annotated[int, INT32] = 60000
     allow_replication_factor_change: Annotated[bool, BOOLEAN, since(1)] = True
     topics: Annotated[list[ReassignableTopic], array(ReassignableTopic)] = []
@@ -43,8 +41,6 @@ class ReassignableTopicResponse(Message):
 
 
 class AlterPartitionReassignmentsResponse(Message):
-    """Response half of AlterPartitionReassignments."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     allow_replication_factor_change: Annotated[bool, BOOLEAN, since(1), IGNORABLE] = True
     error_code: Annotated[int, INT16] = 0

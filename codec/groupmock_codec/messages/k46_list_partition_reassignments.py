@@ -1,4 +1,4 @@
-"""ListPartitionReassignments (key 46): version 0, flexible from 0 (KIP-455)."""
+"""ListPartitionReassignments (key 46) has version 0, flexible from 0 (KIP-455)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class ListPartitionReassignmentsTopics(Message):
 
 
 class ListPartitionReassignmentsRequest(Message):
-    """Request half of ListPartitionReassignments. `topics` null: all that run."""
+    """Null `topics` ask for all reassignments that are in progress."""
 
     timeout_ms: Annotated[int, INT32] = 60000
     topics: Annotated[list[ListPartitionReassignmentsTopics] | None, array(ListPartitionReassignmentsTopics), nullable()] = None
@@ -33,8 +33,6 @@ class OngoingTopicReassignment(Message):
 
 
 class ListPartitionReassignmentsResponse(Message):
-    """Response half of ListPartitionReassignments."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     error_code: Annotated[int, INT16] = 0
     error_message: Annotated[str | None, STRING, nullable()] = ""

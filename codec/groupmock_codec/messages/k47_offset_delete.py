@@ -1,4 +1,4 @@
-"""OffsetDelete (key 47): version 0, never flexible.
+"""OffsetDelete (key 47) has version 0, never flexible.
 
 New in 2.4 (KIP-496). The answer's error comes before its throttle time, unlike everywhere else.
 """
@@ -21,8 +21,6 @@ class OffsetDeleteRequestTopic(Message):
 
 
 class OffsetDeleteRequest(Message):
-    """Request half of OffsetDelete."""
-
     group_id: Annotated[str, STRING] = ""
     topics: Annotated[list[OffsetDeleteRequestTopic], array(OffsetDeleteRequestTopic)] = []
 
@@ -38,8 +36,6 @@ class OffsetDeleteResponseTopic(Message):
 
 
 class OffsetDeleteResponse(Message):
-    """Response half of OffsetDelete."""
-
     error_code: Annotated[int, INT16] = 0
     throttle_time_ms: Annotated[int, INT32, IGNORABLE] = 0
     topics: Annotated[list[OffsetDeleteResponseTopic], array(OffsetDeleteResponseTopic)] = []

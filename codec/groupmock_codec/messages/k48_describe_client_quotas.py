@@ -1,4 +1,4 @@
-"""DescribeClientQuotas (key 48): versions 0-1, flexible from 1.
+"""DescribeClientQuotas (key 48) has versions 0-1, flexible from 1.
 
 v0 new (KIP-546). v1 flexible (KIP-482).
 """
@@ -20,8 +20,6 @@ class QuotaFilterComponent(Message):
 
 
 class DescribeClientQuotasRequest(Message):
-    """Request half of DescribeClientQuotas."""
-
     components: Annotated[list[QuotaFilterComponent], array(QuotaFilterComponent)] = []
     strict: Annotated[bool, BOOLEAN] = False
 
@@ -42,8 +40,6 @@ class QuotaEntry(Message):
 
 
 class DescribeClientQuotasResponse(Message):
-    """Response half of DescribeClientQuotas."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     error_code: Annotated[int, INT16] = 0
     error_message: Annotated[str | None, STRING, nullable()] = ""

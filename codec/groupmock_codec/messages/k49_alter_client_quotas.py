@@ -1,4 +1,4 @@
-"""AlterClientQuotas (key 49): versions 0-1, flexible from 1.
+"""AlterClientQuotas (key 49) has versions 0-1, flexible from 1.
 
 v0 new (KIP-546). v1 flexible (KIP-482).
 """
@@ -28,8 +28,6 @@ class QuotaAlteration(Message):
 
 
 class AlterClientQuotasRequest(Message):
-    """Request half of AlterClientQuotas."""
-
     entries: Annotated[list[QuotaAlteration], array(QuotaAlteration)] = []
     validate_only: Annotated[bool, BOOLEAN] = False
 
@@ -41,8 +39,6 @@ class QuotaAlterationResult(Message):
 
 
 class AlterClientQuotasResponse(Message):
-    """Response half of AlterClientQuotas."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     entries: Annotated[list[QuotaAlterationResult], array(QuotaAlterationResult)] = []
 

@@ -1,4 +1,4 @@
-"""DescribeUserScramCredentials (key 50): version 0, flexible from 0 (KIP-554)."""
+"""DescribeUserScramCredentials (key 50) has version 0, flexible from 0 (KIP-554)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class UserName(Message):
 
 
 class DescribeUserScramCredentialsRequest(Message):
-    """Request half of DescribeUserScramCredentials. `users` null or empty: all."""
+    """Null or no `users` ask for all users."""
 
     users: Annotated[list[UserName] | None, array(UserName), nullable()] = []
 
@@ -31,8 +31,6 @@ class DescribeUserScramCredentialsResult(Message):
 
 
 class DescribeUserScramCredentialsResponse(Message):
-    """Response half of DescribeUserScramCredentials."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     error_code: Annotated[int, INT16] = 0
     error_message: Annotated[str | None, STRING, nullable()] = ""

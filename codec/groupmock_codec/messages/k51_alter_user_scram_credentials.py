@@ -1,4 +1,4 @@
-"""AlterUserScramCredentials (key 51): version 0, flexible from 0.
+"""AlterUserScramCredentials (key 51) has version 0, flexible from 0.
 
 v0 new (KIP-554).
 """
@@ -25,8 +25,6 @@ class ScramCredentialUpsertion(Message):
 
 
 class AlterUserScramCredentialsRequest(Message):
-    """Request half of AlterUserScramCredentials."""
-
     deletions: Annotated[list[ScramCredentialDeletion], array(ScramCredentialDeletion)] = []
     upsertions: Annotated[list[ScramCredentialUpsertion], array(ScramCredentialUpsertion)] = []
 
@@ -38,8 +36,6 @@ class AlterUserScramCredentialsResult(Message):
 
 
 class AlterUserScramCredentialsResponse(Message):
-    """Response half of AlterUserScramCredentials."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     results: Annotated[list[AlterUserScramCredentialsResult], array(AlterUserScramCredentialsResult)] = []
 

@@ -1,4 +1,4 @@
-"""DescribeQuorum (key 55): versions 0-2, flexible from 0.
+"""DescribeQuorum (key 55) has versions 0-2, flexible from 0.
 
 v0 new (KIP-595). v1 when a replica fetched last (KIP-836). v2 directories, nodes and texts of errors (KIP-853).
 """
@@ -36,8 +36,6 @@ class QuorumTopic(Message):
 
 
 class DescribeQuorumRequest(Message):
-    """Request half of DescribeQuorum."""
-
     topics: Annotated[list[QuorumTopic], array(QuorumTopic)] = []
 
 
@@ -77,8 +75,6 @@ class QuorumNode(Message):
 
 
 class DescribeQuorumResponse(Message):
-    """Response half of DescribeQuorum."""
-
     error_code: Annotated[int, INT16] = 0
     error_message: Annotated[str | None, STRING, nullable(2), since(2), IGNORABLE] = ""
     topics: Annotated[list[QuorumTopicResponse], array(QuorumTopicResponse)] = []

@@ -1,4 +1,4 @@
-"""UpdateFeatures (key 57): versions 0-2, flexible from 0.
+"""UpdateFeatures (key 57) has versions 0-2, flexible from 0.
 
 v0 new (KIP-584). v1 three kinds of change, and trying without doing (KIP-778). v2 one answer for all features (KIP-1022).
 """
@@ -19,8 +19,6 @@ class FeatureUpdateKey(Message):
 
 
 class UpdateFeaturesRequest(Message):
-    """Request half of UpdateFeatures."""
-
     timeout_ms: Annotated[int, INT32] = 60000
     feature_updates: Annotated[list[FeatureUpdateKey], array(FeatureUpdateKey)] = []
     validate_only: Annotated[bool, BOOLEAN, since(1)] = False
@@ -33,8 +31,6 @@ class UpdatableFeatureResult(Message):
 
 
 class UpdateFeaturesResponse(Message):
-    """Response half of UpdateFeatures."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     error_code: Annotated[int, INT16] = 0
     error_message: Annotated[str | None, STRING, nullable()] = ""

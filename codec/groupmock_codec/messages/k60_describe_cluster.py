@@ -1,4 +1,4 @@
-"""DescribeCluster (key 60): versions 0-2, flexible from 0.
+"""DescribeCluster (key 60) has versions 0-2, flexible from 0.
 
 v0 new (KIP-700). v1 which kind of endpoints, brokers or controllers (KIP-919). v2 fenced brokers on demand (KIP-1073).
 """
@@ -12,8 +12,6 @@ from ..declare import BOOLEAN, INT8, INT16, INT32, STRING, ApiDeclaration, Messa
 
 
 class DescribeClusterRequest(Message):
-    """Request half of DescribeCluster."""
-
     include_cluster_authorized_operations: Annotated[bool, BOOLEAN] = False
     endpoint_type: Annotated[int, INT8, since(1)] = 1
     include_fenced_brokers: Annotated[bool, BOOLEAN, since(2)] = False
@@ -28,8 +26,6 @@ class DescribeClusterBroker(Message):
 
 
 class DescribeClusterResponse(Message):
-    """Response half of DescribeCluster."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     error_code: Annotated[int, INT16] = 0
     error_message: Annotated[str | None, STRING, nullable()] = None

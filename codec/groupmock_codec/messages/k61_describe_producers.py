@@ -1,4 +1,4 @@
-"""DescribeProducers (key 61): version 0, flexible from 0.
+"""DescribeProducers (key 61) has version 0, flexible from 0.
 
 v0 new (KIP-664): what a partition knows of the producers that wrote to it.
 """
@@ -17,8 +17,6 @@ class TopicRequest(Message):
 
 
 class DescribeProducersRequest(Message):
-    """Request half of DescribeProducers."""
-
     topics: Annotated[list[TopicRequest], array(TopicRequest)] = []
 
 
@@ -44,8 +42,6 @@ class TopicResponse(Message):
 
 
 class DescribeProducersResponse(Message):
-    """Response half of DescribeProducers."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     topics: Annotated[list[TopicResponse], array(TopicResponse)] = []
 

@@ -1,4 +1,4 @@
-"""DescribeTransactions (key 65): version 0, flexible from 0.
+"""DescribeTransactions (key 65) has version 0, flexible from 0.
 
 v0 new (KIP-664): what a coordinator knows of transactional ids.
 """
@@ -12,8 +12,6 @@ from ..declare import INT16, INT32, INT64, STRING, ApiDeclaration, Message, Vers
 
 
 class DescribeTransactionsRequest(Message):
-    """Request half of DescribeTransactions."""
-
     transactional_ids: Annotated[list[str], array(STRING)] = []
 
 
@@ -34,8 +32,6 @@ class TransactionState(Message):
 
 
 class DescribeTransactionsResponse(Message):
-    """Response half of DescribeTransactions."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     transaction_states: Annotated[list[TransactionState], array(TransactionState)] = []
 

@@ -1,4 +1,4 @@
-"""ListTransactions (key 66): versions 0-2, flexible from 0.
+"""ListTransactions (key 66) has versions 0-2, flexible from 0.
 
 v0 new (KIP-664). v1 those that run longer than so long (KIP-994). v2 those whose id matches a pattern (KIP-1152).
 """
@@ -12,8 +12,6 @@ from ..declare import INT16, INT32, INT64, STRING, ApiDeclaration, Message, Vers
 
 
 class ListTransactionsRequest(Message):
-    """Request half of ListTransactions."""
-
     state_filters: Annotated[list[str], array(STRING)] = []
     producer_id_filters: Annotated[list[int], array(INT64)] = []
     duration_filter: Annotated[int, INT64, since(1)] = -1
@@ -27,8 +25,6 @@ class TransactionState(Message):
 
 
 class ListTransactionsResponse(Message):
-    """Response half of ListTransactions."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     error_code: Annotated[int, INT16] = 0
     unknown_state_filters: Annotated[list[str], array(STRING)] = []

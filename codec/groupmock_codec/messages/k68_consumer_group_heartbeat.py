@@ -1,4 +1,4 @@
-"""ConsumerGroupHeartbeat (key 68): versions 0-1, flexible from 0.
+"""ConsumerGroupHeartbeat (key 68) has versions 0-1, flexible from 0.
 
 v0 new: the whole group protocol in one request (KIP-848). v1 subscription by regular expression, and the client must choose
 its own member id (KIP-848, KIP-1082). An assignment of null means: nothing new.
@@ -18,8 +18,6 @@ class TopicPartitions(Message):
 
 
 class ConsumerGroupHeartbeatRequest(Message):
-    """Request half of ConsumerGroupHeartbeat."""
-
     group_id: Annotated[str, STRING] = ""
     member_id: Annotated[str, STRING] = ""
     member_epoch: Annotated[int, INT32] = 0
@@ -37,8 +35,6 @@ class Assignment(Message):
 
 
 class ConsumerGroupHeartbeatResponse(Message):
-    """Response half of ConsumerGroupHeartbeat."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     error_code: Annotated[int, INT16] = 0
     error_message: Annotated[str | None, STRING, nullable()] = None

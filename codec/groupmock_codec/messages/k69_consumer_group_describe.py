@@ -1,4 +1,4 @@
-"""ConsumerGroupDescribe (key 69): versions 0-1, flexible from 0.
+"""ConsumerGroupDescribe (key 69) has versions 0-1, flexible from 0.
 
 v0 new (KIP-848). v1 member_type: -1 unknown, 0 classic, 1 consumer (KIP-1099).
 """
@@ -30,8 +30,6 @@ from ..declare import (
 
 
 class ConsumerGroupDescribeRequest(Message):
-    """Request half of ConsumerGroupDescribe."""
-
     group_ids: Annotated[list[str], array(STRING)] = []
     include_authorized_operations: Annotated[bool, BOOLEAN] = False
 
@@ -73,8 +71,6 @@ class DescribedGroup(Message):
 
 
 class ConsumerGroupDescribeResponse(Message):
-    """Response half of ConsumerGroupDescribe."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     groups: Annotated[list[DescribedGroup], array(DescribedGroup)] = []
 

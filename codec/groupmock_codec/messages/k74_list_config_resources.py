@@ -1,4 +1,4 @@
-"""ListConfigResources (key 74): versions 0-1, flexible from 0.
+"""ListConfigResources (key 74) has versions 0-1, flexible from 0.
 
 v0 new as ListClientMetricsResources (KIP-714, renamed by KIP-1142): client metrics only. v1 resources of the types that are named.
 """
@@ -12,8 +12,6 @@ from ..declare import IGNORABLE, INT8, INT16, INT32, STRING, ApiDeclaration, Mes
 
 
 class ListConfigResourcesRequest(Message):
-    """Request half of ListConfigResources."""
-
     resource_types: Annotated[list[int], array(INT8), since(1)] = []
 
 
@@ -23,8 +21,6 @@ class ConfigResource(Message):
 
 
 class ListConfigResourcesResponse(Message):
-    """Response half of ListConfigResources."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     error_code: Annotated[int, INT16] = 0
     config_resources: Annotated[list[ConfigResource], array(ConfigResource)] = []

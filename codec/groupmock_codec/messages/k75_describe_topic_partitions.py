@@ -1,4 +1,4 @@
-"""DescribeTopicPartitions (key 75): version 0, flexible from 0.
+"""DescribeTopicPartitions (key 75) has version 0, flexible from 0.
 
 New in 3.7 (KIP-966): topics page by page, with their eligible leader replicas.
 """
@@ -21,8 +21,6 @@ class Cursor(Message):
 
 
 class DescribeTopicPartitionsRequest(Message):
-    """Request half of DescribeTopicPartitions."""
-
     topics: Annotated[list[TopicRequest], array(TopicRequest)] = []
     response_partition_limit: Annotated[int, INT32] = 2000
     cursor: Annotated[Cursor | None, struct(Cursor), nullable()] = None
@@ -50,8 +48,6 @@ class DescribeTopicPartitionsResponseTopic(Message):
 
 
 class DescribeTopicPartitionsResponse(Message):
-    """Response half of DescribeTopicPartitions."""
-
     throttle_time_ms: Annotated[int, INT32, IGNORABLE] = 0
     topics: Annotated[list[DescribeTopicPartitionsResponseTopic], array(DescribeTopicPartitionsResponseTopic)] = []
     next_cursor: Annotated[Cursor | None, struct(Cursor), nullable()] = None

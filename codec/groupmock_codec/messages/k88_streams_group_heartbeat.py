@@ -1,4 +1,4 @@
-"""StreamsGroupHeartbeat (key 88): versions 0-1, flexible from 0.
+"""StreamsGroupHeartbeat (key 88) has versions 0-1, flexible from 0.
 
 v0 new: the whole protocol of a streams group in one request (KIP-1071). v1 the broker asks for a description of the topology (KIP-1331),
 the lag is 64 bits wide and status 6 may come (KAFKA-20744).
@@ -81,8 +81,6 @@ class TaskOffset(Message):
 
 
 class StreamsGroupHeartbeatRequest(Message):
-    """Request half of StreamsGroupHeartbeat."""
-
     group_id: Annotated[str, STRING] = ""
     member_id: Annotated[str, STRING] = ""
     member_epoch: Annotated[int, INT32] = 0
@@ -119,8 +117,6 @@ class EndpointToPartitions(Message):
 
 
 class StreamsGroupHeartbeatResponse(Message):
-    """Response half of StreamsGroupHeartbeat."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     error_code: Annotated[int, INT16] = 0
     error_message: Annotated[str | None, STRING, nullable()] = None

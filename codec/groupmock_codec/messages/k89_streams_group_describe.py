@@ -1,4 +1,4 @@
-"""StreamsGroupDescribe (key 89): versions 0-1, flexible from 0.
+"""StreamsGroupDescribe (key 89) has versions 0-1, flexible from 0.
 
 v0 new (KIP-1071). v1 description of the topology (KIP-1331), name of the assignor (KIP-1357).
 """
@@ -30,8 +30,6 @@ from ..declare import (
 
 
 class StreamsGroupDescribeRequest(Message):
-    """Request half of StreamsGroupDescribe."""
-
     group_ids: Annotated[list[str], array(STRING)] = []
     include_authorized_operations: Annotated[bool, BOOLEAN] = False
     include_topology_description: Annotated[bool, BOOLEAN, since(1)] = False
@@ -146,8 +144,6 @@ class DescribedGroup(Message):
 
 
 class StreamsGroupDescribeResponse(Message):
-    """Response half of StreamsGroupDescribe."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     groups: Annotated[list[DescribedGroup], array(DescribedGroup)] = []
 

@@ -1,4 +1,4 @@
-"""StreamsGroupTopologyDescriptionUpdate (key 93): version 0, flexible from 0.
+"""StreamsGroupTopologyDescriptionUpdate (key 93) has version 0, flexible from 0.
 
 v0 new: a member describes the topology that the broker asked for (KIP-1331).
 """
@@ -38,8 +38,6 @@ class TopologyDescription(Message):
 
 
 class StreamsGroupTopologyDescriptionUpdateRequest(Message):
-    """Request half of StreamsGroupTopologyDescriptionUpdate."""
-
     group_id: Annotated[str, STRING] = ""
     member_id: Annotated[str, STRING] = ""
     topology_epoch: Annotated[int, INT32] = 0
@@ -47,8 +45,6 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
 
 
 class StreamsGroupTopologyDescriptionUpdateResponse(Message):
-    """Response half of StreamsGroupTopologyDescriptionUpdate."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     error_code: Annotated[int, INT16] = 0
     error_message: Annotated[str | None, STRING, nullable()] = None

@@ -1,4 +1,4 @@
-"""UnregisterController (key 94): version 0, flexible from 0.
+"""UnregisterController (key 94) has version 0, flexible from 0.
 
 v0 new: removes the registration of a controller that is gone.
 """
@@ -12,14 +12,10 @@ from ..declare import INT16, INT32, STRING, ApiDeclaration, Message, Versions, n
 
 
 class UnregisterControllerRequest(Message):
-    """Request half of UnregisterController."""
-
     controller_id: Annotated[int, INT32] = 0
 
 
 class UnregisterControllerResponse(Message):
-    """Response half of UnregisterController."""
-
     throttle_time_ms: Annotated[int, INT32] = 0
     error_code: Annotated[int, INT16] = 0
     error_message: Annotated[str | None, STRING, nullable()] = ""

@@ -77,7 +77,7 @@ def test_the_head_of_a_file_tells_the_declared_versions(key: int) -> None:
     api = APIS[key]
     head = (import_module(f"{messages.__name__}.{api.stem}").__doc__ or "").splitlines()[0]
     flexible = "never flexible" if api.flexible_from is None else f"flexible from {api.flexible_from}"
-    assert re.match(rf"{api.name} \(key {key}\): versions? {api.versions}, {flexible}", head), head
+    assert re.match(rf"{api.name} \(key {key}\) has versions? {api.versions}, {flexible}", head), head
 
 
 def test_the_mapping_is_in_order_of_keys_and_knows_names() -> None:
