@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from typing import Final
 
 from ..core.log import tables
+from . import profiles
 from .declared import settings_of
-
-RELEASES: Final = ("4.4", "4.3", "3.9")
-"""The Kafka releases whose broker settings are accepted."""
 
 
 @cache
 def ignored_settings() -> dict[str, str]:
-    """Return the settings of all these releases that groupmock does not serve, each with the default of the newest release that has it."""
+    """Return the broker settings of Kafka's releases that groupmock does not serve, each with the default of the newest release that has
+    it. Every release with a profile counts."""
     from ..core.settings import Settings
     from .limits import Limits
 
     served = {*settings_of(Settings), *settings_of(Limits)}
-    rows = {row.name: row.default or "" for release in reversed(RELEASES) for row in tables.rows(release)}
+    rows = {row.name: row.default or "" for release in reversed(profiles.releases()) for row in tables.rows(release)}
     return {name: rows[name] for name in sorted(rows) if name not in served}
 
 

@@ -16,17 +16,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .program import Options
 
-RELEASES = ("4.4", "4.3", "3.9", "auto")
 REPORTS = ("text", "json", "junit", "html")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from groupmock.config import profiles
+
     parser.add_argument("broker", metavar="HOST:PORT", type=_address, help="the broker to judge")
     parser.add_argument(
         "--only", action="append", default=[], metavar="NAME", help="rows or exchanges of that name (* allowed; repeatable)"
     )
     parser.add_argument(
-        "--release", choices=RELEASES, default="auto", help="whose behaviour is expected (default auto: by its ApiVersions)"
+        "--release",
+        choices=(*profiles.releases(), "auto"),
+        default="auto",
+        help="whose behaviour is expected (default auto: by its ApiVersions)",
     )
     parser.add_argument("--report", choices=REPORTS, default="text", help="form of the report (default text)")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the report there (default: stdout)")

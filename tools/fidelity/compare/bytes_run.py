@@ -21,7 +21,7 @@ from groupmock_codec.units import NS_PER_MS
 from tools.records import RECORDS, save
 from tools.runs import ROOT
 
-from ..families.bytes_family import PROFILES, make_case, probe, token_of
+from ..families.bytes_family import make_case, probe, token_of
 from ..families.target import Case
 from ..generated.settings_classes import BROKERS, ORACLE
 from ..guided.raw_bytes import CLOSED, LAST, InMemoryServer, Outcome, over_tcp
@@ -69,7 +69,7 @@ class Judged(msgspec.Struct):
 
 def ours(release: str, writes: list[bytes], port: int = PORT) -> Outcome:
     """Return how groupmock's connection code reacts to these bytes, on a new cluster."""
-    server = InMemoryServer(PROFILES[release], SETTINGS, "127.0.0.1", port)
+    server = InMemoryServer(f"kafka-{release}", SETTINGS, "127.0.0.1", port)
     outcome = server.play(writes)
     if server.rig.driver.counters.internal_errors:
         raise AssertionError(f"an internal error of groupmock: {[data.hex() for data in writes]}")

@@ -28,7 +28,6 @@ TRIES: Final = 1000
 PROBE: Final = 0x70726F62
 """The correlation id of the request with which every script ends."""
 INT_MAX: Final = 2**31 - 1
-PROFILES: Final = {"4.4": "kafka-4.4", "4.3": "kafka-4.3", "3.9": "kafka-3.9"}
 FRAME_LIMIT: Final = 104_857_600
 NOT_TEXT: Final = (b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf5\x80\x80\x80", b"\xe2\x82", b"\x00")
 
@@ -336,7 +335,7 @@ APIS_ABOVE: Final = 33
 
 def served(release: str) -> list[tuple[int, int]]:
     """Return (key, version) of everything that groupmock advertises for that release."""
-    return [(row.key, version) for row in advertised(load(PROFILES[release])) for version in range(row.lowest, row.highest + 1)]
+    return [(row.key, version) for row in advertised(load(f"kafka-{release}")) for version in range(row.lowest, row.highest + 1)]
 
 
 def token_of(seed: int, stem: str = "") -> str:

@@ -13,6 +13,7 @@ from pkgutil import iter_modules
 from typing import Any, NamedTuple
 
 DEFAULT = "groupmock"
+KAFKA = "kafka-"
 
 KAFKA_DEFAULTS: Mapping[str, Any] = {
     # With this delay three members wait 6 s, because a join extends the delay (docs/kafka/limits.md#other-servers).
@@ -51,6 +52,12 @@ def names() -> list[str]:
     stems = (module.name for module in iter_modules(__path__))
     found = sorted(_public(stem) for stem in stems if not stem.startswith("_"))
     return [DEFAULT, *(name for name in found if name != DEFAULT)]
+
+
+def releases() -> tuple[str, ...]:
+    """Return the releases of Kafka that have a profile ("4.4"), the newest first."""
+    found = [name.removeprefix(KAFKA) for name in names() if name.startswith(KAFKA)]
+    return tuple(sorted(found, key=lambda release: [int(number) for number in release.split(".")], reverse=True))
 
 
 def load(name: str) -> Profile:

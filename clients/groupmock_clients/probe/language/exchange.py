@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Final
 
+from groupmock.config import profiles
+
 from .syntax import Expr
 
-RELEASES = ("4.4", "4.3", "3.9")
+RELEASES: Final = profiles.releases()
 """The releases that expectations can name, newest first. Expectations without a release are those of all that no other one names."""
 BASE_SETTINGS = {
     "group.initial.rebalance.delay.ms": "400",

@@ -13,6 +13,7 @@ from typing import Any, Final
 import pytest
 from log_world import WALL_MS, LogWorld, batch
 
+from groupmock.config import profiles
 from groupmock.config.resolve import resolve
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from groupmock_codec.messages.k32_describe_configs import DescribeConfigsRequest, DescribeConfigsResource
@@ -21,7 +22,7 @@ from groupmock_codec.messages.k44_incremental_alter_configs import AlterableConf
 from groupmock_codec.messages.k44_incremental_alter_configs import AlterConfigsResource as ChangedResource
 from groupmock_codec.messages.k44_incremental_alter_configs import IncrementalAlterConfigsRequest
 
-RELEASES: Final = ("4.4", "4.3", "3.9")
+RELEASES: Final = profiles.releases()
 TOPIC, BROKER = 2, 4
 SET, DELETE = 0, 1
 HOST: Final = frozenset(
