@@ -4,6 +4,7 @@ them."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Final, NamedTuple
 
 NULL: Final = "null"
@@ -21,14 +22,9 @@ class ConfigRow(NamedTuple):
 
 
 def rows(release: str) -> Iterator[ConfigRow]:
-    """Yield the broker configs of a release, which is 3.9, 4.3 or 4.4. A table is imported when it is first
-    asked for, which a server that starts does not do."""
-    if release == "3.9":
-        from .kafka_3_9 import ROWS
-    elif release == "4.3":
-        from .kafka_4_3 import ROWS
-    else:
-        from .kafka_4_4 import ROWS
-    for line in ROWS.splitlines():
+    """Yield the broker configs of a release ("4.4"). Its table is imported when it is first asked for, which a server that starts does
+    not do."""
+    table = import_module(f".kafka_{release.replace('.', '_')}", __package__)
+    for line in table.ROWS.splitlines():
         name, kind, change, bounds, default = line.split(" ", 4)
         yield ConfigRow(name, kind, change, bounds, None if default == NULL else default[1:-1])
