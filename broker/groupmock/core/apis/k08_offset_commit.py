@@ -16,7 +16,7 @@ from groupmock_codec.messages.k08_offset_commit import (
 from ..budget import Ration, within
 from ..groups import causes
 from ..groups.offsets import commits
-from ..groups.offsets.asked import Head, Line, Result, Rows, grouped, heads_of, lines_of
+from ..groups.offsets.commit_topics import Head, Line, Result, Rows, grouped, heads_of, lines_of
 from ..groups.offsets.commits import Commit, Prepared
 from ..groups.type import Committer
 from ..java.hashes import id_partition_hash

@@ -18,7 +18,7 @@ from groupmock_codec.messages.k28_txn_offset_commit import (
 from ..budget import Ration, within
 from ..groups import causes
 from ..groups.offsets import commits
-from ..groups.offsets.asked import Line, Rows, grouped, heads_of, lines_of
+from ..groups.offsets.commit_topics import Line, Rows, grouped, heads_of, lines_of
 from ..groups.offsets.commits import Commit, Prepared
 from ..groups.offsets.offset_records import transactional_batch
 from ..groups.type import Committer
