@@ -171,7 +171,7 @@ class Stopping(WireStage):
 
 
 def rows_of(text: str) -> list[Row]:
-    example = type("Corner", (Rule,), {"code": "CORNER-1", "title": "a corner", "kept": text})
+    example = type("Corner", (Rule,), {"code": "CORNER-1", "title": "a corner", "kept": text, "broken": text})
     exchange = exchange_of(example, "kept")
     stage = Stopping(exchange.wanted_settings)
     stage.stops = iter([line.partition("# stop ")[2] for line in text.splitlines() if line.startswith("pause")])

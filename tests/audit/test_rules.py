@@ -11,6 +11,9 @@ from groupmock.audit.rule import registered
 from groupmock.audit.verdicts import BROKEN, KEPT
 
 RULES = registered()
+KEEPING, BREAKING = (
+    [(code, name) for code, rule in RULES.items() for name in rule.examples() if name.startswith(verdict)] for verdict in ("kept", "broken")
+)
 
 
 @pytest.mark.parametrize("code", RULES)
@@ -19,17 +22,17 @@ def test_a_rule_stands_in_a_file_with_its_code_and_what_it_asks(code: str) -> No
     assert module.startswith(code.lower().replace("-", "_") + "_")
 
 
-@pytest.mark.parametrize("code", RULES)
-def test_the_client_that_keeps_it(code: str) -> None:
-    found = audit(played(RULES[code], "kept"))
+@pytest.mark.parametrize(("code", "which"), KEEPING)
+def test_the_client_that_keeps_it(code: str, which: str) -> None:
+    found = audit(played(RULES[code], which))
     assert [str(finding) for finding in found.findings] == []
     assert found.rules[code].verdict == KEPT
     assert {tally.crashed for tally in found.rules.values()} == {None}
 
 
-@pytest.mark.parametrize("code", RULES)
-def test_the_client_that_breaks_it(code: str) -> None:
-    rows = played(RULES[code], "broken")
+@pytest.mark.parametrize(("code", "which"), BREAKING)
+def test_the_client_that_breaks_it(code: str, which: str) -> None:
+    rows = played(RULES[code], which)
     found = audit(rows)
     assert found.rules[code].verdict == BROKEN
     assert {tally.crashed for tally in found.rules.values()} == {None}
@@ -40,8 +43,7 @@ def test_the_client_that_breaks_it(code: str) -> None:
         assert finding.sentence and finding.instead and finding.rows and numbers.issuperset(finding.rows)
 
 
-@pytest.mark.parametrize("which", ["kept", "broken"])
-@pytest.mark.parametrize("code", RULES)
+@pytest.mark.parametrize(("code", "which"), KEEPING + BREAKING)
 def test_a_file_is_judged_as_the_run_was(code: str, which: str) -> None:
     rows = played(RULES[code], which)
     live, offline = Auditor(), Auditor()

@@ -48,9 +48,9 @@ A: OffsetCommit topics=[t($t1, o(1, 5))] -> 0
 
 
 def exchange_of(rule: type[Rule], which: str) -> Exchange:
-    """Return the example `kept` or `broken` of a rule. Raises ExchangeError for an invalid text."""
+    """Return the example of a rule that has this name in `Rule.examples`. Raises ExchangeError for an invalid text."""
     settings = "".join(f"settings: {name}={value}\n" for name, value in rule.settings.items())
-    body = getattr(rule, which).strip()
+    body = rule.examples()[which].strip()
     return exchange_named(f"{rule.code}.{which}", settings + _subscribed(_timed(body)))
 
 

@@ -59,8 +59,8 @@ def _hooked(hook: H, moment: str, keys: tuple[int, ...]) -> H:
 class Rule:
     """The base class of rules. Texts are whole sentences in Markdown. `source` names pages of docs/kafka (`clients.md#client-05`), KIPs and
     classes. `implies` has codes of rules that are broken with this one, because one mistake shows in both. `kept` and `broken` are examples
-    of clients that keep and break the rule, in the language of exchanges (docs/reference/exchanges.md). `settings` are those of their
-    broker."""
+    of clients that keep and break the rule, in the language of exchanges (docs/reference/exchanges.md); `also_kept` and `also_broken` have
+    further ones by name. `settings` are those of their broker."""
 
     code: ClassVar[str]
     title: ClassVar[str]
@@ -72,10 +72,20 @@ class Rule:
     implies: ClassVar[tuple[str, ...]] = ()
     kept: ClassVar[str]
     broken: ClassVar[str]
+    also_kept: ClassVar[dict[str, str]] = {}
+    also_broken: ClassVar[dict[str, str]] = {}
     settings: ClassVar[dict[str, str]] = {}
 
     def __init__(self, world: World) -> None:
         self.world = world
+
+    @classmethod
+    def examples(cls) -> dict[str, str]:
+        """Return the texts of the examples by name; names begin with `kept` or `broken`."""
+        further = {"kept": cls.also_kept, "broken": cls.also_broken}
+        return {"kept": cls.kept, "broken": cls.broken} | {
+            f"{verdict}-{name}": text for verdict, texts in further.items() for name, text in texts.items()
+        }
 
     @classmethod
     def hooks(cls) -> Iterator[tuple[str, int, str]]:
