@@ -70,6 +70,8 @@ def groupmock(profile: str, nodes: int = 1, settings: dict[str, str] | None = No
         except subprocess.TimeoutExpired:
             server.kill()
             code = server.wait()
+        if server.stdout is not None:
+            server.stdout.close()
         if code:
             print(f"groupmock ended with status {code} on SIGTERM", file=sys.stderr)
 

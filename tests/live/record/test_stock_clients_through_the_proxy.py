@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from collections import Counter
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from recording_proxy import proxy
 from waiting import until
 
 from groupmock.record.dialogue import STRAY_ANSWER, UNREAD_ANSWER, UNSEEN_ANSWER
@@ -57,19 +57,6 @@ def loaded(address: tuple[str, int], group: str) -> bool:
         return False
     with Client(found.host, found.port) as client:
         return client.ask(12, 4, HeartbeatRequest(group_id=group)).error_code == UNKNOWN_MEMBER_ID
-
-
-@contextmanager
-def proxy(upstream: str, journal: Path) -> Iterator[str]:
-    command = [sys.executable, "-m", "groupmock", "record", "--upstream", upstream, "--journal", str(journal)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    try:
-        yield json.loads(process.stdout.readline())["bootstrap"]
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.stdout.close()
-        assert process.wait(30) == 0
 
 
 def run(command: list[str], bootstrap: str) -> None:

@@ -54,8 +54,8 @@ public final class Ordered {
                 left--;
             }
         }
+        producer.flush(); // before the offsets, so that the requests have one order
         producer.sendOffsetsToTransaction(offsets, consumer.groupMetadata());
-        producer.flush();
     }
 
     /** Where the transaction of these records is no more they are read again. */
