@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, ClassVar
+
 from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT
 
 from ..consumer_example import HEADER, JOINED
-from ..course import JOINING, course_of, epoch_said, owned_in, with_names
+from ..course import JOINING, assigned_by, course_of, epoch_said, owned_in, with_names
 from ..inside import named
-from ..rule import KEPT, Broken, Judgements, Rule, asked
+from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
 from ..subjects import Exchange
+
+if TYPE_CHECKING:
+    from ...rounds.embedded import Partitions
+
+
+class MayOwn:
+    """The partitions that a member may own: those that it claimed rightly in its last list, and those that were assigned to it since."""
+
+    __slots__ = ("partitions",)
+
+    def __init__(self) -> None:
+        self.partitions: Partitions = frozenset()
 
 
 class OwnsWhatItWasGiven(Rule):
     code = "CLIENT-54"
     title = "A consumer lists as owned only what the last assignment gave it"
     what = (
-        "Each partition in `topic_partitions` of a ConsumerGroupHeartbeat was in the last assignment that the member has heard, or in "
-        "the list that it sent before: what it is about to give up it still owns."
+        "Each partition in `topic_partitions` of a ConsumerGroupHeartbeat was in an assignment that the member has heard since its last "
+        "list, or in that list, if it was listed there rightly: what it is about to give up it still owns."
     )
     why = (
         "The coordinator believes the list: it gives the partition to nobody else, or fences the member. Two members then read one "
@@ -31,15 +45,36 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch topic_partitions=[{
 A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch topic_partitions=[{{name: $t1, partitions: [0, 7]}}] -> 0
 """
 
+    also_broken: ClassVar[dict[str, str]] = {
+        # A false claim stays false, however often it is repeated.
+        "again": f"""{HEADER}{JOINED}
+repeat 2
+A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch topic_partitions=[{{name: $t1, partitions: [0, 7]}}] -> 0
+pause 5000
+end
+""",
+    }
+
+    @answered(CONSUMER_GROUP_HEARTBEAT)
+    def is_given(self, x: Exchange) -> Judgements:
+        """Note partitions that the member may own from now on."""
+        if x.member is not None and x.heard and not x.error and x.answer and x.answer["assignment"] is not None:
+            x.member.note(self.code, MayOwn).partitions |= assigned_by(x.answer)
+        yield from ()
+
     @asked(CONSUMER_GROUP_HEARTBEAT)
     def claims(self, x: Exchange) -> Judgements:
         """Judge the owned partitions of a member whose joining is in the journal."""
         course = course_of(x.member)
-        if x.member is None or course is None or course.joined is None or course.owned is None or course.told is None:
+        if x.member is None or course is None or course.joined is None:
             return
-        if epoch_said(x) <= JOINING or x.asked["topic_partitions"] is None:
+        if epoch_said(x) <= JOINING:
+            x.member.notes[self.code] = MayOwn()
+        if epoch_said(x) <= JOINING or x.asked["topic_partitions"] is None or course.told is None:
             return
-        strange = owned_in(x) - course.assigned - course.owned
+        may, owned = x.member.note(self.code, MayOwn), owned_in(x)
+        strange = owned - may.partitions
+        may.partitions = (may.partitions & owned) | course.assigned
         if not strange:
             yield KEPT
         elif course.said is course.told and self.knew(x, course.told):
