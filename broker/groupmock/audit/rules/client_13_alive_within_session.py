@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP
 from groupmock_codec.units import NS_PER_MS
 
@@ -38,6 +40,25 @@ A: Metadata topics=[{name: $t1}]
 pause 700
 A: Heartbeat -> any
 """
+    also_broken: ClassVar[dict[str, str]] = {
+        # B was told of a rebalance by its last heartbeat, joined, and has sent none since then.
+        "rejoined": """
+topics: t1:1
+member *: session_timeout_ms=1000
+do stable2(A, B)
+A: JoinGroup -> parked
+B: Heartbeat -> 27
+B: JoinGroup -> 0 generation_id=2
+A -> 0
+A: SyncGroup assignments=[for($A.member_id, told(held("$t1", 0))), for($B.member_id, told())] -> 0
+B: SyncGroup -> 0
+pause 700
+A: Heartbeat -> 0
+B: Metadata topics=[{name: $t1}] -> any
+pause 700
+B: Heartbeat -> 25
+""",
+    }
 
     @asked(HEARTBEAT, OFFSET_COMMIT, JOIN_GROUP, SYNC_GROUP)
     def shows(self, x: Exchange) -> Judgements:
@@ -71,5 +92,7 @@ A: Heartbeat -> any
 
 
 def told_to_rejoin(member: Member) -> bool:
-    """Return whether the member's last heartbeat was answered REBALANCE_IN_PROGRESS (27); CLIENT-17 judges its silence then."""
-    return member.beat is not None and REBALANCE_IN_PROGRESS in member.beat.errors
+    """Return whether the member's last heartbeat since it joined was answered REBALANCE_IN_PROGRESS (27); CLIENT-17 judges its silence
+    then. The answer to an earlier heartbeat, by which the member learned of the rebalance that is over, means nothing any more."""
+    beat, joined = member.beat, member.joined
+    return beat is not None and joined is not None and beat.seq > joined.answer_seq and REBALANCE_IN_PROGRESS in beat.errors

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP
 from groupmock_codec.units import NS_PER_MS
 
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
-from ..subjects import REBALANCE_IN_PROGRESS, Exchange, Member
+from ..subjects import REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID, Exchange, Member
 
 
 class RejoinsInTime(Rule):
@@ -40,38 +42,107 @@ B: Heartbeat -> 25
 A -> 0 generation_id=2
 """
 
+    also_broken: ClassVar[dict[str, str]] = {
+        # The coordinator removes B when the rebalance timeout has passed, and B hears of that at once.
+        "fast-heartbeats": """
+member *: session_timeout_ms=1000 rebalance_timeout_ms=1000
+do stable2(A, B)
+A: JoinGroup -> parked
+B: Heartbeat -> 27
+repeat 9
+pause 100
+B: Heartbeat -> 27
+end
+pause 101
+B: Heartbeat -> 25
+A -> 0 generation_id=2
+""",
+        "joins-too-late": """
+member *: session_timeout_ms=1000 rebalance_timeout_ms=1000
+do stable2(A, B)
+A: JoinGroup -> parked
+B: Heartbeat -> 27
+pause 900
+B: Heartbeat -> 27
+pause 400
+B: JoinGroup -> 25
+A -> 0 generation_id=2
+""",
+    }
+
+    @asked(HEARTBEAT, SYNC_GROUP, OFFSET_COMMIT)
+    def speaks(self, x: Exchange) -> Judgements:
+        """Note when the member's process sent its last request before this one."""
+        told: Told | None = None if x.member is None else x.member.notes.get(self.code)
+        if told is not None and x.member is not None:
+            told.spoke = self.world.processes.spoke(x.member)
+        yield from ()
+
     @answered(HEARTBEAT, SYNC_GROUP, OFFSET_COMMIT)
     def told(self, x: Exchange) -> Judgements:
-        """Note that the member was told of a rebalance, or that the rebalance is over."""
+        """Note that the member was told of a rebalance, or that the rebalance is over. Judge a member that the coordinator has removed,
+        as it does at the end of the rebalance timeout."""
         member = x.member
-        if member is None or member.joined is None or not x.heard:
-            return iter(())
+        if member is None or member.joined is None or not x.heard or x.answered is None:
+            return
+        told: Told | None = member.notes.get(self.code)
         if x.key == HEARTBEAT and not x.errors:
             member.notes.pop(self.code, None)
-        if REBALANCE_IN_PROGRESS in x.errors and x.answered is not None and self.code not in member.notes and _stands(x, member):
-            member.notes[self.code] = x
-            self.later(x.answered + member.rebalance_ns + self.world.slack, member, lambda: self._late(x, member))
-        return iter(())
+        elif told is not None and UNKNOWN_MEMBER_ID in x.errors:
+            del member.notes[self.code]
+            if x.answered - told.began >= member.rebalance_ns and self._awake(told, member):
+                yield self._missed(told, member, x.answered, " until the coordinator removed it (UNKNOWN_MEMBER_ID)", x.rows)
+        elif told is None and REBALANCE_IN_PROGRESS in x.errors and member.joining is None and _stands(x, member):
+            rebalance = member.group.fold.rebalance
+            began = x.answered if rebalance is None else min(rebalance.began, x.answered)
+            told = member.notes[self.code] = Told(x, began)
+            self.later(x.answered + member.rebalance_ns + self.world.slack, member, lambda: self._late(told, member))
 
     @asked(JOIN_GROUP)
     def joins(self, x: Exchange) -> Judgements:
-        """Note that the member has joined again."""
-        if x.speaker is not None and x.speaker.notes.pop(self.code, None) is not None:
+        """Judge when the member joins again."""
+        member = x.speaker
+        told: Told | None = None if member is None else member.notes.pop(self.code, None)
+        if told is None or member is None:
+            return
+        told.spoke = self.world.processes.spoke(member)
+        if x.received - told.at <= member.rebalance_ns:
             yield KEPT
+        elif x.received - told.at > member.rebalance_ns + self.world.slack and self._awake(told, member):
+            yield self._missed(told, member, x.received, "", (x.seq,))
 
-    def _late(self, x: Exchange, member: Member) -> Judgements:
+    def _late(self, told: Told, member: Member) -> Judgements:
         heard = member.heard
         well = heard is not None and heard.delivered and heard.errors <= {REBALANCE_IN_PROGRESS}
-        if member.notes.get(self.code) is not x or x.answered is None or not well or member.link.gone or member.leaving or member.gone:
+        if member.notes.get(self.code) is not told or not well or member.link.gone or member.leaving or member.gone:
             return
-        if self.world.processes.spoke(member) > x.answered + self.world.slack:
+        if self.world.processes.spoke(member) > told.at + self.world.slack:
             del member.notes[self.code]
-            yield Broken(
-                f"{member.name} was told of a rebalance (REBALANCE_IN_PROGRESS, in answer to {x.name}) and did not join for "
-                f"{member.rebalance_ns // NS_PER_MS} ms, its rebalance timeout, though it sent other requests",
-                x.rows,
-                "a JoinGroup before the rebalance timeout has passed, or a LeaveGroup",
-            )
+            yield self._missed(told, member, self.world.now, "", ())
+
+    def _awake(self, told: Told, member: Member) -> bool:
+        """Return whether the member's process sent requests after the answer, and not only a last one when it woke up."""
+        return told.spoke > told.at + member.rebalance_ns // 2
+
+    def _missed(self, told: Told, member: Member, now: int, until: str, rows: tuple[int, ...]) -> Broken:
+        return Broken(
+            f"{member.name} was told of a rebalance (REBALANCE_IN_PROGRESS, in answer to {told.x.name}) and did not join for "
+            f"{(now - told.at) // NS_PER_MS} ms{until}; its rebalance timeout is {member.rebalance_ns // NS_PER_MS} ms, and it sent other "
+            "requests",
+            (*told.x.rows, *rows),
+            "a JoinGroup before the rebalance timeout has passed, or a LeaveGroup",
+        )
+
+
+class Told:
+    """The answer by which a member learned of a rebalance. `began` is the time (ns) at which the rebalance began, from which the
+    coordinator counts the rebalance timeout, and `spoke` the time of the process's last request but one."""
+
+    __slots__ = ("at", "began", "spoke", "x")
+
+    def __init__(self, x: Exchange, began: int) -> None:
+        self.x, self.at, self.began = x, x.answered or 0, began
+        self.spoke = -1
 
 
 def _stands(x: Exchange, member: Member) -> bool:

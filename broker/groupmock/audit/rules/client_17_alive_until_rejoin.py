@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from groupmock_codec.api_keys import JOIN_GROUP
+from typing import ClassVar
+
+from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT
 from groupmock_codec.units import NS_PER_MS
 
-from ..rule import KEPT, Broken, Judgements, Rule, asked
-from ..subjects import Exchange
+from ..rule import KEPT, Broken, Judgements, Rule, asked, closed
+from ..subjects import Exchange, Link, Member
 from .client_13_alive_within_session import told_to_rejoin
 
 
@@ -48,18 +50,60 @@ B: JoinGroup -> any
 A -> 0
 """
 
-    @asked(JOIN_GROUP)
-    def joins(self, x: Exchange) -> Judgements:
-        """Judge whether the JoinGroup comes within the session timeout."""
+    also_broken: ClassVar[dict[str, str]] = {
+        # B does not join at all; its next heartbeat tells it that it has lost its place.
+        "heartbeat-after-session": """
+topics: t1:1
+member *: session_timeout_ms=1000 rebalance_timeout_ms=10000
+do stable2(A, B)
+A: JoinGroup -> parked
+B: Heartbeat -> 27
+pause 700
+B: Metadata topics=[{name: $t1}] -> any
+pause 700
+B: Heartbeat -> 25
+A -> 0
+""",
+        "hangs-up": """
+topics: t1:1
+member *: session_timeout_ms=1000 rebalance_timeout_ms=10000
+do stable2(A, B)
+A: JoinGroup -> parked
+B: Heartbeat -> 27
+pause 700
+B: Metadata topics=[{name: $t1}] -> any
+pause 700
+B drops
+A -> 0
+""",
+    }
+
+    @asked(JOIN_GROUP, HEARTBEAT, OFFSET_COMMIT)
+    def comes(self, x: Exchange) -> Judgements:
+        """Judge whether the next sign of life comes within the session timeout."""
         member = x.speaker
         if member is None or member.joined is None or not told_to_rejoin(member) or member.joining is not None or member.gone:
             return
         if member.lapsed is None:
-            yield KEPT
-        elif x.received - member.lapsed > member.session_ns and member.beat is not None:
-            yield Broken(
-                f"{member.name} was told of a rebalance in its heartbeat, sent none for {(x.received - member.lapsed) // NS_PER_MS} ms "
-                f"after that, and joined when its session of {member.session_ns // NS_PER_MS} ms had passed",
-                (*member.beat.rows, x.seq),
-                "heartbeats as before until JoinGroup is sent",
-            )
+            if x.key == JOIN_GROUP:
+                yield KEPT
+        elif x.received - member.lapsed > member.session_ns:
+            yield self._silent(member, x.received - member.lapsed, f"until its {x.name} came", (x.seq,))
+
+    @closed
+    def gone(self, link: Link) -> Judgements:
+        """Judge a member that never came back after its connection ended. A static member need not leave (KIP-345)."""
+        member = link.last
+        if member is None or member.lapsed is None or member.link is not link or link.closed is None or not told_to_rejoin(member):
+            return
+        if not member.instance_id and not member.gone:
+            yield self._silent(member, link.closed[0] - member.lapsed, "until it closed its connection without leaving", ())
+
+    def _silent(self, member: Member, ns: int, until: str, rows: tuple[int, ...]) -> Broken:
+        assert member.beat is not None
+        return Broken(
+            f"{member.name} was told of a rebalance in its heartbeat and sent no other for {ns // NS_PER_MS} ms, {until}: its session of "
+            f"{member.session_ns // NS_PER_MS} ms had passed",
+            (*member.beat.rows, *rows),
+            "heartbeats as before until JoinGroup is sent",
+        )
