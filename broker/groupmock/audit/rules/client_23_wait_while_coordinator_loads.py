@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
 from ..pace import PACED, Streaks, again, refused
 from ..rule import Judgements, Rule, answered, asked
@@ -39,6 +39,16 @@ A: OffsetFetch v7 require_stable=true topics=[want($t1, 0)] -> 14
 A: OffsetFetch v7 require_stable=true topics=[want($t1, 0)] -> 14
 A: OffsetFetch v7 require_stable=true topics=[want($t1, 0)] -> 14
 """
+    also_broken: ClassVar[dict[str, str]] = {
+        "joins-every-40-ms": """
+do stable1(A)
+!move_coordinator partition=hash($group, 50) loading_ms=1000
+repeat 11
+A: JoinGroup -> 14
+pause 40
+end
+""",
+    }
 
     @answered(*PACED)
     def refused(self, x: Exchange) -> Judgements:

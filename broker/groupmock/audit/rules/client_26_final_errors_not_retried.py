@@ -3,7 +3,7 @@ INVALID_GROUP_ID (24), INVALID_SESSION_TIMEOUT (26), GROUP_AUTHORIZATION_FAILED 
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
 from groupmock_codec.api_keys import JOIN_GROUP
 
@@ -47,6 +47,14 @@ B: JoinGroup protocols=[p(other)] -> 23
 B: JoinGroup protocols=[p(other)] -> 23
 B: JoinGroup protocols=[p(other)] -> 23
 """
+    also_broken: ClassVar[dict[str, str]] = {
+        "every-40-ms": """
+repeat 11
+A: JoinGroup group_id="" -> 24
+pause 40
+end
+""",
+    }
 
     @answered(JOIN_GROUP)
     def refused(self, x: Exchange) -> Judgements:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
 from groupmock_codec.error_codes import RETRIABLE
 
@@ -43,6 +43,35 @@ A: FindCoordinator -> 15
 A: FindCoordinator -> 15
 A: FindCoordinator -> 15
 """
+    also_kept: ClassVar[dict[str, str]] = {
+        "with-backoff": """
+do stable1(A)
+!unload_coordinator partition=hash($group, 50)
+repeat 20
+A: FindCoordinator -> 15
+pause 80
+end
+""",
+    }
+    also_broken: ClassVar[dict[str, str]] = {
+        "every-40-ms": """
+do stable1(A)
+!unload_coordinator partition=hash($group, 50)
+repeat 11
+A: FindCoordinator -> 15
+pause 40
+end
+""",
+        "joins-at-once": """
+do stable1(A)
+!unload_coordinator partition=hash($group, 50)
+repeat 4
+A: JoinGroup -> 16
+A: FindCoordinator -> 15
+pause 1
+end
+""",
+    }
 
     @answered(*PACED)
     def refused(self, x: Exchange) -> Judgements:
