@@ -15,7 +15,7 @@ from told_runs import Rows, scenario_run, simulated_run
 
 from groupmock.audit.auditor import Auditor
 from groupmock.audit.course import course_of, with_names
-from groupmock.audit.verdicts import Finding
+from groupmock.audit.judgement import Kept
 from groupmock.journal.read import read
 from groupmock.journal.rows import NoteRow, ReplyRow, RequestRow
 from groupmock.journal.whose import field
@@ -73,9 +73,9 @@ class Both:
         self.seen["foreign"] = len(self.teller.foreign)
         self.differ += [f"commit of ticket {each} is kept" for each in self.teller.foreign if self.verdicts.get(each) == "kept"]
 
-    def _judged(self, code: str, group: str | None, link: Any, finding: Finding | None) -> None:
+    def _judged(self, code: str, group: str | None, link: Any, result: object) -> None:
         if code == RULE:
-            self.verdicts[self.teller.ticket] = "kept" if finding is None else "broken"
+            self.verdicts[self.teller.ticket] = "kept" if isinstance(result, Kept) else "broken"
 
     def _compare(self, beat: Any) -> None:
         tale = self.teller.tale(field(beat, "group_id"))

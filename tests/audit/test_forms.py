@@ -8,11 +8,15 @@ from xml.etree import ElementTree as XML
 import pytest
 from audit_examples import played
 
-from groupmock.audit.auditor import Auditor
+from groupmock.audit.auditor import Auditor, audit
 from groupmock.audit.forms import FORMS, written
+from groupmock.audit.judgement import KEPT, Judgements, NotJudged
 from groupmock.audit.report import Report, Source, report_of
-from groupmock.audit.rule import registered
-from groupmock.audit.verdicts import BROKEN, Tally
+from groupmock.audit.rule import Rule, asked, registered
+from groupmock.audit.subjects import Exchange
+from groupmock.audit.verdicts import BROKEN, NOT_JUDGED, OTHER_REASONS, REASONS, Tally
+from groupmock.audit.verdicts import KEPT as KEPT_VERDICT
+from groupmock_codec.api_keys import JOIN_GROUP
 
 EVIL = "<script>alert(1)</script>\x1b[2J\u202e\n]]>"
 
@@ -79,6 +83,50 @@ def test_a_rule_that_crashed_is_an_error_and_no_failure() -> None:
     assert found.unknown and not found.broken
     assert XML.fromstring(written("junit", found)).get("errors") == "1"
     assert "the rule crashed" in written("text", found)
+
+
+class LooksAway(Rule):
+    """A rule that cannot look at a JoinGroup without a member id; `keeps` decides about the others."""
+
+    code, title, severity, keeps = "LOOKS-AWAY", "looks away", "error", False
+    what = why = fix = "nothing"
+    source = ("clients.md",)
+
+    @asked(JOIN_GROUP)
+    def joins(self, x: Exchange) -> Judgements:
+        if not x.asked["member_id"]:
+            yield NotJudged("the member has no id")
+        elif self.keeps:
+            yield KEPT
+
+
+@pytest.mark.parametrize(("keeps", "verdict"), [(False, NOT_JUDGED), (True, KEPT_VERDICT)])
+def test_occasions_not_judged_are_told_with_their_reason_in_every_form(monkeypatch: pytest.MonkeyPatch, keeps: bool, verdict: str) -> None:
+    rows = played(registered()["CLIENT-05"], "kept")
+    planted = {"LOOKS-AWAY": type("Planted", (LooksAway,), {"keeps": keeps})}
+    monkeypatch.setattr("groupmock.audit.auditor.registered", lambda: planted)
+    monkeypatch.setattr("groupmock.audit.report.registered", lambda: planted)
+    found = report_of([Source(name="a.jsonl", audit=audit(rows))])
+    tally = found.whole.rules["LOOKS-AWAY"]
+    assert (tally.verdict, tally.not_judged, bool(tally.kept)) == (verdict, {"the member has no id": 1}, keeps)
+    assert found.whole.verdict == verdict and not found.broken and not found.unknown
+    for form in FORMS:
+        # A rule that was kept passes in JUnit, with the occasions that were not judged in its output.
+        assert "1 not judged: the member has no id" in written(form, found) or form == "json", form
+    told = json.loads(written("json", found))["sources"][0]["audit"]["rules"]["LOOKS-AWAY"]
+    assert (told["verdict"], told["not_judged"]) == (verdict, {"the member has no id": 1})
+    case = XML.fromstring(written("junit", found)).find("testsuite/testcase")
+    assert case is not None and (case.find("skipped") is None) == keeps
+
+
+def test_reasons_are_bounded_and_counts_are_not() -> None:
+    whole, part = Tally(), Tally()
+    for number in range(REASONS + 3):
+        part.leave(f"reason {number}", 2)
+    whole.add(part)
+    whole.add(part)
+    assert len(whole.not_judged) == REASONS + 1 and sum(whole.not_judged.values()) == 4 * (REASONS + 3)
+    assert whole.not_judged[OTHER_REASONS] == 12 and whole.verdict == NOT_JUDGED
 
 
 @pytest.mark.parametrize("form", FORMS)

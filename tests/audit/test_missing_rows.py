@@ -6,7 +6,7 @@ import pytest
 from audit_examples import from_a_file, played
 
 from groupmock.audit.auditor import Auditor, audit
-from groupmock.audit.judgement import KEPT, Judgements
+from groupmock.audit.judgement import KEPT, Judgements, Kept, NotJudged
 from groupmock.audit.rule import Rule, asked, registered
 from groupmock.audit.subjects import Exchange, Link
 from groupmock.audit.verdicts import Finding
@@ -44,13 +44,14 @@ def test_a_row_whose_message_is_not_what_its_api_says_is_a_hole_and_no_crash() -
 
 
 def test_every_judgement_is_told_with_whose_it_is() -> None:
-    told: list[tuple[str, str | None, Link | None, Finding | None]] = []
+    told: list[tuple[str, str | None, Link | None, Kept | NotJudged | Finding]] = []
     auditor = Auditor([CODE], judged=lambda *judgement: told.append(judgement))
     for row in played(RULES[CODE], "broken"):
         auditor.feed(row)
     found = auditor.close().rules[CODE]
-    assert (found.broken, found.kept) == (sum(each[3] is not None for each in told), sum(each[3] is None for each in told))
-    assert [each[3] for each in told if each[3] is not None] == found.findings
+    findings = [each[3] for each in told if isinstance(each[3], Finding)]
+    assert (found.broken, found.kept) == (len(findings), sum(isinstance(each[3], Kept) for each in told))
+    assert findings == found.findings
     assert {each[1] for each in told} == {"g"} and all(each[2] is not None for each in told)
 
 

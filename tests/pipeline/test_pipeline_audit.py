@@ -18,15 +18,15 @@ from pyspark.sql import Row, SparkSession
 from recorded_journals import FOLDER
 
 from groupmock.audit.auditor import Auditor
-from groupmock.audit.judgement import Judgements
+from groupmock.audit.judgement import Judgements, NotJudged
 from groupmock.audit.rule import Rule, asked, registered
 from groupmock.audit.subjects import Exchange
-from groupmock.audit.verdicts import BROKEN, NOT_EXERCISED, SHOWN, UNKNOWN, Tally
+from groupmock.audit.verdicts import BROKEN, NOT_EXERCISED, NOT_JUDGED, SHOWN, VERDICTS, WAIVED, Tally
 from groupmock.journal.read import JournalReader
 from groupmock.net.clock import VirtualClock
 from groupmock.rig.wire_rig import rig_header
 from groupmock_codec.api_keys import HEARTBEAT
-from groupmock_pipeline.audited.run_audit import audited
+from groupmock_pipeline.audited.run_audit import PARTS, audited
 from groupmock_pipeline.clients import identified, library_of
 from groupmock_pipeline.jobs import audit
 from groupmock_pipeline.schema import RUNS
@@ -98,7 +98,7 @@ def test_verdicts_are_those_of_the_audit_of_the_file(table: dict[str, list[Row]]
 
 def worst(lines: list[Row]) -> dict[str, str]:
     """Return the worst verdict of each rule in a run."""
-    order = (BROKEN, UNKNOWN, "kept", NOT_EXERCISED)
+    order = [verdict for verdict in VERDICTS if verdict != WAIVED]
     found: dict[str, str] = {}
     for line in (line for line in lines if line.rule is not None):
         found[line.rule] = min(line.verdict, found.get(line.rule, NOT_EXERCISED), key=order.index)
@@ -153,6 +153,29 @@ def test_a_rule_that_crashes_is_unknown_and_the_others_go_on(
     for line in table["aiokafka"]:
         alone[line.rule] += line.kept
     assert +others == +alone
+
+
+class LooksAway(Rule):
+    """A rule that can look at no heartbeat."""
+
+    code, title, severity = "LOOKS-AWAY", "looks away", "error"
+
+    @asked(HEARTBEAT)
+    def beats(self, x: Exchange) -> Judgements:
+        yield NotJudged("why not")
+
+
+def test_a_rule_that_can_look_at_nothing_is_not_judged_with_its_reason(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, written: dict[str, Lines]
+) -> None:
+    """The worker's lines are made in this process, because Spark's worker processes would not know the planted rule."""
+    monkeypatch.setattr("groupmock.audit.auditor.registered", lambda: {"LOOKS-AWAY": LooksAway})
+    parts = [line for batch in audited()(iter([batch_of(written["aiokafka"])])) for line in batch.to_pylist()]
+    found = audit.lines(spark.createDataFrame([*parts, *parts], PARTS)).where("rule is not null").collect()
+    times = sum(each["times"] for line in parts for each in line["not_judged"])
+    assert times and [(line.verdict, line.reason, list(map(tuple, line.not_judged))) for line in found if line.group] == [
+        (NOT_JUDGED, None, [("why not", 2 * times)])
+    ]
 
 
 def batch_of(lines: Lines) -> Any:

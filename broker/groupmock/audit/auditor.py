@@ -35,7 +35,7 @@ from ..journal.rows import (
 )
 from ..text.printable import one_line
 from .agenda import Appointment
-from .judgement import Broken, Judgements
+from .judgement import Broken, Judgements, Kept, NotJudged
 from .known_world import OF_GENERATIONS, SLACK_NS, World
 from .rule import Rule, registered
 from .subjects import Exchange, Group, Link, Member, Pulse, Subject
@@ -51,8 +51,8 @@ Hooks = list[tuple[Rule, BoundHook]]
 class Auditor(RowReader):
     """Audits the rows of a journal, which are passed to `feed` in order. `found` is called with each finding as it is made. `over` is
     called with the name of each group that has ended (None: connections without a group) and the tallies of its rules; `totals` adds all
-    tallies up. `judged` is called with each judgement: the rule's code, the group, the judged connection (None: unknown) and the finding
-    (None: kept).
+    tallies up. `judged` is called with each judgement: the rule's code, the group, the judged connection (None: unknown), and KEPT, a
+    NotJudged or the finding.
 
     It reads the rows of the wire, the coordinator's rows (for the fold of generations), and notes that a client was asked to stop
     (`journal.rows.ASKED_TO_STOP`) or that a node is stalled: a stalled node makes answers but does not send them.
@@ -68,7 +68,7 @@ class Auditor(RowReader):
         slack: int = SLACK_NS,
         found: Callable[[Finding], None] | None = None,
         over: Callable[[str | None, dict[str, Tally]], None] | None = None,
-        judged: Callable[[str, str | None, Link | None, Finding | None], None] | None = None,
+        judged: Callable[[str, str | None, Link | None, Kept | NotJudged | Finding], None] | None = None,
         waive: Callable[[Finding], str | None] | None = None,
         pulse: Pulse | None = None,
     ) -> None:
@@ -280,19 +280,24 @@ class Auditor(RowReader):
             for judgement in hook(subject):
                 if tally is None:
                     tally = self._tally(code, about)
+                result: Kept | NotJudged | Finding
                 if isinstance(judgement, Broken):
-                    self._broken(tally, code, judgement, about, link, t or 0)
+                    result = self._broken(tally, code, judgement, about, link, t or 0)
                 else:
-                    tally.kept += 1
-                    if self._judged is not None:
-                        self._judged(code, _group_of(about), link, None)
+                    result = judgement
+                    if isinstance(judgement, NotJudged):
+                        tally.leave(judgement.reason)
+                    else:
+                        tally.kept += 1
+                if self._judged is not None:
+                    self._judged(code, _group_of(about), link, result)
         except Exception as crash:  # A rule that crashes gets the verdict unknown and is not called again; the audit continues without it.
             self._tally(code, about).crashed = f"the rule crashed: {type(crash).__name__}: {crash}"
             self._crashed.add(code)
             for place, hooks in self._hooks.items():
                 self._hooks[place] = [each for each in hooks if each[0].code != code]
 
-    def _broken(self, tally: Tally, code: str, what: Broken, about: Subject | None, link: Link | None, t: int) -> None:
+    def _broken(self, tally: Tally, code: str, what: Broken, about: Subject | None, link: Link | None, t: int) -> Finding:
         tally.broken += 1
         member = about if isinstance(about, Member) else None
         finding = Finding(
@@ -307,8 +312,7 @@ class Auditor(RowReader):
             tally.findings.append(finding)
         if self._found is not None:
             self._found(finding)
-        if self._judged is not None:
-            self._judged(code, finding.group, link, finding)
+        return finding
 
     def _tally(self, code: str, about: Subject | None) -> Tally:
         tallies = self._open.setdefault(_group_of(about), {})

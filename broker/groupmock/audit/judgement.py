@@ -1,4 +1,4 @@
-"""A rule judges that the client did what the rule asks, or that it did not."""
+"""A rule judges that the client did what the rule asks, that it did not, or that the journal does not tell."""
 
 from __future__ import annotations
 
@@ -19,5 +19,13 @@ class Broken(NamedTuple):
     instead: str
 
 
+class NotJudged(NamedTuple):
+    """A judgement that the client was in the situation of the rule, but a wrong client would not have been seen as wrong. `reason` is a
+    constant sentence without names and numbers, because occasions are counted by reason: "the answer was lost"."""
+
+    reason: str
+
+
 KEPT: Final = Kept()
-Judgements = Iterator[Kept | Broken]
+Judgement = Kept | Broken | NotJudged
+Judgements = Iterator[Judgement]

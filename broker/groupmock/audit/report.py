@@ -11,7 +11,7 @@ from msgspec import Meta
 from ..version import __version__
 from .rule import Rule, registered
 from .subjects import api_name
-from .verdicts import BROKEN, UNKNOWN, VERDICTS, WAIVED, Audit, Finding, Tally, together
+from .verdicts import BROKEN, NOT_JUDGED, UNKNOWN, VERDICTS, WAIVED, Audit, Finding, Tally, together
 
 PAGES: Final = "https://github.com/groupmock/groupmock/blob/main/docs/kafka/"
 """The address of the pages that rules cite, for readers without a checkout."""
@@ -121,4 +121,5 @@ def told(tally: Tally) -> str:
         parts.append(f"{tally.waived} {WAIVED}")
     if tally.crashed:
         parts.append(tally.crashed)
-    return ", ".join(parts)
+    unseen = [f"{times} {NOT_JUDGED}: {reason}" for reason, times in tally.not_judged.items()]
+    return "; ".join([", ".join(parts), *unseen] if parts else unseen)

@@ -3,7 +3,8 @@
 A rule is a class in a file of its own in `rules/`. Its hooks are methods marked with `asked(KEY, ...)`, `answered(KEY, ...)`,
 `calm(HEARTBEAT)` or `closed`. They are called in the journal's order, *before* the exchange changes the model of group and member, so that
 a hook sees the state that the client was in. A hook yields `KEPT` each time that the client did what the rule asks, a `Broken` each time
-that it did not, and nothing if the rule does not apply. A rule keeps its memory in the `notes` of the link, member or group that it judges.
+that it did not, `NotJudged(reason)` if the rule applies but a wrong client would not have been seen as wrong, and nothing if the rule does
+not apply. A rule keeps its memory in the `notes` of the link, member or group that it judges.
 
 A rule uses `self.later(...)` to look again when time has passed, because a client that does nothing sends no row.
 """
@@ -16,7 +17,7 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from . import rules as folder
-from .judgement import KEPT, Broken, Judgements, Kept
+from .judgement import KEPT, Broken, Judgements, Kept, NotJudged
 
 if TYPE_CHECKING:
     from .known_world import World
@@ -123,4 +124,7 @@ def registered() -> dict[str, type[Rule]]:
     return dict(sorted(found.items()))
 
 
-__all__ = ["ERROR", "KEPT", "WARNING", "Broken", "Judgements", "Kept", "Link", "Rule", "answered", "asked", "calm", "closed", "registered"]
+__all__ = [
+    "ERROR", "KEPT", "WARNING", "Broken", "Judgements", "Kept", "Link", "NotJudged", "Rule", "answered", "asked", "calm", "closed",
+    "registered",
+]  # fmt: skip

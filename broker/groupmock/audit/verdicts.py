@@ -11,12 +11,16 @@ from msgspec import Meta
 KEPT: Final = "kept"
 BROKEN: Final = "broken"
 UNKNOWN: Final = "unknown"
+NOT_JUDGED: Final = "not judged"
 NOT_EXERCISED: Final = "not exercised"
 WAIVED: Final = "waived"
-VERDICTS: Final = (BROKEN, UNKNOWN, WAIVED, KEPT, NOT_EXERCISED)
+VERDICTS: Final = (BROKEN, UNKNOWN, WAIVED, KEPT, NOT_JUDGED, NOT_EXERCISED)
 """The possible verdicts on a rule, the worst one first."""
 SHOWN: Final = 20
 """At most this many findings of one rule in one group are kept in full; the others are only counted."""
+REASONS: Final = 8
+"""At most this many reasons why occasions were not judged are told apart for one rule; further ones count as OTHER_REASONS."""
+OTHER_REASONS: Final = "of other reasons"
 
 
 class Finding(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -36,11 +40,13 @@ class Finding(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class Tally(msgspec.Struct, kw_only=True):
-    """The counts of one rule, in one group or in the whole journal."""
+    """The counts of one rule, in one group or in the whole journal. `not_judged` counts the occasions at which the rule could not look, by
+    reason."""
 
     kept: int = 0
     broken: int = 0
     waived: int = 0
+    not_judged: dict[str, int] = {}
     crashed: str | None = None
     findings: list[Finding] = []
 
@@ -53,7 +59,15 @@ class Tally(msgspec.Struct, kw_only=True):
             return UNKNOWN
         if self.waived:
             return WAIVED
-        return KEPT if self.kept else NOT_EXERCISED
+        if self.kept:
+            return KEPT
+        return NOT_JUDGED if self.not_judged else NOT_EXERCISED
+
+    def leave(self, reason: str, times: int = 1) -> None:
+        """Count occasions at which the rule could not look."""
+        known = reason in self.not_judged or len(self.not_judged) < REASONS
+        place = reason if known else OTHER_REASONS
+        self.not_judged[place] = self.not_judged.get(place, 0) + times
 
     def add(self, other: Tally) -> None:
         """Add the counts of another tally to this one."""
@@ -61,6 +75,8 @@ class Tally(msgspec.Struct, kw_only=True):
         self.broken += other.broken
         self.waived += other.waived
         self.crashed = self.crashed or other.crashed
+        for reason, times in other.not_judged.items():
+            self.leave(reason, times)
         self.findings.extend(other.findings[: max(0, SHOWN - len(self.findings))])
 
 

@@ -34,7 +34,8 @@ class WhichFindings(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class RuleVerdict(msgspec.Struct):
-    """A rule, its verdict, and how often clients kept it and broke it. `crashed` says why it could not be judged."""
+    """A rule, its verdict, and how often clients kept it and broke it. `not_judged` counts the occasions at which the rule could not look,
+    by reason. `crashed` says why the verdict is unknown."""
 
     rule: str
     title: str
@@ -43,6 +44,7 @@ class RuleVerdict(msgspec.Struct):
     kept: int
     broken: int
     waived: int
+    not_judged: dict[str, int]
     crashed: str | None
 
 
@@ -62,7 +64,17 @@ async def verdicts(context: ControlContext, call: ControlCall) -> Audited:
     _known(audit, wanted.rule)
     known = registered()
     rules = [
-        RuleVerdict(code, known[code].title, known[code].severity, tally.verdict, tally.kept, tally.broken, tally.waived, tally.crashed)
+        RuleVerdict(
+            code,
+            known[code].title,
+            known[code].severity,
+            tally.verdict,
+            tally.kept,
+            tally.broken,
+            tally.waived,
+            tally.not_judged,
+            tally.crashed,
+        )
         for code, tally in audit.rules.items()
         if wanted.rule in (None, code) and wanted.verdict in (None, tally.verdict)
     ]

@@ -54,11 +54,13 @@ class Scrape:
         broken = CounterMetricFamily("groupmock_audit_broken", "times that a client broke a rule, waived ones left out", labels=["rule"])
         waived = CounterMetricFamily("groupmock_audit_waived", "times that it did and a waiver covers it", labels=["rule"])
         kept = CounterMetricFamily("groupmock_audit_kept", "times that it kept one; heartbeats that repeat count once", labels=["rule"])
+        unseen = CounterMetricFamily("groupmock_audit_not_judged", "times that it met a client and could not look", labels=["rule"])
         for code, tally in audit.rules.items():
             broken.add_metric([code], tally.broken - tally.waived)
             waived.add_metric([code], tally.waived)
             kept.add_metric([code], tally.kept)
-        yield from (broken, waived, kept)
+            unseen.add_metric([code], sum(tally.not_judged.values()))
+        yield from (broken, waived, kept, unseen)
 
     def _counters(self) -> Iterator[Metric]:
         from prometheus_client.core import CounterMetricFamily

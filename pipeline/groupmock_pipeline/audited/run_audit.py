@@ -5,15 +5,17 @@ A group that ends and appears again yields one line per rule for each time; `job
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
 
 from groupmock.audit.auditor import Auditor
+from groupmock.audit.judgement import Kept, NotJudged
 from groupmock.audit.subjects import Link
-from groupmock.audit.verdicts import SHOWN, Finding, Tally
+from groupmock.audit.verdicts import NOT_EXERCISED, SHOWN, Finding, Tally
 
 from ..arrow import Work
 from ..clients import UNKNOWN, library_of
@@ -35,11 +37,13 @@ FINDING: Final = StructType(
         StructField("rows", ArrayType(NUMBER)),
     ]
 )
+NOT_JUDGED: Final = StructType([StructField("reason", TEXT), StructField("times", NUMBER)])
 PARTS: Final = StructType(
     [
         *(StructField(name, TEXT) for name in ("day", "run", "group", "rule", "severity", "library", "version", "crashed")),
         *(StructField(name, NUMBER) for name in ("kept", "broken")),
         StructField("client_ids", ArrayType(TEXT)),
+        StructField("not_judged", ArrayType(NOT_JUDGED)),
         StructField("findings", ArrayType(FINDING)),
     ]
 )
@@ -58,6 +62,7 @@ class Judged(msgspec.Struct):
 
 Client = tuple[str, str | None]
 """A library and its version, which may be unknown."""
+NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
 UNKNOWN_CLIENT: Final[Client] = UNKNOWN, None
 
 
@@ -83,13 +88,15 @@ class RunAudit:
         """End the run and add lines for open groups, for rules that nothing exercised, and for what is missing of the run."""
         audit = self._auditor.close()
         for code, tally in audit.rules.items():
-            if not (tally.kept or tally.broken or tally.crashed):
+            if tally.verdict == NOT_EXERCISED:
                 self._line(None, code, None, Judged())
         ends = [] if self._ended else [f"it has no end after row {self._last}: the run goes on, or was killed"]
         for sentence in [*audit.holes[:CLIENTS], *ends]:
             self._line(None, None, None, Judged(), sentence)
 
-    def _judged(self, code: str, group: str | None, link: Link | None, finding: Finding | None) -> None:
+    def _judged(self, code: str, group: str | None, link: Link | None, result: Kept | NotJudged | Finding) -> None:
+        if isinstance(result, NotJudged):
+            return
         clients = self._groups.setdefault(group, {}).setdefault(code, {})
         client = UNKNOWN_CLIENT if link is None else library_of(link.client_id, link.software)
         if client not in clients and len(clients) >= KNOWN:
@@ -97,12 +104,12 @@ class RunAudit:
         judged = clients.setdefault(client, Judged())
         if link is not None and link.client_id is not None and len(judged.client_ids) < CLIENTS:
             judged.client_ids[link.client_id] = None
-        if finding is None:
+        if isinstance(result, Kept):
             judged.kept += 1
             return
         judged.broken += 1
         if len(judged.findings) < SHOWN:
-            judged.findings.append(self._finding(finding, client))
+            judged.findings.append(self._finding(result, client))
 
     def _finding(self, finding: Finding, client: Client) -> dict[str, Any]:
         fields = {name: getattr(finding, name) for name in ("t", "sentence", "instead", "member", "member_id", "client_id", "rows")}
@@ -113,16 +120,20 @@ class RunAudit:
         for code, tally in tallies.items():
             for client, verdict in judged.get(code, {}).items():
                 self._line(group, code, client, verdict)
-            if tally.crashed is not None:
-                self._line(group, code, None, Judged(), tally.crashed)
+            if tally.crashed is not None or tally.not_judged:
+                self._line(group, code, None, Judged(), tally.crashed, tally.not_judged)
 
-    def _line(self, group: str | None, rule: str | None, client: Client | None, judged: Judged, crashed: str | None = None) -> None:
+    def _line(
+        self, group: str | None, rule: str | None, client: Client | None, judged: Judged, crashed: str | None = None,
+        not_judged: Mapping[str, int] = NOTHING,
+    ) -> None:  # fmt: skip
         library, version = client or (None, None)
         self.lines.append(
             {
                 "day": self.day, "run": self.run, "group": group, "rule": rule, "library": library, "version": version, "crashed": crashed,
                 "severity": None if rule is None else self._auditor.rules[rule].severity,
                 "kept": judged.kept, "broken": judged.broken, "client_ids": list(judged.client_ids), "findings": judged.findings,
+                "not_judged": [{"reason": reason, "times": times} for reason, times in not_judged.items()],
             }
         )  # fmt: skip
 

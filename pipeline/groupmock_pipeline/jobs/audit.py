@@ -17,7 +17,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from groupmock.audit.rule import registered
-from groupmock.audit.verdicts import BROKEN, KEPT, NOT_EXERCISED, SHOWN, UNKNOWN
+from groupmock.audit.verdicts import BROKEN, KEPT, NOT_EXERCISED, NOT_JUDGED, SHOWN, UNKNOWN
 
 from .. import tables
 from ..arrow import map_in_arrow
@@ -31,10 +31,11 @@ COLUMNS: Final = {
     "group": "group id; null: connections, or the whole run",
     "rule": "code of the rule; null: the line says what is missing of the run",
     "severity": "of the rule: error or warning",
-    "verdict": "kept, broken, unknown or not exercised",
+    "verdict": "broken, unknown, kept, not judged or not exercised",
     "reason": "why it is unknown",
     "kept": "how often it was kept",
     "broken": "how often it was broken",
+    "not_judged": "occasions at which the rule could not look, by reason",
     "libraries": "of each library and version: kept, broken",
     "client_ids": "client ids of whom it was judged",
     "findings": "what broke it, the first ones",
@@ -77,7 +78,7 @@ def lines(parts: DataFrame) -> DataFrame:
         F.first("severity", ignorenulls=True).alias("severity"),
         *(F.sum(name).alias(name) for name in ("kept", "broken")),
         F.collect_set("crashed").alias("crashed"),
-        *(F.flatten(F.collect_list(name)).alias(name) for name in ("client_ids", "findings")),
+        *(F.flatten(F.collect_list(name)).alias(name) for name in ("client_ids", "findings", "not_judged")),
     )
     library = F.when(F.col("library").isNotNull(), F.struct("library", "version", "kept", "broken"))
     whole = each.groupBy(*KEY).agg(
@@ -85,6 +86,7 @@ def lines(parts: DataFrame) -> DataFrame:
         *(F.sum(name).alias(name) for name in ("kept", "broken")),
         F.array_sort(F.flatten(F.collect_list("crashed"))).alias("crashed"),
         F.array_sort(F.collect_list(library)).alias("libraries"),
+        _by_reason(F.flatten(F.collect_list("not_judged"))).alias("not_judged"),
         F.slice(F.array_sort(F.array_distinct(F.flatten(F.collect_list("client_ids")))), 1, CLIENTS).alias("client_ids"),
         F.slice(F.array_sort(F.flatten(F.collect_list("findings"))), 1, SHOWN).alias("findings"),
     )
@@ -92,7 +94,18 @@ def lines(parts: DataFrame) -> DataFrame:
     return whole.withColumns({"verdict": verdict(), "reason": reason}).select(*COLUMNS)
 
 
+def _by_reason(lines: Column) -> Column:
+    """Add up the occasions that were not judged, so that each reason has one entry."""
+
+    def summed(reason: Column) -> Column:
+        same = F.filter(lines, lambda each: each["reason"] == reason)
+        times = F.aggregate(same, F.lit(0).cast("bigint"), lambda total, each: total + each["times"])
+        return F.struct(reason.alias("reason"), times.alias("times"))
+
+    return F.transform(F.array_sort(F.array_distinct(lines["reason"])), summed)
+
+
 def verdict() -> Column:
     """Decide verdicts as `verdicts.Tally` does: a rule that was found broken stays broken even if it crashed."""
     known = F.when(F.col("broken") > 0, BROKEN).when(F.size("crashed") > 0, UNKNOWN)
-    return known.when(F.col("kept") > 0, KEPT).otherwise(NOT_EXERCISED)
+    return known.when(F.col("kept") > 0, KEPT).when(F.size("not_judged") > 0, NOT_JUDGED).otherwise(NOT_EXERCISED)

@@ -10,10 +10,8 @@ import msgspec
 from ...text.printable import lines, one_line
 from ..report import Report, Source, counts, report_of, told
 from ..rule import WARNING, registered
-from ..verdicts import BROKEN, KEPT, NOT_EXERCISED, UNKNOWN, WAIVED, Tally
+from ..verdicts import BROKEN, KEPT, NOT_EXERCISED, NOT_JUDGED, UNKNOWN, WAIVED, Tally
 
-NOT_JUDGED: Final = "not judged"
-"""The verdict for a rule that a situation excludes."""
 WARNED: Final = "broken (a warning)"
 SIGNS: Final = {KEPT: "+", BROKEN: "B", WARNED: "b", UNKNOWN: "?", WAIVED: "w", NOT_EXERCISED: ".", NOT_JUDGED: "-"}
 
@@ -36,7 +34,7 @@ class Outcome(msgspec.Struct, kw_only=True):
     source: Source | None = None
 
     def verdict(self, code: str) -> str:
-        """Return the verdict for a rule in this situation."""
+        """Return the verdict for a rule in this situation; a rule that the situation excuses is not judged."""
         tally = None if self.source is None else self.source.audit.rules.get(code)
         return NOT_JUDGED if tally is None else tally.verdict
 
@@ -100,7 +98,7 @@ def as_data(outcomes: Sequence[Outcome], command: Sequence[str], copies: int) ->
         "clients": sorted({client for each in outcomes for client in each.clients}),
         "rules": {
             code: {"title": facts.title, "severity": facts.severity, "verdict": whole[code].verdict, "kept": whole[code].kept,
-                   "broken": whole[code].broken}
+                   "broken": whole[code].broken, "not_judged": whole[code].not_judged}
             for code, facts in found.rules.items()
         },
         "situations": [_as_data(each) for each in outcomes],
@@ -114,7 +112,7 @@ def _as_data(outcome: Outcome) -> dict[str, Any]:
         "excused": outcome.excused,
         "journal": None if outcome.source is None else outcome.source.name,
         "rules": {
-            code: {"verdict": tally.verdict, "kept": tally.kept, "broken": tally.broken}
+            code: {"verdict": tally.verdict, "kept": tally.kept, "broken": tally.broken, "not_judged": tally.not_judged}
             for code, tally in rules.items()
             if tally.verdict != NOT_EXERCISED
         },

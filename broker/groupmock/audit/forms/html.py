@@ -9,9 +9,11 @@ from typing import Final
 from ...text.html_document import document
 from ...text.printable import one_line
 from ..report import Report, RuleFacts, Source, counts, link_of, number, told
-from ..verdicts import BROKEN, KEPT, NOT_EXERCISED, UNKNOWN, VERDICTS, WAIVED, Finding, Tally
+from ..verdicts import BROKEN, KEPT, NOT_EXERCISED, NOT_JUDGED, UNKNOWN, VERDICTS, WAIVED, Finding, Tally
 
-CLASSES: Final = {BROKEN: "broken", UNKNOWN: "unknown", WAIVED: "waived", KEPT: "kept", NOT_EXERCISED: "unused"}
+CLASSES: Final = {
+    BROKEN: "broken", UNKNOWN: "unknown", WAIVED: "waived", KEPT: "kept", NOT_JUDGED: "unused", NOT_EXERCISED: "unused",
+}  # fmt: skip
 STYLE: Final = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; --kept: #116329; --broken: #b3141d; --unknown: #7d4e00; --quiet: #57606a; }
 @media (prefers-color-scheme: dark) { :root { --kept: #56d364; --broken: #ff8f88; --unknown: #e3b341; --quiet: #9aa4ae; } }

@@ -7,16 +7,16 @@ from typing import Final
 from xml.etree import ElementTree as XML
 
 from ...text.printable import lines
-from ..report import Report, RuleFacts, Source
-from ..verdicts import BROKEN, KEPT, UNKNOWN, WAIVED, Tally
+from ..report import Report, RuleFacts, Source, told
+from ..verdicts import BROKEN, KEPT, NOT_JUDGED, UNKNOWN, WAIVED, Tally
 from .text import finding_lines
 
 UNPRINTABLE: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def write(report: Report) -> str:
-    """Write a test case for each rule. `failure`: broken, if the rule's severity is error; `error`: unknown; `skipped`: not exercised or
-    waived. A warning passes, with its findings in `system-out`."""
+    """Write a test case for each rule. `failure`: broken, if the rule's severity is error; `error`: unknown; `skipped`: waived, not
+    judged or not exercised. A warning passes, with its findings in `system-out`."""
     root = XML.Element("testsuites", name=f"groupmock audit {report.groupmock}")
     for source in report.sources:
         _suite(root, report, source)
@@ -43,7 +43,8 @@ def _suite(root: XML.Element, report: Report, source: Source) -> None:
 def _case(suite: XML.Element, rule: RuleFacts, source: Source, tally: Tally) -> None:
     case = XML.SubElement(suite, "testcase", classname="audit", name=f"{rule.code} {rule.title}", time="0.000")
     verdict = tally.verdict
-    text = _clean("\n".join(line for each in tally.findings for line in finding_lines(each, source.name)))
+    unseen = [f"{times} {NOT_JUDGED}: {reason}" for reason, times in tally.not_judged.items()]
+    text = _clean("\n".join([*(line for each in tally.findings for line in finding_lines(each, source.name)), *unseen]))
     if verdict == BROKEN and rule.severity == "error":
         first = next((each.sentence for each in tally.findings if each.waived is None), rule.title)
         XML.SubElement(case, "failure", message=_clean(first), type=verdict).text = f"{text}\nhow to mend it: {rule.fix}"
@@ -53,8 +54,9 @@ def _case(suite: XML.Element, rule: RuleFacts, source: Source, tally: Tally) -> 
         if text:
             XML.SubElement(case, "system-out").text = text
     else:
-        reason = tally.findings[0].waived if verdict == WAIVED and tally.findings else verdict
-        XML.SubElement(case, "skipped", message=_clean(f"{verdict}: {reason}" if verdict == WAIVED else verdict))
+        reason = tally.findings[0].waived if verdict == WAIVED and tally.findings else None
+        message = f"{verdict}: {reason}" if reason else told(tally) or verdict
+        XML.SubElement(case, "skipped", message=_clean(message))
 
 
 def _clean(text: str) -> str:

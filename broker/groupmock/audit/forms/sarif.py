@@ -3,6 +3,7 @@ finding stands at its rows: line of the journal file = number of the row + 1, be
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any, Final
 from urllib.parse import quote
@@ -11,7 +12,7 @@ import msgspec
 
 from ...text.printable import ascii_json, one_line
 from ..report import Report, RuleFacts, Source, link_of
-from ..verdicts import Finding
+from ..verdicts import NOT_JUDGED, Finding
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS: Final = {"error": "error", "warning": "warning"}
@@ -34,7 +35,7 @@ def write(report: Report) -> str:
         "invocations": [
             {
                 "executionSuccessful": not report.unknown,
-                "toolExecutionNotifications": [{"level": "warning", "message": {"text": one_line(text)}} for text in _notices(report)],
+                "toolExecutionNotifications": [*_notices(report), *_not_judged(report)],
             }
         ],
     }
@@ -42,8 +43,17 @@ def write(report: Report) -> str:
     return ascii_json(msgspec.json.format(msgspec.json.encode(told), indent=1)).decode() + "\n"
 
 
-def _notices(report: Report) -> list[str]:
-    return [*(text for each in report.sources for text in (*each.notices, *each.audit.holes)), *report.notices]
+def _notices(report: Report) -> Iterator[dict[str, Any]]:
+    for text in [*(text for each in report.sources for text in (*each.notices, *each.audit.holes)), *report.notices]:
+        yield {"level": "warning", "message": {"text": one_line(text)}}
+
+
+def _not_judged(report: Report) -> Iterator[dict[str, Any]]:
+    """Yield a notification for each reason why occasions of a rule were not judged, because a result would be shown as an alert."""
+    for index, (code, tally) in enumerate(report.whole.rules.items()):
+        for reason, times in tally.not_judged.items():
+            text = one_line(f"{code}: {times} {NOT_JUDGED}: {reason}")
+            yield {"level": "note", "message": {"text": text}, "associatedRule": {"id": code, "index": index}}
 
 
 def _rule(rule: RuleFacts) -> dict[str, Any]:

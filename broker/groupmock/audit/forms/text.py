@@ -54,7 +54,7 @@ def _source(report: Report, source: Source) -> Iterator[str]:
             continue
         warns = tally.verdict == BROKEN and report.rules[code].severity != "error"
         mark = report.rules[code].severity if warns else tally.verdict.upper() if tally.verdict in (BROKEN, UNKNOWN) else tally.verdict
-        yield f"  {mark:8} {code:10} {report.rules[code].title} ({one_line(told(tally))})"
+        yield f"  {mark:10} {code:10} {report.rules[code].title} ({one_line(told(tally))})"
     unused = [code for code, tally in audit.rules.items() if tally.verdict == NOT_EXERCISED]
     if unused:
         yield f"  {NOT_EXERCISED}: {', '.join(unused)}"
