@@ -10,6 +10,7 @@ from audit_pen import AuditPen, Line
 
 from groupmock.audit.auditor import Auditor
 from groupmock.audit.known_world import World
+from groupmock.audit.rule import registered
 from groupmock.audit.subjects import Member
 from groupmock_codec.api_keys import FETCH, HEARTBEAT, METADATA
 
@@ -39,6 +40,19 @@ def of(pen: Watched, line: Line) -> Member | None:
 
 
 # -- coming and going
+
+
+def test_a_group_whose_joins_are_refused_is_counted_once() -> None:
+    """A group without members is forgotten after each refusal, and the next JoinGroup begins it again."""
+    pen = Watched(list(registered()))
+    line = pen.connect()
+    for _ in range(15):
+        line.joined(line.join(""), "", error=24)
+        pen.pause(1_000)
+    assert pen.world.groups == {}
+    line.enters("m2", group="other")
+    assert pen.auditor.so_far().groups == 2
+    assert pen.auditor.close().groups == 2
 
 
 def test_a_member_that_reconnects_is_the_same() -> None:

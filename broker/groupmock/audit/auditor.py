@@ -88,7 +88,7 @@ class Auditor(RowReader):
             for moment, key, name in rule.hooks():
                 self._hooks[moment, key].append((made, getattr(made, name)))
         self._open: dict[str | None, dict[str, Tally]] = {}
-        self._groups = 0
+        self._groups: set[str | None] = set()  # Names, because a group whose last member leaves, or whose joins are refused, comes back.
         self._crashed: set[str] = set()
         self._held: dict[int | None, list[ReplyRow | AbandonedRow]] = {}
 
@@ -162,7 +162,7 @@ class Auditor(RowReader):
         for tallies in (self.totals, *self._open.values()) if group is None else (self._open.get(group, {}),):
             for code, tally in tallies.items():
                 rules[code].add(tally)
-        groups = int(group in self._open) if group is not None else self._groups + sum(name is not None for name in self._open)
+        groups = int(group in self._open) if group is not None else len((self._groups | self._open.keys()) - {None})
         return Audit(rules=rules, groups=groups, rows=self.rows, holes=list(self.holes))
 
     def close(self) -> Audit:
@@ -172,7 +172,7 @@ class Auditor(RowReader):
             self._beat = None
         for name in list(self._open):
             self._hand_over(name)
-        return Audit(rules=self.totals, groups=self._groups, rows=self.rows, holes=self.holes)
+        return Audit(rules=self.totals, groups=len(self._groups - {None}), rows=self.rows, holes=self.holes)
 
     # -- rows
 
@@ -331,7 +331,7 @@ class Auditor(RowReader):
         tallies = self._open.pop(name, None)
         if tallies is None:
             return
-        self._groups += name is not None
+        self._groups.add(name)
         if self._over is not None:
             self._over(name, tallies)
         for code, tally in tallies.items():
