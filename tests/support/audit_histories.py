@@ -25,7 +25,6 @@ from stock_members import Member, spec
 
 from groupmock import Broker
 from groupmock.audit.drive.situation import IN_TIME
-from groupmock.audit.known_world import SLACK_NS
 from groupmock.audit.offline import audit_journal
 from groupmock.audit.rule import registered
 from groupmock.audit.verdicts import NOT_EXERCISED, Audit, Finding
@@ -34,7 +33,6 @@ from groupmock.faults.facts import for_consumer_groups, for_producers
 from groupmock.faults.plan import Plan, read_plan, ready_plans
 from groupmock.journal.rows import ASKED_TO_STOP
 from groupmock_clients.probe.stages.lateness import Lateness, WakeLateness
-from groupmock_codec.units import NS_PER_MS
 
 GROUP: Final = "kitchen"
 ASSIGNORS: Final = {
@@ -284,7 +282,7 @@ def played(history: History, folder: Path, lateness: Lateness) -> Played:
     late_ms = lateness.since(begin)
     codes = [code for code in registered() if code not in IN_TIME or late_ms < TOO_LATE_MS]
     with journal.open("rb") as file:
-        audit = audit_journal(journal.name, file, codes=codes, slack=SLACK_NS + round(2 * late_ms * NS_PER_MS)).audit
+        audit = audit_journal(journal.name, file, codes=codes).audit
     return Played(history, journal, audit, play.raised)
 
 

@@ -14,7 +14,10 @@ from groupmock_codec.units import NS_PER_MS
 
 
 class AuditPen:
-    def __init__(self, take: Any = None) -> None:
+    """Without `writes_times` the journal is one of an older version, whose answers have no `written`."""
+
+    def __init__(self, take: Any = None, writes_times: bool = True) -> None:
+        self.writes_times = writes_times
         self.rows: list[Row] = []
         self.take = self.rows.append if take is None else take
         self.t = 0
@@ -61,7 +64,8 @@ class Line:
         return place
 
     def told(self, place: dict[str, Any], delivered: bool = True, **message: Any) -> None:
-        self.pen.write(ReplyRow(t=self.pen.t, node=self.node, size=1, delivered=delivered, message=message, **place))
+        written = self.pen.t if self.pen.writes_times else None
+        self.pen.write(ReplyRow(t=self.pen.t, node=self.node, size=1, delivered=delivered, written=written, message=message, **place))
 
     def abandoned(self, place: dict[str, Any]) -> None:
         """Write that the broker gave up a request without an answer."""
@@ -104,9 +108,10 @@ class Line:
         place = self.asks(HEARTBEAT, group_id=group, member_id=member, generation_id=generation)
         self.told(place, delivered, error_code=error)
 
-    def commits(self, member: str, generation: int = 1, error: int = 0, group: str = "g") -> None:
+    def commits(self, member: str, generation: int = 1, error: int = 0, group: str = "g", sent_ms_ago: float = 0) -> None:
         """Write a commit without offsets, with its answer."""
-        place = self.asks(OFFSET_COMMIT, group_id=group, member_id=member, generation_id_or_member_epoch=generation, topics=[])
+        asked = {"group_id": group, "member_id": member, "generation_id_or_member_epoch": generation, "topics": []}
+        place = self.asks(OFFSET_COMMIT, sent_ms_ago, **asked)
         self.told(place, topics=[{"name": "t", "partitions": [{"partition_index": 0, "error_code": error}]}])
 
     def leaves(self, *members: str, group: str = "g", delivered: bool = True) -> None:

@@ -36,7 +36,7 @@ from ..journal.rows import (
 from ..text.printable import one_line
 from .agenda import Appointment
 from .judgement import Broken, Judgements, Kept, NotJudged
-from .known_world import OF_GENERATIONS, SLACK_NS, World
+from .known_world import OF_GENERATIONS, World
 from .rule import Rule, registered
 from .subjects import Exchange, Group, Link, Member, Pulse, Subject
 from .verdicts import SHOWN, Audit, Finding, Tally
@@ -57,15 +57,14 @@ class Auditor(RowReader):
     It reads the rows of the wire, the coordinator's rows (for the fold of generations), and notes that a client was asked to stop
     (`journal.rows.ASKED_TO_STOP`) or that a node is stalled: a stalled node makes answers but does not send them.
 
-    `codes` names the rules to apply (None: all). `waive` returns the reason why a finding does not count, or None. For `slack` see
-    `known_world.SLACK_NS`. `pulse` is a running broker that makes no rows of repeated heartbeats (`known_world`).
+    `codes` names the rules to apply (None: all). `waive` returns the reason why a finding does not count, or None. `pulse` is a running
+    broker that makes no rows of repeated heartbeats (`known_world`).
     """
 
     def __init__(
         self,
         codes: Iterable[str] | None = None,
         *,
-        slack: int = SLACK_NS,
         found: Callable[[Finding], None] | None = None,
         over: Callable[[str | None, dict[str, Tally]], None] | None = None,
         judged: Callable[[str, str | None, Link | None, Kept | NotJudged | Finding], None] | None = None,
@@ -80,7 +79,7 @@ class Auditor(RowReader):
         self._found, self._over, self._judged, self._waive = found, over, judged, waive
         self._next = 0
         self._beat: RequestRow | None = None  # A heartbeat that seems to repeat the previous one is kept here until its answer arrives.
-        self._world = World(slack, pulse)
+        self._world = World(pulse)
         self._world.calm = partial(self._judge, "calm")
         self._hooks: dict[tuple[str, int], Hooks] = defaultdict(list)
         for rule in self.rules.values():
@@ -240,7 +239,8 @@ class Auditor(RowReader):
     def _goes_on(self, node: int | None, now: int) -> None:
         """Note that a stalled node continues, so that its answers of the time before arrive only now."""
         for row in self._held.pop(node, ()):
-            self._answered(msgspec.structs.replace(row, t=now))
+            written = {"written": now} if isinstance(row, ReplyRow) else {}
+            self._answered(msgspec.structs.replace(row, t=now, **written))
 
     def _passed(self, now: int) -> None:
         """Let time pass up to the time of a row, and let each rule look at the time of its own appointment."""

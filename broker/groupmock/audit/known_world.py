@@ -82,10 +82,6 @@ SEEN: Final = OF_GROUPS | OF_PRODUCERS | {api_keys.FETCH, api_keys.METADATA, api
 ANSWERS: Final = SEEN - {api_keys.FETCH}
 OF_GENERATIONS: Final = (api_keys.JOIN_GROUP, api_keys.SYNC_GROUP)
 """The requests by which the generations of a group are followed."""
-SLACK_NS: Final = 250 * NS_PER_MS
-"""The time that must lie between an answer and a later request of the client before the audit assumes that the client had received the
-answer. A client whose threads wait for each other, on a machine that is busy, needs tens of milliseconds from the socket to the next
-request that minds the answer."""
 SEVERAL: Final = 8
 """From this version on an OffsetFetch names any number of groups (KIP-709)."""
 OVER: Final = (UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID)
@@ -98,10 +94,9 @@ class World(Repeating):
     Metadata answer, and `topic_names` maps ids to names. `now` is the latest time of a row (ns). `pulse` is a running broker that knows of
     heartbeats without rows, and `calm` is called with a heartbeat at its first repetition."""
 
-    def __init__(self, slack: int = SLACK_NS, pulse: Pulse | None = None) -> None:
+    def __init__(self, pulse: Pulse | None = None) -> None:
         super().__init__(pulse)
         self.processes = Processes()
-        self.slack = slack
         self.now = 0
         self.agenda = Agenda()
         self.groups: dict[str, Group] = {}
@@ -138,6 +133,7 @@ class World(Repeating):
         link = x.link
         link.beat = None
         link.open[x.ticket] = x
+        link.order.take(x)
         self.processes.speaks(x)
         if x.group is not None:
             x.group.waiting += 1
@@ -188,12 +184,14 @@ class World(Repeating):
             return x
         x.link.lossy = x.link.lossy or not row.delivered
         x.delivered = row.delivered and row.message is not None
+        x.written = row.written
         x.answer = json_of(row.message) if x.key in ANSWERS and row.message is not None else None
         return x
 
     def settle(self, x: Exchange) -> None:
         """Update the model of all clients with an answer that the rules have seen."""
         x.link.open.pop(x.ticket, None)
+        x.link.order.settle(x)
         member, group = x.member, x.group
         if member is not None:
             if member.joining is x:

@@ -7,7 +7,6 @@ from typing import IO
 
 from ..journal.read import JournalReader
 from .auditor import Auditor
-from .known_world import SLACK_NS
 from .report import Source
 from .verdicts import Finding
 
@@ -17,12 +16,11 @@ def audit_journal(
     source: IO[bytes],
     *,
     codes: Iterable[str] | None = None,
-    slack: int = SLACK_NS,
     waive: Callable[[Finding], str | None] | None = None,
 ) -> Source:
     """Audit one journal from begin to end, with memory only for clients that are still active in it. Raises NotAJournal, OSError."""
     reader = JournalReader(source)
-    auditor = Auditor(codes, slack=slack, waive=waive)
+    auditor = Auditor(codes, waive=waive)
     for row in reader:
         auditor.feed(row)
     header = reader.header

@@ -55,6 +55,11 @@ class Processes:
         found = self._by_client.get(client)
         return frozenset() if found is None else found.members
 
+    def one_thread(self, link: Link) -> bool:
+        """Return whether the client of this connection has no other connection, except those on which other members speak."""
+        found = self._by_client.get(link.client)
+        return found is None or all(each is link or each.last not in (None, link.last) for each in found.links)
+
     def last_of(self, link: Link) -> bool:
         """Return whether this is the only connection with its host and client id."""
         found = self._by_client.get(link.client)

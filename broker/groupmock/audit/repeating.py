@@ -81,6 +81,9 @@ class Repeating:
         member, link = beat.member, beat.link
         assert member is not None
         beat.at = beat.received = beat.answered = at
+        if beat.written is not None:
+            beat.written = link.order.last = at
+            link.order.written[beat.key] = at, beat.answer_seq
         if row:
             beat.seq, beat.answer_seq = row, row + 1
         member.seen, member.alive, member.lapsed, member.heard = max(member.seen, at), max(member.alive, at), None, beat

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from . import rules as folder
 from .judgement import KEPT, Broken, Judgements, Kept, NotJudged
+from .order import GRACE_NS
 
 if TYPE_CHECKING:
     from .known_world import World
@@ -106,9 +107,17 @@ class Rule:
         return self.world.agenda.add(at, about, self.code, look)
 
     def knew(self, x: Exchange, told: Exchange) -> bool:
-        """Return whether the client had certainly received the answer `told` when it sent the request `x`, because enough time lies
-        between them. A client is not blamed if this is uncertain."""
-        return told.heard and x.waited_since(told) >= self.world.slack
+        """Return whether the client had certainly read the answer `told` when it sent the request `x` (`order`). A client is not blamed if
+        this is uncertain."""
+        if not told.heard or told.written is None:
+            return False
+        if x.received - told.written >= GRACE_NS:
+            return True
+        return x.link is told.link and x.link.order.knew(x, told, self.world.processes.one_thread(x.link))
+
+    def sent_later(self, x: Exchange, before: Exchange) -> bool:
+        """Return whether the client certainly sent the request `x` after the request `before`."""
+        return x.link is before.link or x.received - before.received >= GRACE_NS
 
 
 def registered() -> dict[str, type[Rule]]:

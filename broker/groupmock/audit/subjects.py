@@ -20,6 +20,7 @@ from ..journal.whose import bytes_of
 from ..rounds.embedded import EAGER, Claim, Partitions, claim_of
 from ..rounds.rebalance_model import short_name
 from ..text.printable import one_line
+from .order import Order
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,10 +102,10 @@ class Link(Subject):
     ApiVersions (KIP-511), or None. `spoke` and `sought` are the times (ns) of the last request and the last FindCoordinator. `lossy` is
     true if an answer was lost, and then later requests may be lost too. `troubled` is the time of that or of a Metadata answer with an
     error, and `informed` that of the last Metadata answer. `beat` is the heartbeat that may be repeated, and `calm` the longest pause (ns)
-    between repetitions."""
+    between repetitions. `order` tells which answers the client had read."""
 
     __slots__ = (
-        "beat", "calm", "client_id", "closed", "ending", "host", "informed", "last", "lossy", "node", "number", "open", "software",
+        "beat", "calm", "client_id", "closed", "ending", "host", "informed", "last", "lossy", "node", "number", "open", "order", "software",
         "sought", "spoke", "stopping", "troubled", "versions",
     )  # fmt: skip
 
@@ -113,6 +114,7 @@ class Link(Subject):
         self.number, self.host, self.node = number, host, node
         self.client_id: str | None = None
         self.open: dict[int, Exchange] = {}
+        self.order = Order()
         self.last: Member | None = None
         self.closed: tuple[int, str] | None = None
         self.spoke = self.sought = self.troubled = self.informed = -1
@@ -257,13 +259,14 @@ class Exchange:
 
     `at` is when the request was handled, `received` when its last byte came, and `seq` its row. `member` is the sender, or None if the
     request has no id. `answer` is the answer's JSON, or None while there is none and for APIs whose answers no rule reads. `answered` is
-    its time, and `delivered` says whether it was sent. `abandoned` means that no answer will come. `read` keeps the embedded messages,
-    which are read once (`inside`). For a `repeated` heartbeat, times and rows are those of its last repetition.
+    its time, `written` the time at which it went to the connection (None: unknown), and `delivered` says whether it was sent. `abandoned`
+    means that no answer will come. `read` keeps the embedded messages, which are read once (`inside`). For a `repeated` heartbeat, times
+    and rows are those of its last repetition.
     """
 
     __slots__ = (
         "_errors", "abandoned", "answer", "answer_seq", "answered", "asked", "at", "client_id", "delivered", "group", "key", "link",
-        "member", "read", "received", "repeated", "seq", "ticket", "version",
+        "member", "read", "received", "repeated", "seq", "ticket", "version", "written",
     )  # fmt: skip
 
     def __init__(self, row: Any, asked: Json, link: Link) -> None:
@@ -275,6 +278,7 @@ class Exchange:
         self.answer: Json | None = None
         self._errors: frozenset[int] | None = None
         self.answered: int | None = None
+        self.written: int | None = None
         self.answer_seq = 0
         self.delivered = False
         self.abandoned = False

@@ -36,9 +36,9 @@ ONLY_NO_TAGS: Final = b'"unknown_tags":{}'
 # These numbers mark the values that differ between repeated heartbeats while their template is made. No real row has such numbers.
 SEQUENCE, REPLY_SEQUENCE, TICKET, NOW, CORRELATION, THEN, WAITED = (-9_111_111_111_111_111_110 - place for place in range(7))
 FRAME: Final = "\0frame\0"
-ORDER: Final = [str(mark) for mark in (SEQUENCE, NOW, TICKET, CORRELATION, NOW, NOW, FRAME, REPLY_SEQUENCE, NOW, TICKET, CORRELATION)]
+ORDER: Final = [str(mark) for mark in (SEQUENCE, NOW, TICKET, CORRELATION, NOW, NOW, FRAME, REPLY_SEQUENCE, NOW, TICKET, CORRELATION, NOW)]
 """The placeholders of the varying values, in the order of the fields of the request row and the reply row of a repeated heartbeat."""
-LATER: Final = [*ORDER[:8], str(THEN), *ORDER[9:], str(WAITED)]
+LATER: Final = [*ORDER[:8], str(THEN), *ORDER[9:-1], str(WAITED), str(THEN)]
 """The placeholders if the answer came later than its heartbeat."""
 VARYING: Final = re.compile("|".join(sorted({*ORDER, *LATER})))
 
@@ -231,7 +231,8 @@ def filled_in(template: Template, identifiers: bytes, now: int, sequence: int, t
     pieces, before, after, _, later = template
     if waited:
         number, frame = _one_id(identifiers)[0], base64(before + identifiers + after)
-        return (later % (sequence, now, ticket, number, now, now, frame, sequence + 1, now + waited, ticket, number, waited)).encode()
+        then = now + waited
+        return (later % (sequence, now, ticket, number, now, now, frame, sequence + 1, then, ticket, number, waited, then)).encode()
     t = str(now)
     if len(identifiers) == 4:
         return "".join(_pair(pieces, t, sequence, str(ticket), str(_one_id(identifiers)[0]), base64(before + identifiers + after))).encode()
@@ -246,10 +247,10 @@ def filled_in(template: Template, identifiers: bytes, now: int, sequence: int, t
 
 
 def _pair(pieces: list[str], t: str, sequence: int, ticket: str, correlation: str, frame: str) -> tuple[str, ...]:
-    p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11 = pieces
+    p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12 = pieces
     return (
         p0, str(sequence), p1, t, p2, ticket, p3, correlation, p4, t, p5, t, p6, frame,
-        p7, str(sequence + 1), p8, t, p9, ticket, p10, correlation, p11,
+        p7, str(sequence + 1), p8, t, p9, ticket, p10, correlation, p11, t, p12,
     )  # fmt: skip
 
 
@@ -261,8 +262,10 @@ def base64(data: bytes) -> str:
 def mark_all(row: RequestRow | ReplyRow, sequence: int) -> None:
     """Put the template's placeholders into a row wherever the rows of two repeated heartbeats differ."""
     row.seq, row.t, row.ticket, row.correlation_id = sequence, NOW, TICKET, CORRELATION
-    if isinstance(row, ReplyRow) and row.waited:
-        row.t, row.waited = THEN, WAITED
+    if isinstance(row, ReplyRow):
+        row.written = NOW
+        if row.waited:
+            row.t, row.waited, row.written = THEN, WAITED, THEN
     if isinstance(row, RequestRow):
         row.received = row.handled = NOW
 

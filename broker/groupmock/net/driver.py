@@ -65,7 +65,7 @@ from .backlog import Backlog
 from .call import Call, Tickets
 from .clock import ClockAlarm
 from .codecs import Codecs, Refused
-from .connection import DEAF, DUE, STOPPED, Connection
+from .connection import DEAF, DUE, STALLED, STOPPED, Connection
 from .nodes import Nodes
 from .not_taken import not_taken
 from .record import Recorder
@@ -374,7 +374,8 @@ class Driver:
             self._defect(f"answer to {call.codec.name} v{call.codec.version}", defect, call)
             return
         if self.journal.wanted and not (call.hidden and call.quiet):
-            self.record.reply(call, reply.message, len(answer) - 4, now, told=call.told)
+            written = None if connection.state & STALLED else self.now()
+            self.record.reply(call, reply.message, len(answer) - 4, now, told=call.told, written=written)
         if connection.state & DEAF:
             self.counters.lost_replies += 1  # The core goes on as if the peer had received the answer (P1-d7).
             return

@@ -51,5 +51,5 @@ def not_taken(driver: Refusing, connection: Connection, frame: bytes, received: 
     driver.tickets.open(call)
     driver.record.request(call, note=f"{refusal}; answered in version 0")
     driver.tickets.close(call.ticket)
-    driver.record.reply(call, message, len(answer) - 4, now)
+    driver.record.reply(call, message, len(answer) - 4, now, written=now)
     connection.answer(answer)

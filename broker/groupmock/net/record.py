@@ -181,9 +181,19 @@ class Recorder:
         else:
             journal.append(row)
 
-    def reply(self, call: Seen, message: Message | None, size: int, now: int, delivered: bool = True, told: bool = False) -> None:
+    def reply(
+        self,
+        call: Seen,
+        message: Message | None,
+        size: int,
+        now: int,
+        delivered: bool = True,
+        told: bool = False,
+        written: int | None = None,
+    ) -> None:
         """Write the row of an answer; a `message` of None means that the request gets none. `delivered` is False if a fault rule kept
-        the answer back. `told` is that of `request`."""
+        the answer back. `told` is that of `request`. `written` is the time (ns) at which the answer goes to the connection, or None if
+        it goes later or never."""
         journal, quiet = self._journal, call.quiet
         if "reply" not in journal.wanted or (quiet and not (journal.heartbeats or told)):
             return
@@ -198,6 +208,7 @@ class Recorder:
         embedded = payloads = None
         if journal.details:
             shown, embedded, payloads = details_of(codec, message, True, call.protocol_type)
+        delivered = delivered and not connection.deaf
         row = ReplyRow(
             t=now,
             node=connection.node,
@@ -212,7 +223,8 @@ class Recorder:
             errors=errors,
             errors_left_out=more,
             size=size,
-            delivered=delivered and not connection.deaf,
+            delivered=delivered,
+            written=written if delivered else None,
             message=shown,
             embedded=embedded,
             payloads=payloads,
@@ -415,4 +427,4 @@ class RepeatedHeartbeats:
             raw=frame if self.details else None,
         )
         place["t"] += self.waited
-        return request, ReplyRow(**place, waited=self.waited, size=repeat.answer_size, message=repeat.message)
+        return request, ReplyRow(**place, waited=self.waited, written=place["t"], size=repeat.answer_size, message=repeat.message)

@@ -311,7 +311,7 @@ class Dialogue:
     def _over(self, call: Passing, message: Message | None, size: int, now: int) -> None:
         self.counters.replies += 1
         self.note_answer(call, message, now)
-        self.record.reply(call, message, size, now)
+        self.record.reply(call, message, size, now, written=now)
         line = call.connection
         self._forget(line)
         self._begin(line, now)

@@ -151,7 +151,7 @@ class Striker:
         codec = cast(WireCodec, call.codec)
         same = reply.message is call.answered
         frame = len(call.answer).to_bytes(4, "big") + call.answer if same else codec.answer(call.correlation, reply.message)
-        self.record.reply(call, reply.message, len(frame) - 4, now)
+        self.record.reply(call, reply.message, len(frame) - 4, now, written=now)
         if not call.connection.deaf:
             self.counters.replies += 1
             _relay(call).client.write(frame)

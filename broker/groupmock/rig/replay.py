@@ -41,8 +41,9 @@ from ..net.turns import Turns
 
 Fields = dict[str, Any]
 
-NOT_REPLAYED: Final = frozenset(("cut_bytes", "unread_bytes"))
-"""Fields that count bytes which never became a request; a replay cannot have the same counts, because the journal lacks these bytes."""
+NOT_REPLAYED: Final = frozenset(("cut_bytes", "unread_bytes", "written"))
+"""Fields that a replay cannot produce: counts of bytes which never became a request, because the journal lacks these bytes, and the time at
+which an answer was written."""
 SHOWN: Final = 8
 """The text of a difference shows at most this many fields."""
 SHOWN_LENGTH: Final = 200

@@ -192,7 +192,7 @@ class Beats:
         common |= {"api_key": 12, "api_name": "Heartbeat", "api_version": 4}
         raw = b"\0\x0c\0\x04" + number.to_bytes(4) + b"\0\x02me and the rest"
         request = RequestRow(**common, received=self.now, handled=self.now, size=len(raw), message={"group_id": "g"}, raw=raw)
-        reply = ReplyRow(**common, size=10, message={"error_code": 0})
+        reply = ReplyRow(**common, written=self.now, size=10, message={"error_code": 0})
         request.seq, reply.seq = self.first + 2 * place, self.first + 2 * place + 1
         return request, reply
 

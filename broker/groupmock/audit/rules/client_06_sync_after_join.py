@@ -5,6 +5,7 @@ from __future__ import annotations
 from groupmock_codec.api_keys import JOIN_GROUP, SYNC_GROUP
 from groupmock_codec.units import NS_PER_MS
 
+from ..order import GRACE_NS
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
 from ..subjects import NONE, Exchange, Member
 
@@ -42,7 +43,7 @@ A: Heartbeat -> any
     def _begin(self, x: Exchange) -> Judgements:
         member = x.member
         if member is not None and x.answered is not None and member.joined is x:
-            at = x.answered + member.rebalance_ns + self.world.slack
+            at = x.answered + member.rebalance_ns + GRACE_NS
             self.later(at, member, lambda: self._late(x, member))
         return iter(())
 
@@ -77,7 +78,7 @@ A: Heartbeat -> any
             member.joined is x
             and x.answered is not None
             and self._due(member, x)
-            and self.world.processes.spoke(member) > x.answered + self.world.slack
+            and self.world.processes.spoke(member) > x.answered + GRACE_NS
         ):
             yield Broken(
                 f"{member.name} joined generation {member.generation} and has sent no SyncGroup for {member.rebalance_ns // NS_PER_MS} "

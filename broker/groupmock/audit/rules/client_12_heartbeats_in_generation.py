@@ -39,7 +39,7 @@ A: Heartbeat -> 25
         if member is None:
             return
         if last is not None and last.leaving is not None and (last.id, last.group.name) == (member.id, member.group.name):
-            if x.received - last.leaving.received >= self.world.slack:
+            if self.knew(x, last.leaving):
                 yield Broken(f"{last.name} left its group and sent a heartbeat after that", (*last.leaving.rows, x.seq), "no heartbeat")
         elif member.joined is None:
             yield from self._early(x, member)

@@ -8,6 +8,7 @@ from typing import Final
 from groupmock_codec.api_keys import HEARTBEAT
 from groupmock_codec.units import NS_PER_MS
 
+from ..order import GRACE_NS
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, asked, calm
 from ..subjects import Exchange
 
@@ -80,7 +81,7 @@ end
             or not last.heard
             or last.errors
             or last.answered is None
-            or last.answered - last.received > self.world.slack
+            or last.answered - last.received > GRACE_NS
         ):
             pace.pauses.clear()
             return

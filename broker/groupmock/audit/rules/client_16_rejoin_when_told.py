@@ -7,6 +7,7 @@ from typing import ClassVar
 from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP
 from groupmock_codec.units import NS_PER_MS
 
+from ..order import GRACE_NS
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
 from ..subjects import REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID, Exchange, Member
 
@@ -96,7 +97,7 @@ A -> 0 generation_id=2
             rebalance = member.group.fold.rebalance
             began = x.answered if rebalance is None else min(rebalance.began, x.answered)
             told = member.notes[self.code] = Told(x, began)
-            self.later(x.answered + member.rebalance_ns + self.world.slack, member, lambda: self._late(told, member))
+            self.later(x.answered + member.rebalance_ns + GRACE_NS, member, lambda: self._late(told, member))
 
     @asked(JOIN_GROUP)
     def joins(self, x: Exchange) -> Judgements:
@@ -108,7 +109,7 @@ A -> 0 generation_id=2
         told.spoke = self.world.processes.spoke(member)
         if x.received - told.at <= member.rebalance_ns:
             yield KEPT
-        elif x.received - told.at > member.rebalance_ns + self.world.slack and self._awake(told, member):
+        elif x.received - told.at > member.rebalance_ns + GRACE_NS and self._awake(told, member):
             yield self._missed(told, member, x.received, "", (x.seq,))
 
     def _late(self, told: Told, member: Member) -> Judgements:
@@ -116,7 +117,7 @@ A -> 0 generation_id=2
         well = heard is not None and heard.delivered and heard.errors <= {REBALANCE_IN_PROGRESS}
         if member.notes.get(self.code) is not told or not well or member.link.gone or member.leaving or member.gone:
             return
-        if self.world.processes.spoke(member) > told.at + self.world.slack:
+        if self.world.processes.spoke(member) > told.at + GRACE_NS:
             del member.notes[self.code]
             yield self._missed(told, member, self.world.now, "", ())
 

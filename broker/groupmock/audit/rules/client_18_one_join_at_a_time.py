@@ -5,6 +5,7 @@ from __future__ import annotations
 from groupmock_codec.api_keys import JOIN_GROUP
 from groupmock_codec.units import NS_PER_MS
 
+from ..order import GRACE_NS
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked, closed
 from ..subjects import Exchange, Link, Member
 
@@ -44,12 +45,12 @@ B: JoinGroup -> 0
         """Judge a JoinGroup sent while another one of the same member or connection is unanswered, or after the client gave that one up."""
         before: Exchange | None = x.link.notes.get(self.code)
         x.link.notes[self.code] = x
-        if before is not None and before.heard and before.answered is not None and x.received < before.answered:
-            if before.asked["group_id"] == x.asked["group_id"] and before.answered - x.received >= self.world.slack:
+        if before is not None and before.heard and before.written is not None and x.received < before.written:
+            if before.asked["group_id"] == x.asked["group_id"]:
                 yield self._twice(x, before)
         elif x.member is not None and x.member.joining is not None and x.member.joining.link is not x.link:
             waits = x.member.joining
-            self.later(x.at + self.world.slack, x.member, lambda: self._both(x, waits))
+            self.later(x.at + GRACE_NS, x.member, lambda: self._both(x, waits))
         elif x.member is not None and (left := x.member.notes.pop(self.code, None)) is not None:
             yield self._impatient(x, *left)
 
@@ -68,7 +69,7 @@ B: JoinGroup -> 0
             if x.key == JOIN_GROUP and x.member is not None and self._too_soon(waited := link.closed[0] - x.received, x.member):
                 x.member.notes[self.code] = x, waited
         left: Exchange | None = link.notes.get(self.code)
-        if left is not None and left.abandoned and left.answered is not None and link.closed[0] - left.answered < self.world.slack:
+        if left is not None and left.abandoned and left.answered is not None and link.closed[0] - left.answered < GRACE_NS:
             yield from self._came_back(left)
 
     def _came_back(self, left: Exchange) -> Judgements:
@@ -79,7 +80,7 @@ B: JoinGroup -> 0
             yield self._impatient(again, left, waited)
 
     def _too_soon(self, waited: int, member: Member | None) -> bool:
-        return member is not None and self.world.slack <= waited < member.rebalance_ns
+        return member is not None and GRACE_NS <= waited < member.rebalance_ns
 
     def _both(self, x: Exchange, waits: Exchange) -> Judgements:
         """Judge two unanswered JoinGroups of one member. The end of a connection may be seen later than the beginning of the next one;

@@ -12,6 +12,7 @@ from ...journal.whose import bytes_of
 from ...rounds.embedded import Partitions
 from ..cooperative_example import ALONE, GIVEN_UP, HEADER, JOINED, ONE_TAKEN
 from ..inside import cooperative_of, named, told_by
+from ..order import GRACE_NS
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
 from ..subjects import Exchange, Member
 
@@ -66,7 +67,7 @@ end
         if claim is None or told is None or x.answered is None or not claim.owned - told:
             return
         self._call_off(member)
-        due = x.answered + member.rebalance_ns + self.world.slack
+        due = x.answered + member.rebalance_ns + GRACE_NS
         off = self.later(due, member, lambda: self._late(member))
         member.notes[self.code] = Taken(x, claim.owned - told, off)
         yield from ()

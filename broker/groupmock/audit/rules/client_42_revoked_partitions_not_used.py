@@ -89,8 +89,7 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
         given_up: GivenUp | None = None if member is None else member.notes.get(self.code)
         if given_up is None or given_up.join is None or not given_up.partitions:
             return None
-        surely = x.link is given_up.join.link or x.received - given_up.join.received >= self.world.slack
-        return given_up if surely else None
+        return given_up if self.sent_later(x, given_up.join) else None
 
     def _judged(self, x: Exchange, given_up: GivenUp, partitions: Partitions, does: str) -> Judgements:
         wrong = partitions & given_up.partitions

@@ -10,6 +10,7 @@ from groupmock_codec.units import NS_PER_MS
 from ...rounds.embedded import EAGER
 from ...text.printable import one_line
 from ..inside import CONSUMER, STICKY, claimed_in, given_by, plan_of
+from ..order import GRACE_NS
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
 from ..subjects import Exchange, Member
 
@@ -94,7 +95,7 @@ end
             if not each["error_code"] and len(each["partitions"]) > led.counts.get(str(each.get("name")), len(each["partitions"]))
         }
         if grown and member.joining is None:
-            due = x.answered + member.rebalance_ns + self.world.slack
+            due = x.answered + member.rebalance_ns + GRACE_NS
             led.off = self.later(due, member, lambda: self._late(member, led, x, grown))
         yield from ()
 

@@ -9,6 +9,7 @@ from groupmock_codec.units import NS_PER_MS
 
 from ..consumer_example import HEADER, JOINED
 from ..course import JOINING, course_of, epoch_said
+from ..order import GRACE_NS
 from ..rule import KEPT, WARNING, Broken, Judgements, Kept, Rule, answered, asked
 from ..subjects import Exchange, Member
 
@@ -84,7 +85,7 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0
         member = x.member
         if member is not None and x.heard and not x.error and x.answer and x.answered is not None and epoch_said(x) >= JOINING:
             interval = x.answer["heartbeat_interval_ms"] * NS_PER_MS
-            self.later(x.answered + 2 * interval + self.world.slack, member, lambda: self._late(member, x, interval))
+            self.later(x.answered + 2 * interval + GRACE_NS, member, lambda: self._late(member, x, interval))
         return iter(())
 
     def _late(self, member: Member, x: Exchange, interval: int) -> Judgements:

@@ -86,7 +86,7 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 25
     def reads(self, x: Exchange) -> Judgements:
         """Judge a Fetch of partitions that the member gave up."""
         known: Revocation | None = None if x.member is None else x.member.notes.get(self.code)
-        if x.member is None or known is None or known.said is None or x.received - known.said.received < self.world.slack:
+        if x.member is None or known is None or known.said is None or not self.sent_later(x, known.said):
             return
         wrong = fetched_of(x, self.world.topic_names) & with_names(known.given_up, self.world.topic_names)
         if wrong:

@@ -10,6 +10,7 @@ from groupmock_codec.units import NS_PER_MS
 
 from ...journal.whose import bytes_of
 from ..inside import CONNECT, work
+from ..order import GRACE_NS
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
 from ..subjects import Exchange, Member
 
@@ -61,7 +62,7 @@ end
         if found is None or found.wrong is not None or found.error or not (found.revoked or found.delay > 0):
             return
         why = f"was told to stop {len(found.revoked)} connectors and tasks" if found.revoked else f"was given a delay of {found.delay} ms"
-        due = x.answered + (0 if found.revoked else found.delay * NS_PER_MS) + member.rebalance_ns + self.world.slack
+        due = x.answered + (0 if found.revoked else found.delay * NS_PER_MS) + member.rebalance_ns + GRACE_NS
         member.notes[self.code] = Expected(x, why, self.later(due, member, lambda: self._late(member)))
         yield from ()
 

@@ -8,6 +8,7 @@ from groupmock_codec.api_keys import SYNC_GROUP
 from groupmock_codec.units import NS_PER_MS
 
 from ..inside import CONNECT, INCREMENTAL, plan_of, work_given_by
+from ..order import GRACE_NS
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import Exchange
 
@@ -61,7 +62,7 @@ A: SyncGroup assignments=[for($A.member_id, work(1, [], [], 2000))] -> 0
         wrong, rows = None, (plan.row, x.seq)
         if len(sent) > 1:
             wrong = f"sends delays of {sent[0]} to {sent[-1]} ms in one round"
-        elif before is not None and x.at < before.over and x.at + sent[-1] * NS_PER_MS > before.over + self.world.slack:
+        elif before is not None and x.at < before.over and x.at + sent[-1] * NS_PER_MS > before.over + GRACE_NS:
             left, rows = (before.over - x.at) // NS_PER_MS, (before.sync.seq, x.seq)
             wrong = f"sends a delay of {sent[-1]} ms while {left} ms are left of the one that runs"
         if sent[-1] > 0:

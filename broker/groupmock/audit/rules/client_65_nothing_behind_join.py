@@ -16,6 +16,7 @@ from groupmock_codec.api_keys import (
 )
 from groupmock_codec.units import NS_PER_MS
 
+from ..order import GRACE_NS
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
 from ..subjects import Exchange
 
@@ -99,12 +100,12 @@ A -> 22
             return
         if line.behind is not None:
             yield from self._look(line)
-        elif x.answered is not None and x.answered - x.received >= self.world.slack:
+        elif x.answered is not None and x.answered - x.received >= GRACE_NS:
             yield KEPT
 
     def _look(self, line: _Line) -> Judgements:
         held, behind = line.held, line.behind
-        if behind is None or held.answered is None or not held.heard or held.answered - behind.received < self.world.slack:
+        if behind is None or held.answered is None or not held.heard or held.answered - behind.received < GRACE_NS:
             return
         yield Broken(
             f"{behind.who} sent a {behind.name} on the connection on which its {held.name} waited for an answer: it could not be handled "

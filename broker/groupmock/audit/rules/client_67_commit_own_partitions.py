@@ -76,7 +76,7 @@ A: OffsetCommit topics=[t($t1, o(0, 5)), t($t2, o(0, 5))] -> 0
         if given is None or course.joined is None or epoch_of(x) != course.epoch or any(topic not in names for topic, _ in its_own):
             return
         foreign = _named(x, names) - with_names(its_own, names)
-        if course.said is not None and (course.said.link is x.link or x.received - course.said.received >= self.world.slack):
+        if course.said is not None and self.sent_later(x, course.said):
             yield self._judged(x, member, foreign, f"epoch {course.epoch}", given)
 
     def _judged(self, x: Exchange, member: Member, foreign: Partitions, when: str, told: Exchange) -> Kept | Broken:
