@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import re
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ import pytest
 
 if TYPE_CHECKING:
     from groupmock import AsyncBroker, Broker
+    from groupmock.audit.verdicts import ClientFindings
     from groupmock.rig import CoreRig
 
 BROKERS: pytest.StashKey[list[Broker]] = pytest.StashKey()
@@ -36,8 +38,8 @@ PICTURES: pytest.StashKey[pytest.TempPathFactory] = pytest.StashKey()
 JOURNAL, AUDIT, WAIVERS = "GROUPMOCK_JOURNAL", "GROUPMOCK_AUDIT", "GROUPMOCK_AUDIT_WAIVERS"
 """Environment variables that the fixtures read themselves, because a journal is per test and pytest's configuration has options of the
 same meaning."""
-TOLD: pytest.StashKey[int] = pytest.StashKey()
-"""The number of the shared cluster's findings that have already failed a test of this session."""
+TOLD: pytest.StashKey[Counter[Any]] = pytest.StashKey()
+"""Counts the shared cluster's findings that have already failed a test of this session, by rule and client library."""
 MARKS = {
     "plan": "fault rules from the start: a file, the name of a ready plan, TOML text, or the same as data",
     "must_fire": "False: the test passes also where a rule of that plan never fired",
@@ -156,7 +158,7 @@ def pytest_runtest_setup(item: pytest.Item) -> Any:
         server.clear(_journal(config, item) if before is not None else None)
         if before is not None and before != _kept_journal(config, server) and not config.stash.get(FAILED, False):
             before.unlink()
-        config.stash[TOLD] = 0
+        config.stash[TOLD] = Counter()
         config.stash[FAILED] = False
     return (yield)
 
@@ -174,10 +176,9 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
             pytest.fail(one_line("; ".join(idle) + " (must_fire=False in the marker allows it)"), pytrace=False)
     broken = [told for broker in brokers for told in _findings(broker, "error")]
     if (server := _server(item)) is not None and _runs(server):
-        found = _findings(server, "error")
-        # Findings before this index have already failed the tests that caused them, unless the cluster was cleared afterwards.
-        broken += found[item.config.stash.get(TOLD, 0) :]
-        item.config.stash[TOLD] = len(found)
+        # These counts of findings have already failed the tests that caused them, unless the cluster was cleared afterwards.
+        failed = item.config.stash.setdefault(TOLD, Counter())
+        broken += _findings(server, "error", failed=failed)
     if broken:
         first = "a client broke a rule of the group protocol (audit=False in the marker allows it)"
         pytest.fail("\n".join([first, *broken]), pytrace=False)
@@ -313,15 +314,33 @@ def _with_audit(config: pytest.Config, settings: dict[str, Any]) -> dict[str, An
     return settings
 
 
-def _findings(broker: Broker, *severities: str) -> list[str]:
-    """Format the audit's findings about the cluster's clients, without waived ones. Empty if the clients are not audited."""
+def _findings(broker: Broker, *severities: str, failed: Counter[Any] | None = None) -> list[str]:
+    """Format the audit's findings about the cluster's clients, one for each rule and client library, without waived ones. Empty if the
+    clients are not audited. With `failed`, only those that came after these counts, which are then brought up to date."""
     if not broker.audited:
         return []
     from groupmock.audit.forms.text import finding_lines
+    from groupmock.audit.report import Source, reported
     from groupmock.text.printable import lines
 
-    wanted = [each for each in broker.audit().findings if each.severity in severities and each.waived is None]
-    return [lines(line) for each in wanted for line in finding_lines(each, broker.journal or "")]
+    audit = broker.audit()
+    for tally in audit.rules.values():
+        tally.clients = [each for each in tally.clients if each.severity in severities and each.waived is None]
+        if failed is not None:
+            tally.clients = list(_later(tally.clients, failed))
+    source = Source(name=broker.journal or "", audit=audit, path=broker.journal)
+    return [lines(line) for each in reported([source]) for line in finding_lines(each)]
+
+
+def _later(findings: list[ClientFindings], failed: Counter[Any]) -> Iterator[ClientFindings]:
+    """Yield the findings that came after these counts, with the last occasion as the first if there are older ones."""
+    from msgspec.structs import replace
+
+    for each in findings:
+        key = (each.rule, each.library, each.version)
+        new, failed[key] = each.count - failed[key], each.count
+        if new:
+            yield each if new == each.count else replace(each, count=new, first=each.last)
 
 
 def _last_words(broker: Broker, shared: bool) -> str:

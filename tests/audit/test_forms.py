@@ -36,7 +36,7 @@ def broken() -> Report:
 
 def test_text_names_the_sentence_the_right_way_and_the_rows(broken: Report) -> None:
     text = written("text", broken)
-    (_, finding), *_ = broken.findings()
+    finding = broken.findings()[0].first
     assert finding.sentence in text and finding.instead in text and str(finding.rows[-1]) in text
     assert "groupmock explain CLIENT-05" in text
 
@@ -63,7 +63,7 @@ def test_sarif_points_at_the_line_of_the_row(broken: Report) -> None:
     assert told["version"] == "2.1.0"
     assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
     place = result["locations"][0]["physicalLocation"]
-    _, finding = next(broken.findings())
+    finding = broken.findings()[0].first
     assert place["region"]["startLine"] == finding.rows[-1] + 1
     assert place["artifactLocation"]["uri"] == "a%20journal.jsonl"
 
@@ -138,9 +138,14 @@ def test_names_of_peers_are_only_text(broken: Report, form: str) -> None:
 
 
 def hostile(told: Report) -> Report:
-    for source, finding in told.findings():
-        source.name = EVIL
+    for source in told.sources:
+        source.name = source.path = EVIL
         source.notices = [EVIL]
-        finding.sentence = finding.instead = finding.group = finding.member = finding.member_id = finding.client_id = finding.waived = EVIL
+        for each in source.audit.clients:
+            each.library = each.version = each.waived = EVIL
+            each.members, each.groups = [EVIL] * 9, [EVIL]
+        for finding in [*source.audit.findings, *(each.first for each in source.audit.clients)]:
+            finding.library = finding.version = finding.waived = EVIL
+            finding.sentence = finding.instead = finding.group = finding.member = finding.member_id = finding.client_id = EVIL
     told.notices = [EVIL]
     return told

@@ -40,9 +40,15 @@ def test_verdicts_findings_and_metrics() -> None:
         (finding,) = ask(broker, "/v1/audit/findings?rule=CLIENT-05&group=billing")
         assert finding["sentence"].endswith("joined generation 1 and sent a SyncGroup for generation 7")
         assert "\x1b" not in finding["sentence"]
+        wrong(broker.bootstrap, "other")
+        (whole,) = ask(broker, "/v1/audit/clients?rule=CLIENT-05")
+        assert (whole["count"], whole["library"], whole["groups"], whole["first"]) == (2, None, ["billing", "other"], finding)
+        assert whole["last"]["t"] > finding["t"] and len(whole["members"]) == 2
+        (other,) = ask(broker, "/v1/audit/clients?rule=CLIENT-05&group=other&waived=false")
+        assert (other["count"], other["groups"]) == (1, ["other"])
         rows = ask(broker, "/v1/journal/find?kind=finding")["rows"]
         assert finding["sentence"] in [row["sentence"] for row in rows]
-        assert 'groupmock_audit_broken_total{rule="CLIENT-05"} 1.0' in ask(broker, "/metrics")
+        assert 'groupmock_audit_broken_total{rule="CLIENT-05"} 2.0' in ask(broker, "/metrics")
         assert "CLIENT-05 broken: " in broker.story("billing")
         assert refused(broker, "/v1/audit?rule=CLIENT-5")[0] == 404
         assert refused(broker, "/v1/audit?verdict=good")[0] == 400

@@ -593,17 +593,17 @@ from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupR
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 
 
-def wrong(bootstrap):
+def wrong(bootstrap, group="billing"):
     host, port = bootstrap.split(":")
     with Client(host, int(port), "wrong-app") as client:
         join = JoinGroupRequest(
-            group_id="billing", session_timeout_ms=6000, rebalance_timeout_ms=6000, protocol_type="consumer",
+            group_id=group, session_timeout_ms=6000, rebalance_timeout_ms=6000, protocol_type="consumer",
             protocols=[JoinGroupRequestProtocol(name="range", metadata=bytes(10))],
         )
         join.member_id = client.ask(11, 5, join).member_id
         member = client.ask(11, 5, join)
         told = [SyncGroupRequestAssignment(member_id=member.member_id, assignment=b"")]
-        sync = SyncGroupRequest(group_id="billing", generation_id=7, member_id=member.member_id, assignments=told)
+        sync = SyncGroupRequest(group_id=group, generation_id=7, member_id=member.member_id, assignments=told)
         assert client.ask(14, 3, sync).error_code == 22
 """
 WAIVERS = """
@@ -642,10 +642,39 @@ def test_fails_by_itself(groupmock):
             "*a client broke a rule of the group protocol (audit=False in the marker allows it)",
             "*BROKEN CLIENT-05: wrong-app#* joined generation 1 and sent a SyncGroup for generation 7",
             "*right: a SyncGroup with generation_id 1 and the member id of the JoinGroup answer",
+            "*client: an unknown client library, once: wrong-app#*",
             "*where: group billing, *, row * of kept/*test_audited*.jsonl",
         ]
     )
     result.stdout.fnmatch_lines(["*assert 1 == 2", "*groupmock audit*", "*BROKEN CLIENT-05: *"])
+
+
+def test_a_shared_cluster_fails_only_the_test_whose_clients_broke_the_rule(pytester: pytest.Pytester) -> None:
+    """A test of a cluster that is not cleared fails for what was found since the test before it."""
+    pytester.makepyfile(
+        WRONG_CLIENT
+        + """
+@pytest.fixture(scope="session")
+def groupmock_config():
+    return {"settings": {"group.initial.rebalance.delay.ms": 0}, "audit": True}
+
+def test_wrong(groupmock_server):
+    wrong(groupmock_server.bootstrap)
+
+@pytest.mark.groupmock(clear=False)
+def test_right(groupmock_server):
+    pass
+
+@pytest.mark.groupmock(clear=False)
+def test_wrong_again(groupmock_server):
+    wrong(groupmock_server.bootstrap, "shipping")
+    wrong(groupmock_server.bootstrap, "stock")
+"""
+    )
+    result = pytester.runpytest_subprocess("--groupmock-journal", "kept")
+    result.assert_outcomes(passed=1, failed=2)
+    result.stdout.fnmatch_lines(["*client: an unknown client library, once: *", "*_ test_wrong_again _*"])
+    result.stdout.fnmatch_lines(["*client: an unknown client library, 2 times from *", "*where: group stock, *"])
 
 
 def test_the_configuration_file_audits_every_test_but_for_what_is_waived(pytester: pytest.Pytester) -> None:

@@ -119,9 +119,12 @@ def live(name: str) -> str:
 def audit(name: str) -> str:
     finding = Finding(
         rule="CLIENT-05", severity="error", group=name, member=name, member_id=name, client_id=name, t=1, sentence=name, instead=name,
-        rows=(1, 2), waived=name,
+        library=name, version=name, rows=(1, 2), waived=name,
     )  # fmt: skip
-    tally = Tally(kept=1, broken=2, waived=1, crashed=name, findings=[finding])
+    tally = Tally(kept=1, crashed=name)
+    tally.found(finding)
+    tally.found(finding)
+    tally.leave(name)
     found = Audit(rules={"CLIENT-05": tally}, groups=1, rows=1, holes=[name])
     return write_audit(report_of([Source(name=name, audit=found, notices=[name])], [name]))
 

@@ -39,7 +39,7 @@ from .judgement import Broken, Judgements, Kept, NotJudged
 from .known_world import OF_GENERATIONS, World
 from .rule import Rule, registered
 from .subjects import Exchange, Group, Link, Member, Pulse, Subject
-from .verdicts import SHOWN, Audit, Finding, Tally
+from .verdicts import Audit, Finding, Tally
 
 OF_COORDINATOR: Final = (MovedRow, MemberRow)
 """The kinds of rows that no rule sees, because they only tell to which generation requests belong. Heartbeats may be repeated across
@@ -298,18 +298,17 @@ class Auditor(RowReader):
                 self._hooks[place] = [each for each in hooks if each[0].code != code]
 
     def _broken(self, tally: Tally, code: str, what: Broken, about: Subject | None, link: Link | None, t: int) -> Finding:
-        tally.broken += 1
         member = about if isinstance(about, Member) else None
+        library, version = (link.software if link is not None else None) or (None, None)
         finding = Finding(
             rule=code, severity=self.rules[code].severity, group=_group_of(about),
             member=None if member is None else member.name, member_id=None if member is None else member.id,
-            client_id=None if link is None else link.client_id, t=t, sentence=what.sentence, instead=what.instead, rows=what.rows,
+            client_id=None if link is None else link.client_id, library=library, version=version, t=t,
+            sentence=what.sentence, instead=what.instead, rows=what.rows,
         )  # fmt: skip
         if self._waive is not None:
             finding.waived = self._waive(finding)
-            tally.waived += finding.waived is not None
-        if len(tally.findings) < SHOWN:
-            tally.findings.append(finding)
+        tally.found(finding)
         if self._found is not None:
             self._found(finding)
         return finding

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Annotated, Final
+import shlex
+from collections.abc import Iterable
+from typing import Annotated, Final, NamedTuple
 
 import msgspec
 from msgspec import Meta
 
+from groupmock_codec.units import NS_PER_S
+
+from ..text.printable import one_line
 from ..version import __version__
-from .rule import Rule, registered
+from .rule import ERROR, Rule, registered
 from .subjects import api_name
-from .verdicts import BROKEN, NOT_JUDGED, UNKNOWN, VERDICTS, WAIVED, Audit, Finding, Tally, together
+from .verdicts import BROKEN, NOT_JUDGED, UNKNOWN, VERDICTS, WAIVED, Audit, ClientFindings, Finding, Tally, together
 
 PAGES: Final = "https://github.com/groupmock/groupmock/blob/main/docs/kafka/"
 """The address of the pages that rules cite, for readers without a checkout."""
+
+
+MEMBERS: Final = 4
+"""At most this many members of a finding are named in a line of text."""
+AROUND_S: Final = 1.0
+"""The seconds before and after a finding that a picture of its moment shows."""
 
 
 class RuleFacts(msgspec.Struct, kw_only=True):
@@ -32,14 +42,60 @@ class RuleFacts(msgspec.Struct, kw_only=True):
 
 
 class Source(msgspec.Struct, kw_only=True):
-    """One journal and its findings. `notices` say what is wrong with the journal itself."""
+    """One journal and its findings. `path` is its file, None if no file is kept. `notices` say what is wrong with the journal itself."""
 
     name: str
     audit: Audit
     run: str = ""
     profile: str = ""
     product: str = ""
+    path: str | None = None
     notices: list[str] = []
+
+
+class ReportedFinding(NamedTuple):
+    """One finding as readers see it: what one client library did against one rule in all journals. `places` has the journals in which it
+    happened, with the findings in each, and `whole` sums them up."""
+
+    whole: ClientFindings
+    places: list[tuple[Source, ClientFindings]]
+
+    @property
+    def first(self) -> Finding:
+        """The first occasion in the first journal."""
+        return self.places[0][1].first
+
+    @property
+    def client(self) -> str:
+        """The client library by its own name, for texts."""
+        return " ".join(one_line(name) for name in self.whole.client if name) or "an unknown client library"
+
+    @property
+    def often(self) -> str:
+        """Return how often and when it happened, for texts."""
+        if self.whole.count == 1:
+            return "once"
+        if len(self.places) > 1:
+            return f"{self.whole.count} times in {len(self.places)} journals"
+        return f"{self.whole.count} times from {seconds(self.first)} to {seconds(self.places[0][1].last)}"
+
+    @property
+    def members(self) -> str:
+        """Return a few of the members by name and the number of the others, for texts."""
+        names = [one_line(name) for name in self.whole.members]
+        hidden = len(names) - MEMBERS
+        more = [f"and {'at least ' if self.whole.more else ''}{hidden} more"] if hidden > 0 else ["and others"] if self.whole.more else []
+        return " ".join([", ".join(names[:MEMBERS]), *more])
+
+    def timeline(self) -> str | None:
+        """Return the command that draws the first occasion, or None if no file of the journal is kept."""
+        source = self.places[0][0]
+        if source.path is None or one_line(source.path) != source.path:
+            return None
+        group, at = self.first.group, self.first.t / NS_PER_S
+        only = ["--group", group] if group is not None and one_line(group) == group else []
+        window = ["--from", f"{max(0.0, at - AROUND_S):.3f}", "--to", f"{at + AROUND_S:.3f}"]
+        return shlex.join(["groupmock", "timeline", source.path, "--audit", *only, *window, "-o", "moment.html"])
 
 
 class Report(msgspec.Struct, kw_only=True):
@@ -72,10 +128,24 @@ class Report(msgspec.Struct, kw_only=True):
             for each in self.sources
         )
 
-    def findings(self) -> Iterator[tuple[Source, Finding]]:
-        """Yield the findings that are kept in full, with waived findings last."""
-        found = [(source, finding) for source in self.sources for finding in source.audit.findings]
-        yield from sorted(found, key=lambda each: each[1].waived is not None)
+    def findings(self) -> list[ReportedFinding]:
+        """Return one finding for each rule and client library: those that no waiver covers first, and errors before warnings."""
+        return reported(self.sources)
+
+
+def reported(sources: Iterable[Source]) -> list[ReportedFinding]:
+    """Sum up the findings of several journals, one for each rule and client library."""
+    found: dict[tuple[str | None, ...], ReportedFinding] = {}
+    for source in sources:
+        for each in source.audit.clients:
+            key = (each.rule, each.library, each.version, each.waived)
+            if key in found:
+                found[key].whole.add(each)
+                found[key].places.append((source, each))
+            else:
+                whole = msgspec.structs.replace(each, members=list(each.members), groups=list(each.groups))
+                found[key] = ReportedFinding(whole, [(source, each)])
+    return sorted(found.values(), key=lambda each: (each.whole.waived is not None, each.whole.severity != ERROR))
 
 
 def facts_of(rule: type[Rule]) -> RuleFacts:
@@ -110,6 +180,11 @@ def counts(audit: Audit) -> dict[str, int]:
 def number(how_many: int, of: str) -> str:
     """Return a number with its noun, such as `1 row` or `2 rows`."""
     return f"{how_many} {of}{'' if how_many == 1 else 's'}"
+
+
+def seconds(finding: Finding) -> str:
+    """Return the time of a finding in the run."""
+    return f"{finding.t / NS_PER_S:.3f} s"
 
 
 def told(tally: Tally) -> str:

@@ -147,18 +147,17 @@ def _told(
     if arguments.report:
         write(found, arguments.report)
     else:
-        for outcome in outcomes:
-            _say_findings(outcome)
+        _say_findings(found)
         print(as_text(outcomes), end="")
     if found.broken:
         return BROKEN
     return UNKNOWN if found.unknown else OK
 
 
-def _say_findings(outcome: Outcome) -> None:
+def _say_findings(found: Report) -> None:
     from ..audit.forms.text import finding_lines
     from ..text.printable import lines
 
-    for finding in () if outcome.source is None else outcome.source.audit.findings:
-        print(lines("\n".join(finding_lines(finding, outcome.source.name if outcome.source else ""))))
+    for each in found.findings():
+        print(lines("\n".join(finding_lines(each))))
         print()

@@ -99,12 +99,13 @@ def _check_rules(arguments: argparse.Namespace) -> None:
 def _audited(name: str, arguments: argparse.Namespace, waivers: Waivers | None) -> Source:
     from ..audit.offline import audit_journal
     from ..journal.read import NotAJournal
-    from ..journal.source import called, opened
+    from ..journal.source import STANDARD, called, opened
 
     waive = waivers.of if waivers is not None else None
     try:
         with opened(name) as file:
             found = audit_journal(called(name), file, codes=arguments.rule, waive=waive)
+        found.path = None if name == STANDARD else name
     except NotAJournal as bad:
         raise NotAJournal(f"{called(name)}: {bad}") from None
     if arguments.unfinished_ok:

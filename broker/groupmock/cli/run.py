@@ -151,7 +151,9 @@ def _judged(running: Running, status: int) -> int:
     audit_sink, config = running.audit_sink, running.config
     assert audit_sink is not None
     audit = together([*running.earlier, audit_sink.audit()])
-    source = Source(name=running.journal or "this run", audit=audit, run=config.run or "", profile=config.profile.name)
+    source = Source(
+        name=running.journal or "this run", audit=audit, path=running.journal, run=config.run or "", profile=config.profile.name
+    )
     report = report_of([source], audit_sink.waivers.notices() if audit_sink.waivers is not None else ())
     print(written("text", report), end="", file=sys.stderr)
     return BROKEN if status == OK and report.broken else status

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from ..audit.rule import registered
-from ..audit.verdicts import VERDICTS, Audit, Finding
+from ..audit.verdicts import VERDICTS, Audit, ClientFindings, Finding
 from ..core.steering import NoSuch
 from ..text.suggest import hint
 from .context import ControlContext
@@ -30,6 +30,14 @@ class WhichFindings(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
     rule: Annotated[str | None, Meta(description="of this rule alone, by its code")] = None
     group: Annotated[str | None, Meta(description="of this group alone")] = None
+    waived: Annotated[bool, Meta(description="also those that a waiver covers")] = True
+
+
+class WhichClients(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """The rules, group and waivers to which an answer about client libraries is restricted."""
+
+    rule: Annotated[str | None, Meta(description="of this rule alone, by its code")] = None
+    group: Annotated[str | None, Meta(description="what was found of this group, where it is still known")] = None
     waived: Annotated[bool, Meta(description="also those that a waiver covers")] = True
 
 
@@ -91,6 +99,14 @@ async def findings(context: ControlContext, call: ControlCall) -> list[Finding]:
         for each in audit.findings
         if wanted.rule in (None, each.rule) and wanted.group in (None, each.group) and (wanted.waived or each.waived is None)
     ]
+
+
+async def clients(context: ControlContext, call: ControlCall) -> list[ClientFindings]:
+    """Return the findings, one for each rule and client library. Raises NotAudited, NoSuch."""
+    wanted: WhichClients = call.query
+    audit = context.running.audit(wanted.group)
+    _known(audit, wanted.rule)
+    return [each for each in audit.clients if wanted.rule in (None, each.rule) and (wanted.waived or each.waived is None)]
 
 
 def _known(audit: Audit, rule: str | None) -> None:

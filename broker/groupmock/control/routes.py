@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from ..audit.verdicts import Finding
+from ..audit.verdicts import ClientFindings, Finding
 from ..core.groups.view import GroupView
 from ..data.facts import ConfigRow, TopicFacts, TopicRow
 from ..data.lag import GroupLag
@@ -189,7 +189,9 @@ ROUTES: Final[tuple[Route, ...]] = (
           "(docs/how-to/timeline.md).", picture_calls.picture, GroupPath, picture_calls.Window, answer=Timeline),
     Route("GET", "/audit", None, "What the clients were found to do, rule by rule; 409 where nobody is audited (`--audit`).",
           audits.verdicts, query=audits.Which, answer=audits.Audited),
-    Route("GET", "/audit/findings", None, "What they did wrong, at most 20 findings of one rule; the rows of the journal have up to 1,000.",
+    Route("GET", "/audit/clients", None, "What they did wrong: one finding for each rule and client library, with its count, "
+          "the first and the last time.", audits.clients, query=audits.WhichClients, answer=list[ClientFindings]),
+    Route("GET", "/audit/findings", None, "The single findings, at most 20 of one rule; the rows of the journal have up to 1,000.",
           audits.findings, query=audits.WhichFindings, answer=list[Finding]),
     Route("GET", "/metrics", None, "Counters and gauges for Prometheus.", cluster_calls.metrics, answer=str),
     Route("GET", "/openapi.json", None, "This API as an OpenAPI 3.1 document.", _described),

@@ -52,7 +52,7 @@ class Api:
                 for place, (name, state, open_ms, held) in enumerate(TRANSACTIONS)],
             "/v1/faults": [{"name": "lost", "fired": 0, "matched": 0, "holding": 0, "spent": False, "rule": {"do": {"kind": "drop"}},
                             "near_miss": {"t": 5, "call": "JoinGroup v5 of anna", "failed": ["group is a, wanted b"]}}],
-            "/v1/audit/findings": Refused(409, "nobody is audited"),
+            "/v1/audit/clients": Refused(409, "nobody is audited"),
         }  # fmt: skip
         for name, people in (("billing", [member("anna"), member("ben", assignment={})]), ("%5Bred%5Dx%1B%5B31m%0A", [member(HOSTILE)])):
             group = {"members": people, "leader": "anna-1"}

@@ -8,9 +8,12 @@ from typing import Final
 
 from ...text.html_document import document
 from ...text.printable import one_line
-from ..report import Report, RuleFacts, Source, counts, link_of, number, told
-from ..verdicts import BROKEN, KEPT, NOT_EXERCISED, NOT_JUDGED, UNKNOWN, VERDICTS, WAIVED, Finding, Tally
+from ..report import Report, ReportedFinding, RuleFacts, counts, link_of, number, told
+from ..verdicts import BROKEN, KEPT, NOT_EXERCISED, NOT_JUDGED, SHOWN, UNKNOWN, VERDICTS, WAIVED, ClientFindings, Tally
+from .text import where
 
+PLACES: Final = 10
+"""At most this many journals of a finding are listed."""
 CLASSES: Final = {
     BROKEN: "broken", UNKNOWN: "unknown", WAIVED: "waived", KEPT: "kept", NOT_JUDGED: "unused", NOT_EXERCISED: "unused",
 }  # fmt: skip
@@ -29,10 +32,12 @@ p { margin: .25rem 0; } code { font: 13px/1.45 ui-monospace, monospace; overflow
 article { border-left: 4px solid var(--broken); background: var(--soft); margin: .9rem 0; padding: .6rem .9rem; }
 article.warning { border-color: var(--unknown); } article.is-waived { border-color: var(--quiet); }
 article dl { display: grid; grid-template-columns: 7.5rem 1fr; gap: .1rem .75rem; margin: .4rem 0 0; }
-dt { color: var(--quiet); } dd { margin: 0; overflow-wrap: anywhere; }
+dt { color: var(--quiet); grid-column: 1; } dd { margin: 0; grid-column: 2; overflow-wrap: anywhere; }
+summary { color: var(--quiet); cursor: pointer; }
 table { border-collapse: collapse; width: 100%; } th, td { border-top: 1px solid var(--line); padding: .3rem .75rem .3rem 0; }
 th, td { text-align: left; vertical-align: top; } thead th { border-top: 0; color: var(--quiet); font-weight: 600; }
-@media (max-width: 40rem) { article dl { grid-template-columns: 1fr; } td:nth-child(4), th:nth-child(4) { display: none; } }
+@media (max-width: 40rem) { article dl { grid-template-columns: 1fr; } dt, dd { grid-column: 1; } }
+@media (max-width: 40rem) { td:nth-child(4), th:nth-child(4) { display: none; } }
 @media print { article { break-inside: avoid; } }
 """
 
@@ -51,9 +56,9 @@ def _body(report: Report) -> Iterator[str]:
     yield "</ul>"
     for text in [*report.notices, *(text for each in report.sources for text in (*each.notices, *each.audit.holes))]:
         yield f'<p class="unknown">{_shown(text)}</p>'
-    findings = list(report.findings())
+    findings = report.findings()
     yield "<h2>Findings</h2>"
-    yield from (_finding(source, finding, report.rules[finding.rule]) for source, finding in findings)
+    yield from (_finding(found, report.rules[found.whole.rule]) for found in findings)
     if not findings:
         yield '<p class="kept">No rule was broken.</p>'
     yield "<h2>Rules</h2>"
@@ -61,19 +66,41 @@ def _body(report: Report) -> Iterator[str]:
     yield "</main>"
 
 
-def _finding(source: Source, finding: Finding, rule: RuleFacts) -> str:
-    waived = finding.waived is not None
+def _finding(found: ReportedFinding, rule: RuleFacts) -> str:
+    finding, waived = found.first, found.whole.waived is not None
     kind = "is-waived" if waived else finding.severity
     facts = {
         "right": finding.instead,
         "how to mend": rule.fix,
-        "member": f"{finding.member} of group {finding.group}" if finding.member else finding.group or "",
-        "member id": finding.member_id or "",
-        "where": f"{finding.t / 1e9:.3f} s, rows {', '.join(map(str, finding.rows))} of {source.name}",
+        "client": found.client,
+        "how often": found.often,
+        "members": found.members,
+        "groups": ", ".join(found.whole.groups),
         "waived": finding.waived or "",
     }
     shown = "".join(f"<dt>{name}</dt><dd>{_shown(text)}</dd>" for name, text in facts.items() if text)
-    return f'<article class="{kind}"><h3><code>{finding.rule}</code> {_shown(finding.sentence)}</h3><dl>{shown}</dl></article>'
+    places = "".join(f"<dd>{_shown(where(*each))}</dd>" for each in found.places[:PLACES])
+    if (hidden := len(found.places) - PLACES) > 0:
+        places += f"<dd>and {number(hidden, 'more journal')}</dd>"
+    if (command := found.timeline()) is not None:
+        places += f"<dt>timeline</dt><dd><code>{_shown(command)}</code></dd>"
+    head = f"<h3><code>{finding.rule}</code> {_shown(finding.sentence)}</h3>"
+    return f'<article class="{kind}">{head}<dl>{shown}<dt>where</dt>{places}</dl>{_occasions(found)}</article>'
+
+
+def _occasions(found: ReportedFinding) -> str:
+    """Return the single findings that are kept in full, folded, if there are several."""
+    whole = found.whole
+    singles = [
+        (source, each)
+        for source, _ in found.places
+        for each in source.audit.rules[whole.rule].findings
+        if (each.library, each.version, each.waived) == (whole.library, whole.version, whole.waived)
+    ][:SHOWN]
+    if len(singles) < 2:
+        return ""
+    items = "".join(f"<li>{_shown(where(source, ClientFindings.of(each)))}: {_shown(each.sentence)}</li>" for source, each in singles)
+    return f"<details><summary>{len(singles)} of {whole.count} occasions</summary><ol>{items}</ol></details>"
 
 
 def _rules(report: Report) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Final
 from xml.etree import ElementTree as XML
 
 from ...text.printable import lines
-from ..report import Report, RuleFacts, Source, told
+from ..report import Report, RuleFacts, Source, reported, told
 from ..verdicts import BROKEN, KEPT, NOT_JUDGED, UNKNOWN, WAIVED, Tally
 from .text import finding_lines
 
@@ -42,11 +42,11 @@ def _suite(root: XML.Element, report: Report, source: Source) -> None:
 
 def _case(suite: XML.Element, rule: RuleFacts, source: Source, tally: Tally) -> None:
     case = XML.SubElement(suite, "testcase", classname="audit", name=f"{rule.code} {rule.title}", time="0.000")
-    verdict = tally.verdict
+    verdict, found = tally.verdict, [each for each in reported([source]) if each.whole.rule == rule.code]
     unseen = [f"{times} {NOT_JUDGED}: {reason}" for reason, times in tally.not_judged.items()]
-    text = _clean("\n".join([*(line for each in tally.findings for line in finding_lines(each, source.name)), *unseen]))
+    text = _clean("\n".join([*(line for each in found for line in finding_lines(each)), *unseen]))
     if verdict == BROKEN and rule.severity == "error":
-        first = next((each.sentence for each in tally.findings if each.waived is None), rule.title)
+        first = f"{found[0].first.sentence} ({found[0].client}, {found[0].often})" if found else rule.title
         XML.SubElement(case, "failure", message=_clean(first), type=verdict).text = f"{text}\nhow to mend it: {rule.fix}"
     elif verdict == UNKNOWN:
         XML.SubElement(case, "error", message=_clean(tally.crashed or verdict), type=verdict)
@@ -54,7 +54,7 @@ def _case(suite: XML.Element, rule: RuleFacts, source: Source, tally: Tally) -> 
         if text:
             XML.SubElement(case, "system-out").text = text
     else:
-        reason = tally.findings[0].waived if verdict == WAIVED and tally.findings else None
+        reason = found[0].whole.waived if verdict == WAIVED and found else None
         message = f"{verdict}: {reason}" if reason else told(tally) or verdict
         XML.SubElement(case, "skipped", message=_clean(message))
 

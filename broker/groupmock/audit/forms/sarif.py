@@ -11,10 +11,12 @@ from urllib.parse import quote
 import msgspec
 
 from ...text.printable import ascii_json, one_line
-from ..report import Report, RuleFacts, Source, link_of
+from ..report import Report, ReportedFinding, RuleFacts, Source, link_of
 from ..verdicts import NOT_JUDGED, Finding
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+RELATED: Final = 20
+"""At most this many further journals of a finding are among its related locations."""
 LEVELS: Final = {"error": "error", "warning": "warning"}
 
 
@@ -31,7 +33,7 @@ def write(report: Report) -> str:
             }
         },
         "columnKind": "unicodeCodePoints",
-        "results": [_result(source, finding, codes.index(finding.rule)) for source, finding in report.findings()],
+        "results": [_result(found, codes.index(found.whole.rule)) for found in report.findings()],
         "invocations": [
             {
                 "executionSuccessful": not report.unknown,
@@ -69,23 +71,29 @@ def _rule(rule: RuleFacts) -> dict[str, Any]:
     }
 
 
-def _result(source: Source, finding: Finding, index: int) -> dict[str, Any]:
-    group = finding.group if finding.group is not None else ""
-    found = {
+def _result(found: ReportedFinding, index: int) -> dict[str, Any]:
+    (source, _), finding = found.places[0], found.first
+    occasions = [(source, finding, row) for row in finding.rows[:-1]]
+    occasions += [(other, each.first, row) for other, each in found.places[1 : 1 + RELATED] for row in each.first.rows[-1:]]
+    result = {
         "ruleId": finding.rule,
         "ruleIndex": index,
         "level": LEVELS[finding.severity],
-        "message": {"text": one_line(f"{finding.sentence}. Right: {finding.instead}")},
+        "message": {"text": one_line(f"{finding.sentence} ({found.client}, {found.often}). Right: {finding.instead}")},
+        "occurrenceCount": found.whole.count,
         "locations": [_location(source, finding, row) for row in finding.rows[-1:] or (0,)],
-        "relatedLocations": [{"id": number, **_location(source, finding, row)} for number, row in enumerate(finding.rows[:-1], 1)],
-        # The fingerprint is equal for the same mistake of the same client in the next run, so that a code host does not report the mistake
+        "relatedLocations": [{"id": number, **_location(*each)} for number, each in enumerate(occasions, 1)],
+        # The fingerprint is equal for the same mistake of the same library in the next run, so that a code host does not report the mistake
         # as new.
-        "partialFingerprints": {"groupmock/v1": one_line(f"{finding.rule} {group} {finding.client_id or ''}")},
-        "properties": {"group": finding.group, "member": finding.member, "clientId": finding.client_id, "t": finding.t},
-    }
+        "partialFingerprints": {"groupmock/v2": one_line(f"{finding.rule} {found.whole.library or ''}")},
+        "properties": {
+            "library": found.whole.library, "version": found.whole.version, "members": found.whole.members, "groups": found.whole.groups,
+            "firstT": finding.t, "lastT": found.places[-1][1].last.t, "timeline": found.timeline(),
+        },
+    }  # fmt: skip
     if finding.waived is not None:
-        found["suppressions"] = [{"kind": "external", "status": "accepted", "justification": finding.waived}]
-    return found
+        result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": finding.waived}]
+    return result
 
 
 def _location(source: Source, finding: Finding, row: int) -> dict[str, Any]:

@@ -1,33 +1,39 @@
-// What clients did wrong: GET /audit/findings, where somebody is audited.
+// What clients did wrong, a row per rule and client library: GET /audit/clients, where somebody is audited.
 import { find, keyed, make, say, seconds } from "./dom.js";
 
-const MOST = 100; // the newest
+const MOST = 100;
+const NAMES = 4; // of members in a row
 
-export function showFindings(findings) {
-  const shown = (findings ?? []).slice(-MOST).reverse();
+export function showFindings(findings, choose) {
+  const shown = (findings ?? []).slice(0, MOST);
   say(find("findings-head"), findings?.length ? `Findings (${findings.length})` : "Findings");
   find("no-findings").hidden = shown.length > 0;
   say(find("no-findings"), findings ? "No client did anything wrong so far." : "Nobody is audited: serve with --audit.");
-  const seen = new Map();
-  const keys = new Map(shown.map((each) => {
-    const plain = JSON.stringify([each.rule, each.t, each.member_id, each.rows]);
-    seen.set(plain, (seen.get(plain) ?? 0) + 1);
-    return [each, `${plain}${seen.get(plain)}`];
-  }));
-  keyed(find("finding-rows"), shown, (each) => keys.get(each), () => {
+  keyed(find("finding-rows"), shown, (each) => JSON.stringify([each.rule, each.library, each.version]), () => {
     const row = make("tr");
     const head = make("th");
     head.scope = "row";
-    row.append(head, make("td", null, "number"), make("td"), make("td"));
+    const group = make("button");
+    group.type = "button";
+    group.addEventListener("click", () => choose(row.group));
+    row.append(head, make("td"), make("td", null, "number"), make("td", null, "number"), make("td"), make("td"));
+    row.children[4].append(make("div"), group);
     row.lastChild.append(make("div"), make("div", null, "quiet"));
     return row;
   }, (row, each) => {
-    const [rule, at, whose, what] = row.children;
+    const [rule, client, count, at, whose, what] = row.children;
     row.className = each.severity === "error" ? "error" : "";
+    row.group = each.last.group;
     say(rule, each.rule);
-    say(at, `${seconds(each.t)} s`);
-    say(whose, [each.group, each.member ?? each.client_id].filter(Boolean).join(" / "));
-    say(what.firstChild, each.sentence);
-    say(what.lastChild, each.instead ? `Right: ${each.instead}` : "");
+    say(client, [each.library, each.version].filter(Boolean).join(" ") || "unknown");
+    say(count, each.count);
+    say(at, each.count > 1 ? `${seconds(each.first.t)} to ${seconds(each.last.t)} s` : `${seconds(each.first.t)} s`);
+    const more = each.members.length - NAMES;
+    say(whose.firstChild, each.members.slice(0, NAMES).join(", ") + (more > 0 ? ` and ${each.more ? "at least " : ""}${more} more` : ""));
+    say(whose.lastChild, row.group ?? "");
+    whose.lastChild.hidden = row.group == null;
+    whose.lastChild.title = "Show this group in the picture";
+    say(what.firstChild, each.first.sentence);
+    say(what.lastChild, each.first.instead ? `Right: ${each.first.instead}` : "");
   });
 }

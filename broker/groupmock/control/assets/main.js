@@ -30,7 +30,7 @@ async function look() {
   const paths = ["/v1/health", "/v1/groups", "/v1/faults", "/v1/transactions"];
   const [health, groups, faults, transactions] = await Promise.all(paths.map((path) => ask("GET", path)));
   Object.assign(state, { health, groups, faults, transactions });
-  state.findings = health.audited ? await ask("GET", "/v1/audit/findings?waived=false") : null;
+  state.findings = health.audited ? await ask("GET", "/v1/audit/clients?waived=false") : null;
   if (!group()) state.chosen = groups[0]?.group_id ?? null;
   const wanted = new Set([...(state.chosen == null ? [] : [state.chosen]), ...groups.slice(0, LAGS).map((each) => each.group_id)]);
   const found = await Promise.all([...wanted].map(async (name) => [name, await ask("GET", ofGroup(name, "/lag")).catch(gone)]));
@@ -52,7 +52,7 @@ function show() {
   showMembers(state.details, state.lag, state.member, (member) => { state.member = member.member_id; show(); });
   showTransactions(state.transactions, state.transaction, state.inside, (each) => { state.transaction = each.transactional_id; show(); again(); });
   showFaults(state.faults, act);
-  showFindings(state.findings);
+  showFindings(state.findings, choose);
 }
 
 function choose(name) {

@@ -51,7 +51,7 @@ a           a line per row of the journal, all kinds of them; again: the log's l
 q           quit
 
 Everything here is asked over HTTP (docs/reference/control.md): GET /v1/health, /v1/groups, /v1/groups/GROUP and /lag,
-/v1/transactions, /v1/faults, /v1/audit/findings, /v1/journal/find. "heard": since a member's last heartbeat,
+/v1/transactions, /v1/faults, /v1/audit/clients, /v1/journal/find. "heard": since a member's last heartbeat,
 commit or answer. `*`: it leads.
 
 Any key closes this."""

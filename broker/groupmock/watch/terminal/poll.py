@@ -64,7 +64,7 @@ class Group:
 
 @dataclass
 class Snapshot:
-    """The answers of GET /health, /groups, /transactions, /faults and /audit/findings (None without an audit), as JSON data."""
+    """The answers of GET /health, /groups, /transactions, /faults and /audit/clients (None without an audit), as JSON data."""
 
     health: dict[str, Any]
     groups: list[Group] = field(default_factory=list)
@@ -135,7 +135,7 @@ class Poll:
 
     def _findings(self) -> list[dict[str, Any]] | None:
         try:
-            return list(self._get("/audit/findings", waived="false"))
+            return list(self._get("/audit/clients", waived="false"))
         except Refused as refused:
             if refused.status != NOT_AUDITED:
                 raise

@@ -108,12 +108,15 @@ def faults_table(snapshot: Snapshot) -> Table:
 
 
 def findings_table(snapshot: Snapshot) -> Table:
-    """Return one row for each finding, the newest last."""
+    """Return one row for each rule and client library that broke it."""
     rows: Rows = []
     for each in snapshot.findings or ():
-        who = (text(each.get("group") or "-"), text(each.get("member") or each.get("client_id") or "-"))
-        rows.append((text(each["rule"]), f"{seconds(each['t'])} s", *who, shortened(each["sentence"])))
-    return Table(("FINDING", "AT", "GROUP", "MEMBER", "WHAT THE CLIENT DID"), rows)
+        first, last = each["first"], each["last"]
+        library = " ".join(text(name) for name in (each["library"], each["version"]) if name) or "unknown"
+        who = (text(last.get("group") or "-"), text(last.get("member") or last.get("client_id") or "-"))
+        when = f"{seconds(first['t'])} s" if each["count"] == 1 else f"{seconds(first['t'])} to {seconds(last['t'])} s"
+        rows.append((text(each["rule"]), library, str(each["count"]), when, *who, shortened(last["sentence"])))
+    return Table(("FINDING", "LIBRARY", "TIMES", "AT", "GROUP", "MEMBER", "WHAT THE CLIENT DID"), rows)
 
 
 def line_parts(line: LogLine) -> tuple[str, str]:
