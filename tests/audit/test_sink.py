@@ -14,6 +14,8 @@ from searching import examples
 from witness import Beside, figures, told_of
 from witness import witness as witness
 
+from groupmock.audit.verdicts import BROKEN, KEPT
+
 ROWS = re.compile(r"\([0-9, ]*\)")
 SEEDS = 60
 SHARES = 2
@@ -79,3 +81,23 @@ def test_whatever_heartbeats_come_and_when(
 
 def _unnumbered(told: tuple[int, str, str, object]) -> tuple[int, str]:
     return told[0], ROWS.sub("()", told[1])
+
+
+@pytest.mark.parametrize("leases", [True, False])
+@pytest.mark.parametrize(("pause_ms", "is_blamed"), [(1, True), (100, False)])
+def test_heartbeats_without_rows_are_counted_as_those_of_a_file_are(tmp_path: Path, leases: bool, pause_ms: int, is_blamed: bool) -> None:
+    """A running audit gets no row of most of these heartbeats, which a file has."""
+    script = [*[("beats", 0, [0]), ("wait", pause_ms)] * 300, ("wait", 1000), ("beats", 0, [0])]
+    side = Side(tmp_path / "j.jsonl", leases)
+    alone = Side(tmp_path / "alone.jsonl", leases)
+    alone.driver.journal.remove(alone.sink)
+    audits = []
+    for each in (side, alone):
+        beside = Beside(each.driver, each.clock)
+        each.connect()
+        play(each, script)
+        each.rig.close()
+        audits.append(figures(beside.sink.audit()))
+    _, audit = told_of(tmp_path / "j.jsonl")
+    assert audits == [figures(audit)] * 2
+    assert audit.rules["CLIENT-72"].verdict == (BROKEN if is_blamed else KEPT)

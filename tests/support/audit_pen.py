@@ -53,8 +53,8 @@ class Line:
         """Write a request and return the handle that `told` needs for its answer."""
         self.pen.ticket += 1
         place: dict[str, Any] = {
-            "connection": self.number, "ticket": self.pen.ticket, "correlation_id": 1, "api_key": key, "api_name": APIS[key].name,
-            "api_version": newest(key, convert(message, APIS[key].request.message)),
+            "connection": self.number, "ticket": self.pen.ticket, "correlation_id": self.pen.ticket, "api_key": key,
+            "api_name": APIS[key].name, "api_version": newest(key, convert(message, APIS[key].request.message)),
         }  # fmt: skip
         now = self.pen.t
         received = now - int(sent_ms_ago * NS_PER_MS)

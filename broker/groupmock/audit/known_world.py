@@ -44,7 +44,7 @@ from . import course
 from .agenda import Agenda
 from .inside import told_by
 from .processes import Processes
-from .repeating import CALM, SILENCE_NS, Repeating
+from .repeating import SILENCE_NS, Repeating
 from .subjects import (
     FENCED_INSTANCE_ID,
     HARMLESS,
@@ -192,6 +192,7 @@ class World(Repeating):
         """Update the model of all clients with an answer that the rules have seen."""
         x.link.open.pop(x.ticket, None)
         x.link.order.settle(x)
+        x.link.beats += x.key == api_keys.HEARTBEAT and x.answered is not None
         member, group = x.member, x.group
         if member is not None:
             if member.joining is x:
@@ -403,7 +404,7 @@ class World(Repeating):
     def _beaten(self, x: Exchange, answer: Json) -> None:
         member, link = x.member, x.link
         if x.error == NONE and member is not None and not member.gone and not link.open and not link.gone:
-            link.beat, link.calm = x, (member.session_ns or SILENCE_NS) // CALM
+            self.may_repeat(x, member)
         self._other(x, answer)
 
     def _other(self, x: Exchange, answer: Json) -> None:

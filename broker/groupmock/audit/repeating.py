@@ -41,7 +41,9 @@ class Repeating:
         if self.pulse is not None:
             for beat in member.beats:
                 if beat.link.beat is beat:
-                    at, row = self.pulse.beaten(beat.link.number)
+                    at, row, count = self.pulse.beaten(beat.link.number)
+                    beat.link.beats += count - beat.link.unreported
+                    beat.link.unreported = count
                     if (at, row) > (beat.at, beat.seq):
                         self._again(beat, at, row)
 
@@ -50,6 +52,13 @@ class Repeating:
         for link in list(self.links.values()):
             if link.beat is not None and link.beat.member is not None:
                 self.catch_up(link.beat.member)
+
+    def may_repeat(self, x: Exchange, member: Member) -> None:
+        """Note a heartbeat that may be repeated after its answer."""
+        link = x.link
+        link.beat, link.calm = x, (member.session_ns or SILENCE_NS) // CALM
+        if self.pulse is not None:
+            link.unreported = self.pulse.beaten(link.number)[2]
 
     def repeats(self, row: RequestRow) -> bool:
         """Return whether this request is a heartbeat that equals the previous request of its connection and comes after a short pause."""
@@ -67,9 +76,10 @@ class Repeating:
 
     def again(self, row: RequestRow) -> None:
         """Note that a repeated heartbeat was answered at once and without an error."""
-        beat = self.links[row.connection].beat
-        assert beat is not None
-        self._again(beat, row.t, row.seq)
+        link = self.links[row.connection]
+        assert link.beat is not None
+        link.beats += 1
+        self._again(link.beat, row.t, row.seq)
 
     def calm_until(self, number: int) -> int:
         """Return the time (ns) until which rows of heartbeats that equal the previous one of this connection are not needed, or -1 if

@@ -88,8 +88,9 @@ class Subject:
 class Pulse(Protocol):
     """A running broker, which knows the times of repeated heartbeats that have no rows."""
 
-    def beaten(self, number: int) -> tuple[int, int]:
-        """Return the time (ns) of the last repeated heartbeat on this connection, and the number of its row or 0."""
+    def beaten(self, number: int) -> tuple[int, int, int]:
+        """Return the time (ns) of the last repeated heartbeat on this connection, the number of its row or 0, and how many heartbeats
+        of the connection had no rows."""
 
     def retell(self, number: int) -> None:
         """Report the next heartbeat on this connection as a row."""
@@ -102,11 +103,12 @@ class Link(Subject):
     ApiVersions (KIP-511), or None. `spoke` and `sought` are the times (ns) of the last request and the last FindCoordinator. `lossy` is
     true if an answer was lost, and then later requests may be lost too. `troubled` is the time of that or of a Metadata answer with an
     error, and `informed` that of the last Metadata answer. `beat` is the heartbeat that may be repeated, and `calm` the longest pause (ns)
-    between repetitions. `order` tells which answers the client had read."""
+    between repetitions. `beats` counts the heartbeats that were answered, and `unreported` those that a running broker had not reported
+    when it was last asked. `order` tells which answers the client had read."""
 
     __slots__ = (
-        "beat", "calm", "client_id", "closed", "ending", "host", "informed", "last", "lossy", "node", "number", "open", "order", "software",
-        "sought", "spoke", "stopping", "troubled", "versions",
+        "beat", "beats", "calm", "client_id", "closed", "ending", "host", "informed", "last", "lossy", "node", "number", "open", "order",
+        "software", "sought", "spoke", "stopping", "troubled", "unreported", "versions",
     )  # fmt: skip
 
     def __init__(self, number: int, host: str = "", node: int | None = None) -> None:
@@ -119,7 +121,7 @@ class Link(Subject):
         self.closed: tuple[int, str] | None = None
         self.spoke = self.sought = self.troubled = self.informed = -1
         self.beat: Exchange | None = None
-        self.calm = 0
+        self.beats = self.calm = self.unreported = 0
         self.lossy = False
         self.ending: CloseRow | None = None
         self.stopping: int | None = None
@@ -265,13 +267,14 @@ class Exchange:
     """
 
     __slots__ = (
-        "_errors", "abandoned", "answer", "answer_seq", "answered", "asked", "at", "client_id", "delivered", "group", "key", "link",
-        "member", "read", "received", "repeated", "seq", "ticket", "version", "written",
+        "_errors", "abandoned", "answer", "answer_seq", "answered", "asked", "at", "client_id", "correlation_id", "delivered", "group",
+        "key", "link", "member", "read", "received", "repeated", "seq", "ticket", "version", "written",
     )  # fmt: skip
 
     def __init__(self, row: Any, asked: Json, link: Link) -> None:
         self.seq, self.at, self.received, self.ticket = row.seq, row.t, row.received, row.ticket
         self.key, self.version, self.client_id = row.api_key, row.api_version, row.client_id
+        self.correlation_id = row.correlation_id
         self.asked, self.link = asked, link
         self.group: Group | None = None
         self.member: Member | None = None

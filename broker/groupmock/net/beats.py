@@ -16,11 +16,11 @@ class Beats:
     def __init__(self, connections: Mapping[int, Connection]) -> None:
         self._connections = connections
 
-    def beaten(self, number: int) -> tuple[int, int]:
-        """Return the time of the last heartbeat that changed nothing on a connection, and the number of that heartbeat's row. The number
-        is 0 without a row; both are 0 without such a heartbeat."""
+    def beaten(self, number: int) -> tuple[int, int, int]:
+        """Return the time of the last heartbeat that changed nothing on a connection, the number of that heartbeat's row (0 without a
+        row), and how many heartbeats of the connection were not reported. All are 0 without such a heartbeat."""
         connection = self._connections.get(number)
-        return (0, 0) if connection is None else (connection.beaten, connection.beat_row)
+        return (0, 0, 0) if connection is None else (connection.beaten, connection.beat_row, connection.unreported)
 
     def retell(self, number: int) -> None:
         """Report the next heartbeat of this connection even if it equals the previous one."""

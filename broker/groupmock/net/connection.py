@@ -123,6 +123,7 @@ class Connection(asyncio.Protocol):
         "slow",
         "state",
         "transport",
+        "unreported",
     )
 
     def __init__(self, driver: Dispatcher, number: int, node: int, client_host: str, port: int, listener: str = PLAINTEXT) -> None:
@@ -138,6 +139,7 @@ class Connection(asyncio.Protocol):
         self.active = 0  # Run time of the last bytes that were not a repeated heartbeat.
         self.beaten = 0  # Run time of the last heartbeat that changed nothing.
         self.beat_row = 0  # Number of the row of the last heartbeat that changed nothing, or 0 without a row.
+        self.unreported = 0  # Count of heartbeats that changed nothing and were not reported to sinks with `pulse`.
         self.run: Run | None = None  # The heartbeat with which the next ones are compared, for sinks that want only some of them (`pulse`).
         # `repeat` is set only while the connection is idle: nothing is open, incomplete, waiting or stopped.
         self.repeat: Repeat | None = None
@@ -172,6 +174,7 @@ class Connection(asyncio.Protocol):
                         return
                     driver.record.repeated(self, repeat, identifiers, now)
                 self.beaten = now
+                self.unreported += len(identifiers) >> 2
                 # `renew` moves a number and no timer: `call_later` and `cancel` would double the cost (docs/kafka/limits.md#heartbeats).
                 driver.renew(repeat.lease, now)
                 if len(identifiers) == 4:

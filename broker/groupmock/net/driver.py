@@ -382,6 +382,7 @@ class Driver:
         self.counters.replies += 1
         if call.quiet and (lease := reply.lease) is not None:
             connection.beaten = now
+            connection.unreported += not call.told
             may_repeat = self.gate is None or self.gate.lets_repeat
             if call.told:
                 connection.run = Run(call.codec, call.frame, self.journal.silence(connection.number)) if may_repeat else None

@@ -249,6 +249,7 @@ class Recorder:
             journal.append_repeated(burst, 2 * count)
         if run is not None and now > run.until:
             journal.tell_repeated(burst)
+            connection.unreported -= 1  # The connection counts all of them, and the first one is reported.
             run.until = journal.silence(connection.number)
             if not journal.heartbeats:
                 repeat.until = min(run.until, repeat.lease.until)
