@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
     from ..groups.classic.group import Group, Member
+    from ..groups.consumer.group import Group as Consumers
     from ..groups.type import GroupType
     from ..turn import Turn
 
@@ -68,8 +69,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 def _join_consumers(cluster: Cluster, turn: Turn, request: Request, message: JoinGroupRequest, group: ConsumerGroup) -> None:
     """Let a member that uses the classic protocol join a consumer group. It is answered at once, because the coordinator assigns
     (KIP-848, online migration)."""
-    # This import comes late, because most clusters have no consumer group with classic members.
-    from ..groups.consumer import classic_members
+    # These imports come late, because most clusters have no consumer group with classic members.
+    from ..groups.consumer import classic_members, rehearsal
 
     _check_size(turn, group, message)
     client, settings = (request.client_id or "", request.client_host), cluster.groups.timing(group.group_id, request.node)
@@ -78,7 +79,12 @@ def _join_consumers(cluster: Cluster, turn: Turn, request: Request, message: Joi
         turn.reply(request.ticket, answer)
         cluster.groups.convert(turn, group)
 
+    def rehearsed(turn: Turn, group: Consumers) -> None:
+        classic_members.join(turn, group, message, request.version, client, settings, lambda turn, answer: None)
+
     try:
+        if group.untrue and rehearsal.fails(turn, group, rehearsed):
+            raise classic_members.JoinRefused(error_codes.UNKNOWN_SERVER_ERROR)
         classic_members.join(turn, group, message, request.version, client, settings, done)
     except classic_members.JoinRefused as refused:
         _refuse(turn, request, refused.code, refused.member_id)

@@ -25,8 +25,10 @@ from ..settings import listed
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
+    from ..groups.consumer.group import Group
+    from ..groups.consumer.timing import Timing
     from ..groups.type import GroupType
-    from ..log.topics import Topics
+    from ..re2j.matching import Matcher
     from ..turn import Turn
 
 NAME_COST: Final = 2
@@ -58,7 +60,7 @@ def _answer(cluster: Cluster, turn: Turn, request: Request, message: ConsumerGro
     error, found = cluster.groups.reach(said.group_id, request.node)
     if error:
         raise Refused(error, "")
-    group = _consumer_group(cluster.topics, turn, said, found)
+    group = _consumer_group(turn, said, found)
     if said.epoch < 0:
         assert group is not None
         turn.reply(request.ticket, heartbeat.leave(turn, group, said))
@@ -73,16 +75,40 @@ def _answer(cluster: Cluster, turn: Turn, request: Request, message: ConsumerGro
     matcher = subscription.matcher_of(turn, group, cluster.topics, said.regex) if said.regex else None
     _check_size(turn, group, said)
     upgrades = isinstance(found, ClassicGroup) and not found.is_empty()
+    settings = cluster.groups.timing(said.group_id, request.node)
+    if upgrades or (group is not None and group.untrue):
+        _rehearse(cluster, turn, found, said, settings, matcher)
     if isinstance(found, ClassicGroup) and upgrades:
         group = cluster.groups.upgrade(turn, found, request.client_id)
         known = beat.sender(group, said)
     group = group or cluster.groups.claim(turn, said.group_id, ConsumerGroup, causes.first_heartbeat(request.client_id))
     assert group is not None, "there is none, or an empty one that gave way"
-    settings = cluster.groups.timing(said.group_id, request.node)
     heartbeat.answer(turn, request.ticket, group, cluster.topics, settings, said, known, matcher, upgrades)
 
 
-def _consumer_group(topics: Topics, turn: Turn, said: Beat, found: GroupType | None) -> ConsumerGroup | None:
+def _rehearse(cluster: Cluster, turn: Turn, found: GroupType | None, said: Beat, settings: Timing, matcher: Matcher | None) -> None:
+    """Handle the heartbeat with a copy of the group, or with what the classic group becomes, because Kafka undoes everything if its
+    assignor fails. Raises Refused then."""
+    # These imports are late, because most clusters have no classic group that is upgraded.
+    from ..groups.consumer import migration, rehearsal
+
+    def act(turn: Turn, group: Group) -> None:
+        if isinstance(found, ClassicGroup):
+            migration.upgrade(turn, found, group, causes.upgraded(said.client_id))
+        if group.untrue:
+            known = beat.sender(group, said)
+            heartbeat.answer(turn, 0, group, cluster.topics, settings, said, known, matcher, isinstance(found, ClassicGroup))
+
+    if isinstance(found, ClassicGroup):
+        group: Group = ConsumerGroup.begin(turn, cluster.groups.hosting, found.group_id, found.partition)
+    else:
+        assert isinstance(found, ConsumerGroup)
+        group = found
+    if rehearsal.fails(turn, group, act):
+        raise Refused(error_codes.UNKNOWN_SERVER_ERROR, "")
+
+
+def _consumer_group(turn: Turn, said: Beat, found: GroupType | None) -> ConsumerGroup | None:
     """Return the consumer group of the heartbeat, or None if the group does not exist or is a classic group that the member may convert.
     Raises Refused."""
     if isinstance(found, ConsumerGroup):
@@ -95,7 +121,7 @@ def _consumer_group(topics: Topics, turn: Turn, said: Beat, found: GroupType | N
     if isinstance(found, ClassicGroup) and not found.is_empty():
         from ..groups.consumer.migration import check_upgrade  # This import is late, because a server that only listens does not need it.
 
-        check_upgrade(turn, found, topics, said.assignor)
+        check_upgrade(turn, found)
     return None
 
 

@@ -31,7 +31,7 @@ class Refused(Exception):
 class Beat(msgspec.Struct, frozen=True):
     """The values of one ConsumerGroupHeartbeat request. None (and -1 for the timeout) means unchanged. `listed` has the topic names as they
     were sent, with duplicates, and `names` the same as a set. `owned` has the partitions that the member claims to own, or None if the
-    request has no such list."""
+    request has no such list. `claimed` has the topics of that list, some of which may have no partitions there."""
 
     group_id: str
     member_id: str
@@ -46,6 +46,7 @@ class Beat(msgspec.Struct, frozen=True):
     owned: frozenset[Spot] | None
     client_id: str
     client_host: str
+    claimed: frozenset[bytes] = frozenset()
 
     @property
     def is_full(self) -> bool:
@@ -69,6 +70,7 @@ def read(message: ConsumerGroupHeartbeatRequest, client_id: str | None, client_h
         owned=None if owned is None else frozenset([(topic.topic_id, index) for topic in owned for index in topic.partitions]),
         client_id=client_id or "",
         client_host=client_host,
+        claimed=frozenset([topic.topic_id for topic in owned or ()]),
     )
 
 
@@ -98,7 +100,7 @@ def check(beat: Beat, version: int, assignors: Sequence[str]) -> None:
 def _check_join(beat: Beat) -> None:
     if beat.rebalance_timeout_ms == -1:
         raise _invalid("RebalanceTimeoutMs must be provided in first request.")
-    if beat.owned is None or beat.owned:
+    if beat.owned is None or beat.claimed:
         raise _invalid("TopicPartitions must be empty when (re-)joining.")
     if beat.names is None and beat.regex is None:
         raise _invalid("Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining.")
@@ -156,10 +158,15 @@ def _check_epoch(member: Member, beat: Beat) -> None:
     its owned partitions show (CG-40), and 0 always, because it is a new beginning (CG-39)."""
     if beat.epoch > member.epoch:
         raise _fenced("greater", member, beat)
-    if 0 < beat.epoch < member.epoch:
-        lost_an_answer = beat.epoch == member.previous_epoch and beat.owned is not None and beat.owned <= member.assigned.keys()
-        if not lost_an_answer:
-            raise _fenced("smaller", member, beat)
+    if 0 < beat.epoch < member.epoch and (beat.epoch != member.previous_epoch or not _owns_no_more(beat, member)):
+        raise _fenced("smaller", member, beat)
+
+
+def _owns_no_more(beat: Beat, member: Member) -> bool:
+    """True if the member says what it owns, and was assigned all of it. A topic without partitions counts, too."""
+    if beat.owned is None or not beat.owned <= member.assigned.keys():
+        return False
+    return beat.claimed <= {topic for topic, _ in member.assigned}
 
 
 def _fenced(how: str, member: Member, beat: Beat) -> Refused:

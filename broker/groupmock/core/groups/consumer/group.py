@@ -118,13 +118,13 @@ class Group(GroupType):
     members subscribe alike, if Kafka's result differs from the present state. `spoken` counts members by classic protocol that they list,
     and `classics` those that use the classic protocol. `expressions` counts members by regular expression; `matchers` and `resolved` belong
     to these. During one event `forgotten` has the matches of expressions that no member has any more (`judge_anew`), and `lost` the
-    departure of a member."""
+    departure of a member. `untrue`: targets of a classic leader have partitions that do not exist (`rehearsal`)."""
 
     __slots__ = (
         "assignment_epoch", "classics", "computed_at", "expressions", "forgotten", "generation", "group_id", "holders", "home", "judged",
         "leader_id", "listed_bytes", "lost", "matchers", "members", "named", "partition", "protocol_name", "protocol_type",
         "recounted", "resolved", "restless", "spoken", "spreads", "stale", "state", "static_members", "subscribers", "table", "targets",
-        "topics", "votes",
+        "topics", "untrue", "votes",
     )  # fmt: skip
 
     def __init__(self, home: Home, group_id: str, partition: int) -> None:
@@ -143,6 +143,7 @@ class Group(GroupType):
         self.static_members: dict[str, str] = {}
         self.table = MemberTable()
         self.targets: dict[str, Target] = {}
+        self.untrue = False
         self.holders: dict[Spot, str] = {}
         self.restless: set[str] = set()
         self.topics: dict[str, tuple[bytes, int]] = {}
@@ -244,6 +245,9 @@ class Group(GroupType):
             self.put(member)
             self.seat(member.member_id)
         self.targets, self.state = targets, self.present()
+        topics = self.home.topics
+        given = ((topics.partitions(topics.name_of(topic) or ""), spots) for each in targets.values() for topic, spots in each.items())
+        self.untrue = any(count is not None and not all(0 <= index < count for index in spots) for count, spots in given)
 
     def refresh_topics(self) -> bool:
         """Look up the subscribed topics again, and return True if they changed, so that a new target assignment is needed."""

@@ -30,11 +30,11 @@ from ..classic.group import Member as ClassicMember
 from ..classic.group import StoredGroup, lists
 from ..classic.subscription import Subscribed
 from ..classic.vote import select_protocol
-from . import membership, targets, timing
+from . import membership, timing
 from .beat import Refused
 from .classic_members import HIGHEST_SUBSCRIPTION, assignment_bytes
 from .group import ClassicSide, Group, Member
-from .orders import Held
+from .orders import Held, Spot
 
 if TYPE_CHECKING:
     from ...log.topics import Topics
@@ -48,28 +48,13 @@ CUSTOM: Final = (
 )
 
 
-def check_upgrade(turn: Turn, group: ClassicGroup, topics: Topics, assignor: str | None) -> None:
+def check_upgrade(turn: Turn, group: ClassicGroup) -> None:
     """Check whether the classic group may become a consumer group, in Kafka's order (CG-170, CG-180). Once the size check has passed,
-    all parked requests are answered. `assignor` is the one that the new member names. Raises Refused."""
+    all parked requests are answered. Raises Refused."""
     why = _why_not(turn, group)
     if why is not None:
         text = f"Cannot upgrade classic group {group.group_id} to consumer group because {why}."
         raise Refused(error_codes.GROUP_ID_NOT_FOUND, text)
-    if (assignor or targets.first_configured(turn)) == "uniform" and _owns_too_much(group, topics):
-        # The uniform assignor throws when it finds partitions that their topic does not have, and the group stays a classic one
-        # (UniformHomogeneousAssignmentBuilder, seen on 4.3.0 and 4.4.0). The range assignor does not look at owned partitions.
-        raise Refused(error_codes.UNKNOWN_SERVER_ERROR, "")
-
-
-def _owns_too_much(group: ClassicGroup, topics: Topics) -> bool:
-    """True if the leader assigned a member a partition that does not exist, of a topic to which the member subscribes."""
-    for member in group.members.values():
-        subscription, given = _read(member, group.protocol_name or "")
-        for topic in given.assigned_partitions:
-            count = topics.partitions(topic.topic) if topic.topic in subscription.topics else None
-            if count is not None and any(not 0 <= index < count for index in topic.partitions):
-                return True
-    return False
 
 
 def _why_not(turn: Turn, group: ClassicGroup) -> str | None:
@@ -82,20 +67,28 @@ def _why_not(turn: Turn, group: ClassicGroup) -> str | None:
     # The parked requests are answered before the checks that may still refuse the new member, for instance for lack of room (CG-181).
     for member in group.members.values():
         _send_back(turn, group, member)
-    chosen = group.protocol_name or ""
-    if not all(lists(member.protocols, chosen) for member in group.members.values()):
-        # Kafka throws if a member does not list the protocol of the last generation, or if the group has had no generation yet
-        # (ConsumerGroup.fromClassicGroup, seen on 4.3.0).
-        raise Refused(error_codes.UNKNOWN_SERVER_ERROR, "")
-    try:
-        given = [_read(member, chosen)[1] for member in group.members.values()]
-    except DecodeError as malformed:
-        # Before 4.4 Kafka handles metadata that ends inside a number, but throws on a false count or length (ConsumerProtocol).
-        ends = malformed.path == "version" or malformed.reason.startswith("stream read less")
-        if turn.quirks.malformed_metadata_fails and not ends:
-            raise Refused(error_codes.UNKNOWN_SERVER_ERROR, "") from None
-        return "the embedded consumer protocol is malformed"
-    return CUSTOM if any(each.user_data for each in given) else None
+    chosen, taken = group.protocol_name or "", set[Spot]()
+    for member in group.ordered():
+        if not lists(member.protocols, chosen):
+            # Kafka throws if a member does not list the protocol of the last generation, or if the group has had no generation yet
+            # (ConsumerGroup.fromClassicGroup, seen on 4.3.0).
+            raise Refused(error_codes.UNKNOWN_SERVER_ERROR, "")
+        try:
+            given = _read(member, chosen)[1]
+        except DecodeError as malformed:
+            # Before 4.4 Kafka handles metadata that ends inside a number, but throws on a false count or length (ConsumerProtocol).
+            ends = malformed.path == "version" or malformed.reason.startswith("stream read less")
+            if turn.quirks.malformed_metadata_fails and not ends:
+                raise Refused(error_codes.UNKNOWN_SERVER_ERROR, "") from None
+            return "the embedded consumer protocol is malformed"
+        if given.user_data:
+            return CUSTOM
+        spots = _spots(group.home.topics, given)
+        if not taken.isdisjoint(spots):
+            # Kafka throws if the leader assigned a partition to two members (ConsumerGroup.addPartitionEpochs, seen on 4.4.0).
+            raise Refused(error_codes.UNKNOWN_SERVER_ERROR, "")
+        taken.update(spots)
+    return None
 
 
 def _send_back(turn: Turn, group: ClassicGroup, member: ClassicMember) -> None:
@@ -113,6 +106,12 @@ def _read(member: ClassicMember, chosen: str) -> tuple[Subscription, Assignment]
     return decode_subscription(member.metadata(chosen)), given
 
 
+def _spots(topics: Topics, given: Assignment) -> list[Spot]:
+    """Return the partitions of existing topics. If the leader listed a topic twice, the last entry counts (seen on 4.4.0)."""
+    last = {topics.topic_id(topic.topic): topic.partitions for topic in given.assigned_partitions}
+    return [(topic_id, index) for topic_id, indexes in last.items() if topic_id is not None for index in indexes]
+
+
 def upgrade(turn: Turn, old: ClassicGroup, new: Group, why: Why) -> None:
     generation, chosen = old.generation, old.protocol_name or ""
     for name in ("join", "sync"):
@@ -128,11 +127,6 @@ def upgrade(turn: Turn, old: ClassicGroup, new: Group, why: Why) -> None:
 
 def _as_consumer(group: Group, old: ClassicMember, generation: int, chosen: str) -> Member:
     said, given = _read(old, chosen)
-    assigned: Held = {}
-    for topic in given.assigned_partitions:
-        topic_id = group.home.topics.topic_id(topic.topic)
-        if topic_id is not None:
-            assigned |= dict.fromkeys(((topic_id, index) for index in topic.partitions), generation)
     return Member(
         member_id=old.member_id,
         group_instance_id=old.group_instance_id,
@@ -143,7 +137,7 @@ def _as_consumer(group: Group, old: ClassicMember, generation: int, chosen: str)
         names=frozenset(said.topics),
         epoch=generation,
         previous_epoch=generation,
-        assigned=assigned,
+        assigned=dict.fromkeys(_spots(group.home.topics, given), generation),
         classic=ClassicSide(old.protocols, old.session_timeout_ms, min(said.version, HIGHEST_SUBSCRIPTION)),
     )
 

@@ -25,6 +25,9 @@ BAD: Final[dict[str, tuple[dict[str, Any], str]]] = {
     "something owned": (
         {"topic_partitions": [TopicPartitions(topic_id=bytes(16), partitions=[1])]}, "TopicPartitions must be empty when (re-)joining.",
     ),
+    "a topic without partitions": (
+        {"topic_partitions": [TopicPartitions(topic_id=bytes(16), partitions=[])]}, "TopicPartitions must be empty when (re-)joining.",
+    ),
     "nothing subscribed": (
         {"subscribed_topic_names": None}, "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining.",
     ),
@@ -128,6 +131,8 @@ def test_a_lost_answer_is_healed_once_by_who_owns_no_more_than_it_was_given() ->
     assert world.refused(member_epoch=2)[0] == 110, "it must say what it owns"
     own = TopicPartitions(topic_id=world.topic_id("t"), partitions=[0, 1, 5])
     assert world.refused(member_epoch=2, topic_partitions=[own])[0] == 110, "5 was taken from it"
+    none = TopicPartitions(topic_id=world.topic_id("u"), partitions=[])
+    assert world.refused(member_epoch=2, topic_partitions=[none])[0] == 110, "a topic that it was not given counts without partitions, too"
     assert world.beat("A", member_epoch=2, owned=[0, 1]) == (3, None)
     assert world.beat("A", member_epoch=2, owned=[], rebalance_timeout_ms=1, subscribed_topic_names=["t"]) == (3, [0, 1, 2])
 

@@ -60,6 +60,16 @@ class MixedWorld(ConsumerWorld):
                 self.sync(each, leader.generation_id)
         return [leader.member_id, *(each for each in ids if each != leader.member_id)]
 
+    def led(self, *given: TopicPartitions, count: int = 1) -> str:
+        """Create a classic group of `count` members, to each of which the leader assigns the same partitions. Return the leader."""
+        asked = [self.classic() for _ in range(count)]
+        self.sleep(10_000 if count == 1 else 5_000)
+        ids = [self.answers[each.ticket].member_id for each in asked]
+        leader: str = self.answers[asked[0].ticket].leader
+        assignment = encode_assignment(Assignment(1, list(given), None))
+        self.sync(leader, 1, [SyncGroupRequestAssignment(member_id=each, assignment=assignment) for each in ids])
+        return leader
+
     def sync(self, member_id: str, generation: int, lists: list[SyncGroupRequestAssignment] | None = None) -> Any:
         asked = SyncGroupRequest(group_id="g", member_id=member_id, generation_id=generation, assignments=lists or [])
         sent = self.rig.send(14, 3, asked, client_id="old")
@@ -514,11 +524,7 @@ def test_a_change_of_type_keeps_the_table_of_offsets() -> None:
 def test_an_assigned_partition_that_does_not_exist_prevents_the_upgrade(given: list[int], assignor: str | None, code: int) -> None:
     """Kafka's uniform assignor throws, and the group stays a classic one; the range assignor does not look at what is owned."""
     world = MixedWorld()
-    asked = world.classic()
-    world.sleep(10_000)
-    leader = world.answers[asked.ticket].member_id
-    assignment = encode_assignment(Assignment(1, [TopicPartitions("t", given)], None))
-    world.sync(leader, 1, [SyncGroupRequestAssignment(member_id=leader, assignment=assignment)])
+    world.led(TopicPartitions("t", given))
     joins = {"subscribed_topic_names": ["t"], "rebalance_timeout_ms": 9, "topic_partitions": [], "server_assignor": assignor}
     answer = world.raw(member_epoch=0, **joins)
     assert (answer.error_code, answer.error_message) == (code, None)
@@ -534,3 +540,45 @@ def test_a_member_that_leave_group_lists_twice_leaves_once_without_an_error() ->
     answer = world.ask(13, 5, LeaveGroupRequest(group_id="g", members=entries))
     assert [row.error_code for row in answer.members] == [0, 0, 0, 0]
     assert world.described()[0].members == []
+
+
+def test_a_partition_that_the_leader_gave_to_two_members_prevents_the_upgrade() -> None:
+    """Kafka throws when it counts the owners of partitions, whatever the assignor is (ConsumerGroup.addPartitionEpochs)."""
+    world = MixedWorld()
+    world.led(TopicPartitions("t", [0]), count=2)
+    joins = {"subscribed_topic_names": ["t"], "rebalance_timeout_ms": 9, "topic_partitions": [], "server_assignor": "range"}
+    assert world.refused(member_epoch=0, **joins) == (-1, None)
+    assert world.group is None
+
+
+def test_of_a_topic_that_the_leader_lists_twice_the_last_partitions_count() -> None:
+    world = MixedWorld()
+    leader = world.led(TopicPartitions("t", [0, 1, 2]), TopicPartitions("u", [1]), TopicPartitions("t", [3]))
+    world.join("A", "t")
+    assert world.shown(leader)[1] == [("t", [3]), ("u", [1])]
+
+
+@for_each("names", [["t"], ["t", "u"]])
+def test_an_assignor_that_fails_later_undoes_the_heartbeat(names: list[str]) -> None:
+    """A newcomer without topics needs no target, so that the upgrade works. The target that is needed next cannot be computed, whether
+    members subscribe alike or not, and Kafka answers -1 until the owner of the false partitions goes."""
+    world = MixedWorld()
+    leader = world.led(TopicPartitions("t", [0, -1]))
+    joins = {"subscribed_topic_names": [], "rebalance_timeout_ms": 9, "topic_partitions": []}
+    assert (world.raw(member_epoch=0, **joins).member_epoch, world.state()) == (1, ("Stable", 1, 1))
+    before = world.described()
+    assert world.refused(member_epoch=1, subscribed_topic_names=names) == (-1, None)
+    assert world.refused(member_id="B", member_epoch=0, **{**joins, "subscribed_topic_names": names}) == (-1, None)
+    other = world.joined("B", metadata=encode_subscription(Subscription(1, names, None, [])))
+    assert (other.error_code, other.member_id) == (-1, "")
+    assert world.described() == before
+    world.ask(13, 5, LeaveGroupRequest(group_id="g", members=[MemberIdentity(member_id=leader)]))
+    assert world.join("A", *names).has is not None
+
+
+def test_an_id_is_asked_for_in_a_group_whose_targets_are_untrue() -> None:
+    world = MixedWorld()
+    world.led(TopicPartitions("t", [9]))
+    world.raw(member_epoch=0, subscribed_topic_names=[], rebalance_timeout_ms=9, topic_partitions=[])
+    told = [world.joined(version=4).member_id for _ in range(2)]
+    assert len(set(told)) == 2, "each is drawn anew"

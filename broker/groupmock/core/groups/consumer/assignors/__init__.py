@@ -19,10 +19,10 @@ from ....java.orders import SMALLEST_TABLE
 from ....work import A_FEW
 from . import range_assignor, uniform_heterogeneous, uniform_homogeneous
 from .drafts import Computed
-from .spec import Effort, Group, Member, Spreads, Steps, Subscription, Target, subscription_of
+from .spec import Effort, Group, Member, NoTarget, Spreads, Steps, Subscription, Target, subscription_of
 
 __all__ = [
-    "ASSIGNORS", "Effort", "Member", "Spreads", "Steps", "Subscription", "Target", "assign", "stored", "subscription_of",
+    "ASSIGNORS", "Effort", "Member", "NoTarget", "Spreads", "Steps", "Subscription", "Target", "assign", "stored", "subscription_of",
 ]  # fmt: skip
 
 Assignor = Callable[[Group, Effort], Steps[dict[str, Computed]]]

@@ -26,6 +26,11 @@ A_STEP: Final = 1000
 """A step of a computation ends after this number of units of work, which take about half a millisecond."""
 
 
+class NoTarget(Exception):
+    """Kafka's assignor throws, because an old target has partitions that their topic lacks, as only the leader of a classic group assigns
+    them (`Group.untrue`)."""
+
+
 class Effort:
     """Counts the work of a computation since its last step, so that the steps are small but do not depend on a clock."""
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from ....java.hash_maps import room_for, uuid_rank
 from .drafts import Computed, Draft
-from .spec import Effort, Group, Steps, subscribers_of
+from .spec import Effort, Group, NoTarget, Steps, subscribers_of
 
 NOBODY: Final = -1
 MOST_ROUNDS: Final = 16
@@ -107,8 +107,11 @@ class _Balance:
                     self.draft(number).drop(topic)
                     continue
                 self.loads[number] += len(partitions)
+                owners = self.owners[topic]
                 for partition in partitions:
-                    self.owners[topic][partition] = number
+                    if not 0 <= partition < len(owners):
+                        raise NoTarget
+                    owners[partition] = number
             if self.effort.spend(1 + 2 * len(member.target) + len(known) // 16):
                 yield
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from ....java.hash_maps import INTEGERS, UUIDS, changed_order, filled_order, room_for
 from ....java.orders import SMALLEST_TABLE
 from .drafts import Computed, Draft
-from .spec import Effort, Group, Member, Steps
+from .spec import Effort, Group, Member, NoTarget, Steps
 
 
 class _Deal:
@@ -77,7 +77,9 @@ class _Deal:
         return 0
 
     def fill(self) -> Steps[None]:
-        """Fill up members that have too few partitions, from the front of the pool."""
+        """Fill up members that have too few partitions, from the front of the pool, which has as many as they need."""
+        if sum(wanted for _, wanted in self.hungry) != len(self.pool):
+            raise NoTarget
         given = 0
         for member, wanted in self.hungry:
             taken = self.pool[given : given + wanted]
