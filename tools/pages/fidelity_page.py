@@ -26,6 +26,9 @@ mistake, and [bad-bytes.md](bad-bytes.md) is about hostile bytes.
 FAMILIES: Final = {
     "groups": "groups, offsets, group admin",
     "consumers": "consumer groups",
+    "migrations": "transactions beside groups that change their type",
+    "regexes": "regular expressions beside topics that change",
+    "lies": "assignments and claims that are untrue",
     "log": "data plane",
     "transactions": "transactions",
     "bytes": "bad bytes",

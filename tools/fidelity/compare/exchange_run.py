@@ -16,6 +16,7 @@ from groupmock_clients.probe.stages.tcp_broker import TcpBroker
 
 from ..families import family
 from ..generated.exchange_text import as_text
+from ..generated.memory import missing_topics
 from ..generated.script import Script, ending
 from ..generated.settings_classes import BROKERS, known
 from ..guided.alone import Alone
@@ -160,8 +161,10 @@ class ExchangeRun:
                 time.sleep(REST_S)
                 continue
             if self._leftovers is not None:
-                owned = zip(script.topics, played.real.facts.topics, strict=True)
-                self._leftovers.add(played.real.facts.groups if script.groups else [], [fact.name for need, fact in owned if need.own])
+                facts = played.real.facts
+                topics = [fact.name for need, fact in zip(script.topics, facts.topics, strict=True) if need.own]
+                topics += [name for name in missing_topics(facts) if script.family == "regexes"]
+                self._leftovers.add(facts.groups if script.groups else [], topics)
             found = compare(script, played.real, played.core)
             if not found or (played.lag < SLOW_MS and not played.crowded):
                 return played, found

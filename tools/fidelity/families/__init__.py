@@ -15,13 +15,16 @@ Generate = Callable[[int, str], Script]
 FILES: Final = {
     "groups": "groups_family",
     "consumers": "consumers_family",
+    "migrations": "migrations_family",
+    "regexes": "regexes_family",
+    "lies": "lies_family",
     "log": "log_family",
     "transactions": "transactions_family",
     "bytes": "bytes_family",
     "exchanges": "exchanges_family",
 }
 """Maps families of exchanges to their modules."""
-RELEASES: Final = {"consumers": ("4.4", "4.3")}
+RELEASES: Final = dict.fromkeys(("consumers", "migrations", "regexes", "lies"), ("4.4", "4.3"))
 """Maps a family of exchanges to its releases, if it does not exist for all of them."""
 
 

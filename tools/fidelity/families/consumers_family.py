@@ -7,11 +7,13 @@ a part of it, and now and then what it should not; answers may be taken for lost
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, Final
 
+from groupmock_clients.probe.language.exchange import Pause, Send
 from groupmock_clients.probe.language.syntax import Expr
-from groupmock_codec import api_keys
+from groupmock_codec import APIS, api_keys
 
 from ..generated.script import Script, TopicNeed, group, pause, request, told, topic
 from .group_requests import PARTITIONS, commit_topics, fetch_topics, subscription
@@ -25,13 +27,17 @@ SUBSCRIPTIONS: Final[tuple[list[int], ...]] = ([1], [2], [1, 2], [1, 2, 3], [3, 
 """Lists of topics to subscribe to, by number, of which the fourth topic does not exist."""
 SHARED: Final = tuple(f"shared-{number + 1}-{count}" for number, count in enumerate(PARTITIONS))
 RESOLVES_MS: Final = 400
+Actions = tuple[tuple[Callable[..., None], int], ...]
+"""The actions of members, each with its weight."""
 
 
 class ConsumersAuthor:
-    """Writes a script, and remembers which clients have joined and by which protocol."""
+    """Writes a script, and remembers which clients have joined and by which protocol. `write` takes each step, if it is not simply added to
+    the script."""
 
-    def __init__(self, script: Script, rng: Random) -> None:
+    def __init__(self, script: Script, rng: Random, write: Callable[[Send | Pause], object] | None = None) -> None:
         self.script, self.rng = script, rng
+        self.write = write or script.steps.append
         self.joined: set[str] = set()
         self.classic: set[str] = set()
         self.links = dict.fromkeys(NAMES, 1)
@@ -39,19 +45,8 @@ class ConsumersAuthor:
     def send(self, name: str, key: int, version: int, fields: Fields) -> None:
         """Send a request on a connection without a pending answer, because a classic member's JoinGroup or SyncGroup may wait for long."""
         links = self.links[name]
-        named = (
-            {"group_id": group(1), **fields}
-            if key
-            not in (
-                api_keys.OFFSET_FETCH,
-                api_keys.DESCRIBE_GROUPS,
-                api_keys.LIST_GROUPS,
-                api_keys.DELETE_GROUPS,
-                api_keys.CONSUMER_GROUP_DESCRIBE,
-            )
-            else fields
-        )
-        self.script.steps.append(request(name, key, version, named, name if links == 1 else f"{name}/{links}"))
+        named = {"group_id": group(1), **fields} if hasattr(APIS[key].request.message, "group_id") else fields
+        self.write(request(name, key, version, named, name if links == 1 else f"{name}/{links}"))
         self.links[name] += key in (api_keys.JOIN_GROUP, api_keys.SYNC_GROUP)
 
     # -- the consumer protocol
@@ -70,7 +65,7 @@ class ConsumersAuthor:
             fields["server_assignor"] = rng.choice(("range", "uniform", "nope"))
         self.send(name, 68, 1, fields)
         if fields.get("subscribed_topic_regex"):
-            self.script.steps.append(pause(RESOLVES_MS))
+            self.write(pause(RESOLVES_MS))
         self.joined.add(name)
         self.classic.discard(name)
 
@@ -107,7 +102,7 @@ class ConsumersAuthor:
         """Send JoinGroup as an eager member with the id of a member of the consumer protocol, or as a static member by its instance id
         alone."""
         rng = self.rng
-        metadata = subscription(*(SHARED[number] for number in rng.choice(((0,), (1,), (0, 1)))))
+        metadata = self.subscription(rng.choice(((0,), (1,), (0, 1))))
         instance = INSTANCE.get(name)
         lists = [{"name": each, "metadata": metadata} for each in rng.choice((["range"], ["range"], ["range", "sticky"], ["sticky"]))]
         member_id: Any = name if instance is None else rng.choice(("", told(name, "member_id")))
@@ -119,6 +114,10 @@ class ConsumersAuthor:
         self.send(name, 11, rng.choice((5, 9)), fields)
         self.classic.add(name)
         self.joined.add(name)
+
+    def subscription(self, places: Sequence[int]) -> Any:
+        """Return a Subscription of those topics of the script, counted from 0."""
+        return subscription(*(SHARED[place] for place in places))
 
     def classic_sync(self, name: str) -> None:
         self.send(name, 14, 4, {**self._at_generation(name), "assignments": []})
@@ -178,16 +177,16 @@ class ConsumersAuthor:
             (self.classic_join if rng.random() < 0.2 else self.join)(name)
             return
         if name in self.classic:
-            actions, weights = zip(*self._CLASSIC, strict=True)
+            actions, weights = zip(*self.of_classics, strict=True)
         else:
-            actions, weights = zip(*self._CONSUMER, strict=True)
+            actions, weights = zip(*self.of_consumers, strict=True)
         rng.choices(actions, weights)[0](self, name)
 
-    _CONSUMER: Final = (
+    of_consumers: Actions = (
         (beat, 50), (resubscribe, 8), (leave, 6), (join, 4), (commit, 8), (fetch, 4), (look, 10), (classic_join, 2), (delete, 1),
         (classic_leave, 2)
     )  # fmt: skip
-    _CLASSIC: Final = (
+    of_classics: Actions = (
         (classic_beat, 26), (classic_sync, 22), (classic_join, 22), (classic_leave, 6), (commit, 6), (look, 8), (join, 4), (fetch, 2)
     )  # fmt: skip
 

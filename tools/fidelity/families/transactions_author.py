@@ -51,7 +51,9 @@ class Producer:
 
 
 class TransactionsAuthor:
-    """Writes a script about transactions while the core plays it."""
+    """Writes a script about transactions while the core plays it. `member` is the client that is a member of the first group."""
+
+    member = "A"
 
     def __init__(self, script: Script, rng: Random, producers: list[Producer]) -> None:
         self.script, self.rng, self.producers = script, rng, producers
@@ -103,16 +105,20 @@ class TransactionsAuthor:
             return self.rng.randint(new, high) if high >= new else high
         return self.rng.randint(max(low, lowest), min(high, new - 1))
 
+    def membership(self) -> dict[str, Json]:
+        """Return the fields by which a TxnOffsetCommit names a member of the first group (KIP-447)."""
+        return {"generation_id": told(self.member, "generation"), "member_id": told(self.member, "member_id")}
+
     # -- writing
 
     def send(self, client: str, key: int, version: int, fields: dict[str, Json]) -> dict[str, Json] | None:
         """Send one request and return the core's answer."""
-        return self._write(request(client, key, version, fields))
+        return self.write(request(client, key, version, fields))
 
     def wait(self, ms: int) -> None:
-        self._write(pause(ms))
+        self.write(pause(ms))
 
-    def _write(self, step: Send | Pause) -> dict[str, Json] | None:
+    def write(self, step: Send | Pause) -> dict[str, Json] | None:
         self.now += ms_of(step) if isinstance(step, Pause) else STEP_MS
         self.script.steps.append(step)
         event = self.player.play(step, self.now)

@@ -14,7 +14,6 @@ from .group_requests import LISTS
 from .log_family import KEPT, SETTLING_MS
 from .transactions_author import NOBODY, Place, Producer, TransactionsAuthor
 
-MEMBER: Final = "A"
 READER: Final = "R"
 WAITER: Final = "W"
 ADMIN: Final = "O"
@@ -32,8 +31,8 @@ def generate(seed: int, release: str) -> Script:
     rng = Random(f"transactions {release} {seed}")
     topics = [TopicNeed(rng.randint(1, 2), True, KEPT) for _ in range(rng.choice((1, 1, 2)))]
     script = Script("transactions", seed, release, "quick", [], 2, topics)
-    author = TransactionsAuthor(script, rng, _producers(rng, release))
-    acts = [act for act in ACTS if act is not _admin or 65 in author.versions]
+    author = TransactionsAuthor(script, rng, some_producers(rng, release))
+    acts = [act for act in ACTS if act is not admin or 65 in author.versions]
     weights = [ACTS[act] for act in acts]
     length = rng.randint(9, 26)
     while len(script.steps) < length and author.now < LONGEST_MS:
@@ -44,7 +43,7 @@ def generate(seed: int, release: str) -> Script:
     return script
 
 
-def _producers(rng: Random, release: str) -> list[Producer]:
+def some_producers(rng: Random, release: str) -> list[Producer]:
     """Make up to three producers with transactional ids, which may be the same, and sometimes one without an id."""
     hurried = rng.random() < 0.15
     found = []
@@ -63,23 +62,23 @@ def _go_on(author: TransactionsAuthor, producer: Producer) -> None:
     """Let a producer act as a client library would in its situation."""
     rng = author.rng
     if producer.holder is None or (author.is_fenced(producer) and rng.random() < 0.6):
-        _init(author, producer, own=False)
+        init_producer(author, producer, own=False)
     elif producer.number is None:
         _produce(author, producer)
     else:
         known = author.transaction(producer)
         under_way = known is not None and str(known.state) == "Ongoing"
         if not under_way and not producer.new:
-            (_add_partitions if rng.random() < 0.6 else _add_offsets)(author, producer)
+            (_add_partitions if rng.random() < 0.6 else add_offsets)(author, producer)
         elif under_way and rng.random() < 0.35:
-            _end(author, producer)
+            end_transaction(author, producer)
         elif rng.random() < 0.6:
             _produce(author, producer)
         else:
-            _commit(author, producer)
+            commit_offsets(author, producer)
 
 
-def _init(author: TransactionsAuthor, producer: Producer, own: bool | None = None) -> None:
+def init_producer(author: TransactionsAuthor, producer: Producer, own: bool | None = None) -> None:
     """Send InitProducerId as a new process, or with the producer's own id and epoch (KIP-360)."""
     rng = author.rng
     own = rng.random() < 0.4 if own is None else own
@@ -109,7 +108,7 @@ def _add_partitions(author: TransactionsAuthor, producer: Producer) -> None:
     author.send(producer.name, 24, version, fields)
 
 
-def _add_offsets(author: TransactionsAuthor, producer: Producer) -> None:
+def add_offsets(author: TransactionsAuthor, producer: Producer) -> None:
     fields = {"transactional_id": author.named(producer), **author.holder(producer), "group_id": _group(author)}
     author.send(producer.name, 25, author.version(25), fields)
 
@@ -118,7 +117,7 @@ def _group(author: TransactionsAuthor) -> Json:
     return group(author.rng.choice((1, 1, 1, 2))) if author.rng.random() < 0.97 else ""
 
 
-def _end(author: TransactionsAuthor, producer: Producer) -> None:
+def end_transaction(author: TransactionsAuthor, producer: Producer) -> None:
     """Send EndTxn, and sometimes repeat it as if the answer had been lost."""
     rng, version = author.rng, author.version_of(producer, 26)
     committed = rng.random() < 0.6
@@ -202,12 +201,12 @@ def _note(author: TransactionsAuthor, producer: Producer, batches: dict[Place, B
 # -- offsets -----------------------------------------------------------------------------------------------------------
 
 
-def _commit(author: TransactionsAuthor, producer: Producer) -> None:
+def commit_offsets(author: TransactionsAuthor, producer: Producer) -> None:
     """Send TxnOffsetCommit, with or without the fields of a group member (KIP-447)."""
     rng, version = author.rng, author.version_of(producer, 28)
     known = author.transaction(producer)
     if version < 5 and rng.random() < 0.85 and known is not None and not any(at[0] == "__consumer_offsets" for at in known.partitions):
-        _add_offsets(author, producer)
+        add_offsets(author, producer)
     fields: dict[str, Json] = {
         "transactional_id": author.named(producer),
         "group_id": _group(author),
@@ -215,7 +214,7 @@ def _commit(author: TransactionsAuthor, producer: Producer) -> None:
         "topics": _offsets(author),
     }
     if rng.random() < 0.4:
-        fields |= {"generation_id": told(MEMBER, "generation"), "member_id": told(MEMBER, "member_id")}
+        fields |= author.membership()
     if rng.random() < 0.08:
         fields |= rng.choice(
             ({"generation_id": 7}, {"member_id": "ghost"}, {"generation_id": 0, "member_id": ""}, {"group_instance_id": "i"})
@@ -232,10 +231,10 @@ def _offsets(author: TransactionsAuthor) -> list[Json]:
             number, index = rng.choice(((number, 7), (len(author.script.topics) + 1, 0)))
         row = {"partition_index": index, "committed_offset": rng.randint(0, 20), "committed_metadata": rng.choice((None, "", "m"))}
         topics.setdefault(number, {})[index] = row
-    return [{"name": topic(number), "partitions": list(rows.values())} for number, rows in topics.items()]
+    return [{"name": topic(number), "topic_id": topic_id(number), "partitions": list(rows.values())} for number, rows in topics.items()]
 
 
-def _plain_commit(author: TransactionsAuthor) -> None:
+def plain_commit(author: TransactionsAuthor) -> None:
     fields = {
         "group_id": _group(author), "generation_id_or_member_epoch": -1, "member_id": "",
         "topics": [
@@ -246,7 +245,7 @@ def _plain_commit(author: TransactionsAuthor) -> None:
     author.send(ADMIN, 8, version, fields)
 
 
-def _fetch_offsets(author: TransactionsAuthor) -> None:
+def fetch_offsets(author: TransactionsAuthor) -> None:
     """Send OffsetFetch, mostly with require_stable."""
     rng, version = author.rng, min(author.version(9, 1), 9)
     names = [
@@ -261,25 +260,25 @@ def _fetch_offsets(author: TransactionsAuthor) -> None:
         author.send(READER, 9, version, {"group_id": group(rng.choice((1, 1, 2))), "topics": topics, "require_stable": stable})
 
 
-def _member(author: TransactionsAuthor) -> None:
+def act_as_member(author: TransactionsAuthor) -> None:
     """Let a member of the first group join, sync, or leave."""
-    rng = author.rng
-    mine = author.player.memory.of(MEMBER)
-    member = {"group_id": group(1), "generation_id": told(MEMBER, "generation"), "member_id": told(MEMBER, "member_id")}
-    if author.waits(MEMBER):
+    rng, name = author.rng, author.member
+    mine = author.player.memory.of(name)
+    member = {"group_id": group(1), "generation_id": told(name, "generation"), "member_id": told(name, "member_id")}
+    if author.waits(name):
         author.wait(JOIN_MS)
     elif not mine.member_id or rng.random() < 0.15:
         fields: dict[str, Json] = {
             "group_id": group(1), "session_timeout_ms": 300_000, "rebalance_timeout_ms": 300_000,
-            "member_id": told(MEMBER, "member_id"), "protocol_type": "consumer", "protocols": LISTS[0],
+            "member_id": told(name, "member_id"), "protocol_type": "consumer", "protocols": LISTS[0],
         }  # fmt: skip
-        author.send(MEMBER, 11, rng.choice((2, 3)), fields)
+        author.send(name, 11, rng.choice((2, 3)), fields)
         if rng.random() < 0.8:
             author.wait(JOIN_MS)
     elif rng.random() < 0.75:
-        author.send(MEMBER, 14, rng.choice((1, 2)), {**member, "assignments": written("led", MEMBER, MEMBER)})
+        author.send(name, 14, rng.choice((1, 2)), {**member, "assignments": written("led", name, name)})
     else:
-        author.send(MEMBER, 13, rng.choice((1, 2)), {"group_id": group(1), "member_id": member["member_id"]})
+        author.send(name, 13, rng.choice((1, 2)), {"group_id": group(1), "member_id": member["member_id"]})
 
 
 # -- readers -----------------------------------------------------------------------------------------------------------
@@ -332,7 +331,7 @@ def _list_offsets(author: TransactionsAuthor) -> None:
 # -- administrators ----------------------------------------------------------------------------------------------------
 
 
-def _admin(author: TransactionsAuthor) -> None:
+def admin(author: TransactionsAuthor) -> None:
     """Send DescribeTransactions or ListTransactions at random."""
     rng = author.rng
     if rng.random() < 0.5:
@@ -363,7 +362,7 @@ def _delete_records(author: TransactionsAuthor) -> None:
     author.send(ADMIN, 21, author.version(21), {"timeout_ms": 5000, "topics": topics})
 
 
-def _delete_offsets(author: TransactionsAuthor) -> None:
+def delete_group_or_offsets(author: TransactionsAuthor) -> None:
     """Delete or describe a group, or delete its offsets."""
     rng = author.rng
     kind, name = rng.random(), group(rng.choice((1, 1, 2)))
@@ -404,7 +403,7 @@ def _plain_produce(author: TransactionsAuthor) -> None:
     author.send(READER, 0, version, {"acks": -1, "timeout_ms": 1000, "topic_data": data})
 
 
-def _disturb(act: Callable[[TransactionsAuthor, Producer], None]) -> Callable[[TransactionsAuthor], None]:
+def disturb(act: Callable[[TransactionsAuthor, Producer], None]) -> Callable[[TransactionsAuthor], None]:
     """Return an action that lets a random producer act although the situation does not call for it."""
 
     def disturbed(author: TransactionsAuthor) -> None:
@@ -415,7 +414,7 @@ def _disturb(act: Callable[[TransactionsAuthor, Producer], None]) -> Callable[[T
     return disturbed
 
 
-def _pause(author: TransactionsAuthor) -> None:
+def pause_for_timeouts(author: TransactionsAuthor) -> None:
     """Pause so that transactions may time out, if any has a short timeout."""
     if any(each.timeout_ms < LONG_MS for each in author.producers):
         author.wait(author.rng.choice((200, 400, 800)))
@@ -426,22 +425,22 @@ ACTS: Final[dict[Act, int]] = {
     _fetch: 22,
     _wait_for_marker: 4,
     _list_offsets: 9,
-    _fetch_offsets: 16,
-    _member: 8,
-    _plain_commit: 5,
+    fetch_offsets: 16,
+    act_as_member: 8,
+    plain_commit: 5,
     _plain_produce: 5,
-    _admin: 8,
+    admin: 8,
     _describe_producers: 6,
     _delete_records: 4,
-    _delete_offsets: 4,
+    delete_group_or_offsets: 4,
     _write_marker: 2,
     _delete_topic: 1,
-    _pause: 8,
-    _disturb(_init): 8,
-    _disturb(_add_partitions): 5,
-    _disturb(_add_offsets): 4,
-    _disturb(_end): 8,
-    _disturb(_produce): 6,
-    _disturb(_commit): 4,
+    pause_for_timeouts: 8,
+    disturb(init_producer): 8,
+    disturb(_add_partitions): 5,
+    disturb(add_offsets): 4,
+    disturb(end_transaction): 8,
+    disturb(_produce): 6,
+    disturb(commit_offsets): 4,
 }
 """Maps each further action of the transactions family to its weight."""

@@ -26,6 +26,11 @@ class Request(NamedTuple):
     message: Message
 
 
+def missing_topics(facts: Facts) -> list[str]:
+    """Return the names by number of topics that do not exist at the begin of a play."""
+    return [f"{facts.stem}-no-topic-{number}" for number in range(1, MOST_NAMES)]
+
+
 class Memory:
     """The names and answers that one side of a play (the broker or the core) knows."""
 
@@ -33,7 +38,7 @@ class Memory:
         self.scope = scope = Scope()
         self._ids = {fact.name: fact.topic_id for fact in facts.topics}
         scope.values |= {f"id of {name}": topic_id for name, topic_id in self._ids.items()}
-        scope.values |= {f"t{number}": f"{facts.stem}-no-topic-{number}" for number in range(1, MOST_NAMES)}
+        scope.values |= {f"t{number}": name for number, name in enumerate(missing_topics(facts), 1)}
         scope.values |= {f"t{number}": fact.name for number, fact in enumerate(facts.topics, 1)}
         scope.values |= {f"group{number}": f"{facts.stem}-no-group-{number}" for number in range(1, MOST_NAMES)}
         scope.values |= {f"group{number}": name for number, name in enumerate(facts.groups, 1)}

@@ -21,6 +21,7 @@ from groupmock_clients.probe.language.steps import step_of
 from groupmock_clients.probe.language.syntax import Expr, FunctionCall, Literal, Ref, Sequence, Struct, Text
 from groupmock_codec import APIS
 from groupmock_codec.api_keys import (
+    CONSUMER_GROUP_DESCRIBE,
     DESCRIBE_GROUPS,
     DESCRIBE_PRODUCERS,
     DESCRIBE_TRANSACTIONS,
@@ -40,6 +41,8 @@ ENDING: Final = "End"
 """The name of the member that asks for the final state of groups and topics, which no generated member has."""
 IDS: Final = (1, 2)
 """The transactional ids that a script about transactions uses."""
+WITH_TRANSACTIONS: Final = ("transactions", "migrations")
+"""The subjects of scripts that have transactions."""
 CLIENT_ID: Final = "c"
 """The default client id of generated requests."""
 KINDS: Final = get_args(Expr)
@@ -72,7 +75,8 @@ class Script:
 
     @property
     def about(self) -> str:
-        """Return the subject of the script, which determines the final questions: groups, log, transactions, consumers or bytes."""
+        """Return the subject of the script, which determines the final questions: such as groups, log
+        or consumers."""
         if self.family != "exchanges":
             return self.family
         return "log" if any(need.own for need in self.topics) else "groups"
@@ -121,7 +125,7 @@ class Script:
 
     def _lets(self, names: Iterable[str]) -> Iterator[Let]:
         for number in range(2, self.groups + 1):
-            further = "group" if self.about == "transactions" else "stem"
+            further = "group" if self.about in WITH_TRANSACTIONS else "stem"
             yield Let(name=f"group{number}", value=Text(f"${further}-{number}"))
         there = {"t": len(self.topics), "group": self.groups}
         for name in sorted(names):
@@ -341,9 +345,23 @@ Versions = Mapping[int, tuple[int, int]]
 
 def ending(script: Script, versions: Versions) -> list[Step]:
     """Return the final requests of a play, which ask for the state of the script's groups, topics or transactions."""
-    asked: dict[str, Any] = {"groups": _groups_ending, "transactions": _transactions_ending, "log": _log_ending, "consumers": None}
+    asked: dict[str, Any] = {
+        "groups": _groups_ending, "transactions": _transactions_ending, "log": _log_ending,
+        **dict.fromkeys(("migrations", "regexes", "lies"), _crossed_ending),
+    }  # fmt: skip
     found = asked.get(script.about)
     return [] if found is None else [request(ENDING, key, version, fields) for key, version, fields in found(script, versions)]
+
+
+def _crossed_ending(script: Script, versions: Versions) -> Iterator[tuple[int, int, Json]]:
+    """Yield requests for the final state of groups of any type and of the offsets that transactions hold."""
+    groups = [group(number) for number in range(1, script.groups + 1)]
+    yield CONSUMER_GROUP_DESCRIBE, 1, {"group_ids": groups}
+    yield DESCRIBE_GROUPS, versions[DESCRIBE_GROUPS][1], {"groups": groups}
+    yield LIST_GROUPS, versions[LIST_GROUPS][1], {}
+    yield OFFSET_FETCH, 9, {"groups": [{"group_id": each, "topics": None} for each in groups], "require_stable": True}
+    if script.about in WITH_TRANSACTIONS:
+        yield DESCRIBE_TRANSACTIONS, versions[DESCRIBE_TRANSACTIONS][1], {"transactional_ids": [transactional_id(number) for number in IDS]}
 
 
 def _groups_ending(script: Script, versions: Versions) -> Iterator[tuple[int, int, Json]]:

@@ -12,15 +12,18 @@ from groupmock.core.settings import Settings
 
 BASE: Final = {"group.initial.rebalance.delay.ms": "400", "group.min.session.timeout.ms": "100"}
 TIMEOUTS_EVERY_MS: Final = 20
+OF_CONSUMERS: Final = {"group.consumer.assignment.interval.ms": "0", "group.consumer.max.size": "3"}
+QUICK: Final = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": str(TIMEOUTS_EVERY_MS)}
 CLASSES: Final[dict[str, dict[str, str]]] = {
     "plain": BASE,
     "small": {**BASE, "group.max.size": "3"},
-    "consumers": {**BASE, "group.consumer.assignment.interval.ms": "0", "group.consumer.max.size": "3"},
-    "quick": {**BASE, "transaction.abort.timed.out.transaction.cleanup.interval.ms": str(TIMEOUTS_EVERY_MS)},
+    "consumers": {**BASE, **OF_CONSUMERS},
+    "quick": {**BASE, **QUICK},
+    "crossed": {**BASE, **OF_CONSUMERS, **QUICK},
 }
 """Maps a class of settings to the broker settings that it stands for. `small`: groups of three at most. `consumers`: consumer groups of
 three, a target with every heartbeat. `quick`: transactions are aborted as soon as their timeout is over: Kafka looks for that at times
-of its own, not those of our clock."""
+of its own, not those of our clock. `crossed`: both of these."""
 ORACLE: Final = {"offsets.topic.num.partitions": "5"}
 """The settings in which the brokers of oracle/kafka.py differ from Kafka's defaults."""
 UNBUDGETED: Final = {"groupmock.request.max.work": str(2**31 - 1), "groupmock.cluster.max.partitions": str(2**31 - 1)}

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from .script import Script
+from .script import WITH_TRANSACTIONS, Script
 
 Json = Any
 
@@ -82,5 +82,5 @@ def imagined(script: Script) -> Facts:
 def group_names(script: Script, stem: str) -> list[str]:
     """Return the names of the script's groups. With transactions a printed exchange must keep them, because they determine the partition
     of __consumer_offsets."""
-    further = f"{stem}-1" if script.about == "transactions" else stem
+    further = f"{stem}-1" if script.about in WITH_TRANSACTIONS else stem
     return [f"{stem}-1", *(f"{further}-{number + 1}" for number in range(1, script.groups))][: script.groups]

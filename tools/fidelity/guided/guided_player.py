@@ -256,7 +256,7 @@ class GuidedPlayer:
     def _barrier(self, index: int) -> None:
         """Wait until the broker has handled this request, which is certain once it has answered a later one."""
         self._answered(index, QUIET_MS)
-        if self._has_groups:
+        if self.facts.groups and self.script.about != "log":
             self._describe(self.facts.groups)
             self._answered(index, QUIET_MS)
 
