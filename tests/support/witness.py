@@ -10,7 +10,7 @@ import pytest
 
 from groupmock.audit.auditor import Auditor
 from groupmock.audit.judgement import Broken, Judgements
-from groupmock.audit.known_world import OF_GROUPS
+from groupmock.audit.reading import OF_GROUPS
 from groupmock.audit.repeating import CALM
 from groupmock.audit.rule import Rule, answered, asked, closed, registered
 from groupmock.audit.sink import AuditSink

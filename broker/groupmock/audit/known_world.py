@@ -38,12 +38,14 @@ from groupmock_codec import api_keys
 from groupmock_codec.units import NS_PER_MS
 
 from ..journal.rows import ASKED_TO_STOP, AbandonedRow, ClientRow, CloseRow, OpenRow, ReplyRow, RequestRow, Row
-from ..journal.whose import bytes_of, json_of
+from ..journal.whose import bytes_of
 from ..rounds import Rebalances
 from . import course
 from .agenda import Agenda
 from .inside import told_by
 from .processes import Processes
+from .producers import Producers
+from .reading import OF_GROUPS, answered_in, asked_in
 from .repeating import SILENCE_NS, Repeating
 from .subjects import (
     FENCED_INSTANCE_ID,
@@ -64,22 +66,6 @@ if TYPE_CHECKING:
     from .judgement import Judgements
     from .subjects import Pulse
 
-OF_GROUPS: Final = frozenset(
-    (
-        api_keys.OFFSET_COMMIT,
-        api_keys.OFFSET_FETCH,
-        api_keys.JOIN_GROUP,
-        api_keys.HEARTBEAT,
-        api_keys.LEAVE_GROUP,
-        api_keys.SYNC_GROUP,
-        api_keys.TXN_OFFSET_COMMIT,
-        api_keys.CONSUMER_GROUP_HEARTBEAT,
-    )
-)
-OF_PRODUCERS: Final = frozenset((api_keys.ADD_PARTITIONS_TO_TXN, api_keys.ADD_OFFSETS_TO_TXN, api_keys.END_TXN))
-SEEN: Final = OF_GROUPS | OF_PRODUCERS | {api_keys.FETCH, api_keys.METADATA, api_keys.FIND_COORDINATOR, api_keys.API_VERSIONS}
-"""The APIs whose requests are read; for all other requests only the version is checked."""
-ANSWERS: Final = SEEN - {api_keys.FETCH}
 OF_GENERATIONS: Final = (api_keys.JOIN_GROUP, api_keys.SYNC_GROUP)
 """The requests by which the generations of a group are followed."""
 SEVERAL: Final = 8
@@ -97,6 +83,7 @@ class World(Repeating):
     def __init__(self, pulse: Pulse | None = None) -> None:
         super().__init__(pulse)
         self.processes = Processes()
+        self.producers = Producers()
         self.now = 0
         self.agenda = Agenda()
         self.groups: dict[str, Group] = {}
@@ -117,7 +104,8 @@ class World(Repeating):
             link = self.links[row.connection] = Link(row.connection, node=row.node)
         if link.client_id is None:
             link.client_id = row.client_id
-        x = Exchange(row, json_of(row.message) if row.api_key in SEEN else {}, link)
+        x = Exchange(row, asked_in(row), link)
+        x.producer = self.producers.of(x)
         if row.api_key in OF_GROUPS and x.asked:
             name = self.group_of(x)
             if name is not None:
@@ -135,13 +123,14 @@ class World(Repeating):
         link.open[x.ticket] = x
         link.order.take(x)
         self.processes.speaks(x)
+        self.producers.says(x)
         if x.group is not None:
             x.group.waiting += 1
         member = x.member
         if x.key == api_keys.API_VERSIONS and x.asked.get("client_software_name"):
             link.software = str(x.asked["client_software_name"]), str(x.asked["client_software_version"])
-        if member is None or x.key == api_keys.FETCH:
-            return
+        if member is None or x.key in (api_keys.FETCH, api_keys.TXN_OFFSET_COMMIT):
+            return  # A TxnOffsetCommit comes by a connection of the producer, which may even have another client id.
         link.last = member
         member.link, member.seen = link, x.at
         self.processes.named(member, x)
@@ -185,7 +174,7 @@ class World(Repeating):
         x.link.lossy = x.link.lossy or not row.delivered
         x.delivered = row.delivered and row.message is not None
         x.written = row.written
-        x.answer = json_of(row.message) if x.key in ANSWERS and row.message is not None else None
+        x.answer = answered_in(row)
         return x
 
     def settle(self, x: Exchange) -> None:
@@ -193,6 +182,9 @@ class World(Repeating):
         x.link.open.pop(x.ticket, None)
         x.link.order.settle(x)
         x.link.beats += x.key == api_keys.HEARTBEAT and x.answered is not None
+        self.producers.hears(x)
+        if x.key == api_keys.PRODUCE and x.error and x.answered is not None:
+            self.processes.refuses(x.link, x.answered)
         member, group = x.member, x.group
         if member is not None:
             if member.joining is x:
@@ -251,6 +243,7 @@ class World(Repeating):
             x.abandoned = True
             self.settle(x)
         self.processes.without(link)
+        self.producers.forget(link)
         if link.ending is not None:
             self.fold.feed(link.ending)
         last = link.last
@@ -266,6 +259,7 @@ class World(Repeating):
         self.groups.clear()
         self.fold = Rebalances()
         self.processes.clear()
+        self.producers.clear()
 
     # -- who is who
 

@@ -39,19 +39,24 @@ ONE_BY_ONE: Final = frozenset(
         api_keys.HEARTBEAT,
         api_keys.LEAVE_GROUP,
         api_keys.CONSUMER_GROUP_HEARTBEAT,
+        api_keys.INIT_PRODUCER_ID,
+        api_keys.ADD_PARTITIONS_TO_TXN,
+        api_keys.ADD_OFFSETS_TO_TXN,
+        api_keys.TXN_OFFSET_COMMIT,
+        api_keys.END_TXN,
     )
 )
-"""The APIs whose next request waits for the previous answer in every client. Commits and Fetches do not wait."""
+"""The APIs whose next request waits for the previous answer in every client. Commits, Fetches and Produces do not wait."""
 NEVER: Final = (-1, -1)
 Learnt = tuple[str, int | None]
-"""A member id, and a generation or member epoch (None: only the id is new)."""
+"""A member id, and a generation or member epoch (None: only the id is new); or a producer id as text, and its epoch."""
 
 
 class Order:
     """The order of the requests and answers of one connection. `written` has time (ns) and row of the last answer to APIs in ONE_BY_ONE.
     `pipelined` is true once a request was read before the answer to an earlier one was written, and `ahead` has the APIs of requests that
     were read before the answer to an earlier one of the same API was written. `reaction` is the shortest time (ns) from an answer to a
-    request with a member id, generation or epoch that only this answer told; GRACE_NS before there was such a request."""
+    request with a member or producer id, generation or epoch that only this answer told; GRACE_NS before there was such a request."""
 
     __slots__ = ("_learnt", "_told", "ahead", "last", "pipelined", "reaction", "written")
 
@@ -104,11 +109,15 @@ def _learnt(x: Exchange, answer: Mapping[str, Any]) -> Learnt | None:
         return str(answer["member_id"]), int(answer["generation_id"]) if error == error_codes.NONE else None
     if x.key == api_keys.CONSUMER_GROUP_HEARTBEAT and error == error_codes.NONE and answer["member_epoch"] != x.asked["member_epoch"]:
         return str(answer["member_id"] or x.asked["member_id"]), int(answer["member_epoch"])
+    if x.key == api_keys.INIT_PRODUCER_ID and error == error_codes.NONE:
+        return str(answer["producer_id"]), int(answer["producer_epoch"])
     return None
 
 
 def _said(asked: Mapping[str, Any]) -> tuple[Learnt, ...]:
     """Return what a request shows that its client has learnt."""
+    if asked.get("transactional_id") and "producer_id" in asked and not asked.get("member_id"):
+        return ((str(asked["producer_id"]), asked["producer_epoch"]),)
     member_id = asked.get("member_id")
     if not member_id:
         return ()

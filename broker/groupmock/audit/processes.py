@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 
 class Process:
-    """The members and connections with one host and client id. `sought` is as in `Link`. `topics` maps topics to the smallest number of
-    partitions in answers to the process."""
+    """The members and connections with one host and client id. `sought` is as in `Link`, and `refused` the time (ns) at which a Produce was
+    last answered with an error. `topics` maps topics to the smallest number of partitions in answers to the process."""
 
-    __slots__ = ("links", "members", "sought", "topics")
+    __slots__ = ("links", "members", "refused", "sought", "topics")
 
     def __init__(self) -> None:
         self.members: set[Member] = set()
         self.links: set[Link] = set()
-        self.sought = -1
+        self.sought = self.refused = -1
         self.topics: Mapping[str, int] = {}
 
 
@@ -82,6 +82,17 @@ class Processes:
         """Return the time (ns) at which the member's process last looked up its coordinator."""
         process = self._process(member)
         return member.link.sought if process is None else max(process.sought, member.link.sought)
+
+    def refuses(self, link: Link, at: int) -> None:
+        """Note that a Produce of the process was answered with an error."""
+        process = self._by_client.get(link.client)
+        if process is not None:
+            process.refused = at
+
+    def refused(self, link: Link) -> int:
+        """Return the time (ns) at which a Produce of the process was last answered with an error, or -1."""
+        process = self._by_client.get(link.client)
+        return -1 if process is None else process.refused
 
     def _process(self, member: Member) -> Process | None:
         client = member.host, member.client_id

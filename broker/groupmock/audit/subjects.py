@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from groupmock_codec import APIS, error_codes
+from groupmock_codec.api_keys import ADD_OFFSETS_TO_TXN, END_TXN, TXN_OFFSET_COMMIT
 from groupmock_codec.units import NS_PER_MS
 
 from ..journal.whose import bytes_of
@@ -256,19 +257,60 @@ class Group(Subject):
         self.waiting = 0
 
 
+Identity = tuple[str, int, int]
+"""A transactional id with a producer id and epoch."""
+Place = tuple[str, str, int]
+"""A group with a topic and the number of its partition."""
+
+
+class Producer(Subject):
+    """A transactional producer as its client knows it. `begun` is the InitProducerId that gave it its producer id. `groups` maps groups to
+    the AddOffsetsToTxn of the open transaction, `wrote` is the first request that put a partition into it, and `sent` maps partitions to
+    the last TxnOffsetCommit about them and its offset. `ended` is the last EndTxn if it succeeded and the producer has begun nothing since.
+    `troubled` is true after an error, an abort or a lost answer, because a client may begin anew then."""
+
+    __slots__ = ("begun", "ended", "groups", "identity", "links", "sent", "troubled", "wrote")
+
+    def __init__(self, identity: Identity, begun: Exchange) -> None:
+        super().__init__()
+        self.identity, self.begun = identity, begun
+        self.links: set[Link] = set()
+        self.groups: dict[str, Exchange] = {}
+        self.wrote: Exchange | None = None
+        self.sent: dict[Place, tuple[Exchange, int]] = {}
+        self.ended: Exchange | None = None
+        self.troubled = False
+
+    def says(self, x: Exchange) -> None:
+        """Note what a request puts into the transaction; the first one after EndTxn begins another transaction."""
+        if x.key == END_TXN:
+            return
+        if self.ended is not None:
+            self.ended = self.wrote = None
+            self.groups.clear()
+            self.sent.clear()
+        if x.key == ADD_OFFSETS_TO_TXN:
+            self.groups[str(x.asked["group_id"])] = x
+        elif x.key == TXN_OFFSET_COMMIT:
+            group = str(x.asked["group_id"])
+            self.sent.update({(group, *partition): (x, offset) for partition, offset in committed_of(x).items()})
+        else:
+            self.wrote = self.wrote or x
+
+
 class Exchange:
     """A request, with its answer once there is one. Times are in ns of the journal.
 
     `at` is when the request was handled, `received` when its last byte came, and `seq` its row. `member` is the sender, or None if the
-    request has no id. `answer` is the answer's JSON, or None while there is none and for APIs whose answers no rule reads. `answered` is
-    its time, `written` the time at which it went to the connection (None: unknown), and `delivered` says whether it was sent. `abandoned`
-    means that no answer will come. `read` keeps the embedded messages, which are read once (`inside`). For a `repeated` heartbeat, times
-    and rows are those of its last repetition.
+    request has no id, and `producer` the transactional producer that it names, if known. `answer` is the answer's JSON, or None while there
+    is none and for APIs whose answers no rule reads. `answered` is its time, `written` the time at which it went to the connection (None:
+    unknown), and `delivered` says whether it was sent. `abandoned` means that no answer will come. `read` keeps the embedded messages,
+    which are read once (`inside`). For a `repeated` heartbeat, times and rows are those of its last repetition.
     """
 
     __slots__ = (
         "_errors", "abandoned", "answer", "answer_seq", "answered", "asked", "at", "client_id", "correlation_id", "delivered", "group",
-        "key", "link", "member", "read", "received", "repeated", "seq", "ticket", "version", "written",
+        "key", "link", "member", "producer", "read", "received", "repeated", "seq", "ticket", "version", "written",
     )  # fmt: skip
 
     def __init__(self, row: Any, asked: Json, link: Link) -> None:
@@ -278,6 +320,7 @@ class Exchange:
         self.asked, self.link = asked, link
         self.group: Group | None = None
         self.member: Member | None = None
+        self.producer: Producer | None = None
         self.answer: Json | None = None
         self._errors: frozenset[int] | None = None
         self.answered: int | None = None

@@ -12,7 +12,7 @@ import msgspec
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from groupmock.audit.known_world import ANSWERS, SEEN
+from groupmock.audit.reading import ANSWERS, SEEN
 from groupmock.journal.read import LeftOut, UnknownRow
 from groupmock.journal.rows import END, LEFT_OUT, AbandonedRow, ClientRow, CloseRow, NoteRow, OpenRow, ReplyRow, RequestRow, Row
 

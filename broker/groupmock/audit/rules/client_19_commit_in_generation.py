@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from groupmock_codec.api_keys import OFFSET_COMMIT
+from typing import ClassVar
+
+from groupmock_codec.api_keys import OFFSET_COMMIT, TXN_OFFSET_COMMIT
 
 from ..commit_example import ALONE, GIVEN
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import Exchange, epoch_of
+from ..transaction_example import IN_TRANSACTION, WHO
 
 
 class CommitsInItsGeneration(Rule):
     code = "CLIENT-19"
     title = "A commit carries the generation of the newest JoinGroup answer"
     what = (
-        "Once a member has heard a JoinGroup answer, its OffsetCommits carry that answer's `generation_id`: no older one, and none that it "
-        "was never told."
+        "Once a member has heard a JoinGroup answer, its OffsetCommits and TxnOffsetCommits (v3 and newer) carry that answer's "
+        "`generation_id`: no older one, and none that it was never told."
     )
     why = (
         "The coordinator refuses a commit of another generation with ILLEGAL_GENERATION (22): the offsets are lost, and whoever gets the "
@@ -43,7 +46,21 @@ A: OffsetCommit generation_id_or_member_epoch=1 topics=[t($t1, o(0, 5))] -> 22
 """
     )
 
-    @asked(OFFSET_COMMIT)
+    also_kept: ClassVar[dict[str, str]] = {
+        "in-a-transaction": f"""{ALONE}{IN_TRANSACTION}
+T: TxnOffsetCommit v3 {WHO} generation_id=1 member_id=$A.member_id topics=[t($t1, o(0, 5))] -> 0
+""",
+    }
+    also_broken: ClassVar[dict[str, str]] = {
+        "in-a-transaction": f"""{ALONE}{IN_TRANSACTION}
+A: JoinGroup -> 0 generation_id=2 eventually
+{GIVEN}
+pause 300
+T: TxnOffsetCommit v3 {WHO} generation_id=1 member_id=$A.member_id topics=[t($t1, o(0, 5))] -> 22
+""",
+    }
+
+    @asked(OFFSET_COMMIT, TXN_OFFSET_COMMIT)
     def in_its_generation(self, x: Exchange) -> Judgements:
         """Judge commits of members that have joined; a commit without a generation does not belong to a member (CLIENT-21)."""
         member, sent = x.member, epoch_of(x)
@@ -57,5 +74,5 @@ A: OffsetCommit generation_id_or_member_epoch=1 topics=[t($t1, o(0, 5))] -> 22
                 f"{member.name} {told} generation {member.generation} and commits offsets for generation {sent} "
                 f"{x.waited_since(member.joined) // 1_000_000} ms later",
                 (*member.joined.rows, x.seq),
-                f"an OffsetCommit with generation {member.generation}, or none while the group rebalances",
+                f"a commit with generation {member.generation}, or none while the group rebalances",
             )

@@ -3,21 +3,27 @@ generation and member id."""
 
 from __future__ import annotations
 
-from groupmock_codec.api_keys import OFFSET_COMMIT
+from typing import ClassVar
+
+from groupmock_codec.api_keys import OFFSET_COMMIT, TXN_OFFSET_COMMIT
 
 from ..commit_example import ALONE, GIVEN
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
 from ..subjects import ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, Exchange, Subject, committed_of, epoch_of
+from ..transaction_example import IN_TRANSACTION, WHO
 
 
 class RefusedCommitsAreNotRepeated(Rule):
     code = "CLIENT-22"
     title = "A commit refused with ILLEGAL_GENERATION or UNKNOWN_MEMBER_ID is not sent again as it was"
-    what = "After OffsetCommit was answered 22 or 25, the same offsets are not committed again with the same generation and member id."
+    what = (
+        "After OffsetCommit or TxnOffsetCommit was answered 22 or 25, the same offsets are not committed again with the same generation "
+        "and member id."
+    )
     why = "The answer will not change: the partitions may have another owner by now, who commits for itself. The client has to join again."
     source = ("clients.md#client-22", "ConsumerCoordinator.OffsetCommitResponseHandler")
     fix = "Fail the commit to the application (CommitFailedException) and rejoin; only errors that pass by themselves are tried again."
-    implies = ("CLIENT-02", "CLIENT-03", "CLIENT-04")
+    implies = ("CLIENT-02", "CLIENT-03", "CLIENT-04", "CLIENT-19")
     kept = (
         ALONE
         + """
@@ -41,7 +47,15 @@ A: OffsetCommit topics=[t($t1, o(0, 5))] -> 25
 """
     )
 
-    @answered(OFFSET_COMMIT)
+    also_broken: ClassVar[dict[str, str]] = {
+        "in-a-transaction": f"""{ALONE}{IN_TRANSACTION}
+T: TxnOffsetCommit v3 {WHO} generation_id=9 member_id=$A.member_id topics=[t($t1, o(0, 5))] -> 22
+pause 300
+T: TxnOffsetCommit v3 {WHO} generation_id=9 member_id=$A.member_id topics=[t($t1, o(0, 5))] -> 22
+""",
+    }
+
+    @answered(OFFSET_COMMIT, TXN_OFFSET_COMMIT)
     def refused(self, x: Exchange) -> Judgements:
         """Note the refusal of a commit on its connection, because the member is forgotten after UNKNOWN_MEMBER_ID (25). A commit without
         a generation does not belong to a member (CLIENT-21)."""
@@ -51,11 +65,11 @@ A: OffsetCommit topics=[t($t1, o(0, 5))] -> 25
                     subject.notes[self.code] = x
         return iter(())
 
-    @asked(OFFSET_COMMIT)
+    @asked(OFFSET_COMMIT, TXN_OFFSET_COMMIT)
     def repeated(self, x: Exchange) -> Judgements:
         """Judge a commit that comes after the connection or the member was told of a refusal."""
         subject: Subject | None = next((each for each in (x.link, x.member) if each is not None and self.code in each.notes), None)
-        if subject is None:
+        if subject is None or (x.key == TXN_OFFSET_COMMIT and epoch_of(x) < 0):
             return
         before: Exchange = subject.notes[self.code]
         if before.group is not x.group and before.asked["group_id"] != x.asked["group_id"]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT
 
-from ..consumer_example import HEADER, JOINED
+from ..consumer_example import ASKED_FOR_HALF, HEADER, JOINED
 from ..course import JOINING, course_of, epoch_said
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import Exchange
@@ -26,6 +28,14 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0
     broken = f"""{HEADER}{JOINED}
 A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch+1 -> 110
 """
+    also_broken: ClassVar[dict[str, str]] = {
+        "back": f"""{HEADER}{JOINED}{ASKED_FOR_HALF}
+A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch topic_partitions=[{{name: $t1, partitions: $kept}}] -> 0 member_epoch=?later
+A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$later -> 0
+A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> any
+""",
+    }
+    settings: ClassVar[dict[str, str]] = {"group.consumer.assignment.interval.ms": "0"}
 
     @asked(CONSUMER_GROUP_HEARTBEAT)
     def beats(self, x: Exchange) -> Judgements:
@@ -33,7 +43,14 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch+1 -> 110
         course, epoch = course_of(x.member), epoch_said(x)
         if x.member is None or course is None or course.told is None or epoch <= JOINING:
             return
-        if epoch == course.epoch:
+        before = course.said
+        if before is not None and before.link is x.link and epoch < epoch_said(before):
+            yield Broken(
+                f"{x.member.name} sent a ConsumerGroupHeartbeat of epoch {epoch} after one of epoch {epoch_said(before)}",
+                (before.seq, x.seq),
+                f"member_epoch {course.epoch}: epochs do not go back",
+            )
+        elif epoch == course.epoch:
             yield KEPT
         elif course.told.link is x.link and course.said is course.told and self.knew(x, course.told):
             yield Broken(

@@ -3,15 +3,16 @@ refused as stale."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
 from groupmock_codec import error_codes
-from groupmock_codec.api_keys import OFFSET_COMMIT
+from groupmock_codec.api_keys import OFFSET_COMMIT, TXN_OFFSET_COMMIT
 
 from ..consumer_example import HEADER, JOINED
 from ..course import Course, course_of
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
 from ..subjects import Exchange, Member, epoch_of
+from ..transaction_example import IN_TRANSACTION, WHO
 
 STALE: Final = error_codes.STALE_MEMBER_EPOCH
 WITH_EPOCHS: Final = 9
@@ -22,7 +23,8 @@ class CommitsInItsEpoch(Rule):
     code = "CLIENT-57"
     title = "A consumer commits by OffsetCommit 9 or higher in its member epoch, and not again in an epoch that is stale"
     what = (
-        "A member of a consumer group commits by version 9 or higher, in the epoch that it was told last. Where that is answered "
+        "A member of a consumer group commits by version 9 or higher, in the epoch that it was told last, in a transaction too (there the "
+        "epoch stands in `generation_id`). Where that is answered "
         "STALE_MEMBER_EPOCH (113) it does not commit in that epoch again before an answer to a heartbeat has told it an epoch."
     )
     why = "Older versions are refused (35), and so is a stale epoch as often as it comes: the partitions may have another owner by now."
@@ -36,15 +38,21 @@ A: OffsetCommit v9 member_id=a generation_id_or_member_epoch=99 topics=[t($t1, o
 pause 300
 A: OffsetCommit v9 member_id=a generation_id_or_member_epoch=99 topics=[t($t1, o(0, 5))] -> 113
 """
+    also_broken: ClassVar[dict[str, str]] = {
+        "in-a-transaction": f"""{HEADER}{JOINED}{IN_TRANSACTION}
+pause 300
+T: TxnOffsetCommit v3 {WHO} generation_id=99 member_id=a topics=[t($t1, o(0, 5))] -> 22
+""",
+    }
 
-    @asked(OFFSET_COMMIT)
+    @asked(OFFSET_COMMIT, TXN_OFFSET_COMMIT)
     def commits(self, x: Exchange) -> Judgements:
         """Judge commits with a generation; a commit without one does not belong to a member (CLIENT-21)."""
         course = course_of(x.member)
         if x.member is None or course is None or course.told is None or epoch_of(x) < 0:
             return
         refused: Exchange | None = x.member.notes.get(self.code)
-        if x.version < WITH_EPOCHS:
+        if x.key == OFFSET_COMMIT and x.version < WITH_EPOCHS:
             yield Broken(
                 f"{x.member.name} is a member of a consumer group and commits by OffsetCommit {x.version}",
                 (*course.told.rows, x.seq),
@@ -67,7 +75,7 @@ A: OffsetCommit v9 member_id=a generation_id_or_member_epoch=99 topics=[t($t1, o
         """Judge the epoch in a commit. An answer on another connection may not have arrived yet."""
         if epoch_of(x) == course.epoch:
             yield KEPT
-        elif told.link is x.link and course.said is told and self.knew(x, told):
+        elif (told.link is x.link or x.key == TXN_OFFSET_COMMIT) and course.said is told and self.knew(x, told):
             yield Broken(
                 f"{member.name} was told epoch {course.epoch} and commits in epoch {epoch_of(x)}",
                 (*told.rows, x.seq),

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from groupmock_codec.api_keys import OFFSET_COMMIT
+from groupmock_codec.api_keys import OFFSET_COMMIT, TXN_OFFSET_COMMIT
 
 from ...text.printable import one_line
 from ..commit_example import ALONE
 from ..course import course_of, with_names
 from ..rule import KEPT, Broken, Judgements, Kept, Rule, asked
 from ..subjects import Exchange, committed_of, epoch_of
+from ..transaction_example import IN_TRANSACTION, WHO
 
 if TYPE_CHECKING:
     from ...rounds.embedded import Partitions
@@ -22,9 +23,9 @@ class CommitsWhatIsItsOwn(Rule):
     code = "CLIENT-67"
     title = "A member commits only partitions that it was assigned"
     what = (
-        "Partitions of an OffsetCommit that carries a generation are in the assignment that SyncGroup brought for it. With a cooperative "
-        "assignor, those that were just taken away may still be committed until the next JoinGroup, unless they were given to another "
-        "member at once."
+        "Partitions of an OffsetCommit or TxnOffsetCommit that carries a generation are in the assignment that SyncGroup brought for it. "
+        "With a cooperative assignor, those that were just taken away may still be committed until the next JoinGroup, unless they were "
+        "given to another member at once."
     )
     why = (
         "The coordinator does not look: it overwrites what the new owner has committed. After the next rebalance records are read twice, "
@@ -47,7 +48,20 @@ A: OffsetCommit topics=[t($t1, o(0, 5)), t($t2, o(0, 5))] -> 0
 """
     )
 
-    @asked(OFFSET_COMMIT)
+    also_kept: ClassVar[dict[str, str]] = {
+        "in-a-transaction": f"""{ALONE}{IN_TRANSACTION}
+pause 300
+T: TxnOffsetCommit v3 {WHO} generation_id=1 member_id=$A.member_id topics=[t($t1, o(0, 5))] -> 0
+""",
+    }
+    also_broken: ClassVar[dict[str, str]] = {
+        "in-a-transaction": f"""{ALONE}{IN_TRANSACTION}
+pause 300
+T: TxnOffsetCommit v3 {WHO} generation_id=1 member_id=$A.member_id topics=[t($t2, o(0, 5))] -> 0
+""",
+    }
+
+    @asked(OFFSET_COMMIT, TXN_OFFSET_COMMIT)
     def its_own(self, x: Exchange) -> Judgements:
         """Judge commits in the generation of the member's assignment; CLIENT-19, CLIENT-20 and CLIENT-57 judge other commits."""
         member, course = x.member, course_of(x.member)

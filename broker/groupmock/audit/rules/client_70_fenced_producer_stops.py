@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
 from groupmock_codec import error_codes
-from groupmock_codec.api_keys import ADD_OFFSETS_TO_TXN, ADD_PARTITIONS_TO_TXN, END_TXN
+from groupmock_codec.api_keys import ADD_OFFSETS_TO_TXN, ADD_PARTITIONS_TO_TXN, END_TXN, PRODUCE, TXN_OFFSET_COMMIT
 
+from ..producers import identities_of, refusals_of
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked, closed
-from ..subjects import Exchange, Link
+from ..subjects import Exchange, Identity, Link
+from ..transaction_example import ADDS_OFFSETS, BEGUN, WHO
 
 FENCED: Final = frozenset((error_codes.PRODUCER_FENCED, error_codes.INVALID_PRODUCER_EPOCH))
-Producer = tuple[str, int, int]
-"""A producer, as its transactional id, producer id and epoch."""
+USES: Final = (ADD_PARTITIONS_TO_TXN, ADD_OFFSETS_TO_TXN, TXN_OFFSET_COMMIT, PRODUCE, END_TXN)
+OF_PARTITIONS: Final = (PRODUCE, TXN_OFFSET_COMMIT)
+"""Requests to leaders of partitions and coordinators of groups, which answer INVALID_PRODUCER_EPOCH (47) in all versions (TX-30)."""
 
-BEGUN: Final = """
-T: InitProducerId v3 transactional_id="till" transaction_timeout_ms=60000 -> 0 producer_id=?pid producer_epoch=?epoch eventually
-T: AddOffsetsToTxn v2 transactional_id="till" producer_id=$pid producer_epoch=$epoch group_id="g" -> 0 eventually
-!fence_transaction transactional_id="till"
-T: EndTxn v2 transactional_id="till" producer_id=$pid producer_epoch=$epoch committed=true -> 90
+TAKEN_OVER: Final = "!fence_transaction transactional_id=$group"
+FENCED_AT_ITS_END: Final = f"""{BEGUN}{ADDS_OFFSETS}{TAKEN_OVER}
+T: EndTxn v3 {WHO} committed=true -> 90
 pause 300
 """
 """The shared part of both examples: another producer has taken over the transactional id when the commit comes."""
@@ -29,8 +30,9 @@ class StopsWhenFencedAsProducer(Rule):
     title = "After PRODUCER_FENCED a producer does not go on in that epoch"
     what = (
         "A producer whose AddPartitionsToTxn, AddOffsetsToTxn or EndTxn was answered PRODUCER_FENCED (90; INVALID_PRODUCER_EPOCH, 47, in "
-        "versions that do not know it) sends none of these with that producer id and epoch any more, neither to commit nor to abort. "
-        "InitProducerId it may send: with its own epoch it asks whether it may go on."
+        "versions that do not know it), or whose Produce or TxnOffsetCommit 47, sends none of these with that producer id and epoch any "
+        "more, neither to commit nor to abort. InitProducerId it may send: with its own epoch it asks whether it may go on. After Produce "
+        "or TxnOffsetCommit it may ask by an abort, too."
     )
     why = (
         "Another producer has its transactional id, and the transaction was aborted. Whoever takes the refusal for a passing one goes on "
@@ -38,25 +40,50 @@ class StopsWhenFencedAsProducer(Rule):
     )
     source = ("clients.md#client-70", "transactions.md#tx-30", "KIP-98", "KIP-360")
     fix = "Make ProducerFencedException fatal: hand it to the application, close the producer without an abort, and begin anew."
-    kept = f"""{BEGUN}T drops
+    kept = f"""{FENCED_AT_ITS_END}T drops
 """
-    broken = f"""{BEGUN}T: EndTxn v2 transactional_id="till" producer_id=$pid producer_epoch=$epoch committed=false -> 90
+    broken = f"""{FENCED_AT_ITS_END}T: EndTxn v3 {WHO} committed=false -> 90
 """
+    also_broken: ClassVar[dict[str, str]] = {
+        "produces": f"""{BEGUN}{TAKEN_OVER}
+T: Produce v9 acks=-1 transactional_id=$group topic_data=[put($t1, 0, transactional($pid, $producer_epoch, 0, "a"))] -> 47
+pause 300
+T: Produce v9 acks=-1 transactional_id=$group topic_data=[put($t1, 0, transactional($pid, $producer_epoch, 0, "a"))] -> 47
+""",
+        "sends-offsets": f"""{BEGUN}{ADDS_OFFSETS}{TAKEN_OVER}
+T: TxnOffsetCommit v3 {WHO} topics=[t($t1, o(0, 5))] -> 47
+pause 300
+T: TxnOffsetCommit v3 {WHO} topics=[t($t1, o(0, 6))] -> 47
+""",
+    }
+    also_kept: ClassVar[dict[str, str]] = {
+        "aborts": f"""{BEGUN}{ADDS_OFFSETS}{TAKEN_OVER}
+T: TxnOffsetCommit v3 {WHO} topics=[t($t1, o(0, 5))] -> 47
+pause 300
+T: EndTxn v3 {WHO} committed=false -> 90
+T drops
+""",
+    }
 
-    @answered(ADD_PARTITIONS_TO_TXN, ADD_OFFSETS_TO_TXN, END_TXN)
+    @answered(*USES)
     def is_told(self, x: Exchange) -> Judgements:
-        """Note the producer epochs that the connection was told are fenced."""
-        if x.heard and x.answer is not None and _codes(x) & FENCED:
-            x.link.note(self.code, dict[Producer, Exchange]).update(dict.fromkeys(_producers(x), x))
+        """Note the producer epochs that are fenced, at the producer or, if its beginning is not in the journal, at its connection."""
+        if x.heard and refusals_of(x) & FENCED:
+            told = (x.producer or x.link).note(self.code, dict[Identity, Exchange])
+            for producer in identities_of(x):
+                if producer not in told or x.key not in OF_PARTITIONS:
+                    told[producer] = x
         return iter(())
 
-    @asked(ADD_PARTITIONS_TO_TXN, ADD_OFFSETS_TO_TXN, END_TXN)
+    @asked(*USES)
     def goes_on(self, x: Exchange) -> Judgements:
-        """Judge a request of a producer that was fenced."""
-        known: dict[Producer, Exchange] = x.link.notes.get(self.code) or {}
-        for producer in _producers(x):
+        """Judge a request of a producer that was fenced. If it was told by a leader or by the coordinator of a group, an abort is allowed,
+        because only the transaction's coordinator says whether the producer has to stop (KIP-360)."""
+        known: dict[Identity, Exchange] = (x.producer or x.link).notes.get(self.code) or {}
+        for producer in identities_of(x):
             told = known.get(producer)
-            if told is not None and self.knew(x, told):
+            asks = told is not None and told.key in OF_PARTITIONS and x.key == END_TXN and not x.asked["committed"]
+            if told is not None and not asks and self.knew(x, told):
                 name, producer_id, epoch = producer
                 yield Broken(
                     f"{x.who} was fenced as producer {producer_id} with epoch {epoch} of transactional id {name!r} (in answer to "
@@ -67,27 +94,5 @@ class StopsWhenFencedAsProducer(Rule):
 
     @closed
     def stops(self, link: Link) -> Judgements:
-        if link.notes.get(self.code):
+        if any(each.notes.get(self.code) for each in (link, *self.world.producers.on(link))):
             yield KEPT
-
-
-def _producers(x: Exchange) -> list[Producer]:
-    """Return the producers that a request is about. AddPartitionsToTxn has several from version 4 on (KIP-890); earlier versions have
-    other field names."""
-    if x.key != ADD_PARTITIONS_TO_TXN:
-        found = [(x.asked, "")]
-    elif x.version < 4:
-        found = [(x.asked, "v3_and_below_")]
-    else:
-        found = [(each, "") for each in x.asked["transactions"]]
-    return [(str(of[f"{of_version}transactional_id"]), int(of[f"{of_version}producer_id"]), int(of[f"{of_version}producer_epoch"]))
-            for of, of_version in found]  # fmt: skip
-
-
-def _codes(x: Exchange) -> frozenset[int]:
-    """Return the error codes of an answer; in AddPartitionsToTxn those of partitions have a field name of their own."""
-    assert x.answer is not None
-    topics = list(x.answer.get("results_by_topic_v3_and_below") or ())
-    for each in x.answer.get("results_by_transaction") or ():
-        topics += each["topic_results"]
-    return x.errors | {int(each["partition_error_code"]) for topic in topics for each in topic["results_by_partition"]}
