@@ -11,7 +11,8 @@ from groupmock.audit.auditor import audit
 from groupmock.audit.reading import UNKNOWN, written_by
 from groupmock.audit.rules.client_45_member_of_transactional_commit import BEGUN as MEMBER
 from groupmock.audit.rules.client_45_member_of_transactional_commit import COMMIT
-from groupmock.audit.transaction_example import ABORTS, ADDS_OFFSETS, BEGUN, COMMITS, WHO
+from groupmock.audit.rules.client_91_offsets_in_the_transaction import WRITES
+from groupmock.audit.transaction_example import ABORTS, ADDS_OFFSETS, BEGUN, COMMITS, SENDS_OFFSETS, WHO
 from groupmock.audit.verdicts import BROKEN, KEPT, NOT_EXERCISED
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from groupmock_codec.records import NewRecord, encode_batch
@@ -35,6 +36,8 @@ NAMELESS: Final = COMMIT + ' member_id="" generation_id=-1 -> 0\n'
 ANYBODY: Final = "T: InitProducerId v3 transactional_id=null transaction_timeout_ms=60000 -> 0 eventually\n"
 AGAIN: Final = "T: InitProducerId v3 transactional_id=$group transaction_timeout_ms=60000 -> 0 producer_epoch=%s eventually\n"
 ABORTED: Final = f"{ADDS_OFFSETS}{ABORTS}"
+OFFSETS_SENT: Final = ADDS_OFFSETS + SENDS_OFFSETS
+LATER_ONES: Final = OFFSETS_SENT.replace("5", "9")
 WHO_5: Final = WHO.replace("$producer_epoch", "$next")
 CORNERS: Final = {
     "87 in a version with an epoch for each transaction": ("CLIENT-87", BROKEN, f"""{BEGUN}{ADDS_OFFSETS}
@@ -49,6 +52,12 @@ T: EndTxn v5 {WHO_5} committed=true -> 48
         f"{BEGUN}T: TxnOffsetCommit v5 {WHO} topics=[t($t1, o(0, 5))] -> 0\n"),
     "88 another group": ("CLIENT-88", BROKEN,
         f'{BEGUN}{ADDS_OFFSETS}T: TxnOffsetCommit v3 {WHO} group_id="h" topics=[t($t1, o(0, 5))] -> any\n'),
+    "91 it skips what it cannot process after an abort": ("CLIENT-91", SILENT,
+        WRITES + (ABORTS + "\nT: OffsetCommit topics=[t($t1, o(0, 5))] -> 0\n").replace("T:", "A:")),
+    "91 another process writes in transactions": ("CLIENT-91", SILENT,
+        WRITES.replace("A: Init", "T: Init").replace("A: AddP", "T: AddP") + "A: OffsetCommit topics=[t($t1, o(0, 5))] -> 0\n"),
+    "92 nothing new was aborted": ("CLIENT-92", SILENT, f"{BEGUN}{OFFSETS_SENT}{COMMITS}{OFFSETS_SENT}{ABORTS}pause 300\n{LATER_ONES}"),
+    "92 its group has rebalanced": ("CLIENT-92", SILENT, f"{BEGUN}{OFFSETS_SENT}{ABORTS}pause 300\ndo stable1(A)\n{LATER_ONES}"),
     "90 it recovers from aborts": ("CLIENT-90", SILENT, BEGUN + "".join(
         ABORTED.replace("$producer_epoch", f"${each}") + AGAIN % f"?e{number}"
         for number, each in enumerate(("producer_epoch", "e0", "e1", "e2")))),
