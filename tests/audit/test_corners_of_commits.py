@@ -137,12 +137,19 @@ A: Heartbeat v2 -> 0
     "64 255 characters": ("CLIENT-64", KEPT, f'A: JoinGroup reason="{"x" * 255}" -> 79'),
     "64 one more": ("CLIENT-64", BROKEN, f'A: JoinGroup reason="{"x" * 256}" -> 79'),
     "67 taken away by this assignment, cooperative": ("CLIENT-67", KEPT, COOPERATIVE + "do completing1(A)" + GIVEN + """
-A: JoinGroup -> 0 generation_id=2 eventually
+A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("$t1", 0)))] -> 0 generation_id=2 eventually
 A: SyncGroup assignments=[for($A.member_id, told())] -> 0
 pause 300
 A: OffsetCommit topics=[t($t1, o(0, 5))] -> 0
 """),
     "67 taken away by this assignment, eager": ("CLIENT-67", BROKEN, ALONE + """
+A: JoinGroup -> 0 generation_id=2 eventually
+A: SyncGroup assignments=[for($A.member_id, told())] -> 0
+pause 300
+A: OffsetCommit topics=[t($t1, o(0, 5))] -> 0
+"""),
+    "67 taken away, kept perhaps in the data of an unknown assignor": ("CLIENT-67", KEPT,
+        ALONE.replace('p("range", sub("$t1"))', 'p("my-own", join(i16(0), i32(1), str("$t1"), i32(1), i8(7)))') + """
 A: JoinGroup -> 0 generation_id=2 eventually
 A: SyncGroup assignments=[for($A.member_id, told())] -> 0
 pause 300

@@ -12,7 +12,7 @@ from groupmock.audit.auditor import audit
 from groupmock.audit.cooperative_example import ALONE, GIVEN_UP, HEADER, JOINED, ONE_TAKEN
 from groupmock.audit.known_world import World
 from groupmock.audit.rule import registered
-from groupmock.audit.verdicts import BROKEN, KEPT, NOT_EXERCISED
+from groupmock.audit.verdicts import BROKEN, KEPT, NOT_EXERCISED, NOT_JUDGED
 from groupmock.journal.rows import RequestRow
 from groupmock_codec.embedded import consumer
 from groupmock_codec.embedded.consumer import Subscription, TopicPartitions
@@ -101,11 +101,16 @@ LEADERS: dict[str, Case] = {
     "a partition that nobody gets": ("CLIENT-11", RANGE + "do completing1(A)\n" + METADATA + sync('told(held("$t1", 1))'), BROKEN),
     "a leader that has heard of no topic": (
         "CLIENT-11",
-        RANGE + "do completing1(A)\n" + METADATA.replace("A:", "B:") + sync("told()"),
-        KEPT,
+        RANGE + "do completing1(A)\nA: Metadata topics=[] -> any\n" + METADATA.replace("A:", "B:") + sync("told()"),
+        NOT_EXERCISED,
     ),
     "a topic that nobody asked for": ("CLIENT-11", first('told(held("other", 0))'), BROKEN),
-    "an assignor of one's own may do as it likes": ("CLIENT-11", first('told(held("other", 0))', "mine"), NOT_EXERCISED),
+    "an assignor of one's own may do as it likes": ("CLIENT-11", first('told(held("other", 0))', "mine"), NOT_JUDGED),
+    "partitions of an unknown topic": (
+        "CLIENT-11",
+        'member *: protocols=[p("range", sub("other"))]\ndo completing1(A)\n' + sync('told(held("other", 0))'),
+        NOT_JUDGED,
+    ),
     "what is new is not expected of a leader that has not looked": ("CLIENT-11", GROWS + sync('told(held("$t2", 0, 1))'), KEPT),
     "what was there before is": ("CLIENT-11", GROWS + sync('told(held("$t2", 1, 2))'), BROKEN),
     "what is gone is not": ("CLIENT-11", GOES + "A: Metadata topics=[{name: $t2}] -> any\n" + sync("told()"), KEPT),

@@ -54,8 +54,9 @@ class Auditor(RowReader):
     tallies up. `judged` is called with each judgement: the rule's code, the group, the judged connection (None: unknown), and KEPT, a
     NotJudged or the finding.
 
-    It reads the rows of the wire, the coordinator's rows (for the fold of generations), and notes that a client was asked to stop
-    (`journal.rows.ASKED_TO_STOP`) or that a node is stalled: a stalled node makes answers but does not send them.
+    It reads the rows of the wire, the coordinator's rows (for the fold of generations), and notes that a topic was created, grown or
+    deleted, that a client was asked to stop (`journal.rows.ASKED_TO_STOP`) or that a node is stalled: a stalled node makes answers but does
+    not send them.
 
     `codes` names the rules to apply (None: all). `waive` returns the reason why a finding does not count, or None. `pulse` is a running
     broker that makes no rows of repeated heartbeats (`known_world`).
@@ -230,6 +231,7 @@ class Auditor(RowReader):
     @takes
     def _noted(self, row: NoteRow) -> None:
         node = row.fields.get("node")
+        self._world.topics.noted(row)
         if row.what == NODE_STALLED:
             self._held.setdefault(node, [])
         elif row.what == NODE_RESUMED:

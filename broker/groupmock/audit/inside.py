@@ -1,11 +1,13 @@
 """Read the messages embedded in JoinGroup and SyncGroup for the rules: strictly, once per message, and at most READ_ELEMENTS elements. A
 larger message is not judged (None).
 
-A member is cooperative only if its protocols say so: `cooperative-sticky` (KIP-429), the protocols of Designs I to III, or a protocol of
-another name whose Subscription has owned partitions. The protocols `range`, `roundrobin` and `sticky` are never cooperative. A member that
-lists an eager protocol beside a cooperative one follows the eager rules, as the Java client does, which uses the highest rebalance protocol
-that *all* its assignors support. An unknown protocol whose Subscription owns nothing may be either, so rules that need to know do not judge
-it.
+Whether a member is eager or cooperative follows from its Subscriptions, because any assignor may have any name. A Subscription of version 1
+or later states which partitions the member keeps while it joins (KIP-429). A member that states none has given up everything, as one does
+whose Subscription cannot state any and has no data of an assignor that might (version 0, KafkaJS's RoundRobinAssigner). The audit relies on
+names only where a name is a promise that others rely on: members of `range`, `roundrobin` and `sticky` keep nothing, and those of
+`cooperative-sticky` (KIP-429) and of Designs I to III may. A member that lists several protocols which do not state the same partitions, or
+of which one is eager, follows the eager rules, as the Java client does, which uses the highest rebalance protocol that *all* its assignors
+support. An unknown protocol whose Subscription owns nothing may be either, so rules that need to know do not judge it.
 """
 
 from __future__ import annotations
@@ -31,8 +33,9 @@ CONSUMER: Final = "consumer"
 CONNECT: Final = "connect"
 STICKY: Final = "cooperative-sticky"
 COOPERATIVE: Final = frozenset({STICKY}) | frozenset(designs.NAMES)
-ONCE: Final = EAGER | COOPERATIVE | {"RoundRobinAssigner"}
-"""Assignors that assign every partition to one member. RoundRobinAssigner is KafkaJS's."""
+ROUND_ROBIN_OF_KAFKAJS: Final = "RoundRobinAssigner"
+ONCE: Final = EAGER | COOPERATIVE | {ROUND_ROBIN_OF_KAFKAJS}
+"""Assignors that are known to assign every partition to one member."""
 INCREMENTAL: Final = frozenset({"compatible", "sessioned"})
 """Connect's protocols whose assignments only list the changes (KIP-415)."""
 NAMED: Final = 3
@@ -41,8 +44,9 @@ T = TypeVar("T")
 
 
 class Subscribed(NamedTuple):
-    """The content of a consumer's Subscription. `generation` is -1 if the Subscription has none. `wrong` is the reason why the bytes are
-    not a Subscription; the other fields are empty then."""
+    """The content of a consumer's Subscription. `generation` is -1 if the Subscription has none. `silent` is true if the Subscription does
+    not state which partitions the member keeps, but may have them in the data of an unknown assignor. `wrong` is the reason why the bytes
+    are not a Subscription; the other fields are empty then."""
 
     protocol: str
     version: int
@@ -51,6 +55,7 @@ class Subscribed(NamedTuple):
     generation: int
     rack: str | None = None
     wrong: str | None = None
+    silent: bool = False
 
     @property
     def cooperative(self) -> bool:
@@ -187,7 +192,16 @@ def cooperative_of(join: Exchange | None, protocol: str = "") -> Subscribed | No
     if not listed or any(name in EAGER for name in listed):
         return None
     found = listed[protocol] if protocol in listed else next(iter(listed.values()))
-    return found if found is not None and found.cooperative else None
+    if found is None or any(each is None or each.owned != found.owned for each in listed.values()):
+        return None
+    return found if found.cooperative else None
+
+
+def kept_in(join: Exchange | None, protocol: str) -> Partitions | None:
+    """Return the partitions that a member says in its JoinGroup that it keeps meanwhile, whatever its assignor is called. None if its
+    Subscription does not say so."""
+    found = None if join is None else subscriptions_of(join).get(protocol)
+    return None if found is None or found.wrong is not None or found.silent else found.owned
 
 
 def plan_of(sync: Exchange) -> Plan | None:
@@ -265,11 +279,11 @@ def _stock(protocol: str, data: bytes) -> Subscribed:
     owned, generation = flat(found.owned_partitions), found.generation_id if found.version >= 2 else -1
     if protocol == STICKY and generation < 0:
         generation = read_cooperative_generation(found.user_data) or -1
-    elif protocol in designs.NESTED:
-        carried = designs.carried_subscription(found.user_data)
-        owned = owned if carried is None else flat(carried.assigned_topic_partitions)
+    elif protocol not in EAGER and (carried := designs.carried_subscription(found.user_data)) is not None:
+        owned = flat(carried.assigned_topic_partitions)
     rack = found.rack_id if found.version >= 3 else None
-    return Subscribed(protocol, found.version, frozenset(found.topics), owned, generation, rack)
+    silent = found.version < 1 and bool(found.user_data) and protocol not in EAGER
+    return Subscribed(protocol, found.version, frozenset(found.topics), owned, generation, rack, silent=silent)
 
 
 def _literal(protocol: str, data: bytes) -> Subscribed:

@@ -43,6 +43,7 @@ from ..rounds import Rebalances
 from . import course
 from .agenda import Agenda
 from .inside import told_by
+from .known_topics import KnownTopics
 from .processes import Processes
 from .producers import Producers
 from .reading import OF_GROUPS, answered_in, asked_in
@@ -88,8 +89,8 @@ class World(Repeating):
         self.agenda = Agenda()
         self.groups: dict[str, Group] = {}
         self.fold = Rebalances()
-        self.partitions: dict[str, int] = {}
-        self.topic_names: dict[str, str] = {}
+        self.topics = KnownTopics()
+        self.partitions, self.topic_names = self.topics.last, self.topics.names
 
     # -- rows
 
@@ -258,6 +259,7 @@ class World(Repeating):
         self.links.clear()
         self.groups.clear()
         self.fold = Rebalances()
+        self.topics.lost()
         self.processes.clear()
         self.producers.clear()
 
@@ -434,15 +436,7 @@ class World(Repeating):
             x.link.informed = x.answered
             if x.errors:
                 x.link.troubled = x.answered
-        told: dict[str, int] = {}
-        for topic in answer["topics"]:
-            name = topic.get("name")
-            if not topic["error_code"] and name is not None:
-                told[str(name)] = len(topic["partitions"])
-                if topic.get("topic_id"):
-                    self.topic_names[str(topic["topic_id"])] = str(name)
-        self.partitions.update(told)
-        self.processes.told(x.link, told)
+        self.processes.told(x, self.topics.hears(answer))
 
     def _versions(self, x: Exchange, answer: Json) -> None:
         if not answer["error_code"]:

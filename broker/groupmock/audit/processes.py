@@ -5,9 +5,10 @@ member can be meant."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
+from copy import copy
 from typing import TYPE_CHECKING
 
-from groupmock_codec.api_keys import FIND_COORDINATOR
+from groupmock_codec.api_keys import FIND_COORDINATOR, METADATA
 
 if TYPE_CHECKING:
     from .subjects import Exchange, Link, Member
@@ -15,14 +16,16 @@ if TYPE_CHECKING:
 
 class Process:
     """The members and connections with one host and client id. `sought` is as in `Link`, and `refused` the time (ns) at which a Produce was
-    last answered with an error. `topics` maps topics to the smallest number of partitions in answers to the process."""
+    last answered with an error. `topics` maps topics to the smallest number of partitions in answers to the process. `curious` is true if
+    the process ever asked for Metadata."""
 
-    __slots__ = ("links", "members", "refused", "sought", "topics")
+    __slots__ = ("curious", "links", "members", "refused", "sought", "topics")
 
     def __init__(self) -> None:
         self.members: set[Member] = set()
         self.links: set[Link] = set()
         self.sought = self.refused = -1
+        self.curious = False
         self.topics: Mapping[str, int] = {}
 
 
@@ -32,6 +35,7 @@ class Processes:
     def __init__(self) -> None:
         self._by_client: dict[tuple[str, str | None], Process] = {}
         self._heard: Mapping[str, int] = {}
+        self._answer: Mapping[str, int] = {}
 
     def __len__(self) -> int:
         return len(self._by_client)
@@ -70,6 +74,17 @@ class Processes:
         is uncertain."""
         process = self._process(member)
         return {} if process is None else process.topics
+
+    def last_metadata(self, member: Member) -> tuple[Exchange, Mapping[str, int]] | None:
+        """Return the last answer to Metadata on a connection that is certainly of the member's process, with its topics."""
+        process = self._process(member)
+        links = {member.link} if process is None else {member.link, *process.links}
+        return max((each.learned for each in links if each.learned is not None), key=lambda found: found[0].answer_seq, default=None)
+
+    def never_asked(self, member: Member) -> bool:
+        """Return whether no process with the member's host and client id has asked for Metadata in this journal."""
+        found = self._by_client.get((member.host, member.client_id))
+        return found is not None and not found.curious and ("", member.client_id) not in self._by_client
 
     def spoke(self, member: Member) -> int:
         """Return the time (ns) at which the member's process last sent something to the same node, on a connection that is certainly its
@@ -116,6 +131,7 @@ class Processes:
             link.client_id = x.client_id
         process.links.add(link)
         link.spoke = x.received
+        process.curious = process.curious or x.key == METADATA
         if x.key == FIND_COORDINATOR:
             process.sought = link.sought = x.received
 
@@ -145,11 +161,16 @@ class Processes:
         if not process.members and not process.links:
             self._by_client.pop(client, None)
 
-    def told(self, link: Link, topics: Mapping[str, int]) -> None:
+    def told(self, x: Exchange, topics: Mapping[str, int]) -> None:
         """Note the topics and their numbers of partitions in an answer to Metadata that the process got."""
-        process = self._by_client.get(link.client)
+        process = self._by_client.get(x.link.client)
         if process is not None and any(process.topics.get(name, count + 1) > count for name, count in topics.items()):
             process.topics = self._shared({**process.topics, **topics, **_fewer(process.topics, topics)})
+        if topics != self._heard and topics != self._answer:
+            self._answer = topics
+        heard = copy(x)  # The answer itself is not kept, because it may be large.
+        heard.asked, heard.answer = {}, None
+        x.link.learned = heard, self._heard if topics == self._heard else self._answer
 
     def _shared(self, topics: Mapping[str, int]) -> Mapping[str, int]:
         """Return one shared object for equal topics, because most processes get the same answers to Metadata."""

@@ -18,7 +18,7 @@ from groupmock_codec.api_keys import ADD_OFFSETS_TO_TXN, END_TXN, TXN_OFFSET_COM
 from groupmock_codec.units import NS_PER_MS
 
 from ..journal.whose import bytes_of
-from ..rounds.embedded import EAGER, Claim, Partitions, claim_of
+from ..rounds.embedded import Claim, Partitions, claim_of
 from ..rounds.rebalance_model import short_name
 from ..text.printable import one_line
 from .order import Order
@@ -103,13 +103,14 @@ class Link(Subject):
     says so, and `stopping` the row that says that the process was asked to stop. `software` is the library's name and version from
     ApiVersions (KIP-511), or None. `spoke` and `sought` are the times (ns) of the last request and the last FindCoordinator. `lossy` is
     true if an answer was lost, and then later requests may be lost too. `troubled` is the time of that or of a Metadata answer with an
-    error, and `informed` that of the last Metadata answer. `beat` is the heartbeat that may be repeated, and `calm` the longest pause (ns)
-    between repetitions. `beats` counts the heartbeats that were answered, and `unreported` those that a running broker had not reported
-    when it was last asked. `order` tells which answers the client had read."""
+    error, and `informed` that of the last Metadata answer. `learned` is that answer with its topics and their numbers of partitions. `beat`
+    is the heartbeat that may be repeated, and `calm` the longest pause (ns) between repetitions. `beats` counts the heartbeats that were
+    answered, and `unreported` those that a running broker had not reported when it was last asked. `order` tells which answers the client
+    had read."""
 
     __slots__ = (
-        "beat", "beats", "calm", "client_id", "closed", "ending", "host", "informed", "last", "lossy", "node", "number", "open", "order",
-        "software", "sought", "spoke", "stopping", "troubled", "unreported", "versions",
+        "beat", "beats", "calm", "client_id", "closed", "ending", "host", "informed", "last", "learned", "lossy", "node", "number", "open",
+        "order", "software", "sought", "spoke", "stopping", "troubled", "unreported", "versions",
     )  # fmt: skip
 
     def __init__(self, number: int, host: str = "", node: int | None = None) -> None:
@@ -121,6 +122,7 @@ class Link(Subject):
         self.last: Member | None = None
         self.closed: tuple[int, str] | None = None
         self.spoke = self.sought = self.troubled = self.informed = -1
+        self.learned: tuple[Exchange, Mapping[str, int]] | None = None
         self.beat: Exchange | None = None
         self.beats = self.calm = self.unreported = 0
         self.lossy = False
@@ -226,12 +228,6 @@ class Member(Subject):
             return 0
         told = int(self.wish.asked.get("rebalance_timeout_ms", -1))
         return self.session_ns if self.wish.version == 0 or told < 0 else told * NS_PER_MS
-
-    @property
-    def eager(self) -> bool:
-        """Return whether the member's assignor revokes all partitions before it assigns (range, roundrobin, sticky). False for unknown
-        assignors."""
-        return self.protocol_type == "consumer" and self.protocol in EAGER
 
     def claim(self, wish: Exchange | None = None) -> Claim | None:
         """Return the topics and owned partitions that the member claimed in a JoinGroup (by default its last one). None if it lists

@@ -43,14 +43,14 @@ A: Heartbeat -> any
     also_broken: ClassVar[dict[str, str]] = {
         # B was told of a rebalance by its last heartbeat, joined, and has sent none since then.
         "rejoined": """
-topics: t1:1
+topics: t1:2
 member *: session_timeout_ms=1000
 do stable2(A, B)
 A: JoinGroup -> parked
 B: Heartbeat -> 27
 B: JoinGroup -> 0 generation_id=2
 A -> 0
-A: SyncGroup assignments=[for($A.member_id, told(held("$t1", 0))), for($B.member_id, told())] -> 0
+A: SyncGroup assignments=[for($A.member_id, b"for A"), for($B.member_id, b"for B")] -> 0
 B: SyncGroup -> 0
 pause 700
 A: Heartbeat -> 0

@@ -38,7 +38,7 @@ B: JoinGroup -> 0
 A -> 0
 """
     broken = """
-topics: t1:1
+topics: t1:2
 member *: session_timeout_ms=1000 rebalance_timeout_ms=10000
 do stable2(A, B)
 A: JoinGroup -> parked
@@ -53,7 +53,7 @@ A -> 0
     also_broken: ClassVar[dict[str, str]] = {
         # B does not join at all; its next heartbeat tells it that it has lost its place.
         "heartbeat-after-session": """
-topics: t1:1
+topics: t1:2
 member *: session_timeout_ms=1000 rebalance_timeout_ms=10000
 do stable2(A, B)
 A: JoinGroup -> parked
@@ -65,7 +65,7 @@ B: Heartbeat -> 25
 A -> 0
 """,
         "hangs-up": """
-topics: t1:1
+topics: t1:2
 member *: session_timeout_ms=1000 rebalance_timeout_ms=10000
 do stable2(A, B)
 A: JoinGroup -> parked

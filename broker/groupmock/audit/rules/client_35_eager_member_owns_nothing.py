@@ -36,7 +36,8 @@ do stable1(A)
 
     @asked(JOIN_GROUP)
     def owns(self, x: Exchange) -> Judgements:
-        """Judge the listed eager protocols whose Subscription can claim partitions, which it can from version 1 on (KIP-429)."""
+        """Judge the listed protocols whose name promises to the leader, which may be another client, that the member gives up everything.
+        A member with another protocol that claims partitions is cooperative. A Subscription can claim from version 1 on (KIP-429)."""
         found = [each for name, each in subscriptions_of(x).items() if name in EAGER and each is not None and each.version >= 1]
         claims = next((each for each in found if each.owned), None)
         if claims is None:

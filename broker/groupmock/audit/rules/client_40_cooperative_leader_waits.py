@@ -43,6 +43,7 @@ B -> 0
     def gives(self, x: Exchange) -> Judgements:
         """Judge a leader whose members claim the partitions that they own."""
         plan, member = plan_of(x), x.member
+        # Leaders of `range`, `roundrobin` and `sticky` do not look at what members claim (AbstractPartitionAssignor).
         if plan is None or member is None or plan.skip or plan.protocol_type != CONSUMER or plan.protocol in EAGER:
             return
         claims = claimed_in(plan)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 from groupmock_codec.api_keys import JOIN_GROUP, METADATA, SYNC_GROUP
 from groupmock_codec.units import NS_PER_MS
 
-from ...rounds.embedded import EAGER
+from ...rounds.embedded import EAGER, Partition
 from ...text.printable import one_line
-from ..inside import CONSUMER, STICKY, claimed_in, given_by, plan_of
+from ..inside import CONSUMER, ROUND_ROBIN_OF_KAFKAJS, STICKY, claimed_in, given_by, plan_of
 from ..order import GRACE_NS
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
 from ..subjects import Exchange, Member
 
-JUDGED = EAGER | {STICKY, "RoundRobinAssigner"}
+ALL = EAGER | {STICKY, ROUND_ROBIN_OF_KAFKAJS}
+"""Assignors that assign all partitions that they know. Another assignor is judged for the topics of which it has assigned all."""
 
 
 class Led:
@@ -65,18 +67,31 @@ pause 500
 A: Heartbeat -> 0
 end
 """
+    also_broken: ClassVar[dict[str, str]] = {
+        # An assignor of any name that has assigned all partitions of a topic is expected to assign the new ones.
+        "by-an-assignor-of-its-own": broken.replace('"range"', '"my-own"').replace(
+            "do completing1(A)\n", "do completing1(A)\nA: Metadata topics=[{name: $t2}] -> any\n"
+        ),
+    }
 
     @asked(SYNC_GROUP)
     def leads(self, x: Exchange) -> Judgements:
         """Note how many partitions this leader knew of each topic from which it assigns."""
         plan, member = plan_of(x), x.member
-        if plan is None or member is None or plan.protocol_type != CONSUMER or plan.protocol not in JUDGED:
+        if plan is None or member is None or plan.protocol_type != CONSUMER:
             return
         claims, given = list(claimed_in(plan).values()), [told for _, told in given_by(plan, x)]
+        held = set[Partition]().union(*(each.assigned for each in given if each), *(each.owned for each in claims if each))
         counts: dict[str, int] = {}
-        for held in (*(each.assigned for each in given if each is not None), *(each.owned for each in claims if each is not None)):
-            for topic, number in held:
-                counts[topic] = max(counts.get(topic, 0), number + 1)
+        for topic, number in held:
+            counts[topic] = max(counts.get(topic, 0), number + 1)
+        if plan.protocol not in ALL:
+            heard = self.world.processes.heard_of(member)
+            counts = {
+                topic: count
+                for topic, count in counts.items()
+                if count == heard.get(topic) and held.issuperset((topic, number) for number in range(count))
+            }
         self._call_off(member)
         if None not in claims and None not in given and counts:
             member.notes[self.code] = Led(x, counts)

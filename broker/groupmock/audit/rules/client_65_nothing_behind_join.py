@@ -68,7 +68,7 @@ A: SyncGroup assignments=[for($A.member_id, b"for A"), for($B.member_id, b"for B
 A: Heartbeat -> 0
 """
     broken = """
-topics: t1:1
+topics: t1:2
 do stable2(A, B)
 A: JoinGroup -> parked
 A: OffsetCommit topics=[t($t1, o(0, 5))]

@@ -9,6 +9,7 @@ from groupmock_codec.api_keys import OFFSET_COMMIT, TXN_OFFSET_COMMIT
 from ...text.printable import one_line
 from ..commit_example import ALONE
 from ..course import course_of, with_names
+from ..inside import kept_in
 from ..rule import KEPT, Broken, Judgements, Kept, Rule, asked
 from ..subjects import Exchange, committed_of, epoch_of
 from ..transaction_example import IN_TRANSACTION, WHO
@@ -24,8 +25,8 @@ class CommitsWhatIsItsOwn(Rule):
     title = "A member commits only partitions that it was assigned"
     what = (
         "Partitions of an OffsetCommit or TxnOffsetCommit that carries a generation are in the assignment that SyncGroup brought for it. "
-        "With a cooperative assignor, those that were just taken away may still be committed until the next JoinGroup, unless they were "
-        "given to another member at once."
+        "Those that the member kept in its JoinGroup (a cooperative assignor) and that were just taken away may still be committed until "
+        "the next JoinGroup, unless they were given to another member at once."
     )
     why = (
         "The coordinator does not look: it overwrites what the new owner has committed. After the next rebalance records are read twice, "
@@ -47,17 +48,38 @@ pause 300
 A: OffsetCommit topics=[t($t1, o(0, 5)), t($t2, o(0, 5))] -> 0
 """
     )
-
+    also_broken: ClassVar[dict[str, str]] = {
+        "in-a-transaction": f"""{ALONE}{IN_TRANSACTION}
+pause 300
+T: TxnOffsetCommit v3 {WHO} generation_id=1 member_id=$A.member_id topics=[t($t2, o(0, 5))] -> 0
+""",
+        # Whatever an assignor is called: A has kept nothing while it joined, and has lost its partition.
+        "given-up": ALONE.replace('"range"', '"my-own"')
+        + """
+A: JoinGroup -> 0 generation_id=2 eventually
+A: SyncGroup assignments=[for($A.member_id, told())] -> 0
+pause 300
+A: OffsetCommit topics=[t($t1, o(0, 5))] -> 0
+""",
+        "given-up-under-version-3": ALONE.replace('p("range", sub("$t1"))', 'p("my-own", subscribed(3, ["$t1"]))')
+        + """
+A: JoinGroup -> 0 generation_id=2 eventually
+A: SyncGroup assignments=[for($A.member_id, told())] -> 0
+pause 300
+A: OffsetCommit topics=[t($t1, o(0, 5))] -> 0
+""",
+    }
     also_kept: ClassVar[dict[str, str]] = {
         "in-a-transaction": f"""{ALONE}{IN_TRANSACTION}
 pause 300
 T: TxnOffsetCommit v3 {WHO} generation_id=1 member_id=$A.member_id topics=[t($t1, o(0, 5))] -> 0
 """,
-    }
-    also_broken: ClassVar[dict[str, str]] = {
-        "in-a-transaction": f"""{ALONE}{IN_TRANSACTION}
+        "kept-under-any-name": ALONE.replace('p("range", sub("$t1"))', 'p("my-own", subscribed(3, ["$t1"]))')
+        + """
+A: JoinGroup protocols=[p("my-own", subscribed(3, ["$t1"], 1, held("$t1", 0)))] -> 0 generation_id=2 eventually
+A: SyncGroup assignments=[for($A.member_id, told())] -> 0
 pause 300
-T: TxnOffsetCommit v3 {WHO} generation_id=1 member_id=$A.member_id topics=[t($t2, o(0, 5))] -> 0
+A: OffsetCommit topics=[t($t1, o(0, 5))] -> 0
 """,
     }
 
@@ -77,7 +99,8 @@ T: TxnOffsetCommit v3 {WHO} generation_id=1 member_id=$A.member_id topics=[t($t2
         foreign = _named(x, self.world.topic_names) - member.told
         late = not self.knew(x, member.synced)
         theirs = _of_others(member, foreign)
-        before = member.had or frozenset() if late or not member.eager else frozenset()
+        kept = None if late else kept_in(member.joined, member.protocol)
+        before = (member.had or frozenset()) if kept is None else kept
         wrong = foreign - before if late else foreign - before | theirs
         # A member that commits partitions of others may not have received its assignment yet, so its commit is not judged.
         if wrong or not theirs:
