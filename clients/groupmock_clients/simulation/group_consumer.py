@@ -39,7 +39,7 @@ Spot = tuple[bytes, int]
 
 class GroupConsumer(ConsumerMember, Reader):
     """A simulated consumer process whose member speaks the consumer protocol (KIP-848). `mine` is what it owns by topic ids, `target`
-    what it was told last to own."""
+    what it was told last to own. `assignor` is named in every heartbeat; without it, the first of `about.protocols` is named in joining."""
 
     def __init__(self, world: World, about: SimulatedClient) -> None:
         Reader.__init__(self, world, about)
@@ -47,6 +47,7 @@ class GroupConsumer(ConsumerMember, Reader):
             self, about.group, "", topics=about.topics, rebalance_ms=about.rebalance_ms, instance_id=about.instance, regex=about.regex
         )
         self.revoke_ms = about.revoke_ms
+        self.assignor: str | None = None
         self.mine: frozenset[Spot] = frozenset()
         self.target: frozenset[Spot] = frozenset()
         self._names: dict[bytes, str] = {}
@@ -116,7 +117,7 @@ class GroupConsumer(ConsumerMember, Reader):
         says, self._owes = self._owes or self.about.full, False
         if self.about.full:
             self.say_all()
-        assignor = self.about.protocols[0] if self.epoch == 0 and self.about.protocols else None
+        assignor = self.about.protocols[0] if self.epoch == 0 and self.about.protocols and not self.assignor else self.assignor
         message = self.heartbeat_request(self._listed() if says else None, server_assignor=assignor)
         self._ask(CONSUMER_GROUP_HEARTBEAT, message, self._here(self._beaten), self.about.session_ms)
 

@@ -58,10 +58,12 @@ class ConsumerGroupsAtRest:
 
     def hurry(self) -> None:
         """Let all members give partitions up at once, because a slow one is expelled, rejoins, and has to give up the same partitions
-        again."""
+        again. Let all name one assignor, because Kafka 4.4 computes a new target with each heartbeat of a member whose vote makes a tie
+        (CG-101)."""
         for clients in self.groups.values():
             for client in clients:
                 client.revoke_ms = 0
+                client.assignor = "uniform"
 
     def missing(self) -> str | None:
         """Say what in the groups has not settled according to the last answers, or return None, and ask again."""
