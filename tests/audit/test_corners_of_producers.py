@@ -80,6 +80,8 @@ T: EndTxn v5 {WHO_5} committed=true -> 48
     "70 by one that lists transactions": ("CLIENT-70", BROKEN, f"{FENCED}T: AddPartitionsToTxn v4 {OF_MANY} -> any\npause 300\n{OFFSETS}"),
     "70 AddPartitionsToTxn again": ("CLIENT-70", BROKEN, f"{FENCED}{OFFSETS}pause 300\nT: AddPartitionsToTxn v3 {OF_ONE} -> any\n"),
     "70 it crossed the answer": ("CLIENT-70", SILENT, FENCED + OFFSETS + OFFSETS),
+    "70 it may have stopped waiting for the answer": ("CLIENT-70", KEPT,
+        f"{FENCED}T/2: Metadata topics=[] -> any\n{OFFSETS}pause 300\nT drops\n{OFFSETS.replace('T:', 'T/2:')}"),
     "70 it asks who it is": ("CLIENT-70", KEPT, f"{FENCED}{OFFSETS}pause 300\n{COMES} {SAME} -> any\nT drops\n"),
     "70 it goes on in a newer epoch": ("CLIENT-70", KEPT, f"""{FENCED}{OFFSETS}pause 300
 {COMES} -> 0 producer_id=?next producer_epoch=?later

@@ -8,7 +8,7 @@ from groupmock_codec.api_keys import OFFSET_COMMIT, TXN_OFFSET_COMMIT
 
 from ..commit_example import ALONE, GIVEN
 from ..rule import KEPT, Broken, Judgements, Rule, asked
-from ..subjects import Exchange, epoch_of
+from ..subjects import Exchange, Member, epoch_of
 from ..transaction_example import IN_TRANSACTION, WHO
 
 
@@ -68,7 +68,7 @@ T: TxnOffsetCommit v3 {WHO} generation_id=1 member_id=$A.member_id topics=[t($t1
             return
         if sent == member.generation:
             yield KEPT
-        elif self.knew(x, member.joined):
+        elif self._surely(x, member, member.joined):
             told = "was told" if sent < member.generation else "knows only"
             yield Broken(
                 f"{member.name} {told} generation {member.generation} and commits offsets for generation {sent} "
@@ -76,3 +76,11 @@ T: TxnOffsetCommit v3 {WHO} generation_id=1 member_id=$A.member_id topics=[t($t1
                 (*member.joined.rows, x.seq),
                 f"a commit with generation {member.generation}, or none while the group rebalances",
             )
+
+    def _surely(self, x: Exchange, member: Member, joined: Exchange) -> bool:
+        """Return whether the client knew the new generation. A producer has a connection of its own, where only an earlier SyncGroup shows
+        that its process had read the JoinGroup answer."""
+        if x.key == OFFSET_COMMIT or x.link is joined.link:
+            return self.knew(x, joined)
+        sync = member.syncing or member.synced
+        return sync is not None and sync.asked["generation_id"] == member.generation and self.sent_later(x, sync)

@@ -9,7 +9,7 @@ from groupmock_codec import error_codes
 from groupmock_codec.api_keys import OFFSET_COMMIT, TXN_OFFSET_COMMIT
 
 from ..consumer_example import HEADER, JOINED
-from ..course import Course, course_of
+from ..course import Course, course_of, epoch_said
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
 from ..subjects import Exchange, Member, epoch_of
 from ..transaction_example import IN_TRANSACTION, WHO
@@ -40,6 +40,7 @@ A: OffsetCommit v9 member_id=a generation_id_or_member_epoch=99 topics=[t($t1, o
 """
     also_broken: ClassVar[dict[str, str]] = {
         "in-a-transaction": f"""{HEADER}{JOINED}{IN_TRANSACTION}
+A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0
 pause 300
 T: TxnOffsetCommit v3 {WHO} generation_id=99 member_id=a topics=[t($t1, o(0, 5))] -> 22
 """,
@@ -72,10 +73,17 @@ T: TxnOffsetCommit v3 {WHO} generation_id=99 member_id=a topics=[t($t1, o(0, 5))
             )
 
     def _in_its_epoch(self, x: Exchange, member: Member, course: Course, told: Exchange) -> Judgements:
-        """Judge the epoch in a commit. An answer on another connection may not have arrived yet."""
+        """Judge the epoch in a commit. An answer on another connection may not have arrived yet. A producer has a connection of its own,
+        where only an earlier heartbeat in the new epoch shows that its process knew it."""
+        said = course.said
         if epoch_of(x) == course.epoch:
             yield KEPT
-        elif (told.link is x.link or x.key == TXN_OFFSET_COMMIT) and course.said is told and self.knew(x, told):
+            return
+        if x.key == OFFSET_COMMIT or told.link is x.link:
+            sure = told.link is x.link and said is told and self.knew(x, told)
+        else:
+            sure = said is not None and epoch_said(said) == course.epoch and self.sent_later(x, said)
+        if sure:
             yield Broken(
                 f"{member.name} was told epoch {course.epoch} and commits in epoch {epoch_of(x)}",
                 (*told.rows, x.seq),

@@ -78,12 +78,13 @@ T drops
     @asked(*USES)
     def goes_on(self, x: Exchange) -> Judgements:
         """Judge a request of a producer that was fenced. If it was told by a leader or by the coordinator of a group, an abort is allowed,
-        because only the transaction's coordinator says whether the producer has to stop (KIP-360)."""
+        because only the transaction's coordinator says whether the producer has to stop (KIP-360). A client that closed the connection of
+        the answer and asks again on another one may have stopped waiting for the answer."""
         known: dict[Identity, Exchange] = (x.producer or x.link).notes.get(self.code) or {}
         for producer in identities_of(x):
             told = known.get(producer)
             asks = told is not None and told.key in OF_PARTITIONS and x.key == END_TXN and not x.asked["committed"]
-            if told is not None and not asks and self.knew(x, told):
+            if told is not None and not asks and (told.link is x.link or not told.link.gone) and self.knew(x, told):
                 name, producer_id, epoch = producer
                 yield Broken(
                     f"{x.who} was fenced as producer {producer_id} with epoch {epoch} of transactional id {name!r} (in answer to "

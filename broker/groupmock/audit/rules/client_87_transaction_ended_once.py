@@ -34,8 +34,9 @@ T: EndTxn v3 {WHO} committed=true -> 0
 
     @asked(END_TXN)
     def ends(self, x: Exchange) -> Judgements:
+        """Judge a second EndTxn. A client that closed the connection of the answer may have stopped waiting for it."""
         before = None if x.producer is None else x.producer.ended
-        if before is not None and self.knew(x, before):
+        if before is not None and (before.link is x.link or not before.link.gone) and self.knew(x, before):
             yield Broken(
                 f"{x.who} had ended its transaction {x.asked['transactional_id']!r}, has put nothing into the next one, and sent EndTxn "
                 f"again {x.waited_since(before) // 1_000_000} ms later",
