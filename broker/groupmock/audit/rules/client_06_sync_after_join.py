@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from groupmock_codec.api_keys import JOIN_GROUP, SYNC_GROUP
+from typing import ClassVar
+
+from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP
 from groupmock_codec.units import NS_PER_MS
 
 from ..order import GRACE_NS
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
-from ..subjects import NONE, Exchange, Member
+from ..subjects import NONE, UNKNOWN_MEMBER_ID, Exchange, Member
 
 
 class SyncsAfterItJoined(Rule):
@@ -15,7 +17,8 @@ class SyncsAfterItJoined(Rule):
     title = "A JoinGroup that succeeded is followed by a SyncGroup within the rebalance timeout"
     what = (
         "A member whose JoinGroup succeeded sends SyncGroup, at once if it is a follower, when it has assigned if it leads. Not another "
-        "JoinGroup, and not later than its rebalance timeout after the answer; unless it leaves or loses its connection."
+        "JoinGroup, and not later than its rebalance timeout after the answer, or than its session timeout if it follows; unless it "
+        "leaves or loses its connection."
     )
     why = "The whole group waits: a leader that does not sync holds up everybody, and one that joins again makes everybody join again."
     source = ("clients.md#client-06", "AbstractCoordinator.JoinGroupResponseHandler")
@@ -33,6 +36,27 @@ pause 700
 A: Heartbeat -> any
 """
 
+    also_broken: ClassVar[dict[str, str]] = {
+        "until-it-is-removed": """
+member *: session_timeout_ms=1000 rebalance_timeout_ms=1000
+do completing1(A)
+repeat 10
+pause 150
+A: Heartbeat -> any
+end
+""",
+        "a-follower": """
+member *: session_timeout_ms=1000 rebalance_timeout_ms=10000
+do completing2(A, B)
+A: SyncGroup assignments=[for($A.member_id, b"for A"), for($B.member_id, b"for B")] -> 0
+repeat 5
+A: Heartbeat -> 0
+B: Heartbeat -> 0
+pause 300
+end
+""",
+    }
+
     @answered(JOIN_GROUP)
     def joined(self, x: Exchange) -> Judgements:
         """Expect a SyncGroup from now on. The member is known when the world has taken the answer in."""
@@ -43,9 +67,19 @@ A: Heartbeat -> any
     def _begin(self, x: Exchange) -> Judgements:
         member = x.member
         if member is not None and x.answered is not None and member.joined is x:
-            at = x.answered + member.rebalance_ns + GRACE_NS
-            self.later(at, member, lambda: self._late(x, member))
+            self.later(x.answered + _patience(member), member, lambda: self._late(x, member))
         return iter(())
+
+    @answered(HEARTBEAT, OFFSET_COMMIT)
+    def removed(self, x: Exchange) -> Judgements:
+        """Judge a member that the coordinator has removed, as it does at the end of the rebalance timeout. By the clock of a recording
+        that may be a little sooner."""
+        member = x.member
+        joined = None if member is None else member.joined
+        if member is None or joined is None or joined.answered is None or x.answered is None or UNKNOWN_MEMBER_ID not in x.errors:
+            return
+        if x.answered - joined.answered >= member.rebalance_ns - GRACE_NS:
+            yield from self._late(joined, member)
 
     @asked(SYNC_GROUP)
     def syncs(self, x: Exchange) -> Judgements:
@@ -78,11 +112,14 @@ A: Heartbeat -> any
             member.joined is x
             and x.answered is not None
             and self._due(member, x)
-            and self.world.processes.spoke(member) > x.answered + GRACE_NS
+            and self.world.processes.spoke(member) > x.answered + _patience(member) // 2
         ):
+            member.notes[self.code] = x
+            ms = (self.world.now - x.answered) // NS_PER_MS
+            timeout = "rebalance timeout" if _patience(member) == member.rebalance_ns else "session timeout, as a follower"
             yield Broken(
-                f"{member.name} joined generation {member.generation} and has sent no SyncGroup for {member.rebalance_ns // NS_PER_MS} "
-                "ms, its rebalance timeout, though it sent other requests",
+                f"{member.name} joined generation {member.generation} and has sent no SyncGroup for {ms} ms, its {timeout}, though it sent "
+                "other requests",
                 x.rows,
                 f"a SyncGroup of generation {member.generation} as soon as JoinGroup is answered",
             )
@@ -94,3 +131,8 @@ A: Heartbeat -> any
         if heard is None or not heard.delivered or heard.errors or joined.answered is None or link.troubled >= joined.answered:
             return False
         return member.notes.get(self.code) is not joined and not (link.gone or member.gone or member.leaving or member.joining)
+
+
+def _patience(member: Member) -> int:
+    """Return how long (ns) a SyncGroup may take. A follower has nothing to do before it, a leader must assign."""
+    return member.rebalance_ns if member.leads else min(member.session_ns, member.rebalance_ns)
