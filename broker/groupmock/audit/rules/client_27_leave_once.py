@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections import deque
-from typing import Final
+from collections import OrderedDict
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, OFFSET_COMMIT, OFFSET_FETCH, SYNC_GROUP
 
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked, closed
-from ..subjects import COORDINATOR_NOT_AVAILABLE, NONE, NOT_COORDINATOR, Exchange, Link, leavers_of
+from ..subjects import COORDINATOR_NOT_AVAILABLE, NONE, NOT_COORDINATOR, UNKNOWN_MEMBER_ID, Exchange, Link, leavers_of
 
-REMEMBERED: Final = 32
-"""At most this many departures are remembered for one connection."""
+if TYPE_CHECKING:
+    from ..known_world import World
+
+REMEMBERED: Final = 1024
+"""At most this many departures are remembered, because groups and connections may be gone when a LeaveGroup is repeated."""
 
 
+GONE: Final = frozenset((NONE, UNKNOWN_MEMBER_ID))
 OF_MEMBERS: Final = (JOIN_GROUP, SYNC_GROUP, HEARTBEAT, LEAVE_GROUP, OFFSET_COMMIT, OFFSET_FETCH)
 
 
-class Departures:
-    """The members that left by one connection, as (group, member id, LeaveGroup), and whether an answer or a coordinator was lost on
-    that connection."""
-
-    def __init__(self) -> None:
-        self.left: deque[tuple[str, str, Exchange]] = deque(maxlen=REMEMBERED)
-        self.disturbed = False
+Departure = tuple[tuple[str, str | None], str, str]
+"""The client (`Link.client`), group and member id of a LeaveGroup."""
 
 
 class LeavesOnce(Rule):
@@ -31,7 +30,7 @@ class LeavesOnce(Rule):
     title = "A dynamic member leaves its group when it is closed, once"
     what = (
         "When its application closes it, a member without an instance id sends LeaveGroup with its current id. A LeaveGroup that succeeded "
-        "is not sent again. That a process was closed and did not crash is on no wire: it is judged where a row of kind `client` says so."
+        "or was answered 25 is not sent again. That a process was closed and did not crash is on no wire: it is judged where a row of kind `client` says so."
     )
     why = "Without LeaveGroup nobody gets its partitions until its session has expired: a rolling restart stops the group for that long."
     source = ("clients.md#client-27", "AbstractCoordinator.close")
@@ -49,20 +48,44 @@ pause 300
 A: LeaveGroup v2 -> 25
 """
 
+    also_broken: ClassVar[dict[str, str]] = {
+        "by-a-new-connection": """
+do stable1(A)
+A: LeaveGroup v2 -> 0
+A reconnects
+pause 300
+A: LeaveGroup v2 -> 25
+""",
+        "of-a-member-that-is-gone": """
+member *: session_timeout_ms=1000
+do stable1(A)
+pause 1500
+A: LeaveGroup -> 0 members=[left($A.member_id, null, 25)]
+pause 1
+A: LeaveGroup -> 0 members=[left($A.member_id, null, 25)]
+""",
+    }
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
+        self._left: OrderedDict[Departure, Exchange] = OrderedDict()
+
     @answered(LEAVE_GROUP)
     def left(self, x: Exchange) -> Judgements:
-        """Note a LeaveGroup that has succeeded."""
-        if x.group is not None and x.heard and x.error == NONE:
-            remembered = x.link.note(self.code, Departures).left
-            refused = {str(each["member_id"]) for each in (x.answer or {}).get("members") or () if each["error_code"]}
-            remembered.extend((x.group.name, member_id, x) for member_id, _ in leavers_of(x) if member_id and member_id not in refused)
+        """Note the members that have left, or that the group did not know any more. Any other error may pass."""
+        if x.heard and x.error in GONE:
+            refused = {str(each["member_id"]): each["error_code"] for each in (x.answer or {}).get("members") or ()}
+            for departure in _departures(x):
+                if refused.get(departure[2], NONE) in GONE:
+                    self._left[departure] = x
+        while len(self._left) > REMEMBERED:
+            self._left.popitem(last=False)
         return iter(())
 
     @asked(LEAVE_GROUP)
     def leaves(self, x: Exchange) -> Judgements:
         """Judge a LeaveGroup that is repeated."""
-        again = {(x.group.name, member_id) for member_id, _ in leavers_of(x)} if x.group is not None else set()
-        before = next((told for name, member_id, told in x.link.note(self.code, Departures).left if (name, member_id) in again), None)
+        before = next((self._left[each] for each in _departures(x) if each in self._left), None)
         if before is None:
             if x.member is not None and x.member.joined is not None:
                 yield KEPT
@@ -74,7 +97,7 @@ A: LeaveGroup v2 -> 25
         """Note that the LeaveGroup of a client may be missing, because an answer on its connection was lost or its coordinator was not
         available."""
         if not x.heard or x.errors & {COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR}:
-            x.link.note(self.code, Departures).disturbed = True
+            x.link.notes[self.code] = True
             if x.member is not None:
                 x.member.notes.pop(self.code, None)
         return iter(())
@@ -89,7 +112,7 @@ A: LeaveGroup v2 -> 25
         if self.world.processes.last_of(link):
             for each in self.world.processes.members_of(link.client):
                 rows: tuple[int, ...] = each.notes.pop(self.code, ())
-                if rows and not each.gone and not link.note(self.code, Departures).disturbed:
+                if rows and not each.gone and not link.notes.get(self.code):
                     yield Broken(
                         f"{each.name} was asked to stop and closed its connection without leaving the group: its partitions wait until its "
                         f"session of {each.session_ns // 1_000_000} ms has expired",
@@ -103,5 +126,10 @@ A: LeaveGroup v2 -> 25
             return False
         if ending is None or ending.by != "client" or link.stopping is None:
             return False
-        disturbed = link.troubled >= 0 or link.note(self.code, Departures).disturbed
+        disturbed = link.troubled >= 0 or self.code in link.notes
         return not (disturbed or link.open or ending.unread_bytes or ending.cut_bytes)
+
+
+def _departures(x: Exchange) -> list[Departure]:
+    """Return the members that a LeaveGroup names by their ids."""
+    return [(x.client, str(x.asked["group_id"]), member_id) for member_id, _ in leavers_of(x) if member_id]
