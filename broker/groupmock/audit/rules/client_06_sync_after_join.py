@@ -40,7 +40,7 @@ A: Heartbeat -> any
         "until-it-is-removed": """
 member *: session_timeout_ms=1000 rebalance_timeout_ms=1000
 do completing1(A)
-repeat 10
+repeat 8
 pause 150
 A: Heartbeat -> any
 end

@@ -30,7 +30,8 @@ class LeavesOnce(Rule):
     title = "A dynamic member leaves its group when it is closed, once"
     what = (
         "When its application closes it, a member without an instance id sends LeaveGroup with its current id. A LeaveGroup that succeeded "
-        "or was answered 25 is not sent again. That a process was closed and did not crash is on no wire: it is judged where a row of kind `client` says so."
+        "or was answered 25 is not sent again. That a process was closed and did not crash is on no wire: it is judged where a row of kind "
+        "`client` says so."
     )
     why = "Without LeaveGroup nobody gets its partitions until its session has expired: a rolling restart stops the group for that long."
     source = ("clients.md#client-27", "AbstractCoordinator.close")
