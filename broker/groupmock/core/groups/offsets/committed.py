@@ -98,14 +98,13 @@ class CommittedOffsets(dict[At, Offset]):
         # Offsets are committed in the order in which Kafka 4.3 iterates over the pending ones
         # (OffsetMetadataManager.replayEndTransactionMarker).
         waited, count = CommittedOffsets(), 0
-        for number, at in enumerate(mine if committed else ()):
-            won = self._pending.wins(producer_id, at)
-            if won is not None:
-                waited[at] = won
+        for number, (at, offset) in enumerate(self._pending.written(producer_id) if committed else ()):
+            waited[at] = offset
             if not number % A_FEW:
                 yield
         for at in waited.listed(scala=False):
-            if self._pending.wins(producer_id, at) is not None:  # The topic may have been deleted between two steps.
+            # A later commit may have replaced the offset, and the topic may have been deleted between two steps.
+            if self._pending.wins(producer_id, at) is not None:
                 self[at] = waited[at]
                 self._pending.settle(producer_id, at)
                 count += 1

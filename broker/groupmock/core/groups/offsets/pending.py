@@ -27,12 +27,15 @@ class Pending(msgspec.Struct, gc=False, frozen=True):
 
 class PendingOffsets:
     """The pending offsets of one group's open transactions, by producer id and partition. A look-up of a partition does not visit every
-    producer: `_producers` has the producers of each partition, and `_topics` counts the partitions."""
+    producer: `_producers` has the producers of each partition, and `_topics` counts the partitions. `_again` has the partitions to which a
+    producer wrote once more, the first of each topic for each number of partitions that it had by then, because that may let Kafka's hash
+    table of the topic grow."""
 
-    __slots__ = ("_by_producer", "_number", "_producers", "_settled", "_topics")
+    __slots__ = ("_again", "_by_producer", "_number", "_producers", "_settled", "_topics")
 
     def __init__(self) -> None:
         self._by_producer: dict[int, dict[At, Pending]] = {}
+        self._again: dict[int, dict[tuple[int, str], At]] = {}
         self._producers: dict[At, set[int]] = {}
         self._topics: Counter[str] = Counter()
         self._settled: dict[At, int] = {}
@@ -56,6 +59,16 @@ class PendingOffsets:
         """Return the partitions in which the producer has a pending offset."""
         return self._by_producer.get(producer_id, {}).keys()
 
+    def written(self, producer_id: int) -> list[tuple[At, Offset]]:
+        """Return the producer's pending offsets in the order of writing, those that were written again more than once."""
+        mine, again = self._by_producer.get(producer_id, {}), dict[int, list["At"]]()
+        for (count, _), at in self._again.get(producer_id, {}).items():
+            again.setdefault(count, []).append(at)
+        found: list[tuple[At, Offset]] = []
+        for number, at in enumerate(mine, 1):
+            found += [(each, mine[each].offset) for each in (at, *again.get(number, ())) if each in mine]
+        return found
+
     def write(self, producer_id: int, offsets: Iterable[tuple[At, Offset]]) -> None:
         """Store pending offsets of a producer's transaction; the last offset of a partition wins. All share one number, because a number
         takes 32 bytes."""
@@ -66,6 +79,8 @@ class PendingOffsets:
                 self._topics[at[0]] += 1
                 self._producers[at] = set()
             self._producers[at].add(producer_id)
+            if at in mine:
+                self._again.setdefault(producer_id, {}).setdefault((len(mine), at[0]), at)
             mine[at] = Pending(offset, self._number)
 
     def overtaken(self, at: At) -> None:
@@ -86,6 +101,7 @@ class PendingOffsets:
 
     def ended(self, producer_id: int) -> None:
         self._by_producer.pop(producer_id, None)
+        self._again.pop(producer_id, None)
 
     def drop(self, producer_id: int, at: At) -> None:
         """Drop the producer's pending offset of one partition."""
@@ -93,7 +109,7 @@ class PendingOffsets:
         if at in mine:
             del mine[at]
             if not mine:
-                del self._by_producer[producer_id]
+                self.ended(producer_id)
             self._gone(at, producer_id)
 
     def discard(self, at: At, awaited: bool = False) -> None:
@@ -102,7 +118,7 @@ class PendingOffsets:
             mine = self._by_producer[producer_id]
             del mine[at]
             if not mine and not awaited:
-                del self._by_producer[producer_id]
+                self.ended(producer_id)
             self._gone(at, producer_id)
 
     def in_partitions(self, topic: str) -> list[At]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from groupmock.core.groups.offsets.committed import CommittedOffsets, Offset
 from groupmock.core.java.hashes import java_hash, partition_hash
 from groupmock.core.java.orders import java_order, scala_table_order
+from groupmock.core.work import at_once
 
 SOME = Offset(1, -1, "", 0)
 
@@ -59,3 +60,15 @@ def test_groups_are_described_by_offsets_partition_as_kafka_4_3_did() -> None:
 
 def test_names_in_scalas_table_are_each_there_once() -> None:
     assert sorted(scala_table_order(["b", "a", "b", "c"], java_hash)) == ["a", "b", "c"]
+
+
+def test_offsets_that_a_transaction_writes_twice_are_listed_in_the_order_of_the_larger_table() -> None:
+    """Kafka's table of pending offsets grows when an entry is replaced, too (BaseHashTable); partitions 3 and 1 as seen on 4.4.0."""
+    found = []
+    for writes in ([1, 3], [1, 3, 1]):
+        offsets = CommittedOffsets()
+        for partition in writes:
+            offsets.commit_in_transaction(7, [(("shared-1-4", partition), SOME)])
+        assert at_once(offsets.end_transaction(7, committed=True)) == 2
+        found.append([partition for _, partition in offsets.listed(scala=False)])
+    assert found == [[1, 3], [3, 1]]
