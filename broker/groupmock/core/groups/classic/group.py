@@ -415,9 +415,6 @@ _INVARIANTS: dict[str, Callable[[Group], bool]] = {
     "nobody is new once a generation is under way": lambda g: (
         g.state not in _IN_GENERATION or not any(member.is_new for member in g.members.values())
     ),
-    "a new member waits for its first answer, but for the one that a failed upgrade gave (CG-181)": lambda g: (
-        g.generation == 0 or all(member.join is not None for member in g.members.values() if member.is_new)
-    ),
     "an Empty group has no protocol": lambda g: g.state is not EMPTY or g.protocol_name is None,
     "members beside others have a place in Kafka's map": lambda g: len(g.members) < 2 or all(each.spread for each in g.members.values()),
     "most counts the members that there are": lambda g: g.most >= len(g.members),
