@@ -7,7 +7,7 @@ a part of it, and now and then what it should not; answers may be taken for lost
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from random import Random
 from typing import Any, Final
 
@@ -15,8 +15,8 @@ from groupmock_clients.probe.language.exchange import Pause, Send
 from groupmock_clients.probe.language.syntax import Expr
 from groupmock_codec import APIS, api_keys
 
-from ..generated.script import Script, TopicNeed, group, pause, request, told, topic
-from .group_requests import PARTITIONS, commit_topics, fetch_topics, subscription
+from ..generated.script import Script, TopicNeed, group, pause, request, told, topic, written
+from .group_requests import PARTITIONS, commit_topics, fetch_topics
 
 Fields = dict[str, Any]
 
@@ -25,7 +25,6 @@ INSTANCE: Final = {"C": "i1", "D": "i2"}
 EPOCHS: Final = (-3, -2, -1, 0, 1, 2, 7, 2**31 - 1)
 SUBSCRIPTIONS: Final[tuple[list[int], ...]] = ([1], [2], [1, 2], [1, 2, 3], [3, 4], [])
 """Lists of topics to subscribe to, by number, of which the fourth topic does not exist."""
-SHARED: Final = tuple(f"shared-{number + 1}-{count}" for number, count in enumerate(PARTITIONS))
 RESOLVES_MS: Final = 400
 Actions = tuple[tuple[Callable[..., None], int], ...]
 """The actions of members, each with its weight."""
@@ -102,7 +101,7 @@ class ConsumersAuthor:
         """Send JoinGroup as an eager member with the id of a member of the consumer protocol, or as a static member by its instance id
         alone."""
         rng = self.rng
-        metadata = self.subscription(rng.choice(((0,), (1,), (0, 1))))
+        metadata = written("sub", *map(topic, rng.choice(((1,), (2,), (1, 2)))))
         instance = INSTANCE.get(name)
         lists = [{"name": each, "metadata": metadata} for each in rng.choice((["range"], ["range"], ["range", "sticky"], ["sticky"]))]
         member_id: Any = name if instance is None else rng.choice(("", told(name, "member_id")))
@@ -114,10 +113,6 @@ class ConsumersAuthor:
         self.send(name, 11, rng.choice((5, 9)), fields)
         self.classic.add(name)
         self.joined.add(name)
-
-    def subscription(self, places: Sequence[int]) -> Any:
-        """Return a Subscription of those topics of the script, counted from 0."""
-        return subscription(*(SHARED[place] for place in places))
 
     def classic_sync(self, name: str) -> None:
         self.send(name, 14, 4, {**self._at_generation(name), "assignments": []})

@@ -23,6 +23,7 @@ from .transactions_family import (
     admin,
     commit_offsets,
     delete_group_or_offsets,
+    delete_topic,
     disturb,
     end_transaction,
     fetch_offsets,
@@ -36,6 +37,8 @@ MEMBERS: Final = 0.45
 """The share of steps that a member of the group takes."""
 EAGER: Final = 0.6
 """The share of the other steps that a client library would choose in the same situation."""
+OWN: Final = 0.15
+"""The share of exchanges with topics of their own, which are deleted."""
 LONGEST_MS: Final = 6000
 MOST_TRIES: Final = 6
 """The number of steps in which a transaction gets to hold offsets, or does not."""
@@ -68,7 +71,10 @@ class MigrationsAuthor(TransactionsAuthor):
 
 def generate(seed: int, release: str) -> Script:
     rng = Random(f"migrations {release} {seed}")
-    script = Script("migrations", seed, release, "crossed", [], 2, [TopicNeed(count) for count in PARTITIONS])
+    own = rng.random() < OWN
+    topics = [TopicNeed(count, True) for count in (2, 1)] if own else [TopicNeed(count) for count in PARTITIONS]
+    script = Script("migrations", seed, release, "crossed", [], 2, topics)
+    acts = {**ACTS, delete_topic: 12} if own else ACTS
     producers = [each for each in some_producers(rng, release) if each.number is not None]
     author = MigrationsAuthor(script, rng, producers)
     if rng.random() < 0.65:
@@ -82,7 +88,7 @@ def generate(seed: int, release: str) -> Script:
         elif rng.random() < EAGER:
             _go_on(author, rng.choice(producers))
         else:
-            rng.choices([*ACTS], [*ACTS.values()])[0](author)
+            rng.choices([*acts], [*acts.values()])[0](author)
     return script
 
 

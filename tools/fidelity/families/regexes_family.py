@@ -6,13 +6,12 @@ that these exchanges contain long pauses.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 from groupmock_clients.probe.language.syntax import Expr, Text
 
-from ..generated.script import Script, TopicNeed, group, pause, told, topic, written
+from ..generated.script import Script, TopicNeed, group, pause, told, topic
 from .consumers_family import INSTANCE, NAMES, RESOLVES_MS, Actions, ConsumersAuthor, Fields
 from .log_family import SETTLING_MS
 
@@ -88,9 +87,6 @@ class RegexesAuthor(ConsumersAuthor):
 
     def describe(self, name: str) -> None:
         self.send(name, 69, 1, {"group_ids": [group(1)]})
-
-    def subscription(self, places: Sequence[int]) -> Any:
-        return written("sub", *(topic(place + 1) for place in places))
 
     # -- topics
 

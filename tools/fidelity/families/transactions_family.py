@@ -390,7 +390,7 @@ def _write_marker(author: TransactionsAuthor) -> None:
     author.send(ADMIN, 27, author.version(27), {"markers": [marker]})
 
 
-def _delete_topic(author: TransactionsAuthor) -> None:
+def delete_topic(author: TransactionsAuthor) -> None:
     number = author.rng.randint(1, len(author.script.topics))
     author.send(ADMIN, 20, min(author.version(20, 1), 5), {"topic_names": [topic(number)], "timeout_ms": 5000})
     author.wait(SETTLING_MS)
@@ -434,7 +434,7 @@ ACTS: Final[dict[Act, int]] = {
     _delete_records: 4,
     delete_group_or_offsets: 4,
     _write_marker: 2,
-    _delete_topic: 1,
+    delete_topic: 1,
     pause_for_timeouts: 8,
     disturb(init_producer): 8,
     disturb(_add_partitions): 5,

@@ -9,7 +9,7 @@ from typing import Any, Final
 from groupmock_clients.probe.language.exchange import Send
 from groupmock_clients.probe.language.printing import in_quotes, literal_text, quoted
 from groupmock_clients.probe.language.scope import NO_TOPIC
-from groupmock_codec.api_keys import JOIN_GROUP, LIST_GROUPS, METADATA
+from groupmock_codec.api_keys import CONSUMER_GROUP_DESCRIBE, JOIN_GROUP, LIST_GROUPS, METADATA
 from groupmock_codec.records import iter_batches
 
 from .answers_json import NULL_NOT_ALLOWED
@@ -30,8 +30,8 @@ NUMBERS: Final = {
 """Maps a field with a number that the broker draws or counts to the prefix of its names and to the least valid number."""
 BY_HASH: Final = frozenset({0, 2, METADATA, 8, 9, 15, 19, 20, 21, 32, 33, 37, 42, 44, 47, 75})
 """The APIs whose answers list structures in an order that depends on names, by hash or sorted."""
-UNORDERED: Final = frozenset({(JOIN_GROUP, "members")})
-"""Lists whose order depends on ids that the broker draws, by API and field."""
+UNORDERED: Final = frozenset({(JOIN_GROUP, "members"), (CONSUMER_GROUP_DESCRIBE, "subscribed_topic_names")})
+"""Lists whose order depends on ids that the broker draws, or on the names of a run, by API and field."""
 OF_THE_WALL_CLOCK: Final = frozenset({"transaction_start_time_ms", "last_timestamp", "timestamp"})
 DAY_MS: Final = 86_400_000
 PRODUCER_ID: Final = slice(43, 51)
@@ -111,13 +111,15 @@ class Patterns:
         """Return a text in which references stand for the names in it, or "" if it contains none."""
         names = {**{real: name for (kind, real), name in self._drawn.items() if kind == "id"}, **self._groups, **self._topics}
         ours = [rf"{re.escape(real)}(?!\w|-\D)" for real in sorted(names, key=len, reverse=True)]
-        ours.append(rf"{re.escape(self.facts.stem)}(?=-no-)")  # This pattern matches the names of missing topics and groups (memory.py).
+        # This pattern matches the names of missing topics and groups (memory.py), and regular expressions for such names.
+        ours.append(rf"{re.escape(self.facts.stem)}(?=-(?:no-|t|\.))")
         said, count = re.subn(rf"(?<![\w-])(?:{'|'.join(ours)})", lambda match: f"${{{names.get(match[0], 'stem')}}}", text)
         return in_quotes(said) if count else ""
 
     def _bytes(self, field: str, data: bytes) -> str:
-        if field == "records" and _has_producer(data):
-            # These bytes are not compared, because they contain producer ids and times of markers, which differ on every broker.
+        if (field == "records" and _has_producer(data)) or f"{self.facts.stem}-no-".encode() in data:
+            # These bytes are not compared, because they contain producer ids and times of markers, which differ on every broker, or names
+            # of missing topics, which differ in every play.
             return "*"
         if field.startswith("topic_id"):
             if data in self._topic_ids:

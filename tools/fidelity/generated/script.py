@@ -18,7 +18,7 @@ from groupmock_clients.probe.language.messages import KEYS, filled_in
 from groupmock_clients.probe.language.parser import read_one
 from groupmock_clients.probe.language.printing import head_lines, step_text
 from groupmock_clients.probe.language.steps import step_of
-from groupmock_clients.probe.language.syntax import Expr, FunctionCall, Literal, Ref, Sequence, Struct, Text
+from groupmock_clients.probe.language.syntax import REFERENCE, Expr, FunctionCall, Literal, Ref, Sequence, Struct, Text
 from groupmock_codec import APIS
 from groupmock_codec.api_keys import (
     CONSUMER_GROUP_DESCRIBE,
@@ -207,6 +207,8 @@ def _names(value: object) -> Iterator[str]:
     match value:
         case Ref(name):
             yield name
+        case Text(template):
+            yield from (found for match in REFERENCE.finditer(template) if (found := match["braced"] or match["bare"]))
         case Send(fields=inner) | Struct(fields=inner):
             for _, each in inner:
                 yield from _names(each)
