@@ -21,11 +21,22 @@ class Broken(NamedTuple):
 
 class NotJudged(NamedTuple):
     """A judgement that the client was in the situation of the rule, but a wrong client would not have been seen as wrong. `reason` is a
-    constant sentence without names and numbers, because occasions are counted by reason: "the answer was lost"."""
+    constant sentence without names and numbers, because occasions are counted by reason. The reasons stand below."""
 
     reason: str
 
 
 KEPT: Final = Kept()
+
+UNREAD: Final = NotJudged("the client may have sent the request before it had read the answer")
+UNSEEN_JOIN: Final = NotJudged("the journal does not show the JoinGroup answer that the client had")
+UNREADABLE: Final = NotJudged("a Subscription or an Assignment is unreadable or too large")
+TROUBLED: Final = NotJudged("the client had received an error, or an answer to it was lost")
+TWO_CONNECTIONS: Final = NotJudged("the member is on two connections, which may belong to two processes")
+ANOTHER_PROCESS: Final = NotJudged("the request may be that of another process or member")
+SILENT: Final = NotJudged("the client sent nothing else meanwhile, so it may have been stopped")
+SLOW_BROKER: Final = NotJudged("the broker itself was slow")
+NO_TIMES: Final = NotJudged("the journal does not show when answers were written")
+OWN_REASON: Final = NotJudged("the client may have had a reason that the journal does not show")
 Judgement = Kept | Broken | NotJudged
 Judgements = Iterator[Judgement]

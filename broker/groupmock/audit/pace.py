@@ -25,7 +25,7 @@ from groupmock_codec.api_keys import (
 from groupmock_codec.error_codes import error_name
 from groupmock_codec.units import NS_PER_MS
 
-from .judgement import KEPT, Broken, Judgements
+from .judgement import KEPT, SLOW_BROKER, Broken, Judgements
 
 if TYPE_CHECKING:
     from .subjects import Exchange
@@ -90,8 +90,11 @@ def again(streaks: Streaks, x: Exchange) -> Judgements:
         return  # No request was refused, or this request was sent before the refusal arrived.
     last, waited = streak.last, x.waited_since(streak.last)
     is_late = last.answered is None or last.answered - last.received >= BROKER_NS
-    if is_late or (x.version, x.asked) != (last.version, last.asked):
+    if (x.version, x.asked) != (last.version, last.asked):
         del streaks[x.key]
+    elif is_late:
+        del streaks[x.key]
+        yield SLOW_BROKER
     elif waited >= BACKOFF_NS:
         del streaks[x.key]
         yield KEPT

@@ -17,7 +17,7 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from . import rules as folder
-from .judgement import KEPT, Broken, Judgements, Kept, NotJudged
+from .judgement import KEPT, UNREAD, Broken, Judgements, Kept, NotJudged
 from .order import GRACE_NS
 
 if TYPE_CHECKING:
@@ -114,6 +114,11 @@ class Rule:
         if x.received - told.written >= GRACE_NS:
             return True
         return x.link is told.link and x.link.order.knew(x, told, self.world.processes.one_thread(x.link))
+
+    def right(self, x: Exchange, told: Exchange) -> Kept | NotJudged:
+        """Return the judgement of a request that minds the answer `told`. A wrong request in its place would have been found only if the
+        client had certainly read that answer."""
+        return KEPT if self.knew(x, told) else UNREAD
 
     def sent_later(self, x: Exchange, before: Exchange) -> bool:
         """Return whether the client certainly sent the request `x` after the request `before`."""

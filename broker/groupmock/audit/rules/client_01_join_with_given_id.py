@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from groupmock_codec.api_keys import JOIN_GROUP
 
-from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
+from ..judgement import UNREAD
+from ..rule import Broken, Judgements, Rule, answered, asked
 from ..subjects import MEMBER_ID_REQUIRED, Exchange
 
 
@@ -21,6 +22,7 @@ class JoinsWithTheIdItWasGiven(Rule):
     implies = ()
     kept = """
 A: JoinGroup -> 79
+pause 1
 A: JoinGroup -> sent
 A -> 0 generation_id=1 eventually
 """
@@ -46,7 +48,7 @@ A: JoinGroup member_id="" -> 79
         sent, given = x.asked["member_id"], told.answer["member_id"]
         if sent == given:
             del x.link.notes[self.code]
-            yield KEPT
+            yield self.right(x, told)
         elif self.knew(x, told):
             del x.link.notes[self.code]
             yield Broken(
@@ -55,3 +57,5 @@ A: JoinGroup member_id="" -> 79
                 (*told.rows, x.seq),
                 "a JoinGroup with the member id of the answer",
             )
+        else:
+            yield UNREAD

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, OFFSET_COMMIT, SYNC_GROUP
 
-from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
+from ..judgement import TROUBLED, UNREAD
+from ..rule import KEPT, Broken, Judgements, NotJudged, Rule, answered, asked
 from ..subjects import HARMLESS, ILLEGAL_GENERATION, Exchange, Member, leavers_of
 
 
@@ -24,6 +25,7 @@ class KeepsItsId(Rule):
     implies = ()
     kept = """
 do stable1(A)
+pause 300
 A: Heartbeat -> 0
 pause 300
 A: JoinGroup -> 0 generation_id=2
@@ -47,9 +49,12 @@ A: JoinGroup member_id="" -> 79
         last, sent = x.link.last, _sent(x)
         if last is None or last.joined is None or x.group is None or last.group is not x.group or not x.link.host or sent is None:
             return  # If the connection was opened before the journal began, its earlier answers are unknown.
-        if sent == last.id:
+        uncertain = self._uncertain(last, x)
+        if uncertain is not None:
+            yield uncertain
+        elif sent == last.id:
             yield KEPT
-        elif self._is(last, x) and (not sent or x.member is None or x.member.wish is None):
+        elif not sent or x.member is None or x.member.wish is None:
             yield Broken(
                 f"{last.name} is a member of the group and sent a {x.name} "
                 + ("under a member id that it was never given" if sent else "without its member id"),
@@ -57,21 +62,21 @@ A: JoinGroup member_id="" -> 79
                 f"a {x.name} with the member id that JoinGroup's answer confirmed",
             )
 
-    def _is(self, last: Member, x: Exchange) -> bool:
-        """Return whether the connection's client is certainly still this member and knows its id. A client whose session has passed
-        without a good answer may give up its id: librdkafka begins anew then (rd_kafka_cgrp_session_timeout_check)."""
+    def _uncertain(self, last: Member, x: Exchange) -> NotJudged | None:
+        """Return None if the connection's client is certainly still this member and knows its id, or the reason why that is uncertain. A
+        client whose session has passed without a good answer may give up its id: librdkafka begins anew then
+        (rd_kafka_cgrp_session_timeout_check)."""
         heard = last.heard
         well = heard is not None and heard.delivered and heard.errors <= HARMLESS and x.waited_since(heard) >= 0
         if (
             not well
             or last.gone
             or last.leaving is not None
-            or last.joined is None
             or last.notes.get(self.code) is last.joined
             or max(last.doubt, x.received - last.confirmed) > last.session_ns * 9 // 10
         ):
-            return False
-        return self.knew(x, last.joined)
+            return TROUBLED
+        return None if last.joined is not None and self.knew(x, last.joined) else UNREAD
 
 
 def _sent(x: Exchange) -> str | None:

@@ -7,7 +7,8 @@ from typing import ClassVar, Final
 
 from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP
 
-from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
+from ..judgement import UNREAD
+from ..rule import Broken, Judgements, Rule, answered, asked
 from ..subjects import UNKNOWN_MEMBER_ID, Exchange
 
 TIMES: Final = 3
@@ -30,6 +31,7 @@ member *: session_timeout_ms=1000
 do stable1(A)
 pause 1500
 A: Heartbeat -> 25
+pause 1
 A: JoinGroup member_id="" -> 79
 """
     broken = """
@@ -89,8 +91,12 @@ end
         if last is None or last.ended is None or UNKNOWN_MEMBER_ID not in last.ended.errors or last.group.name != x.asked["group_id"]:
             return
         if not x.asked["member_id"]:
-            yield KEPT
-        elif x.asked["member_id"] == last.id and self.knew(x, last.ended):
+            yield self.right(x, last.ended)
+        elif x.asked["member_id"] != last.id:
+            return
+        elif not self.knew(x, last.ended):
+            yield UNREAD
+        else:
             yield Broken(
                 f"{last.name} was told that the coordinator does not know its member id (UNKNOWN_MEMBER_ID, in answer to "
                 f"{last.ended.name}) and joined with that id again",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP
 
-from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
+from ..judgement import UNREAD
+from ..rule import Broken, Judgements, Rule, answered, asked
 from ..subjects import ILLEGAL_GENERATION, Exchange, epoch_of
 
 
@@ -26,6 +27,7 @@ A resets
 pause 300
 B: JoinGroup -> 0 generation_id=2
 A: Heartbeat generation_id=1 -> 22
+pause 300
 A: JoinGroup -> 0 generation_id=2
 """
     broken = """
@@ -50,7 +52,10 @@ A: Heartbeat generation_id=1 -> 22
     def goes_on(self, x: Exchange) -> Judgements:
         """Judge a request in a generation that was refused with ILLEGAL_GENERATION (22)."""
         told: Exchange | None = None if x.member is None else x.member.notes.get(self.code)
-        if told is None or epoch_of(x) != told.asked["generation_id"] or not self.knew(x, told):
+        if told is None or epoch_of(x) != told.asked["generation_id"]:
+            return
+        if not self.knew(x, told):
+            yield UNREAD
             return
         yield Broken(
             f"{x.who} was told that its generation {epoch_of(x)} is over (ILLEGAL_GENERATION, in answer to {told.name}) and sent a "
@@ -62,5 +67,6 @@ A: Heartbeat generation_id=1 -> 22
     @asked(JOIN_GROUP)
     def joins(self, x: Exchange) -> Judgements:
         """Note that the member begins anew."""
-        if x.speaker is not None and x.speaker.notes.pop(self.code, None) is not None:
-            yield KEPT
+        told: Exchange | None = None if x.speaker is None else x.speaker.notes.pop(self.code, None)
+        if told is not None:
+            yield self.right(x, told)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from groupmock_codec.api_keys import SYNC_GROUP
 
+from ..judgement import UNSEEN_JOIN
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import Exchange
 
@@ -30,6 +31,7 @@ A: SyncGroup generation_id=7 assignments=[for($A.member_id, b"")] -> 22
         on the connection."""
         member = x.member if x.member is not None and x.member.joined is not None else x.link.last
         if member is None or member.joined is None or member.joined.answer is None:
+            yield UNSEEN_JOIN
             return
         answer = member.joined.answer
         told = (answer["member_id"] or member.id, answer["generation_id"])

@@ -7,6 +7,7 @@ from typing import ClassVar
 from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP
 from groupmock_codec.units import NS_PER_MS
 
+from ..judgement import SILENT, TROUBLED, UNREAD
 from ..order import GRACE_NS
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
 from ..subjects import NONE, UNKNOWN_MEMBER_ID, Exchange, Member
@@ -86,8 +87,8 @@ end
         """Note that the expected SyncGroup has come."""
         member = x.member
         if member is not None and member.joined is not None and member.notes.get(self.code) is not member.joined:
+            yield KEPT if self._due(member, member.joined) else TROUBLED
             member.notes[self.code] = member.joined
-            yield KEPT
 
     @asked(JOIN_GROUP)
     def joins(self, x: Exchange) -> Judgements:
@@ -98,22 +99,23 @@ end
             return
         # A leader asks for Metadata before it assigns. If the answer shows other partitions, the leader may join again.
         news = member.leads and member.joined.answered is not None and x.link.informed >= member.joined.answered
-        if not news and self.knew(x, member.joined):
+        if news:
+            return
+        if self.knew(x, member.joined):
             yield Broken(
                 f"{member.name} joined generation {member.generation} and, without a SyncGroup, joined again",
                 (*member.joined.rows, x.seq),
                 f"a SyncGroup of generation {member.generation}",
             )
+        else:
+            yield UNREAD
 
     def _late(self, x: Exchange, member: Member) -> Judgements:
         """Judge a missing SyncGroup, but only if the process has sent other requests meanwhile, because a silent process may have been
         stopped."""
-        if (
-            member.joined is x
-            and x.answered is not None
-            and self._due(member, x)
-            and self.world.processes.spoke(member) > x.answered + _patience(member) // 2
-        ):
+        if member.joined is not x or x.answered is None or not self._due(member, x):
+            return
+        if self.world.processes.spoke(member) > x.answered + _patience(member) // 2:
             member.notes[self.code] = x
             ms = (self.world.now - x.answered) // NS_PER_MS
             timeout = "rebalance timeout" if _patience(member) == member.rebalance_ns else "session timeout, as a follower"
@@ -123,6 +125,8 @@ end
                 x.rows,
                 f"a SyncGroup of generation {member.generation} as soon as JoinGroup is answered",
             )
+        else:
+            yield SILENT
 
     def _due(self, member: Member, joined: Exchange) -> bool:
         """Return whether nothing excuses that the SyncGroup is missing: no lost connection, no error (a leader cannot assign without

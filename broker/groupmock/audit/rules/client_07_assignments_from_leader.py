@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from groupmock_codec.api_keys import SYNC_GROUP
 
+from ..judgement import UNSEEN_JOIN
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import Exchange
 
@@ -31,9 +32,12 @@ B: SyncGroup assignments=[for($A.member_id, b"for B"), for($B.member_id, b"for A
     def assigns(self, x: Exchange) -> Judgements:
         """Compare the sender with the leader in the JoinGroup answer of the same generation."""
         member = x.member
-        if member is None or member.joined is None or member.generation != x.asked["generation_id"]:
+        if member is None or member.joined is None:
+            yield UNSEEN_JOIN
             return
-        if member.leads or not x.asked["assignments"]:
+        if member.generation != x.asked["generation_id"] or member.leads:
+            return
+        if not x.asked["assignments"]:
             yield KEPT
             return
         yield Broken(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from groupmock_codec.api_keys import SYNC_GROUP
 
 from ...text.printable import quoted
+from ..judgement import UNSEEN_JOIN
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import Exchange
 
@@ -28,7 +29,12 @@ A: SyncGroup v5 protocol_name="roundrobin" assignments=[for($A.member_id, b"for 
     def repeats(self, x: Exchange) -> Judgements:
         """Compare the protocol with the JoinGroup answer of the same generation."""
         member = x.member
-        if x.version < 5 or member is None or member.joined is None or member.generation != x.asked["generation_id"]:
+        if x.version < 5:
+            return
+        if member is None or member.joined is None:
+            yield UNSEEN_JOIN
+            return
+        if member.generation != x.asked["generation_id"]:
             return
         assert member.joined.answer is not None
         voted = (member.joined.answer.get("protocol_type") or member.joined.asked["protocol_type"], member.protocol)

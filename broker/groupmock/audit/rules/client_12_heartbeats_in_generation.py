@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from groupmock_codec.api_keys import HEARTBEAT
 
+from ..judgement import TWO_CONNECTIONS, UNREAD, UNSEEN_JOIN
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import MEMBER_ID_REQUIRED, Exchange, Member
 
@@ -21,6 +22,7 @@ class HeartbeatsOfItsGeneration(Rule):
     implies = ("CLIENT-02",)
     kept = """
 do stable1(A)
+pause 300
 A: Heartbeat -> 0
 A: LeaveGroup -> 0
 """
@@ -41,11 +43,17 @@ A: Heartbeat -> 25
         if last is not None and last.leaving is not None and (last.id, last.group.name) == (member.id, member.group.name):
             if self.knew(x, last.leaving):
                 yield Broken(f"{last.name} left its group and sent a heartbeat after that", (*last.leaving.rows, x.seq), "no heartbeat")
+            else:
+                yield UNREAD
         elif member.joined is None:
             yield from self._early(x, member)
+        elif member.joined.link is not x.link and not member.joined.link.gone:
+            yield TWO_CONNECTIONS
+        elif not self.knew(x, member.joined):
+            yield UNREAD
         elif generation == member.generation:
             yield KEPT
-        elif self.knew(x, member.joined) and (member.joined.link is x.link or member.joined.link.gone):
+        else:
             yield Broken(
                 f"{member.name} joined generation {member.generation} and sent a heartbeat of generation {generation}",
                 (*member.joined.rows, x.seq),
@@ -63,3 +71,5 @@ A: Heartbeat -> 25
                 (*wish.rows, x.seq),
                 "JoinGroup first, heartbeats when it has succeeded",
             )
+        else:
+            yield UNSEEN_JOIN

@@ -5,6 +5,7 @@ from __future__ import annotations
 from groupmock_codec.api_keys import JOIN_GROUP
 from groupmock_codec.units import NS_PER_MS
 
+from ..judgement import NO_TIMES
 from ..order import GRACE_NS
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked, closed
 from ..subjects import Exchange, Link, Member
@@ -27,6 +28,7 @@ class WaitsForItsJoin(Rule):
     kept = """
 do stable2(A, B)
 A: JoinGroup -> parked
+pause 300
 B: JoinGroup -> 0
 A -> 0
 """
@@ -56,7 +58,11 @@ B: JoinGroup -> 0
 
     @answered(JOIN_GROUP)
     def waited(self, x: Exchange) -> Judgements:
-        if x.heard and not x.error:
+        if not x.heard or x.error:
+            return
+        if x.written is None:
+            yield NO_TIMES
+        elif x.written > x.received:
             yield KEPT
 
     @closed

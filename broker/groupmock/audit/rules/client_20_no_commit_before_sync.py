@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from groupmock_codec.api_keys import OFFSET_COMMIT, SYNC_GROUP
 
-from ..commit_example import ALONE, GIVEN, HEADER
-from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
+from ..commit_example import GIVEN, HEADER
+from ..judgement import UNREAD
+from ..rule import WARNING, Broken, Judgements, Rule, answered, asked
 from ..subjects import NONE, Exchange, epoch_of
 
 
@@ -21,7 +22,12 @@ class NoCommitWhileCompleting(Rule):
     source = ("clients.md#client-20", "ConsumerCoordinator.sendOffsetCommitRequest")
     fix = "Hold commits back (or fail them retriably) from sending JoinGroup until SyncGroup is answered; commit before JoinGroup instead."
     kept = (
-        ALONE
+        HEADER
+        + """
+do completing1(A)
+pause 300
+"""
+        + GIVEN
         + """
 A: OffsetCommit topics=[t($t1, o(0, 5))] -> 0
 """
@@ -38,10 +44,15 @@ A: OffsetCommit topics=[t($t1, o(0, 5))] -> 27
 
     @answered(SYNC_GROUP)
     def ended(self, x: Exchange) -> Judgements:
-        """Note that the generation is over for the member, because its SyncGroup failed."""
-        if x.member is not None and not (x.heard and x.error == NONE):
-            x.member.notes[self.code] = int(x.asked["generation_id"])
-        return iter(())
+        """Note that the generation is over for the member, because its SyncGroup failed. If it has its assignment, it has sent no commit
+        before that."""
+        member, generation = x.member, int(x.asked["generation_id"])
+        if member is None:
+            return
+        if not (x.heard and x.error == NONE):
+            member.notes[self.code] = generation
+        elif member.joined is not None and member.generation == generation and member.notes.get(self.code) != generation:
+            yield self.right(x, member.joined)
 
     @asked(OFFSET_COMMIT)
     def while_completing(self, x: Exchange) -> Judgements:
@@ -50,8 +61,13 @@ A: OffsetCommit topics=[t($t1, o(0, 5))] -> 27
         if member is None or member.joined is None or epoch_of(x) != member.generation or member.generation < 0:
             return
         if member.synced is not None and member.synced.asked["generation_id"] == member.generation:
-            yield KEPT
-        elif member.notes.get(self.code) != member.generation and self.knew(x, member.joined):
+            return
+        if member.notes.get(self.code) == member.generation:
+            return
+        member.notes[self.code] = member.generation
+        if not self.knew(x, member.joined):
+            yield UNREAD
+        else:
             yield Broken(
                 f"{member.name} joined generation {member.generation} and commits offsets in it before it has its assignment",
                 (*member.joined.rows, x.seq),

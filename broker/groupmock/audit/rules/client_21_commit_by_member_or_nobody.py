@@ -7,6 +7,7 @@ from typing import Final
 from groupmock_codec.api_keys import LEAVE_GROUP, OFFSET_COMMIT
 from groupmock_codec.units import NS_PER_MS
 
+from ..judgement import UNREAD
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import Exchange, Member, epoch_of
 
@@ -52,7 +53,9 @@ A: OffsetCommit generation_id_or_member_epoch=-1 member_id="" topics=[t($t1, o(0
         member = x.link.last
         if member_id or member is None or member.joined is None or member.group.name != x.asked["group_id"] or _left(member):
             yield KEPT
-        elif not member.gone and self.knew(x, member.joined):
+        elif not member.gone and not self.knew(x, member.joined):
+            yield UNREAD
+        elif not member.gone:
             yield Broken(
                 f"{member.name} is a member of generation {member.generation} and commits on the same connection as if it were none",
                 (*member.joined.rows, x.seq),

@@ -15,7 +15,8 @@ from groupmock_codec.api_keys import (
     SYNC_GROUP,
 )
 
-from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
+from ..judgement import ANOTHER_PROCESS, TROUBLED, UNREAD
+from ..rule import KEPT, Broken, Judgements, NotJudged, Rule, answered, asked
 from ..subjects import COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, Exchange
 
 if TYPE_CHECKING:
@@ -97,11 +98,15 @@ A: Heartbeat -> 16
         before: Exchange | None = x.link.notes.get(self.code)
         if before is None or x.group is None or before.group is None or x.group.name != before.group.name:
             return
-        if self._asked.get((x.client, x.group.name), self._forgotten) >= before.received:
-            del x.link.notes[self.code]
-            yield KEPT
-        elif self.knew(x, before) and not self.world.processes.muffled(x.link):
+        looked_up = self._asked.get((x.client, x.group.name), -1) >= before.received
+        uncertain = self._uncertain(x, before)
+        if looked_up or uncertain is None:
             del x.link.notes[self.code]  # The noted refusal is dropped, so that it is judged only once.
+        if uncertain is not None:
+            yield uncertain
+        elif looked_up:
+            yield KEPT
+        else:
             error = "NOT_COORDINATOR" if NOT_COORDINATOR in before.errors else "COORDINATOR_NOT_AVAILABLE"
             yield Broken(
                 f"{x.who} was answered {error} to {before.name} and sent {x.name} to the same broker {x.waited_since(before) // 1_000_000} "
@@ -109,3 +114,12 @@ A: Heartbeat -> 16
                 (*before.rows, x.seq),
                 "FindCoordinator first, then the request to the coordinator that it names",
             )
+
+    def _uncertain(self, x: Exchange, before: Exchange) -> NotJudged | None:
+        """Return the reason why a missing FindCoordinator of this client would not be noticed, or None."""
+        if not self.knew(x, before):
+            return UNREAD
+        if self.world.processes.muffled(x.link):
+            return TROUBLED
+        several = len(self.world.processes.members_of(x.client)) > 1
+        return ANOTHER_PROCESS if several or self._forgotten >= before.received else None

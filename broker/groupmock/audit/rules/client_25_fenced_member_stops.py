@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, SYNC_GROUP
 
+from ..judgement import UNREAD
 from ..rule import KEPT, Broken, Judgements, Rule, asked, closed
 from ..subjects import FENCED_INSTANCE_ID, Exchange, Link, Member
 
@@ -51,7 +52,12 @@ B: Heartbeat -> 82
             return
         sent, instance = x.asked["member_id"], x.asked.get("group_instance_id")
         anew = x.key == JOIN_GROUP and not sent and instance is not None and instance == last.instance_id
-        if (sent == last.id or anew) and self.knew(x, last.ended):
+        if sent != last.id and not anew:
+            return
+        last.notes[self.code] = x
+        if not self.knew(x, last.ended):
+            yield UNREAD
+        else:
             yield Broken(
                 f"{last.name} was fenced (FENCED_INSTANCE_ID, in answer to {last.ended.name}): another process has its instance id. It "
                 f"sent a {x.name} " + ("to take the place back" if anew else "all the same"),
@@ -61,7 +67,7 @@ B: Heartbeat -> 82
 
     @closed
     def stops(self, link: Link) -> Judgements:
-        if link.last is not None and _fenced(link.last):
+        if link.last is not None and _fenced(link.last) and self.code not in link.last.notes:
             yield KEPT
 
 

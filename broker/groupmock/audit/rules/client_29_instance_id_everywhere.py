@@ -7,6 +7,7 @@ from typing import Final
 from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP, TXN_OFFSET_COMMIT
 
 from ...text.printable import one_line
+from ..judgement import UNREAD
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import Exchange
 
@@ -30,6 +31,7 @@ class SaysItsName(Rule):
     kept = """
 member A: group_instance_id=a
 do static_stable1(A)
+pause 300
 A: Heartbeat -> 0
 """
     broken = """
@@ -46,10 +48,13 @@ A: Heartbeat group_instance_id=null -> 0
         if member is None or member.joined is None or x.version < SINCE[x.key] or member.joined.version < SINCE[JOIN_GROUP]:
             return
         told, said = member.joined.asked.get("group_instance_id"), x.asked.get("group_instance_id")
-        if told == said:
-            if told is not None:
-                yield KEPT
-        elif self.knew(x, member.joined):
+        if told is said is None:
+            return
+        if not self.knew(x, member.joined):
+            yield UNREAD
+        elif told == said:
+            yield KEPT
+        else:
             yield Broken(
                 f"{member.name} joined {_named(told)} and sends {x.name} {_named(said)}",
                 (*member.joined.rows, x.seq),

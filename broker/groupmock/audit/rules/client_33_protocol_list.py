@@ -6,6 +6,7 @@ from groupmock_codec.api_keys import JOIN_GROUP
 
 from ...text.printable import one_line, quoted
 from ..inside import one_process
+from ..judgement import TWO_CONNECTIONS
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import Exchange
 
@@ -43,7 +44,10 @@ A: JoinGroup protocols=[p("range"), p("roundrobin")] -> 0
             yield Broken(f"{who} sends a JoinGroup with {what}", (x.seq,), "at least one protocol, and each of them once")
             return
         before = None if x.member is None else x.member.wish
-        if before is None or not one_process(x, before):
+        if before is None:
+            return
+        if not one_process(x, before):
+            yield TWO_CONNECTIONS
             return
         if _names(before) == names:
             yield KEPT

@@ -6,6 +6,7 @@ from groupmock_codec.api_keys import JOIN_GROUP
 
 from ...text.printable import one_line, quoted
 from ..inside import subscriptions_of
+from ..judgement import UNREADABLE
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import Exchange
 
@@ -37,7 +38,9 @@ A: JoinGroup -> 79
         """Judge the whole list of protocols together."""
         read = {name: found for name, found in subscriptions_of(x).items() if found is not None}
         wrong = [(name, found) for name, found in read.items() if found.wrong is not None]
-        if read and not wrong:
+        if None in subscriptions_of(x).values() and not wrong:
+            yield UNREADABLE
+        elif read and not wrong:
             yield KEPT
         for name, found in wrong[:1]:
             who = x.member.name if x.member is not None else one_line(x.client_id or "a client")
