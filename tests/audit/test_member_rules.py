@@ -258,6 +258,8 @@ LEFT_ALONE: list[tuple[str, str, tuple[Told, ...]]] = [
     ("CLIENT-65", "the answer is there", (parked(pause(300)), sent(SYNC_GROUP, 0))),
     ("CLIENT-65", "another connection", (parked(elsewhere(says(FETCH)), answer_after=400),)),
     ("CLIENT-25", "a commit as it closes", (beat(error=82), pause(300), commit(error=82), again())),
+    ("CLIENT-73", "each time by a new connection", (elsewhere(beat()),) * 6),
+    ("CLIENT-73", "what was under way on the old connection is read late", (beat(), elsewhere(beat(), beat()), beat(), again(beat()))),
     ("CLIENT-48", "two in a row are no storm", (join(), sync(), join(generation=3), sync(3))),
     ("CLIENT-48", "it was told to",
      (join(), beat(2, error=27), join(generation=3), beat(3, error=27), join(generation=4), beat(4, error=27),
