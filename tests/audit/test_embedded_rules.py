@@ -94,6 +94,11 @@ LEADERS: dict[str, Case] = {
         BROKEN,
     ),
     "nobody is assigned to": ("CLIENT-08", "do completing1(A)\nA: SyncGroup -> 0\n", BROKEN),
+    "a leader that asks again because it was refused": (
+        "CLIENT-08",
+        'do completing1(A)\nA: SyncGroup v5 protocol_name="x" assignments=[for($A.member_id, b"for A")] -> 23\nA: SyncGroup -> 0\n',
+        BROKEN,
+    ),
     "no bytes are no Assignment": ("CLIENT-66", first('b""'), BROKEN),
     "fields of a version to come": ("CLIENT-66", first("join(i16(4), i32(0), i32(-1), i32(7))"), KEPT),
     "protocols that nobody else knows are read as well": ("CLIENT-66", first('b"x"', "mine"), BROKEN),

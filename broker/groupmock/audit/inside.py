@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
+from groupmock_codec.api_keys import SYNC_GROUP
 from groupmock_codec.embedded import connect, consumer, designs
 from groupmock_codec.embedded.consumer import READ_ELEMENTS
 from groupmock_codec.embedded.sticky import read_cooperative_generation
@@ -24,7 +25,7 @@ from groupmock_codec.errors import DecodeError, Place, TooManyElements
 from ..journal.whose import bytes_of
 from ..rounds.embedded import EAGER, REMEMBERED, Partition, Partitions, flat, told_of
 from ..text.printable import one_line
-from .subjects import assignments_of, protocols_of
+from .subjects import NONE, assignments_of, protocols_of
 
 if TYPE_CHECKING:
     from .subjects import Exchange, Json, Member
@@ -206,11 +207,15 @@ def kept_in(join: Exchange | None, protocol: str) -> Partitions | None:
 
 def plan_of(sync: Exchange) -> Plan | None:
     """Return the generation that its leader assigns by this SyncGroup. None if the sender is not the leader, or if the generation is
-    over or was assigned before. A leader that asks again gets its own assignment once more."""
+    over or was assigned before. A leader that asks again gets its own assignment once more, unless the first SyncGroup was refused."""
     member, generation = sync.member, None if sync.group is None else sync.group.fold.generation
     join = None if member is None or not member.leads else member.joined
     answer = None if join is None else join.answer
-    if generation is None or generation.told or join is None or answer is None or not answer["members"]:
+    if generation is None or join is None or answer is None or not answer["members"]:
+        return None
+    before = None if member is None else member.heard
+    refused = before is not None and before.key == SYNC_GROUP and before.heard and before.error != NONE and before.seq > join.seq
+    if generation.told and (generation.planned is not None or not refused):
         return None
     if not generation.number == answer["generation_id"] == sync.asked["generation_id"]:
         return None
