@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from groupmock_codec.api_keys import HEARTBEAT
 
 from ..judgement import TWO_CONNECTIONS, UNREAD, UNSEEN_JOIN
@@ -33,6 +35,13 @@ A: LeaveGroup members=[who($A.member_id)] -> 0
 pause 300
 A: Heartbeat -> 25
 """
+    also_broken: ClassVar[dict[str, str]] = {
+        "before-it-joined": """
+A: JoinGroup -> 79
+pause 1
+A: Heartbeat generation_id=-1 -> 25
+""",
+    }
 
     @asked(HEARTBEAT)
     def beats(self, x: Exchange) -> Judgements:
@@ -62,9 +71,9 @@ A: Heartbeat -> 25
 
     def _early(self, x: Exchange, member: Member) -> Judgements:
         """Judge a heartbeat before the first JoinGroup, but only of a member whose id is known to be new, because another may have
-        joined before the journal began."""
+        joined before the journal began. A heartbeat with the new id shows that the client has read the answer that told it."""
         wish = member.wish
-        reserved = wish is not None and wish.error == MEMBER_ID_REQUIRED and self.knew(x, wish)
+        reserved = wish is not None and wish.error == MEMBER_ID_REQUIRED
         if wish is not None and (reserved or (member.joining is not None and x.asked["generation_id"] < 0)):
             yield Broken(
                 f"{member.name} sent a heartbeat before any JoinGroup of its own had succeeded",
