@@ -8,13 +8,14 @@ its web interface is enabled (`/api/v1`, docs of Spark: "Monitoring and Instrume
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 from urllib.request import ProxyHandler, build_opener
+
+from groupmock.text.progress import RewrittenLine
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,7 +25,6 @@ EVERY_S: Final = 10.0
 REWRITTEN_S: Final = 1.0
 """Seconds between two lines on a terminal."""
 PATIENCE_S: Final = 5.0
-ERASE: Final = "\r\x1b[K"
 
 
 class Stage(NamedTuple):
@@ -66,27 +66,22 @@ class Progress:
         return f", {sum(rows.values()):,} rows{rate}"
 
 
-class ProgressLine:
-    """The output stream of the progress line. On a terminal the line can be erased."""
+class ProgressLine(RewrittenLine):
+    """The output stream of the progress line, which is a log without a terminal: a job in a cluster has none."""
 
-    def __init__(self, out: TextIO) -> None:
-        self.out, self.terminal = out, out.isatty()
-
-    def write(self, line: str) -> None:
+    def write(self, text: str) -> None:
         """Replace the last line on a terminal, else append a line."""
-        self.out.write(f"{ERASE}{line}" if self.terminal else f"{line}\n")
-        self.out.flush()
-
-    def erase(self) -> None:
         if self.terminal:
-            self.out.write(ERASE)
+            super().write(text)
+        else:
+            self.out.write(f"{text}\n")
             self.out.flush()
 
 
 @contextmanager
 def progress_shown(spark: SparkSession, name: str, out: TextIO | None = None) -> Iterator[None]:
     """Show progress within the block, after its first ten seconds."""
-    over, page = Event(), ProgressLine(out or sys.stderr)
+    over, page = Event(), ProgressLine(out)
     with _looking(spark) as look:
         watch = Thread(target=_watch, args=(look, Progress(name), page, over), daemon=True)
         watch.start()

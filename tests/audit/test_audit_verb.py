@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import signal
+from collections import Counter
 from pathlib import Path
 
 import msgspec
 import pytest
 from audit_examples import played
 
+from groupmock.audit.auditor import Auditor
 from groupmock.audit.rule import registered
 from groupmock.cli import main
 from groupmock.journal.rows import Row
@@ -56,6 +59,33 @@ def test_a_journal_that_ends_in_the_middle_is_4(tmp_path: Path, capsys: pytest.C
     assert main(["audit", path]) == 4
     assert words in capsys.readouterr().out
     assert main(["audit", path, "--unfinished-ok"]) == 0
+
+
+def test_interrupt_reports_what_was_judged_until_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ctrl-C arrives while the second of three journals is read, after the client there has broken a rule."""
+    paths = [str(tmp_path / f"{number}.jsonl") for number in range(3)]
+    for path in paths:
+        Path(path).write_bytes(b"\n".join(lines_of("broken")) + b"\n")
+    breaking = max(json.loads(line)["seq"] for line in lines_of("broken")[1:] if b"SyncGroup" in line)
+    read = Counter[int]()
+    feed = Auditor.feed
+
+    def interrupted(auditor: Auditor, row: Row) -> None:
+        read[row.seq] += 1
+        feed(auditor, row)
+        if row.seq == breaking and read[row.seq] == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Auditor, "feed", interrupted)
+    assert main(["audit", *paths, "--unfinished-ok", "--report", "text", "--report", f"json={tmp_path / 'report.json'}"]) == 130
+    out, err = capsys.readouterr()
+    assert "2 times in 2 journals" in out
+    assert f"incomplete: reading was interrupted after row {breaking}; what came then is not judged" in out
+    assert "note: interrupted: 1 of 3 journals are not read" in out and err == "groupmock audit: interrupted\n"
+    sources = json.loads((tmp_path / "report.json").read_text())["sources"]
+    assert [(source["interrupted"], source["audit"]["rules"]["CLIENT-05"]["broken"]) for source in sources] == [(False, 1), (True, 1)]
 
 
 def test_rows_that_are_missing_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from groupmock.faults.facts import for_producers
 from groupmock.faults.plan import make_plan, read_plan, ready_plans
 from groupmock.journal.read import read
 from groupmock.journal.rows import ASKED_TO_STOP, ClientRow
+from groupmock.text.progress import Progress
 
 MEMBER = [sys.executable, str(Path(driven_member.__file__))]
 PATIENCE = "60"
@@ -57,6 +59,29 @@ def test_a_member_that_breaks_a_rule(
     assert {finding["rule"] for finding in situation["findings"]} - {code} <= set(registered()[code].implies)
     assert table["rules"][code]["verdict"] == "broken"
     assert f"BROKEN {code}: " in capsys.readouterr().out
+
+
+def test_interrupt_reports_the_situations_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = next(iter(driven_member.BREAKS))
+    monkeypatch.setenv("DRIVEN_BREAKS", broken)
+    begun: list[str] = []
+
+    def show(progress: Progress, done: int, doing: str = "") -> None:
+        begun.append(f"{progress.text(done, '', 0.0).partition(',')[0]} {doing}")
+        if done == 1:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Progress, "show", show)
+    code, table = drive(tmp_path, "works,rebalance,stopped")
+    out, err = capsys.readouterr()
+    assert begun == ["audit: 0 of 3 situations works", "audit: 1 of 3 situations rebalance"]
+    assert code == 130 and [each["name"] for each in table["situations"]] == ["works"]
+    assert f"BROKEN {broken}: " in out and "1 of 1 situations reached" in out
+    assert f"timeline: groupmock timeline {tmp_path / 'works.jsonl'} --audit" in out
+    assert "note: interrupted: 2 of 3 situations are not judged: rebalance, stopped" in out
+    assert err.splitlines()[-1] == "groupmock audit: interrupted: the copies are ended, the situations before are judged"
 
 
 def test_who_is_asked_to_stop_stands_in_the_journal(tmp_path: Path) -> None:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from groupmock.text.progress import ERASE
 from groupmock_pipeline import progress as watched
-from groupmock_pipeline.progress import ERASE, Progress, ProgressLine, Stage, progress_shown, rows_of
+from groupmock_pipeline.progress import Progress, ProgressLine, Stage, progress_shown, rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

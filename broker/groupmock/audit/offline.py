@@ -17,12 +17,24 @@ def audit_journal(
     *,
     codes: Iterable[str] | None = None,
     waive: Callable[[Finding], str | None] | None = None,
+    stoppable: bool = False,
 ) -> Source:
-    """Audit one journal from begin to end, with memory only for clients that are still active in it. Raises NotAJournal, OSError."""
+    """Audit one journal from begin to end, with memory only for clients that are still active in it. If it is `stoppable`, Ctrl-C ends it
+    with what was judged until then. Raises NotAJournal, OSError."""
     reader = JournalReader(source)
     auditor = Auditor(codes, waive=waive)
-    for row in reader:
-        auditor.feed(row)
+    interrupted = False
+    try:
+        for row in reader:
+            auditor.feed(row)
+        audit = auditor.close()
+    except KeyboardInterrupt:
+        if not stoppable:
+            raise
+        audit, interrupted = auditor.so_far(), True
     header = reader.header
-    notices = [f"{reader.unfinished}; what came then is not judged"] if reader.unfinished is not None else []
-    return Source(name=name, audit=auditor.close(), run=header.run, profile=header.profile, product=header.product, notices=notices)
+    ends = f"reading was interrupted after row {reader.last}" if interrupted else reader.unfinished
+    return Source(
+        name=name, audit=audit, run=header.run, profile=header.profile, product=header.product, interrupted=interrupted,
+        notices=[f"{ends}; what came then is not judged"] if ends is not None else [],
+    )  # fmt: skip

@@ -42,7 +42,8 @@ class RuleFacts(msgspec.Struct, kw_only=True):
 
 
 class Source(msgspec.Struct, kw_only=True):
-    """One journal and its findings. `path` is its file, None if no file is kept. `notices` say what is wrong with the journal itself."""
+    """One journal and its findings. `path` is its file, None if no file is kept. `interrupted` is true if Ctrl-C ended
+    the audit. `notices` say what is wrong with the journal itself."""
 
     name: str
     audit: Audit
@@ -50,6 +51,7 @@ class Source(msgspec.Struct, kw_only=True):
     profile: str = ""
     product: str = ""
     path: str | None = None
+    interrupted: bool = False
     notices: list[str] = []
 
 

@@ -56,18 +56,41 @@ def run_drive(
     notices: Iterable[str],
     write: Callable[[Report, list[tuple[str, str | None]]], None],
 ) -> int:
-    """Run the situations and return the exit code. Raises ValueError for bad use. `waive` and `notices` come from the waivers; `write` is
-    the verb's writer of reports."""
+    """Run the situations and return the exit code. `waive` and `notices` come from the waivers, and `write` is the verb's writer of
+    reports. Raises ValueError for bad use, KeyboardInterrupt after the report of an interrupted run."""
     from ..audit.drive.situation import situations
 
     if arguments.situations == "list":
         for situation in situations().values():
             print(f"{situation.name}: {situation.does}")
         return OK
+    from ..audit.drive.copies import CannotRun
+    from ..server.running import CannotStart, JournalFailed
+
     chosen = _checked(arguments, situations())
     with _folder(arguments.keep) as folder:
-        outcomes = _driven(arguments, folder, chosen, waive)
-        return _told(arguments, outcomes, notices, write)
+        outcomes: list[Outcome] = []
+        interrupted = False
+        try:
+            _driven(arguments, folder, chosen, waive, outcomes)
+        except (CannotRun, CannotStart, JournalFailed) as cannot:
+            complain("audit", cannot)
+            return CANNOT_START
+        # SIGTERM cancels the task, so it ends the run in the same way as Ctrl-C.
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            if not outcomes:
+                raise KeyboardInterrupt("the copies are ended, nothing is judged") from None
+            interrupted = True
+        code = _told(arguments, outcomes, [*notices, *_unplayed(outcomes, chosen)] if interrupted else notices, write)
+    if interrupted:
+        raise KeyboardInterrupt("the copies are ended, the situations before are judged")
+    return code
+
+
+def _unplayed(outcomes: list[Outcome], chosen: list[Situation]) -> Iterator[str]:
+    last = next(place for place, each in enumerate(chosen) if each.name == outcomes[-1].name)
+    if left := [each.name for each in chosen[last + 1 :]]:
+        yield f"interrupted: {len(left)} of {len(chosen)} situations are not judged: {', '.join(left)}"
 
 
 def _checked(arguments: argparse.Namespace, known: dict[str, Situation]) -> list[Situation]:
@@ -100,55 +123,62 @@ def _folder(kept: str | None) -> Iterator[Path]:
 
 
 def _driven(
-    arguments: argparse.Namespace, folder: Path, chosen: list[Situation], waive: Callable[[Finding], str | None] | None
-) -> list[Outcome] | int:
+    arguments: argparse.Namespace,
+    folder: Path,
+    chosen: list[Situation],
+    waive: Callable[[Finding], str | None] | None,
+    outcomes: list[Outcome],
+) -> None:
+    """Run the situations and append the outcome of each as soon as it is known."""
     from ..audit.drive.conduct import Wish
-    from ..audit.drive.copies import CannotRun
     from ..net.loops import run as run_loop
-    from ..server.running import CannotStart, JournalFailed
 
     wish = Wish(
         arguments.command, folder, copies=arguments.copies, topics=arguments.topic or ("orders:6",), bound_s=arguments.seconds_per,
         profile=arguments.profile, sets=arguments.sets, seed=arguments.seed, codes=arguments.rule, waive=waive,
     )  # fmt: skip
-    try:
-        return run_loop(_conducted(wish, chosen))
-    except (CannotRun, CannotStart, JournalFailed) as cannot:
-        complain("audit", cannot)
-        return CANNOT_START
-    except (KeyboardInterrupt, asyncio.CancelledError):  # SIGTERM cancels the task, so it ends the run in the same way as Ctrl-C.
-        raise KeyboardInterrupt("the copies are ended, nothing is judged") from None
+    run_loop(_conducted(wish, chosen, outcomes, arguments.keep is not None))
 
 
-async def _conducted(wish: Wish, chosen: list[Situation]) -> list[Outcome]:
+async def _conducted(wish: Wish, chosen: list[Situation], outcomes: list[Outcome], kept: bool) -> None:
     from ..audit.drive.conduct import conduct
     from ..audit.drive.outcome import line_of
+    from ..text.progress import Progress
 
     here = asyncio.current_task()
     assert here is not None
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, here.cancel)
-    return await conduct(wish, chosen, lambda outcome: print(line_of(outcome), file=sys.stderr, flush=True))
+
+    def tell(outcome: Outcome) -> None:
+        if outcome.source is not None and kept:
+            outcome.source.path = str(wish.folder / outcome.source.name)
+        outcomes.append(outcome)
+        progress.erase()
+        print(line_of(outcome), file=sys.stderr, flush=True)
+
+    with Progress("audit", len(chosen), "situations") as progress:
+        await conduct(wish, chosen, tell, lambda situation: progress.show(chosen.index(situation), situation.name))
 
 
 def _told(
     arguments: argparse.Namespace,
-    outcomes: list[Outcome] | int,
+    outcomes: list[Outcome],
     notices: Iterable[str],
     write: Callable[[Report, list[tuple[str, str | None]]], None],
 ) -> int:
     from ..audit.drive.outcome import as_data, as_text, report
 
-    if isinstance(outcomes, int):
-        return outcomes
     if arguments.table is not None:
         Path(arguments.table).write_text(json.dumps(as_data(outcomes, arguments.command, arguments.copies)) + "\n", encoding="utf-8")
-    found = report(outcomes)
-    found.notices.extend(notices)
+    found, more = report(outcomes), list(notices)
+    found.notices.extend(more)
     if arguments.report:
         write(found, arguments.report)
     else:
         _say_findings(found)
         print(as_text(outcomes), end="")
+        for notice in more:
+            print(f"note: {notice}")
     if found.broken:
         return BROKEN
     return UNKNOWN if found.unknown else OK

@@ -24,13 +24,14 @@ class CannotRead(ValueError):
 
 
 @contextmanager
-def reading(name: str) -> Iterator[JournalReader]:
-    """Open a journal and read its header. Raises CannotRead at once or while rows are read."""
+def reading(name: str, progress_of: str | None = None) -> Iterator[JournalReader]:
+    """Open a journal and read its header. With `progress_of`, the name of a verb that prints nothing while it reads, a terminal shows how
+    much of the file is read. Raises CannotRead at once or while rows are read."""
     from ..journal.read import JournalReader, NotAJournal
     from ..journal.source import called, opened
 
     try:
-        with opened(name) as file:
+        with opened(name, progress_of) as file:
             yield JournalReader(file)
     except NotAJournal as bad:
         raise CannotRead(f"{called(name)}: {bad}") from None

@@ -10,6 +10,8 @@ journal at all, 4 nothing broken as far as can be seen, but a journal was not wh
 With --drive it starts COMMAND, a consumer, in several copies, puts them through situations (rebalances, lost answers, coordinators that
 move, members that die ...) and judges them in each: a table rule x situation. Then 3 is that COMMAND cannot be judged: it does not start,
 does not connect, or makes no group.
+
+Ctrl-C ends both with a report of what was judged until then, and exit code 130.
 """
 
 from __future__ import annotations
@@ -67,14 +69,23 @@ def _run(arguments: argparse.Namespace) -> int:
     waivers = _waivers(arguments)
     _check_rules(arguments)
     if arguments.drive:
-        return run_drive(arguments, None if waivers is None else waivers.of, [] if waivers is None else [*waivers.notices()], _write)
+        return run_drive(arguments, None if waivers is None else waivers.of, [] if waivers is None else waivers.notices(), _write)
     if arguments.command:
         raise ValueError("a COMMAND is for --drive: groupmock audit --drive -- COMMAND (or: groupmock run --journal FILE -- COMMAND)")
     if not arguments.journals:
         raise ValueError("no journal: groupmock audit JOURNAL... (groupmock run --journal FILE -- COMMAND writes one)")
-    sources = [_audited(name, arguments, waivers) for name in journals(arguments.journals)]
+    names = journals(arguments.journals)
+    sources: list[Source] = []
+    for name in names:
+        sources.append(_audited(name, arguments, waivers))
+        if sources[-1].interrupted:
+            break
     report = report_of(sources, waivers.notices() if waivers is not None else ())
+    if unread := len(names) - len(sources):
+        report.notices.append(f"interrupted: {unread} of {len(names)} journals are not read")
     _write(report, arguments.report or [("text", None)])
+    if sources[-1].interrupted:
+        raise KeyboardInterrupt
     if report.broken:
         return BROKEN
     return UNKNOWN if report.unknown else OK
@@ -103,12 +114,12 @@ def _audited(name: str, arguments: argparse.Namespace, waivers: Waivers | None) 
 
     waive = waivers.of if waivers is not None else None
     try:
-        with opened(name) as file:
-            found = audit_journal(called(name), file, codes=arguments.rule, waive=waive)
+        with opened(name, "audit") as file:
+            found = audit_journal(called(name), file, codes=arguments.rule, waive=waive, stoppable=True)
         found.path = None if name == STANDARD else name
     except NotAJournal as bad:
         raise NotAJournal(f"{called(name)}: {bad}") from None
-    if arguments.unfinished_ok:
+    if arguments.unfinished_ok and not found.interrupted:
         found.notices = []
     return found
 

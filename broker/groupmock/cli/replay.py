@@ -35,7 +35,7 @@ def _play(name: str, arguments: argparse.Namespace) -> int:
     from ..text.printable import one_line, printable
 
     shown = printable(called(name))
-    with reading(name) as journal:
+    with reading(name, "replay") as journal:
         try:
             result = replay_journal(journal)
         except CannotReplay as cannot:

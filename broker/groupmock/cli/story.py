@@ -62,7 +62,7 @@ def _tell(name: str, of: int, arguments: argparse.Namespace) -> str | None:
 
     wanted: Since = arguments.since
     shown, end = printable(called(name)), end_of(name, "--since") if wanted.before_end else 0
-    with reading(name) as journal:
+    with reading(name, "story") as journal:
         header = journal.header
         # A recording of a real cluster has no random seed.
         seed = header.seed if header.complete else None

@@ -77,7 +77,7 @@ def _add(drawing: Drawing, name: str, arguments: argparse.Namespace) -> int:
     from ..text.printable import printable
 
     begin, end = _at(arguments.begin, name, "--from"), _at(arguments.end, name, "--to")
-    with reading(name) as journal:
+    with reading(name, "timeline") as journal:
         epoch = journal.header.epoch_ns
         since, until = (None if moment is None else moment[0].at(epoch, moment[1]) for moment in (begin, end))
         source = drawing.add(called(name), journal, journal.header, since or 0, until)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from typing import IO, Final
 from .unpack import GZIP, ZSTD, Unpacked
 
 STANDARD: Final = "-"
+BUFFER: Final = 1 << 16
 ENDINGS: Final = (".jsonl", ".jsonl.gz", ".jsonl.zst")
 """The endings of the names of journal files. Other files in a folder are ignored."""
 
@@ -32,16 +34,22 @@ def called(name: str) -> str:
 
 
 @contextmanager
-def opened(path: str | Path) -> Iterator[IO[bytes]]:
-    """Open a journal's bytes, unpacked if their first bytes are those of gzip or zstd. Raises OSError, and unpack.CannotUnpack when it is
-    read."""
+def opened(path: str | Path, progress_of: str | None = None) -> Iterator[IO[bytes]]:
+    """Open a journal's bytes, unpacked if their first bytes are those of gzip or zstd. With `progress_of`, the name of a verb, a terminal
+    shows how much of the file is read. Raises OSError, and unpack.CannotUnpack when it is read."""
     if path == STANDARD:
         yield Unpacked(sys.stdin.buffer)
         return
-    with open(path, "rb") as file:
+    with open(path, "rb") if progress_of is None else _watched(path, progress_of) as file:
         # The first bytes of a pipe may not have arrived yet, so only a seekable file is checked here.
         plain = file.seekable() and not file.peek(len(ZSTD)).startswith((GZIP, ZSTD))
         yield file if plain else Unpacked(file)
+
+
+def _watched(path: str | Path, progress_of: str) -> io.BufferedReader:
+    from ..text.progress import WatchedFile
+
+    return io.BufferedReader(WatchedFile(path, f"{progress_of} {Path(path).name}"), BUFFER)
 
 
 def _meant(word: str) -> list[str]:

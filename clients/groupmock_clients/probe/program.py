@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from groupmock.text.printable import one_line
+from groupmock.text.progress import Progress
 from groupmock.version import __version__
 
 from .language.exchange import BASE_SETTINGS
@@ -96,7 +98,7 @@ def probe(options: Options, suite: Suite) -> Report:
         decided = [planner.decide(variant) for variant in variants]
         decided = newest(decided) if options.wishes.quick else decided
         planned = [each for each in decided if isinstance(each, Planned)]
-        schedule = Schedule(broker, options.pace, _Progress(len(planned)))
+        schedule = Schedule(broker, options.pace, _progress(len(planned)))
         try:
             played = iter(schedule.play(planned))
         finally:
@@ -134,20 +136,19 @@ def _get_to_know(broker: TcpBroker, options: Options) -> BrokerFacts:
     return BrokerFacts(f"{options.host}:{options.port}", broker.nodes, broker.release, sure, settings, tuple(sorted(tried)), newer)
 
 
-class _Progress:
-    """A progress counter on the terminal's last line, if stderr is a terminal."""
+def _progress(total: int) -> Callable[[DialogueOutcome], None]:
+    """Return a function that counts outcomes on the terminal's last line."""
+    progress, verdicts = Progress("probe", total, "dialogues"), Counter[str]()
 
-    def __init__(self, total: int) -> None:
-        self._total, self._done, self._broken = total, 0, 0
+    def count(outcome: DialogueOutcome) -> None:
+        verdicts[outcome.verdict] += 1
+        done = verdicts.total()
+        if done < total:
+            progress.at(done, f"{verdicts[BROKEN]} to be looked at again" if verdicts[BROKEN] else "")
+        else:
+            progress.erase()
 
-    def __call__(self, outcome: DialogueOutcome) -> None:
-        self._done += 1
-        self._broken += outcome.verdict == BROKEN
-        if sys.stderr.isatty():
-            again = f", {self._broken} to be looked at again" if self._broken else ""
-            said = f"{self._done} of {self._total} dialogues{again}" if self._done < self._total else ""
-            sys.stderr.write(f"\r{said}\033[K")
-            sys.stderr.flush()
+    return count
 
 
 def _deliver(options: Options, report: Report) -> int:

@@ -137,13 +137,20 @@ def _list() -> int:
 
 
 def _measure(arguments: argparse.Namespace, sizes: Sizes, todo: list[Job]) -> int:
+    from groupmock.text.progress import Progress
+
     from .results import collected, run_all, to_json
 
     done: list[ScenarioResult] = []
-    for result in run_all(todo, arguments.jobs):
-        done.append(result)
-        if len(todo) > 1:
-            print(one_line(f"{len(done)} of {len(todo)}: {result.scenario} {result.protocol}/{result.client}"), file=sys.stderr)
+    terminal = sys.stderr.isatty()
+    with Progress("scenario", len(todo), "runs") as progress:
+        for result in run_all(todo, arguments.jobs):
+            done.append(result)
+            name = f"{result.scenario} {result.protocol}/{result.client}"
+            if terminal:
+                progress.show(len(done), name)
+            elif len(todo) > 1:
+                print(one_line(f"{len(done)} of {len(todo)}: {name}"), file=sys.stderr)
     if arguments.agree:
         done = _compared(todo, done)
     results = collected(arguments.stage, sizes, done)

@@ -66,14 +66,20 @@ class Wish:
         return resolve(flags, [*BROKER.items(), *settings.items(), *self._sets])
 
 
-async def conduct(wish: Wish, situations: Iterable[Situation], tell: Callable[[Outcome], None] = lambda outcome: None) -> list[Outcome]:
-    """Run one situation after another, except those of another protocol than the program's. `tell` is called with each outcome. Raises
-    CannotRun when the program cannot be judged, CannotStart."""
+async def conduct(
+    wish: Wish,
+    situations: Iterable[Situation],
+    tell: Callable[[Outcome], None] = lambda outcome: None,
+    begin: Callable[[Situation], None] = lambda situation: None,
+) -> list[Outcome]:
+    """Run one situation after another, except those of another protocol than the program's. `begin` is called with each situation and
+    `tell` with its outcome. Raises CannotRun when the program cannot be judged, CannotStart."""
     outcomes: list[Outcome] = []
     known = Program()
     for situation in situations:
         if known.stood and situation.protocol not in ("", known.protocol):
             continue
+        begin(situation)
         began = monotonic()
         outcome = await _one(wish, situation, known)
         outcome.seconds = round(monotonic() - began, 1)
