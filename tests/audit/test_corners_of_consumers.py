@@ -32,6 +32,7 @@ pause 300
 HALVED: Final = f"{ALONE}A: Metadata v12 topics=[{{name: $t1}}] -> any\n{ASKED_FOR_HALF}"
 GAVE_UP: Final = f"{HALVED}{BEAT}=$epoch topic_partitions=[{{name: $t1, partitions: $kept}}] -> 0\npause 300\n"
 READS: Final = "A: Fetch v12 topics=[read($t1, %s, 0)] -> any\n"
+UNAUTHORIZED: Final = "{when: {api: OffsetFetch}, do: {kind: error, code: 30}, times: 1}"
 ASKS: Final = "A: OffsetFetch v8 groups=[{group_id: $group, topics: [{name: $t1, partition_indexes: [0, 1]}]}] -> any\n"
 REFUSED: Final = f"""{ALONE}A: Metadata v12 topics=[{{name: $t1}}] -> any
 !unload_coordinator partition=hash($group, 50)
@@ -50,6 +51,11 @@ CORNERS: Final = {
     "67 its own": ("CLIENT-67", KEPT, GAVE_UP + COMMITS % (9, "$epoch+1", 0)),
     "67 names that nobody knows": ("CLIENT-67", SILENT, ALONE + COMMITS % (9, "$epoch", 0)),
     "67 what it is to give up": ("CLIENT-67", KEPT, HALVED + COMMITS.replace("o(0", "o(1") % (9, "$epoch", 0)),
+    "69 an error that does not pass": ("CLIENT-69", BROKEN, f"{NAMED}!add_faults rules=[{UNAUTHORIZED}]\n{ASKS}pause 300\n{READS % 0}"),
+    "96 it reads one of two": ("CLIENT-96", BROKEN, NAMED + ASKS + 7 * f"{READS % 0}pause 1000\n"),
+    "96 it reads both in turn": ("CLIENT-96", KEPT, NAMED + ASKS + 4 * f"{READS % 0}pause 1000\n{READS % 1}pause 1000\n"),
+    "96 it does not know where to begin": ("CLIENT-96", SILENT,
+        NAMED + ASKS + 4 * f"{READS % 0}pause 1000\nA: ListOffsets v7 topics=[seek(nothing, 0, -1)] -> any\n"),
     "49 it takes another id": ("CLIENT-49", BROKEN, f"{ALONE}A: ConsumerGroupHeartbeat v1 member_id=z member_epoch=0 {IN_FULL} -> 0\n"),
     "49 it takes another id when it has left": ("CLIENT-49", BROKEN,
         f"{ALONE}{BEAT}=-1 -> 0\nA: ConsumerGroupHeartbeat v1 member_id=z member_epoch=0 {IN_FULL} -> 0\n"),

@@ -33,6 +33,8 @@ SEEN: Final = OF_GROUPS | OF_PRODUCERS | {
 """The APIs whose requests are read. Of a Produce only the producer is read (`written_by`); for all other requests only the version is
 checked."""
 ANSWERS: Final = SEEN - {api_keys.PRODUCE, api_keys.FETCH}
+ERRORS_ONLY: Final = (api_keys.PRODUCE, api_keys.LIST_OFFSETS)
+"""The APIs of whose answers only the first error is read."""
 BASE64_HEADER: Final = 4 * -(-HEADER_BYTES // 3)
 """The number of base64 characters that hold the header of a record batch."""
 UNKNOWN: Final = -1
@@ -47,8 +49,8 @@ def asked_in(row: RequestRow) -> Json:
 
 
 def answered_in(row: ReplyRow) -> Json | None:
-    """Return the content of an answer, or None if no rule reads it. Of the answer to a Produce only the first error is read."""
-    if row.api_key == api_keys.PRODUCE:
+    """Return the content of an answer, or None if no rule reads it. Of some answers only the first error is read."""
+    if row.api_key in ERRORS_ONLY:
         return {"error_code": 0 if row.error is None else getattr(error_codes, row.error, error_codes.UNKNOWN_SERVER_ERROR)}
     return json_of(row.message) if row.api_key in ANSWERS and row.message is not None else None
 
