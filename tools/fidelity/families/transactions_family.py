@@ -10,7 +10,6 @@ from typing import Any, Final, NamedTuple
 from groupmock_clients.probe.language.syntax import Expr, Ref
 
 from ..generated.script import IDS, Json, Script, TopicNeed, group, told, topic, topic_id, transactional_id, written
-from .group_requests import LISTS
 from .log_family import KEPT, SETTLING_MS
 from .transactions_author import NOBODY, Place, Producer, TransactionsAuthor
 
@@ -270,7 +269,8 @@ def act_as_member(author: TransactionsAuthor) -> None:
     elif not mine.member_id or rng.random() < 0.15:
         fields: dict[str, Json] = {
             "group_id": group(1), "session_timeout_ms": 300_000, "rebalance_timeout_ms": 300_000,
-            "member_id": told(name, "member_id"), "protocol_type": "consumer", "protocols": LISTS[0],
+            "member_id": told(name, "member_id"), "protocol_type": "consumer",
+            "protocols": [{"name": "range", "metadata": written("sub", topic(1))}],
         }  # fmt: skip
         author.send(name, 11, rng.choice((2, 3)), fields)
         if rng.random() < 0.8:
