@@ -13,7 +13,8 @@ client whose threads do not wait for each other. One of three things shows that 
   ever reacted to an answer (`Order.reaction`), was sent after the answer was read. A request that comes sooner was under way, for instance
   in a slow network.
 
-Nothing is known without the time `written`, which journals of older versions do not have.
+The time `written` is that of the event which wrote the answer. A broker reads nothing meanwhile, so what it read later has a later time.
+Nothing is known without `written`, which journals of older versions do not have.
 """
 
 from __future__ import annotations

@@ -148,7 +148,7 @@ class ReplyRow(FramePlace, tag="reply", kw_only=True):
     """A request was answered, or a fault rule kept its answer back."""
 
     waited: Annotated[int, about("ns between handling the request and this")] = 0
-    written: Annotated[int | None, about("when the answer was written to the connection; null: not written yet, or not known")] = None
+    written: Annotated[int | None, about("time of the event that wrote it to the connection; null: later, or unknown")] = None
     size: Annotated[int, about("bytes of the frame without its length")]
     delivered: Annotated[bool, about("false: the connection was gone, or a fault rule took the answer")] = True
     error: Annotated[str | None, about("Kafka's name of the first error: of the whole, else of a topic, partition, group, ... inside")] = (

@@ -374,7 +374,7 @@ class Driver:
             self._defect(f"answer to {call.codec.name} v{call.codec.version}", defect, call)
             return
         if self.journal.wanted and not (call.hidden and call.quiet):
-            written = None if connection.state & STALLED else self.now()
+            written = None if connection.state & STALLED else now
             self.record.reply(call, reply.message, len(answer) - 4, now, told=call.told, written=written)
         if connection.state & DEAF:
             self.counters.lost_replies += 1  # The core goes on as if the peer had received the answer (P1-d7).

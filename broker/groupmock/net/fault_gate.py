@@ -234,7 +234,7 @@ class FaultGate(Generic[C]):
         """Send the bytes that a fault rule puts in place of the answer, or send the answer in pieces."""
         frame = call.codec.answer(call.correlation, reply.message)
         whole = not (write.then_close or write.then_mute)
-        self._driver.record.reply(call, reply.message, len(frame) - 4, now, delivered=whole, written=self._driver.now())
+        self._driver.record.reply(call, reply.message, len(frame) - 4, now, delivered=whole, written=now)
         self._driver.counters.replies += 1
         self._dribble(armed, call, write, write.pieces(frame), now)
 
