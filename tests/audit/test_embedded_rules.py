@@ -107,7 +107,7 @@ LEADERS: dict[str, Case] = {
     "a leader that has heard of no topic": (
         "CLIENT-11",
         RANGE + "do completing1(A)\nA: Metadata topics=[] -> any\n" + METADATA.replace("A:", "B:") + sync("told()"),
-        NOT_EXERCISED,
+        NOT_JUDGED,
     ),
     "a topic that nobody asked for": ("CLIENT-11", first('told(held("other", 0))'), BROKEN),
     "an assignor of one's own may do as it likes": ("CLIENT-11", first('told(held("other", 0))', "mine"), NOT_JUDGED),

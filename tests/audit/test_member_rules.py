@@ -8,6 +8,7 @@ import pytest
 from audit_pen import AuditPen, Line
 
 from groupmock.audit.auditor import Auditor
+from groupmock.audit.verdicts import NOT_JUDGED
 from groupmock.journal.rows import NoteRow
 from groupmock_codec.api_keys import FETCH, FIND_COORDINATOR, HEARTBEAT, LEAVE_GROUP, METADATA, OFFSET_COMMIT, SYNC_GROUP
 
@@ -336,3 +337,21 @@ def test_what_a_stalled_node_has_answered_is_heard_when_it_goes_on(is_stalled: b
         join(generation=3)(pen, line)
 
     assert len(findings("CLIENT-06", told)) == (not is_stalled)
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("CLIENT-13", (pause(1500), beat(error=25))),
+        ("CLIENT-16", (beat(error=27), pause(1500), join(error=25))),
+        ("CLIENT-17", (beat(error=27), pause(1500), join(error=25))),
+    ],
+)
+def test_a_process_that_was_silent_for_a_session_has_kept_nothing(code: str, told: tuple[Told, ...]) -> None:
+    auditor = Auditor([code])
+    pen = AuditPen(auditor.feed)
+    line = pen.connect()
+    line.enters("m1", session_ms=SESSION)
+    for each in told:
+        each(pen, line)
+    assert auditor.close().rules[code].verdict == NOT_JUDGED

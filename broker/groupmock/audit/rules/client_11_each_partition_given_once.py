@@ -14,6 +14,7 @@ from groupmock_codec.units import NS_PER_MS
 from ...rounds.embedded import EAGER, Partition, Partitions
 from ...text.printable import one_line
 from ..inside import CONSUMER, ONCE, Plan, Subscribed, Told, claimed_in, given_by, named, plan_of
+from ..judgement import UNREADABLE
 from ..order import GRACE_NS
 from ..rule import KEPT, Broken, Judgements, NotJudged, Rule, answered, asked
 from ..subjects import NONE, Exchange, Json, Member
@@ -122,7 +123,7 @@ A: SyncGroup assignments=[for($A.member_id, told(held("$t1", 0), held("$t2", 0))
         claims = {each: found for each, found in claimed_in(plan).items() if found is not None and found.wrong is None}
         given = [(each, told) for each, told in given_by(plan, x) if told is not None and told.wrong is None]
         if len(claims) < len(plan.claims) or len(given) < len(x.asked["assignments"]):
-            yield NotJudged("a Subscription or an Assignment cannot be read")
+            yield UNREADABLE
             return
         stock, all_given = plan.protocol in ONCE, frozenset().union(*(told.assigned for _, told in given))
         topics = frozenset().union(*(claim.topics for claim in claims.values()))
@@ -139,7 +140,9 @@ A: SyncGroup assignments=[for($A.member_id, told(held("$t1", 0), held("$t2", 0))
             yield NotJudged("an assignor that nobody else knows may leave partitions out, or give them to several members")
         elif not all(self.world.topics.most.get(topic) for topic in topics):
             yield NotJudged("the journal does not show how many partitions a topic has")
-        elif not all_due or not self._expect_more(x, member, plan, topics, all_given | claimed):
+        elif all_due and self._expect_more(x, member, plan, topics, all_given | claimed):
+            yield NotJudged("the leader may not have heard of all partitions yet")
+        else:
             yield KEPT
 
     def _unreal(self, given: Partitions) -> Iterator[str]:

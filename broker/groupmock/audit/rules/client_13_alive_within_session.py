@@ -7,6 +7,7 @@ from typing import ClassVar
 from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP
 from groupmock_codec.units import NS_PER_MS
 
+from ..judgement import SILENT
 from ..rule import KEPT, Broken, Judgements, Rule, asked, closed
 from ..subjects import REBALANCE_IN_PROGRESS, Exchange, Link, Member
 
@@ -67,7 +68,9 @@ B: Heartbeat -> 25
         if member is None or member.joined is None or member.joining is not None or member.gone:
             return
         if member.lapsed is None:
-            if x.key == HEARTBEAT:
+            if x.received - member.alive > member.session_ns:
+                yield SILENT
+            elif x.key == HEARTBEAT:
                 yield KEPT
         elif not told_to_rejoin(member) and x.received - member.lapsed > member.session_ns:
             yield self._silent(member, x.received - member.lapsed, x.seq, "")

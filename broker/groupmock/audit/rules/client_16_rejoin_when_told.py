@@ -7,6 +7,7 @@ from typing import ClassVar
 from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP
 from groupmock_codec.units import NS_PER_MS
 
+from ..judgement import SILENT
 from ..order import GRACE_NS
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
 from ..subjects import REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID, Exchange, Member
@@ -91,8 +92,9 @@ A -> 0 generation_id=2
             member.notes.pop(self.code, None)
         elif told is not None and UNKNOWN_MEMBER_ID in x.errors:
             del member.notes[self.code]
-            if x.answered - told.began >= member.rebalance_ns and self._awake(told, member):
-                yield self._missed(told, member, x.answered, " until the coordinator removed it (UNKNOWN_MEMBER_ID)", x.rows)
+            if x.answered - told.began >= member.rebalance_ns:
+                how = " until the coordinator removed it (UNKNOWN_MEMBER_ID)"
+                yield self._missed(told, member, x.answered, how, x.rows) if self._awake(told, member) else SILENT
         elif told is None and REBALANCE_IN_PROGRESS in x.errors and member.joining is None and _stands(x, member):
             rebalance = member.group.fold.rebalance
             began = x.answered if rebalance is None else min(rebalance.began, x.answered)
@@ -109,8 +111,8 @@ A -> 0 generation_id=2
         told.spoke = self.world.processes.spoke(member)
         if x.received - told.at <= member.rebalance_ns:
             yield KEPT
-        elif x.received - told.at > member.rebalance_ns + GRACE_NS and self._awake(told, member):
-            yield self._missed(told, member, x.received, "", (x.seq,))
+        elif x.received - told.at > member.rebalance_ns + GRACE_NS:
+            yield self._missed(told, member, x.received, "", (x.seq,)) if self._awake(told, member) else SILENT
 
     def _late(self, told: Told, member: Member) -> Judgements:
         heard = member.heard

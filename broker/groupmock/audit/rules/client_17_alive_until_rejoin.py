@@ -7,6 +7,7 @@ from typing import ClassVar
 from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT
 from groupmock_codec.units import NS_PER_MS
 
+from ..judgement import SILENT
 from ..rule import KEPT, Broken, Judgements, Rule, asked, closed
 from ..subjects import Exchange, Link, Member
 from .client_13_alive_within_session import told_to_rejoin
@@ -85,7 +86,9 @@ A -> 0
         if member is None or member.joined is None or not told_to_rejoin(member) or member.joining is not None or member.gone:
             return
         if member.lapsed is None:
-            if x.key == JOIN_GROUP:
+            if x.received - member.alive > member.session_ns:
+                yield SILENT
+            elif x.key == JOIN_GROUP:
                 yield KEPT
         elif x.received - member.lapsed > member.session_ns:
             yield self._silent(member, x.received - member.lapsed, f"until its {x.name} came", (x.seq,))

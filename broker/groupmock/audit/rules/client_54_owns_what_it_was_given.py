@@ -9,6 +9,7 @@ from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT
 from ..consumer_example import HEADER, JOINED
 from ..course import JOINING, assigned_by, course_of, epoch_said, owned_in, with_names
 from ..inside import named
+from ..judgement import UNREAD
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
 from ..subjects import Exchange
 
@@ -84,3 +85,5 @@ end
                 (*(course.given or course.told).rows, x.seq),
                 "a list of nothing but what the last assignment gave it, and what it owned before and gives up",
             )
+        else:
+            yield UNREAD

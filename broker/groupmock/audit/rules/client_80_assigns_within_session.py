@@ -7,7 +7,8 @@ from typing import ClassVar
 from groupmock_codec.api_keys import SYNC_GROUP
 from groupmock_codec.units import NS_PER_MS
 
-from ..rule import KEPT, Broken, Judgements, NotJudged, Rule, asked
+from ..judgement import SILENT
+from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import Exchange, Member
 
 TIMES = "member *: session_timeout_ms=1000 rebalance_timeout_ms=5000\n"
@@ -89,7 +90,7 @@ A: SyncGroup assignments=[for($A.member_id, told(held("$t1", 0)))] -> 25
         elif before is not None and before[0] == member.group.name:
             yield self._slow(x, member, silent, "as when it led before", before[1].rows)
         else:
-            yield NotJudged("the leader's process sent nothing while it assigned, and may have been stopped")
+            yield SILENT
 
     def _slow(self, x: Exchange, member: Member, silent: int, how: str, rows: tuple[int, ...]) -> Broken:
         assert member.joined is not None
