@@ -16,6 +16,7 @@ from groupmock_codec.api_keys import (
 )
 
 from ..judgement import ANOTHER_PROCESS, TROUBLED, UNREAD
+from ..order import GRACE_NS
 from ..rule import KEPT, Broken, Judgements, NotJudged, Rule, answered, asked
 from ..subjects import COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, Exchange
 
@@ -85,9 +86,11 @@ A: Heartbeat -> 16
         if x.group is None or not x.heard:
             return iter(())
         before: Exchange | None = x.link.notes.get(self.code)
+        same = before is not None and before.group is not None and before.group.name == x.group.name
         if x.errors & (FETCH_MOVED if x.key == OFFSET_FETCH else MOVED):
-            x.link.notes[self.code] = x
-        elif before is not None and before.group is not None and before.group.name == x.group.name:
+            if not same:  # The first refusal counts, so that the grace of a client that goes on and on has an end.
+                x.link.notes[self.code] = x
+        elif same:
             del x.link.notes[self.code]
         return iter(())
 
@@ -117,7 +120,8 @@ A: Heartbeat -> 16
 
     def _uncertain(self, x: Exchange, before: Exchange) -> NotJudged | None:
         """Return the reason why a missing FindCoordinator of this client would not be noticed, or None."""
-        if not self.knew(x, before):
+        elsewhere = not self.world.processes.one_thread(x.link)  # A FindCoordinator may be under way on another connection.
+        if not self.knew(x, before) or (elsewhere and x.waited_since(before) < GRACE_NS):
             return UNREAD
         if self.world.processes.muffled(x.link):
             return TROUBLED
