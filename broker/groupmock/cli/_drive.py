@@ -18,6 +18,7 @@ from . import BROKEN, CANNOT_START, OK, UNKNOWN
 from ._options import complain
 
 if TYPE_CHECKING:
+    from ..audit.drive.comparison import EarlierRun
     from ..audit.drive.conduct import Wish
     from ..audit.drive.outcome import Outcome
     from ..audit.drive.situation import Situation
@@ -48,6 +49,11 @@ def add_drive_arguments(parser: argparse.ArgumentParser) -> None:
     drive.add_argument("--seed", metavar="N", type=int, help="of the ids that the clusters draw")
     drive.add_argument("--keep", metavar="DIR", help="keep the journals there, and what the copies print (default: nothing is kept)")
     drive.add_argument("--table", metavar="FILE", help="write the table rule x situation as JSON")
+    drive.add_argument(
+        "--against", metavar="FILE",
+        help="the --table of an earlier run, of another release of the client: tell which rules are broken anew, still, and no more;"
+        " exit code 1 is for a rule that is broken anew alone",
+    )  # fmt: skip
 
 
 def run_drive(
@@ -64,10 +70,12 @@ def run_drive(
         for situation in situations().values():
             print(f"{situation.name}: {situation.does}")
         return OK
+    from ..audit.drive.comparison import read_table
     from ..audit.drive.copies import CannotRun
     from ..server.running import CannotStart, JournalFailed
 
     chosen = _checked(arguments, situations())
+    earlier = None if arguments.against is None else read_table(arguments.against)
     with _folder(arguments.keep) as folder:
         outcomes: list[Outcome] = []
         interrupted = False
@@ -81,7 +89,8 @@ def run_drive(
             if not outcomes:
                 raise KeyboardInterrupt("the copies are ended, nothing is judged") from None
             interrupted = True
-        code = _told(arguments, outcomes, [*notices, *_unplayed(outcomes, chosen)] if interrupted else notices, write)
+        more = [*notices, *_unplayed(outcomes, chosen)] if interrupted else notices
+        code = _told(arguments, outcomes, more, write, earlier)
     if interrupted:
         raise KeyboardInterrupt("the copies are ended, the situations before are judged")
     return code
@@ -165,11 +174,19 @@ def _told(
     outcomes: list[Outcome],
     notices: Iterable[str],
     write: Callable[[Report, list[tuple[str, str | None]]], None],
+    earlier: EarlierRun | None,
 ) -> int:
+    from msgspec import to_builtins
+
+    from ..audit.drive.comparison import compare, comparison_lines
     from ..audit.drive.outcome import as_data, as_text, report
 
+    comparison = None if earlier is None else compare(arguments.against, earlier, outcomes)
     if arguments.table is not None:
-        Path(arguments.table).write_text(json.dumps(as_data(outcomes, arguments.command, arguments.copies)) + "\n", encoding="utf-8")
+        table = as_data(outcomes, arguments.command, arguments.copies)
+        if comparison is not None:
+            table["against"] = to_builtins(comparison)
+        Path(arguments.table).write_text(json.dumps(table) + "\n", encoding="utf-8")
     found, more = report(outcomes), list(notices)
     found.notices.extend(more)
     if arguments.report:
@@ -179,6 +196,10 @@ def _told(
         print(as_text(outcomes), end="")
         for notice in more:
             print(f"note: {notice}")
+    if comparison is not None:
+        print("\n".join(comparison_lines(comparison)), file=sys.stderr if arguments.report else sys.stdout)
+        if not comparison.broken:
+            return UNKNOWN if comparison.unknown or found.unknown else OK
     if found.broken:
         return BROKEN
     return UNKNOWN if found.unknown else OK

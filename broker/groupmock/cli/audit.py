@@ -70,6 +70,8 @@ def _run(arguments: argparse.Namespace) -> int:
     _check_rules(arguments)
     if arguments.drive:
         return run_drive(arguments, None if waivers is None else waivers.of, [] if waivers is None else waivers.notices(), _write)
+    if arguments.against is not None:
+        raise ValueError("--against compares conformance runs: groupmock audit --drive --against FILE -- COMMAND")
     if arguments.command:
         raise ValueError("a COMMAND is for --drive: groupmock audit --drive -- COMMAND (or: groupmock run --journal FILE -- COMMAND)")
     if not arguments.journals:
