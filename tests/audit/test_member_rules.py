@@ -219,6 +219,8 @@ LEFT_ALONE: list[tuple[str, str, tuple[Told, ...]]] = [
     ("CLIENT-04", "under way on another connection", (beat(error=22), pause(200), elsewhere(beat(error=22)))),
     ("CLIENT-06", "a process that is silent", (join(), pause(1500))),
     ("CLIENT-06", "its connection was lost", (join(), pause(300), again(join(generation=3)))),
+    ("CLIENT-02", "it had not read a refusal when it joined", (beat(error=25), pause(50), join(), pause(300), join(""))),
+    ("CLIENT-06", "it had not read a refusal when it joined", (beat(error=22), pause(50), join(), pause(150), join(generation=3), sync(3))),
     ("CLIENT-06", "it leaves", (join(), pause(300), leave("m1"), pause(300), says(METADATA), pause(900))),
     ("CLIENT-06", "it was told of something", (join(), pause(300), beat(2, error=16), pause(300), join(generation=3), sync(3))),
     ("CLIENT-06", "its leader was refused Metadata", (join(), pause(300), refused_metadata, pause(300), join(generation=3))),

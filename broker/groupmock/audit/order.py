@@ -48,6 +48,8 @@ ONE_BY_ONE: Final = frozenset(
     )
 )
 """The APIs whose next request waits for the previous answer in every client. Commits, Fetches and Produces do not wait."""
+OF_MEMBERS: Final = frozenset((api_keys.HEARTBEAT, api_keys.OFFSET_COMMIT))
+ANEW: Final = frozenset((error_codes.ILLEGAL_GENERATION, error_codes.UNKNOWN_MEMBER_ID))
 NEVER: Final = (-1, -1)
 Learnt = tuple[str, int | None]
 """A member id, and a generation or member epoch (None: only the id is new); or a producer id as text, and its epoch."""
@@ -57,14 +59,18 @@ class Order:
     """The order of the requests and answers of one connection. `written` has time (ns) and row of the last answer to APIs in ONE_BY_ONE.
     `pipelined` is true once a request was read before the answer to an earlier one was written, and `ahead` has the APIs of requests that
     were read before the answer to an earlier one of the same API was written. `reaction` is the shortest time (ns) from an answer to a
-    request with a member or producer id, generation or epoch that only this answer told; GRACE_NS before there was such a request."""
+    request with a member or producer id, generation or epoch that only this answer told; GRACE_NS before there was such a request.
+    `refused` is the time (ns) of the last answer after which a member begins anew (ANEW), and `crossed` the JoinGroup that was sent when
+    the client may not have read it: such a client drops the answer to that JoinGroup, as Java does (JoinGroupResponseHandler)."""
 
-    __slots__ = ("_learnt", "_told", "ahead", "last", "pipelined", "reaction", "written")
+    __slots__ = ("_learnt", "_told", "ahead", "crossed", "last", "pipelined", "reaction", "refused", "written")
 
     def __init__(self) -> None:
         self.written: dict[int, tuple[int, int]] = {}
         self.ahead: set[int] = set()
         self.last = -1
+        self.refused = -GRACE_NS
+        self.crossed: Exchange | None = None
         self.pipelined = False
         self.reaction = GRACE_NS
         self._learnt: Learnt | None = None
@@ -72,6 +78,8 @@ class Order:
 
     def take(self, x: Exchange) -> None:
         """Note a request after the rules have seen it."""
+        if x.key == api_keys.JOIN_GROUP:
+            self.crossed = x if x.received - self.refused < GRACE_NS else None
         if x.received < self.last or len(x.link.open) > 1:
             self.pipelined = True
             if x.received < self.written.get(x.key, NEVER)[0] or any(each.key == x.key and each is not x for each in x.link.open.values()):
@@ -85,6 +93,8 @@ class Order:
         if x.written is None:
             return
         self.last = x.written
+        if x.key in OF_MEMBERS and x.errors & ANEW:
+            self.refused = x.written
         if x.key in ONE_BY_ONE:
             self.written[x.key] = x.written, x.answer_seq
             learnt = None if x.answer is None else _learnt(x, x.answer)

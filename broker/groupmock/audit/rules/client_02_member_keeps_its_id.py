@@ -76,7 +76,8 @@ A: JoinGroup member_id="" -> 79
             or max(last.doubt, x.received - last.confirmed) > last.session_ns * 9 // 10
         ):
             return TROUBLED
-        return None if last.joined is not None and self.knew(x, last.joined) else UNREAD
+        is_crossed = x.link.order.crossed is last.joined
+        return None if last.joined is not None and not is_crossed and self.knew(x, last.joined) else UNREAD
 
 
 def _sent(x: Exchange) -> str | None:

@@ -101,7 +101,7 @@ end
         news = member.leads and member.joined.answered is not None and x.link.informed >= member.joined.answered
         if news:
             return
-        if self.knew(x, member.joined):
+        if self.knew(x, member.joined) and x.link.order.crossed is not member.joined:
             yield Broken(
                 f"{member.name} joined generation {member.generation} and, without a SyncGroup, joined again",
                 (*member.joined.rows, x.seq),
