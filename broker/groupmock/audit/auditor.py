@@ -35,7 +35,8 @@ from ..journal.rows import (
 )
 from ..text.printable import one_line
 from .agenda import Appointment
-from .judgement import Broken, Judgements, Kept, NotJudged
+from .contradictions import contradiction, unasked
+from .judgement import CONTRADICTED, Broken, Judgements, Kept, NotJudged
 from .known_world import OF_GENERATIONS, World
 from .rule import Rule, registered
 from .subjects import Exchange, Group, Link, Member, Pulse, Subject
@@ -198,8 +199,11 @@ class Auditor(RowReader):
             return
         x = self._world.replied(row)
         if x is None:
+            self._unasked(row)
             self._world.fold_in(row)
             return
+        if isinstance(row, ReplyRow) and (wrong := contradiction(x, row)) is not None:
+            self._doubt(row, wrong, x.link, x.group)
         self._catch_up(x.speaker, x.member)
         self._judge("answered", x)
         if x.key in OF_GENERATIONS:
@@ -207,6 +211,19 @@ class Auditor(RowReader):
         self._world.settle(x)
         if x.group is not None and x.group.gone:
             self._hand_over(x.group.name)
+
+    def _unasked(self, row: ReplyRow | AbandonedRow) -> None:
+        link = self._world.links.get(row.connection)
+        if isinstance(row, ReplyRow) and (wrong := unasked(link, row)) is not None:
+            self._doubt(row, wrong, link, None if link is None or link.last is None else link.last.group)
+
+    def _doubt(self, row: Row, wrong: str, *about: Link | Group | None) -> None:
+        """Judge nothing more about a connection and a group, because an answer about them contradicts earlier rows."""
+        new = [each for each in about if each is not None and not each.doubted]
+        if new:
+            self.holes.append(f"row {row.seq} contradicts earlier rows: {wrong}")
+        for each in new:
+            each.doubted = True
 
     @takes
     def _closed(self, row: CloseRow) -> None:
@@ -280,6 +297,8 @@ class Auditor(RowReader):
         tally: Tally | None = None
         try:
             for judgement in hook(subject):
+                if _doubted(about, link):
+                    judgement = CONTRADICTED
                 if tally is None:
                     tally = self._tally(code, about)
                 result: Kept | NotJudged | Finding
@@ -343,12 +362,18 @@ def _clean(asked: RequestRow, answer: Any) -> bool:
     """Return whether this answer to a heartbeat was delivered at once and has no error."""
     return bool(
         answer.ticket == asked.ticket
+        and answer.api_version == asked.api_version
         and answer.connection == asked.connection
         and answer.t == asked.t
         and answer.error is None
         and answer.delivered
         and answer.message is not None
     )
+
+
+def _doubted(about: Subject | None, link: Link | None) -> bool:
+    group = about.group if isinstance(about, Member) else about
+    return (group is not None and group.doubted) or (link is not None and link.doubted)
 
 
 def _group_of(about: Subject | None) -> str | None:

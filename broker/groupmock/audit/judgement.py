@@ -28,6 +28,7 @@ class NotJudged(NamedTuple):
 
 KEPT: Final = Kept()
 
+CONTRADICTED: Final = NotJudged("an answer contradicted earlier rows of the journal")
 UNREAD: Final = NotJudged("the client may have sent the request before it had read the answer")
 UNSEEN_JOIN: Final = NotJudged("the journal does not show the JoinGroup answer that the client had")
 UNREADABLE: Final = NotJudged("a Subscription or an Assignment is unreadable or too large")

@@ -63,14 +63,15 @@ FETCH_BY_ID: Final = 13
 
 class Subject:
     """A connection, group or member that rules judge. `notes` has the memory of each rule, by the rule's code, and the `course` of a
-    consumer. `due` has the appointments about the subject. `gone` is true when the subject has ended."""
+    consumer. `due` has the appointments about the subject. `gone` is true when the subject has ended, and `doubted` when an answer about
+    it contradicted earlier rows (`contradictions`)."""
 
-    __slots__ = ("due", "gone", "notes")
+    __slots__ = ("doubted", "due", "gone", "notes")
 
     def __init__(self) -> None:
         self.notes: dict[str, Any] = {}
         self.due: set[Appointment] = set()
-        self.gone = False
+        self.gone = self.doubted = False
 
     def go(self) -> None:
         """Cancel all appointments about this connection, group or member, because it is gone."""

@@ -24,7 +24,7 @@ from groupmock.audit.auditor import Auditor, audit
 from groupmock.audit.rule import registered
 from groupmock.audit.verdicts import Tally
 from groupmock.journal.read import UnknownRow
-from groupmock.journal.rows import CloseRow, FramePlace, OpenRow, RequestRow, Row
+from groupmock.journal.rows import CloseRow, FramePlace, OpenRow, ReplyRow, RequestRow, Row
 from groupmock_clients.probe.stages.contract import NotOnThisStage
 from groupmock_clients.probe.verdicts.runner import play
 
@@ -80,13 +80,22 @@ def _plays(code: str, which: str, number: int) -> bool:
 
 
 def _apart(case: Case) -> None:
-    parts = [_begun(rows_of(code, which, number), number, ms) for number, (code, which, ms) in enumerate(case["journals"])]
+    parts = _parts(case["journals"])
     end = max(row.t for part in parts for row in part) + HOUR_NS
     alone = sum((judged(_numbered([*part, _witness(end)])) for part in parts), Told())
     for key in [key for key in alone if key[0] is None and key[2] == "kept"]:
         alone[key] = 1  # A rule without a group counts as kept once, because findings without a group belong to all journals together.
     together = judged(_numbered([*_merged(parts, case["ties"]), _witness(end)]))
     assert together == alone, {"more": together - alone, "fewer": alone - together}
+
+
+def _parts(journals: Iterable[tuple[str, str, int]]) -> list[list[AnyRow]]:
+    return [_begun(rows_of(code, which, number), number, ms) for number, (code, which, ms) in enumerate(journals)]
+
+
+def history(journals: Iterable[tuple[str, str, int]], ties: int) -> list[AnyRow]:
+    """Return the rows of several examples that happen side by side, each (rule, kept or broken, ms at which it begins)."""
+    return _merged(_parts(journals), ties)
 
 
 def _begun(rows: Iterable[AnyRow], number: int, ms: int) -> list[AnyRow]:
@@ -97,6 +106,8 @@ def _begun(rows: Iterable[AnyRow], number: int, ms: int) -> list[AnyRow]:
         if isinstance(row, RequestRow):
             row.received += ms * 1_000_000
             row.client_id = None if row.client_id is None else f"{row.client_id}{number}"
+        if isinstance(row, ReplyRow) and row.written is not None:
+            row.written += ms * 1_000_000
         if isinstance(row, FramePlace):
             row.ticket += number * MANY
         if isinstance(row, FramePlace | OpenRow | CloseRow):
