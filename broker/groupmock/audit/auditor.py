@@ -45,6 +45,9 @@ from .verdicts import Audit, Finding, Tally
 OF_COORDINATOR: Final = (MovedRow, MemberRow)
 """The kinds of rows that no rule sees, because they only tell to which generation requests belong. Heartbeats may be repeated across
 such rows."""
+RETURNING: Final = 1_000
+"""A group whose last member leaves, or whose joins are refused, may come back. It is counted once if no more than this many other groups
+have ended in between."""
 BoundHook = Callable[[Any], Judgements]
 Hooks = list[tuple[Rule, BoundHook]]
 
@@ -89,7 +92,8 @@ class Auditor(RowReader):
             for moment, key, name in rule.hooks():
                 self._hooks[moment, key].append((made, getattr(made, name)))
         self._open: dict[str | None, dict[str, Tally]] = {}
-        self._groups: set[str | None] = set()  # Names, because a group whose last member leaves, or whose joins are refused, comes back.
+        self._groups = 0
+        self._ended: dict[str, None] = {}
         self._crashed: set[str] = set()
         self._held: dict[int | None, list[ReplyRow | AbandonedRow]] = {}
 
@@ -163,7 +167,7 @@ class Auditor(RowReader):
         for tallies in (self.totals, *self._open.values()) if group is None else (self._open.get(group, {}),):
             for code, tally in tallies.items():
                 rules[code].add(tally)
-        groups = int(group in self._open) if group is not None else len((self._groups | self._open.keys()) - {None})
+        groups = int(group in self._open) if group is not None else self._groups + len(self._open.keys() - {None, *self._ended})
         return Audit(rules=rules, groups=groups, rows=self.rows, holes=list(self.holes))
 
     def close(self) -> Audit:
@@ -173,7 +177,7 @@ class Auditor(RowReader):
             self._beat = None
         for name in list(self._open):
             self._hand_over(name)
-        return Audit(rules=self.totals, groups=len(self._groups - {None}), rows=self.rows, holes=self.holes)
+        return Audit(rules=self.totals, groups=self._groups, rows=self.rows, holes=self.holes)
 
     # -- rows
 
@@ -351,7 +355,12 @@ class Auditor(RowReader):
         tallies = self._open.pop(name, None)
         if tallies is None:
             return
-        self._groups.add(name)
+        if name is not None:
+            self._groups += name not in self._ended
+            self._ended.pop(name, None)
+            self._ended[name] = None
+            if len(self._ended) > RETURNING:
+                del self._ended[next(iter(self._ended))]
         if self._over is not None:
             self._over(name, tallies)
         for code, tally in tallies.items():

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from cases import for_each
 
+from groupmock.audit import auditor
 from groupmock.audit.auditor import Auditor
+from groupmock.audit.rules import client_27_leave_once
 from groupmock.journal.rows import Row
 from groupmock.rig import KeptRows, WireRig
 from groupmock.rig.wire import read_response, request
@@ -152,7 +154,8 @@ def test_follower_forgets_what_was_refused_and_what_is_gone(
     churned: tuple[list[Row], list[Row], list[Row]], follower: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The memory for members, clients and refusals is reduced from a thousand so that a few fill it."""
-    for module, name in ((people, "GONE"), (tally, "KEYS"), (teller, "CLIENTS"), (growing, "MORE_LANES"), (group_fold, "REMEMBERED")):
+    bounds = [(people, "GONE"), (tally, "KEYS"), (teller, "CLIENTS"), (growing, "MORE_LANES"), (group_fold, "REMEMBERED")]
+    for module, name in (*bounds, (auditor, "RETURNING"), (client_27_leave_once, "REMEMBERED")):
         monkeypatch.setattr(module, name, 20)
     first, second, third = churned
     feed = FOLLOWERS[follower]()
