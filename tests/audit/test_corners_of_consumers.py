@@ -14,8 +14,9 @@ from groupmock.audit.consumer_example import ASKED_FOR_HALF, FENCED, HEADER, JOI
 from groupmock.audit.verdicts import BROKEN, KEPT, NOT_EXERCISED
 from groupmock.journal.rows import ASKED_TO_STOP, Row
 from groupmock_clients.probe.verdicts.runner import play
-from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, OFFSET_COMMIT
+from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, FETCH, METADATA, OFFSET_COMMIT
 
+OLD, NEW = "AAAAAAAAAAAAAAAAAAAAAQ==", "AAAAAAAAAAAAAAAAAAAAAg=="
 SILENT: Final = NOT_EXERCISED
 ALONE: Final = HEADER + JOINED
 CROSSING: Final = ALONE.replace("pause 300", "")
@@ -156,3 +157,35 @@ def _rows(code: str, body: str, stopped: str) -> list[Row]:
         stage.hang_up(stopped, "drops")
     stage.rig.close()
     return stage.kept.rows
+
+
+def test_a_topic_that_was_created_again_is_another_one() -> None:
+    """A member gives up the deleted topic, and reads the topic with the same name and another id, which it is assigned then."""
+    pen = AuditPen()
+    line = pen.connect()
+
+    def heartbeat(epoch: int, owned: list[str] | None, told: int, assigned: list[str]) -> None:
+        owns = None if owned is None else [{"topic_id": each, "partitions": [0]} for each in owned]
+        said = {"member_epoch": epoch, "instance_id": None, "rebalance_timeout_ms": 5_000, "topic_partitions": owns}
+        asked = line.asks(CONSUMER_GROUP_HEARTBEAT, group_id="g", member_id="a", subscribed_topic_names=["t"], **said)
+        assignment = {"topic_partitions": [{"topic_id": each, "partitions": [0]} for each in assigned]}
+        line.told(asked, error_code=0, member_id="a", member_epoch=told, heartbeat_interval_ms=500, assignment=assignment)
+        pen.pause(300)
+
+    def fetch(topic: str) -> None:
+        line.told(line.asks(METADATA, topics=[]), topics=[{"name": "t", "topic_id": topic, "partitions": [], "error_code": 0}])
+        line.told(line.asks(FETCH, topics=[{"topic_id": topic, "partitions": [{"partition": 0, "fetch_offset": 0}]}]))
+        pen.pause(300)
+
+    heartbeat(0, [], 1, [OLD])
+    heartbeat(1, [OLD], 1, [OLD])
+    fetch(OLD)
+    heartbeat(1, [OLD], 2, [])
+    heartbeat(2, [], 3, [NEW])
+    heartbeat(3, [NEW], 3, [NEW])
+    fetch(NEW)
+    assert audit(pen.rows, ["CLIENT-53"]).rules["CLIENT-53"].verdict == KEPT
+    heartbeat(3, [NEW], 4, [])
+    heartbeat(4, [], 4, [])
+    fetch(NEW)
+    assert audit(pen.rows, ["CLIENT-53"]).rules["CLIENT-53"].verdict == BROKEN
