@@ -105,7 +105,7 @@ def test_members_and_libraries_are_bounded_and_counts_are_not() -> None:
         pen.wrong(("mine", f"1.{number}"), "x")
     audit = pen.audit()
     known = audit.clients[0]
-    assert (known.count, len(known.members), known.more) == (NAMED + 5, NAMED, True)
+    assert (known.count, len(known.members), known.more_members, known.more_groups) == (NAMED + 5, NAMED, True, False)
     assert sum(each.count for each in audit.clients) == NAMED + 5 + LIBRARIES + 3 == audit.rules[CODE].broken
     assert [each.count for each in audit.clients if each.library is None] == [4] and len(audit.clients) == LIBRARIES + 1
     (found, *_) = report_of([Source(name="a", audit=audit)]).findings()

@@ -42,8 +42,8 @@ class RuleFacts(msgspec.Struct, kw_only=True):
 
 
 class Source(msgspec.Struct, kw_only=True):
-    """One journal and its findings. `path` is its file, None if no file is kept. `interrupted` is true if Ctrl-C ended
-    the audit. `notices` say what is wrong with the journal itself."""
+    """One journal and its findings. `path` is its file, None if no file is kept. `interrupted` is true if Ctrl-C ended the
+    audit. `notices` say what is wrong with the journal itself."""
 
     name: str
     audit: Audit
@@ -86,8 +86,8 @@ class ReportedFinding(NamedTuple):
         """Return a few of the members by name and the number of the others, for texts."""
         names = [one_line(name) for name in self.whole.members]
         hidden = len(names) - MEMBERS
-        more = [f"and {'at least ' if self.whole.more else ''}{hidden} more"] if hidden > 0 else ["and others"] if self.whole.more else []
-        return " ".join([", ".join(names[:MEMBERS]), *more])
+        more = f" and {'at least ' if self.whole.more_members else ''}{hidden} more" if hidden > 0 else ""
+        return ", ".join(names[:MEMBERS]) + more
 
     def timeline(self) -> str | None:
         """Return the command that draws the first occasion, or None if no file of the journal is kept."""

@@ -59,7 +59,8 @@ class ClientFindings(msgspec.Struct, kw_only=True):
     last: Annotated[Finding, Meta(description="the last of them")]
     members: Annotated[list[str], Meta(description=f"who did it, the first {NAMED}: members, or client ids where no member is known")]
     groups: Annotated[list[str], Meta(description=f"where it happened, the first {NAMED} groups")]
-    more: Annotated[bool, Meta(description="true if there are further members or groups")] = False
+    more_members: Annotated[bool, Meta(description="true if there are further members")] = False
+    more_groups: Annotated[bool, Meta(description="true if there are further groups")] = False
 
     @classmethod
     def of(cls, finding: Finding) -> ClientFindings:
@@ -80,14 +81,16 @@ class ClientFindings(msgspec.Struct, kw_only=True):
         self.count += other.count
         self.first = min(self.first, other.first, key=_when)
         self.last = max(self.last, other.last, key=_when)
-        self.more |= other.more
-        for names, others in ((self.members, other.members), (self.groups, other.groups)):
-            for name in others:
-                if name not in names:
-                    if len(names) < NAMED:
-                        names.append(name)
-                    else:
-                        self.more = True
+        self.more_members |= _named(self.members, other.members) or other.more_members
+        self.more_groups |= _named(self.groups, other.groups) or other.more_groups
+
+
+def _named(names: list[str], others: list[str]) -> bool:
+    """Add names to the list as far as it may grow, and return whether any were left out."""
+    new = [name for name in others if name not in names]
+    room = NAMED - len(names)
+    names.extend(new[:room])
+    return len(new) > room
 
 
 def _when(finding: Finding) -> tuple[int, tuple[int, ...]]:

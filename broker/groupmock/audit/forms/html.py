@@ -75,7 +75,7 @@ def _finding(found: ReportedFinding, rule: RuleFacts) -> str:
         "client": found.client,
         "how often": found.often,
         "members": found.members,
-        "groups": ", ".join(found.whole.groups),
+        "groups": ", ".join(found.whole.groups) + (" and more" if found.whole.more_groups else ""),
         "waived": finding.waived or "",
     }
     shown = "".join(f"<dt>{name}</dt><dd>{_shown(text)}</dd>" for name, text in facts.items() if text)

@@ -29,7 +29,7 @@ export function showFindings(findings, choose) {
     say(count, each.count);
     say(at, each.count > 1 ? `${seconds(each.first.t)} to ${seconds(each.last.t)} s` : `${seconds(each.first.t)} s`);
     const more = each.members.length - NAMES;
-    say(whose.firstChild, each.members.slice(0, NAMES).join(", ") + (more > 0 ? ` and ${each.more ? "at least " : ""}${more} more` : ""));
+    say(whose.firstChild, each.members.slice(0, NAMES).join(", ") + (more > 0 ? ` and ${each.more_members ? "at least " : ""}${more} more` : ""));
     say(whose.lastChild, row.group ?? "");
     whose.lastChild.hidden = row.group == null;
     whose.lastChild.title = "Show this group in the picture";
