@@ -9,7 +9,7 @@ from groupmock_codec.api_keys import END_TXN, FETCH, JOIN_GROUP, TXN_OFFSET_COMM
 from ..inside import named
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
 from ..subjects import FETCH_BY_ID, Exchange, Group, Place, Producer, committed_of
-from ..transaction_example import ABORTS, ADDS_OFFSETS, BEGUN, COMMITS, SENDS_OFFSETS, WHO
+from ..transaction_example import ABORTS, ADDS_OFFSETS, ADDS_PARTITION, BEGUN, COMMITS, SENDS_OFFSETS, WHO
 
 if TYPE_CHECKING:
     from ..known_world import World
@@ -19,13 +19,15 @@ FURTHER: Final = f"T: TxnOffsetCommit v3 {WHO} topics=[t($t1, o(0, 9))] -> 0"
 
 
 class Aborted:
-    """The offsets that a producer sent in aborted transactions, with the EndTxn, and those that it sent in committed ones."""
+    """The offsets of a producer's aborted transactions, with the EndTxn, those that it sent in committed ones, and the latest offsets that
+    were fetched since then."""
 
-    __slots__ = ("committed", "waiting")
+    __slots__ = ("committed", "fetched", "waiting")
 
     def __init__(self) -> None:
         self.waiting: dict[Place, tuple[Exchange, int]] = {}
         self.committed: dict[Place, int] = {}
+        self.fetched: dict[Place, int] = {}
 
 
 class GoesBackAfterAnAbort(Rule):
@@ -33,9 +35,9 @@ class GoesBackAfterAnAbort(Rule):
     title = "The input of an aborted transaction is read again before later offsets are committed"
     severity = WARNING
     what = (
-        "After a transaction with offsets was aborted, the process goes back to what is committed: the next TxnOffsetCommit for a "
-        "partition has no later offset than the aborted one before the partition was fetched from an earlier offset, or the group has "
-        "rebalanced. An application that has kept the records and works on them again may do without."
+        "After a transaction was aborted, the process goes back to what is committed: the next TxnOffsetCommit for a partition has no "
+        "later offset than the aborted one (or, if none was sent, the one that it fetched last) before the partition was fetched from an "
+        "earlier offset, or the group has rebalanced. An application that has kept the records and works on them again may do without."
     )
     why = (
         "The output of these records was dropped by the abort. Whoever goes on behind them skips them for ever: no other member reads them."
@@ -48,55 +50,84 @@ A: Fetch v12 topics=[read($t1, 0, 0)] -> any
 """
     broken = f"""{ABORTED}{FURTHER}{COMMITS}
 """
-    also_kept: ClassVar[dict[str, str]] = {"the-same-again": f"{ABORTED}{SENDS_OFFSETS}{COMMITS}"}
+    also_broken: ClassVar[dict[str, str]] = {
+        "before-its-offsets-were-sent": f"""{BEGUN}{ADDS_OFFSETS}{SENDS_OFFSETS}{COMMITS}
+A: Fetch v12 topics=[read($t1, 0, 5)] -> any
+A: Fetch v12 topics=[read($t1, 0, 7)] -> any
+{ADDS_PARTITION}{ABORTS}pause 300
+{ADDS_OFFSETS}{FURTHER}{COMMITS}
+""",
+    }
+    also_kept: ClassVar[dict[str, str]] = {
+        "the-same-again": f"{ABORTED}{SENDS_OFFSETS}{COMMITS}",
+        "before-its-offsets-were-sent": f"""{BEGUN}{ADDS_OFFSETS}{SENDS_OFFSETS}{COMMITS}
+A: Fetch v12 topics=[read($t1, 0, 5)] -> any
+{ADDS_PARTITION}{ABORTS}pause 300
+A: Fetch v12 topics=[read($t1, 0, 5)] -> any
+{ADDS_OFFSETS}{FURTHER}{COMMITS}
+""",
+    }
 
     def __init__(self, world: World) -> None:
         super().__init__(world)
-        self._waiting: set[Producer] = set()
+        self._readers: set[Producer] = set()
 
     @answered(END_TXN)
     def ends(self, x: Exchange) -> Judgements:
-        """Note the offsets of a transaction with its end."""
+        """Note the offsets of a transaction with its end. A transaction that was aborted before its offsets were sent has read at most as
+        far as its process has fetched, or fetches next."""
         producer = x.producer
-        if producer is not None and producer.ended is None and producer.sent and x.heard and not x.error:
-            known = producer.note(self.code, Aborted)
-            for place, (_, offset) in producer.sent.items():
-                if x.asked["committed"]:
-                    known.committed[place] = offset
-                elif offset > known.committed.get(place, 0):
-                    known.waiting[place] = x, offset
-            if known.waiting:
-                self._waiting = {each for each in self._waiting if not each.gone} | {producer}
+        if producer is None or producer.ended is not None or not x.heard or x.error:
+            return iter(())
+        known = producer.note(self.code, Aborted)
+        sent = {place: offset for place, (_, offset) in producer.sent.items()}
+        if x.asked["committed"]:
+            known.committed.update(sent)
+            known.fetched.clear()
+        else:
+            known.waiting.update((place, (x, offset)) for place, offset in sent.items() if offset > known.committed.get(place, 0))
+            if not sent and producer.wrote is not None:
+                known.waiting.update((place, (x, offset)) for place, offset in known.fetched.items() if offset >= known.committed[place])
+        self._readers = {each for each in self._readers if not each.gone} | {producer}
         return iter(())
 
     @asked(FETCH)
     def reads(self, x: Exchange) -> Judgements:
-        """Note that somebody on the producer's host reads the aborted input again."""
-        for producer in tuple(self._waiting):
-            if any(link.host == x.link.host for link in producer.links):
-                waiting = producer.note(self.code, Aborted).waiting
-                for place in [place for place, (_, offset) in waiting.items() if self._goes_back(x, place, offset)]:
-                    del waiting[place]
+        """Note how far somebody on the producer's host reads, and whether it reads the aborted input again."""
+        near = [each for each in self._readers if any(link.host == x.link.host for link in each.links)]
+        offsets = self._offsets(x) if near else {}
+        for producer in near:
+            known = producer.note(self.code, Aborted)
+            for place in known.committed.keys() | known.waiting.keys():
+                offset = offsets.get(place[1:]) if offsets is not None else 0
+                if offset is None:
+                    continue
+                end, aborted = known.waiting.get(place, (None, 0))
+                if end is not None and offset < max(aborted, known.committed.get(place, 0) + 1):
+                    del known.waiting[place]
+                    known.fetched.pop(place, None)
                     yield KEPT
-                if not waiting:
-                    self._waiting.discard(producer)
+                elif end is not None and aborted <= known.committed.get(place, 0):
+                    known.waiting[place] = end, offset
+                if place in known.committed:
+                    known.fetched[place] = max(offset, known.fetched.get(place, 0))
 
-    def _goes_back(self, fetch: Exchange, place: Place, offset: int) -> bool:
-        """Return whether a Fetch names the partition with an earlier offset, or a topic id without a known name."""
+    def _offsets(self, fetch: Exchange) -> dict[tuple[str, int], int] | None:
+        """Return the offset from which a Fetch reads each partition, or None if it names a topic id without a known name."""
         names = self.world.topic_names
+        found: dict[tuple[str, int], int] = {}
         for topic in fetch.asked["topics"]:
             name = topic["topic"] if fetch.version < FETCH_BY_ID else names.get(str(topic["topic_id"]))
             if name is None:
-                return True
-            if name == place[1] and any(each["partition"] == place[2] and each["fetch_offset"] < offset for each in topic["partitions"]):
-                return True
-        return False
+                return None
+            found.update(((str(name), int(each["partition"])), int(each["fetch_offset"])) for each in topic["partitions"])
+        return found
 
     @asked(JOIN_GROUP)
     def joins(self, x: Exchange) -> Judgements:
         """Forget the aborted offsets of a group that rebalances, because its members ask where to begin."""
         group: Group | None = x.group
-        for producer in self._waiting if group is not None else ():
+        for producer in self._readers if group is not None else ():
             waiting = producer.note(self.code, Aborted).waiting
             for place in [place for place in waiting if group is not None and place[0] == group.name]:
                 del waiting[place]
@@ -111,16 +142,17 @@ A: Fetch v12 topics=[read($t1, 0, 0)] -> any
             return
         wrong, told = set(), None
         for (topic, partition), offset in committed_of(x).items():
-            end, aborted = known.waiting.pop((str(x.asked["group_id"]), topic, partition), (None, 0))
+            place = str(x.asked["group_id"]), topic, partition
+            end, aborted = known.waiting.pop(place, (None, 0))
             if end is not None and offset <= aborted:
                 yield KEPT
-            elif end is not None and x.waited_since(end) > 0:
+            elif end is not None and x.waited_since(end) > 0 and aborted > known.committed.get(place, 0):
                 wrong.add((topic, partition))
                 told = end
         if told is not None:
             yield Broken(
-                f"{x.who} aborted a transaction with offsets of {named(frozenset(wrong))} and sends later ones in the next transaction, "
-                "without having read the records again",
+                f"{x.who} aborted a transaction with records of {named(frozenset(wrong))} and sends later offsets in the next transaction, "
+                "without having read these records again",
                 (*told.rows, x.seq),
                 "a seek to the committed offset after an abort, and the same records again",
             )
