@@ -12,7 +12,7 @@ from wire_stage import WireStage
 from groupmock.audit.auditor import audit
 from groupmock.audit.commit_example import ALONE, GIVEN, HEADER
 from groupmock.audit.rule import Rule
-from groupmock.audit.verdicts import BROKEN, KEPT, NOT_EXERCISED
+from groupmock.audit.verdicts import BROKEN, KEPT, NOT_EXERCISED, NOT_JUDGED
 from groupmock.journal.rows import ASKED_TO_STOP, Row
 from groupmock_clients.probe.verdicts.runner import play
 
@@ -77,7 +77,7 @@ pause 300
 B: FindCoordinator client_id=A -> 15
 A: Heartbeat -> 16
 """),
-    "24 it has a connection that swallows what it asks": ("CLIENT-24", SILENT, """
+    "24 it has a connection that swallows what it asks": ("CLIENT-24", NOT_JUDGED, """
 do stable1(A)
 !unload_coordinator partition=hash($group, 50)
 !add_faults rules=[{when: {api: FindCoordinator}, do: {kind: drop}}]
@@ -123,7 +123,7 @@ member A: group_instance_id=a
 do static_stable1(A)
 O: LeaveGroup members=[who("", a)] -> 0
 """),
-    "29 a version without room for it": ("CLIENT-29", KEPT, """
+    "29 a version without room for it": ("CLIENT-29", NOT_JUDGED, """
 member A: group_instance_id=a
 do static_stable1(A)
 pause 300
