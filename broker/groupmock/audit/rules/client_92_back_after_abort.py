@@ -94,7 +94,8 @@ A: Fetch v12 topics=[read($t1, 0, 5)] -> any
     @asked(FETCH)
     def reads(self, x: Exchange) -> Judgements:
         """Note how far somebody on the producer's host reads, and whether it reads the aborted input again."""
-        near = [each for each in self._readers if any(link.host == x.link.host for link in each.links)]
+        host = x.link.host  # The host of a connection that is older than the journal is unknown ("").
+        near = [each for each in self._readers if any(not host or link.host in (host, "") for link in each.links)]
         offsets = self._offsets(x) if near else {}
         for producer in near:
             known = producer.note(self.code, Aborted)
