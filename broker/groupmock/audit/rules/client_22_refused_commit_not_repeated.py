@@ -46,11 +46,14 @@ class RefusedCommitsAreNotRepeated(Rule):
     fix = "Fail the commit to the application (CommitFailedException) and rejoin; only errors that pass by themselves are tried again."
     implies = ("CLIENT-02", "CLIENT-03", "CLIENT-04", "CLIENT-19", "CLIENT-20")
     kept = (
-        ALONE
+        "member A: session_timeout_ms=1000"
+        + ALONE
         + """
-A: OffsetCommit generation_id_or_member_epoch=0 topics=[t($t1, o(0, 5))] -> 22
+pause 1500
+A: OffsetCommit topics=[t($t1, o(0, 5))] -> 25
 pause 300
-A: JoinGroup -> 0 generation_id=2
+A: JoinGroup member_id="" -> 79
+A: JoinGroup -> 0 eventually
 """
         + GIVEN
         + """

@@ -40,12 +40,12 @@ A: OffsetFetch v7 require_stable=true topics=[want($t1, 0)] -> 14
 A: OffsetFetch v7 require_stable=true topics=[want($t1, 0)] -> 14
 """
     also_broken: ClassVar[dict[str, str]] = {
-        "joins-every-40-ms": """
+        "joins-every-25-ms": """
 do stable1(A)
 !move_coordinator partition=hash($group, 50) loading_ms=1000
 repeat 11
 A: JoinGroup -> 14
-pause 40
+pause 25
 end
 """,
     }

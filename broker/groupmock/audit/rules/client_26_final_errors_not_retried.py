@@ -48,10 +48,10 @@ B: JoinGroup protocols=[p(other)] -> 23
 B: JoinGroup protocols=[p(other)] -> 23
 """
     also_broken: ClassVar[dict[str, str]] = {
-        "every-40-ms": """
+        "every-25-ms": """
 repeat 11
 A: JoinGroup group_id="" -> 24
-pause 40
+pause 25
 end
 """,
     }

@@ -54,12 +54,12 @@ end
 """,
     }
     also_broken: ClassVar[dict[str, str]] = {
-        "every-40-ms": """
+        "every-25-ms": """
 do stable1(A)
 !unload_coordinator partition=hash($group, 50)
 repeat 11
 A: FindCoordinator -> 15
-pause 40
+pause 25
 end
 """,
         "joins-at-once": """

@@ -50,7 +50,7 @@ end
 """
     broken = """
 do stable1(A)
-repeat 200
+repeat 400
 A: Heartbeat -> 0
 pause 1
 end
