@@ -24,7 +24,7 @@ FETCH = "A: OffsetFetch v7 require_stable=true topics=[want($t1, 0)] -> "
 UNSTABLE = "!add_faults rules=[{when: {api: OffsetFetch}, do: {kind: error, code: UNSTABLE_OFFSET_COMMIT}}]\n"
 
 CORNERS = {
-    "19 a commit that crossed the answer": ("CLIENT-19", KEPT, ALONE + """
+    "19 a commit that crossed the answer": ("CLIENT-19", NOT_JUDGED, ALONE + """
 A: OffsetCommit topics=[t($t1, o(0, 5))] -> 0
 B: JoinGroup -> 79
 B: JoinGroup -> sent
@@ -35,7 +35,7 @@ A: OffsetCommit generation_id_or_member_epoch=1 topics=[t($t1, o(0, 5))] -> 22
 pause 300
 A: OffsetCommit generation_id_or_member_epoch=9 topics=[t($t1, o(0, 5))] -> 22
 """),
-    "19 the answer waits at a node that is stalled": ("CLIENT-19", SILENT, ALONE + """
+    "19 the answer waits at a node that is stalled": ("CLIENT-19", NOT_JUDGED, ALONE + """
 !stall_node node=1 ms=1000
 A: JoinGroup
 A -> 0 generation_id=2 eventually

@@ -11,7 +11,7 @@ from wire_stage import WireStage
 
 from groupmock.audit.auditor import audit
 from groupmock.audit.consumer_example import ASKED_FOR_HALF, FENCED, HEADER, JOINED
-from groupmock.audit.verdicts import BROKEN, KEPT, NOT_EXERCISED
+from groupmock.audit.verdicts import BROKEN, KEPT, NOT_EXERCISED, NOT_JUDGED
 from groupmock.journal.rows import ASKED_TO_STOP, Row
 from groupmock_clients.probe.verdicts.runner import play
 from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, FETCH, METADATA, OFFSET_COMMIT
@@ -86,10 +86,10 @@ CORNERS: Final = {
         ALONE + FENCED.replace("A: Consumer", COMMITS % (9, "$epoch", 25) + "A: Consumer") + f"{BEAT}=$epoch -> 25\n"),
     "49 a commit heard that nobody knows it": ("CLIENT-49", KEPT,
         ALONE + FENCED.replace("A: Consumer", COMMITS % (9, "$epoch", 25) + "A: Consumer") + f"{BEAT}=0 {IN_FULL} -> 0\n"),
-    "55 the answer may not have come through": ("CLIENT-55", SILENT, f"{ALONE}{FENCED}A drops\n{BEAT}=$epoch -> 25\n"),
+    "55 the answer may not have come through": ("CLIENT-55", NOT_JUDGED, f"{ALONE}{FENCED}A drops\n{BEAT}=$epoch -> 25\n"),
     "55 it leaves": ("CLIENT-55", SILENT, f"{ALONE}{FENCED}{BEAT}=-1 -> any\n"),
-    "55 it crossed the answer": ("CLIENT-55", SILENT, f"{ALONE}{FENCED.replace('pause 300', '')}{BEAT}=$epoch -> 25\n"),
-    "56 static, for now": ("CLIENT-56", KEPT, f"{STATIC}{BEAT}=-2 instance_id=i -> 0\n"),
+    "55 it crossed the answer": ("CLIENT-55", NOT_JUDGED, f"{ALONE}{FENCED.replace('pause 300', '')}{BEAT}=$epoch -> 25\n"),
+    "56 static, for now": ("CLIENT-56", SILENT, f"{STATIC}{BEAT}=-2 instance_id=i -> 0\n"),
     "56 static, for good": ("CLIENT-56", SILENT, f"{STATIC}{BEAT}=-1 instance_id=i -> 0\n"),
     "57 by a version without epochs": ("CLIENT-57", BROKEN, ALONE + COMMITS % (8, "$epoch", 35)),
     "57 in a newer epoch after the refusal": ("CLIENT-57", KEPT,

@@ -38,6 +38,7 @@ ANOTHER_PROCESS: Final = NotJudged("the request may be that of another process o
 SILENT: Final = NotJudged("the client sent nothing else meanwhile, so it may have been stopped")
 SLOW_BROKER: Final = NotJudged("the broker itself was slow")
 NO_TIMES: Final = NotJudged("the journal does not show when answers were written")
+IN_SESSION: Final = NotJudged("a Fetch in a session does not name all partitions that it reads")
 OWN_REASON: Final = NotJudged("the client may have had a reason that the journal does not show")
 Judgement = Kept | Broken | NotJudged
 Judgements = Iterator[Judgement]

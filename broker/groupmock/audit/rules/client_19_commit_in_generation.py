@@ -7,6 +7,7 @@ from typing import ClassVar
 from groupmock_codec.api_keys import OFFSET_COMMIT, TXN_OFFSET_COMMIT
 
 from ..commit_example import ALONE, GIVEN
+from ..judgement import UNREAD
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import Exchange, Member, epoch_of
 from ..transaction_example import IN_TRANSACTION, WHO
@@ -48,6 +49,7 @@ A: OffsetCommit generation_id_or_member_epoch=1 topics=[t($t1, o(0, 5))] -> 22
 
     also_kept: ClassVar[dict[str, str]] = {
         "in-a-transaction": f"""{ALONE}{IN_TRANSACTION}
+pause 300
 T: TxnOffsetCommit v3 {WHO} generation_id=1 member_id=$A.member_id topics=[t($t1, o(0, 5))] -> 0
 """,
     }
@@ -66,9 +68,11 @@ T: TxnOffsetCommit v3 {WHO} generation_id=1 member_id=$A.member_id topics=[t($t1
         member, sent = x.member, epoch_of(x)
         if member is None or member.joined is None or sent < 0:
             return
-        if sent == member.generation:
+        if not self._surely(x, member, member.joined):
+            yield UNREAD
+        elif sent == member.generation:
             yield KEPT
-        elif self._surely(x, member, member.joined):
+        else:
             told = "was told" if sent < member.generation else "knows only"
             yield Broken(
                 f"{member.name} {told} generation {member.generation} and commits offsets for generation {sent} "

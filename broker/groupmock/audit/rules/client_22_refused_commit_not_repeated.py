@@ -152,7 +152,7 @@ end
             return
         if _who(x) != _who(before):
             del subject.notes[self.code]
-            yield KEPT
+            yield self.right(x, before) if before.errors & FINAL else KEPT
             return
         same = committed_of(x).items() & committed_of(before).items()
         if same and before.errors & FINAL and self.knew(x, before):

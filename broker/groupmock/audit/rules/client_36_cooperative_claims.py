@@ -7,7 +7,8 @@ from groupmock_codec.api_keys import JOIN_GROUP
 from ...rounds.embedded import Partitions
 from ..cooperative_example import ALONE, GIVEN_UP, HEADER, JOINED, ONE_TAKEN
 from ..inside import cooperative_of, named, one_process
-from ..rule import KEPT, Broken, Judgements, Rule, asked
+from ..judgement import TWO_CONNECTIONS, UNREAD, UNREADABLE, UNSEEN_JOIN
+from ..rule import KEPT, Broken, Judgements, NotJudged, Rule, asked
 from ..subjects import Exchange, Member
 
 
@@ -46,13 +47,17 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
         before."""
         member = x.member
         found = cooperative_of(x, "" if member is None else member.protocol)
-        held = None if member is None or found is None or not found.owned else self._held(x, member)
-        if held is None or member is None or found is None:
+        if member is None or found is None or not found.owned:
+            return
+        held = self._held(x, member)
+        if isinstance(held, NotJudged):
+            yield held
             return
         strange = found.owned - held
         unlisted = {each for each in found.owned - strange if each[0] not in found.topics}
         if not strange and not unlisted:
-            yield KEPT
+            # A member that may not have read its last assignment may claim the one before, so a wrong claim of that kind is not seen.
+            yield KEPT if member.synced is None else self.right(x, member.synced)
             return
         what = (
             f"{named(strange)}, which its last assignment does not give it"
@@ -65,13 +70,14 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
             "only partitions of the last assignment, of topics that the Subscription lists",
         )
 
-    def _held(self, x: Exchange, member: Member) -> Partitions | None:
-        """Return the partitions that the member held, or None if unknown: the journal begins later, an assignment could not be read, or
-        two connections have one id."""
+    def _held(self, x: Exchange, member: Member) -> Partitions | NotJudged:
+        """Return the partitions that the member held, or the reason why they are unknown."""
         if member.synced is None:
-            return frozenset() if member.born else None
-        if member.told is None or not one_process(x, member.synced):
-            return None
+            return frozenset() if member.born else UNSEEN_JOIN
+        if member.told is None:
+            return UNREADABLE
+        if not one_process(x, member.synced):
+            return TWO_CONNECTIONS
         if self.knew(x, member.synced):
             return member.told
-        return member.told | member.had if member.had is not None else member.told if member.born else None
+        return member.told | member.had if member.had is not None else member.told if member.born else UNREAD

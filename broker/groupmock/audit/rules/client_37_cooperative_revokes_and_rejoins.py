@@ -12,8 +12,9 @@ from ...journal.whose import bytes_of
 from ...rounds.embedded import Partitions
 from ..cooperative_example import ALONE, GIVEN_UP, HEADER, JOINED, ONE_TAKEN
 from ..inside import cooperative_of, named, told_by
+from ..judgement import SILENT, UNREADABLE
 from ..order import GRACE_NS
-from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
+from ..rule import Broken, Judgements, Rule, answered, asked
 from ..subjects import Exchange, Member
 
 
@@ -80,15 +81,18 @@ end
         if taken is None or member is None:
             return
         claim = cooperative_of(x, member.protocol)
-        still = frozenset() if claim is None else claim.owned & taken.partitions
-        if still and self.knew(x, taken.sync):
+        if claim is None:
+            yield UNREADABLE
+            return
+        still = claim.owned & taken.partitions
+        if not still or not self.knew(x, taken.sync):
+            yield self.right(x, taken.sync)
+        else:
             yield Broken(
                 f"{member.name} was told to give up {named(still)} and claims it still when it joins again",
                 (*taken.sync.rows, x.seq),
                 "a JoinGroup whose owned partitions are those of the assignment",
             )
-        elif not still:
-            yield KEPT
 
     def _call_off(self, member: Member) -> Taken | None:
         taken: Taken | None = member.notes.pop(self.code, None)
@@ -98,7 +102,10 @@ end
 
     def _late(self, member: Member) -> Judgements:
         taken: Taken | None = member.notes.pop(self.code, None)
-        if taken is None or member.joining is not None or member.seen + member.session_ns < self.world.now:
+        if taken is None or member.joining is not None:
+            return
+        if member.seen + member.session_ns < self.world.now:
+            yield SILENT
             return
         waited = member.rebalance_ns // NS_PER_MS
         yield Broken(

@@ -9,6 +9,7 @@ from groupmock_codec.api_keys import FIND_COORDINATOR, HEARTBEAT, JOIN_GROUP, LE
 from ...journal.whose import bytes_of
 from ..cooperative_example import ALONE, GIVEN_UP, HEADER, JOINED, ONE_TAKEN
 from ..inside import STICKY, Subscribed, cooperative_of, told_by
+from ..judgement import OWN_REASON
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
 from ..subjects import Exchange, Member
 
@@ -20,13 +21,14 @@ NEWS: Final = "CLIENT-38 news"
 
 
 class Settled:
-    """An assignment that took no partition from the member, and whether the member has had a reason to join again since then."""
+    """An assignment that took no partition from the member, whether the member has had a reason to join again since then, and
+    whether it has stayed until its first heartbeat."""
 
-    __slots__ = ("claim", "counts", "reason", "sync")
+    __slots__ = ("claim", "counts", "reason", "stayed", "sync")
 
     def __init__(self, sync: Exchange, claim: Subscribed, counts: dict[str, Any]) -> None:
         self.sync, self.claim, self.counts = sync, claim, counts
-        self.reason = False
+        self.reason = self.stayed = False
 
 
 class NoNeedlessRound(Rule):
@@ -40,7 +42,7 @@ class NoNeedlessRound(Rule):
     why = "A JoinGroup of the leader, or with other metadata, is a round of the whole group: everybody joins and syncs again, for nothing."
     source = ("clients.md#client-38", "KIP-429", "ConsumerCoordinator.rejoinNeededOrPending")
     fix = "Join again only if partitions were revoked, the group rebalances, or subscription or metadata changed."
-    kept = HEADER + LOOKED + ALONE + JOINED + ONE_TAKEN + GIVEN_UP
+    kept = HEADER + LOOKED + ALONE + "A: Heartbeat -> 0" + JOINED + ONE_TAKEN + GIVEN_UP
     broken = (
         HEADER
         + LOOKED
@@ -91,8 +93,9 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
         # A member may have asked for topics, and learned of changes, on a connection that the journal does not show.
         if None in settled.counts.values():
             return
-        if self._has_reason(x, member, settled, claim):
-            yield KEPT
+        wanted = claim.topics != settled.claim.topics or "enforce" in str(x.asked.get("reason") or "")
+        if wanted or self._may_have_reason(x, member, settled):
+            yield OWN_REASON
             return
         yield Broken(
             f"{member.name} has lost nothing, was told of nothing new, and joins again, for the assignment that it has",
@@ -100,17 +103,26 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
             "stay in the generation until there is something new; a rebalance that the application asked for says so in `reason`",
         )
 
-    def _has_reason(self, x: Exchange, member: Member, settled: Settled, claim: Subscribed) -> bool:
+    @asked(HEARTBEAT)
+    def stays(self, x: Exchange) -> Judgements:
+        """Note that the member has stayed in its generation until its first heartbeat, where a JoinGroup would have been needless."""
+        settled: Settled | None = None if x.member is None else x.member.notes.get(self.code)
+        if x.member is None or settled is None or settled.stayed or x.asked["generation_id"] != settled.sync.asked["generation_id"]:
+            return
+        settled.stayed = True
+        uncertain = None in settled.counts.values() or self._may_have_reason(x, x.member, settled)
+        yield OWN_REASON if uncertain else KEPT
+
+    def _may_have_reason(self, x: Exchange, member: Member, settled: Settled) -> bool:
+        """Return whether the client may have learnt something for which it would join again."""
         alone = self.world.processes.sole_member(x.link) is member
         return (
             settled.reason
             or not alone
             or x.link is not settled.sync.link
             or bool(x.link.open)
-            or claim.topics != settled.claim.topics
-            or bool(claim.rack)
-            or self._counts(claim) != settled.counts
-            or "enforce" in str(x.asked.get("reason") or "")
+            or bool(settled.claim.rack)
+            or self._counts(settled.claim) != settled.counts
         )
 
     def _counts(self, claim: Subscribed) -> dict[str, Any]:

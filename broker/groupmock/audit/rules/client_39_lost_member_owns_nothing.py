@@ -7,6 +7,7 @@ from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, SYNC_
 from ...text.printable import one_line
 from ..cooperative_example import ALONE, HEADER
 from ..inside import cooperative_of, named
+from ..judgement import UNREAD
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
 from ..subjects import ILLEGAL_GENERATION, Exchange, epoch_of
 
@@ -69,7 +70,10 @@ A: JoinGroup member_id="" protocols=[p("cooperative-sticky", subscribed(3, ["$t1
         lost: Exchange | None
         if x.asked["member_id"]:
             lost = None if x.member is None else x.member.notes.pop(self.code, None)
-            if lost is None or not self.knew(x, lost):
+            if lost is None:
+                return
+            if not self.knew(x, lost):
+                yield UNREAD
                 return
         else:
             last = x.link.last

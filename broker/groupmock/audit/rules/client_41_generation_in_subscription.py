@@ -6,6 +6,7 @@ from groupmock_codec.api_keys import JOIN_GROUP, SYNC_GROUP
 
 from ..cooperative_example import ALONE, GIVEN_UP, HEADER, JOINED, ONE_TAKEN
 from ..inside import one_process, subscriptions_of
+from ..judgement import TWO_CONNECTIONS, UNSEEN_JOIN
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
 from ..subjects import Exchange, Member
 
@@ -55,13 +56,20 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 7, held("
         if not found or member is None or (member.joined is None and (not member.born or not owning)):
             return
         if member.joined is not None and not one_process(x, member.joined):
+            yield TWO_CONNECTIONS
             return
         wrong = found - self._had(x, member)
         # The member reports no partitions, or it joined before the journal began, so a lower generation may be true.
         if not owning or (not member.born and member.synced is None):
             wrong = {each for each in wrong if each > member.generation}
         if not wrong:
-            if found - {-1}:
+            if found <= {-1}:
+                return
+            if owning and member.joined is not None:
+                # An older generation would be wrong here, but it is not seen if the client may still have been in it.
+                known = member.born or member.synced is not None
+                yield self.right(x, member.joined) if known else UNSEEN_JOIN
+            else:
                 yield KEPT
             return
         had = f"its last generation is {member.generation}" if member.joined is not None else "it has had none"

@@ -10,6 +10,7 @@ from ...journal.whose import bytes_of
 from ...rounds.embedded import Partitions
 from ..cooperative_example import ALONE, GIVEN_UP, HEADER, JOINED, ONE_TAKEN
 from ..inside import cooperative_of, kept_in, named, told_by
+from ..judgement import IN_SESSION, UNREADABLE
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
 from ..subjects import Exchange, Member, committed_of, fetched_of
 
@@ -98,8 +99,9 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
         given_up: GivenUp | None = None if member is None else member.notes.get(self.code)
         if given_up is not None and member is not None and x.answer is not None and not x.error:
             told = told_by(member, bytes_of(x.answer["assignment"]))
+            if told is None and given_up.partitions:
+                yield UNREADABLE
             given_up.partitions = frozenset() if told is None else given_up.partitions - told
-        yield from ()
 
     @asked(OFFSET_COMMIT)
     def commits(self, x: Exchange) -> Judgements:
@@ -131,8 +133,8 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
         wrong = partitions & given_up.partitions
         if not wrong:
             # A Fetch in a session (KIP-227) names only partitions that it adds to the session or changes.
-            if x.key != FETCH or x.version < SESSIONS or x.asked["session_epoch"] <= 0:
-                yield KEPT
+            in_session = x.key == FETCH and x.version >= SESSIONS and x.asked["session_epoch"] > 0
+            yield IN_SESSION if in_session else KEPT
             return
         assert x.member is not None and given_up.join is not None
         yield Broken(

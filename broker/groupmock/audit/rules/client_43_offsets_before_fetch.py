@@ -8,6 +8,7 @@ from ...journal.whose import bytes_of
 from ...rounds.embedded import Partition, Partitions
 from ..course import assigned_by, course_of, with_names
 from ..inside import CONSUMER, named, told_by
+from ..judgement import ANOTHER_PROCESS, UNREAD
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
 from ..subjects import Exchange, Group, Member, fetched_of, wanted_of
 
@@ -42,6 +43,7 @@ member *: protocols=[p("range", sub("$t1"))]
 do completing1(A)
 A: SyncGroup assignments=[for($A.member_id, told(held("$t1", 0, 1)))] -> 0
 A: OffsetFetch require_stable=true topics=[want($t1, 0, 1)] -> any
+pause 300
 A: Fetch v12 topics=[read($t1, 0, 0)] -> any
 """
     broken = """
@@ -112,12 +114,20 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
         if added is None or member is None or not (added.unasked or added.asked):
             return
         fetched = fetched_of(x, self.world.topic_names)
+        # A partition whose offset a stranger may have asked for cannot be judged later either, because there may only be more strangers.
+        strangers = added.strangers != _strangers(member.group, self.code)
+        uncertain = ANOTHER_PROCESS if strangers else UNREAD if added.sync is None or not self.knew(x, added.sync) else None
         if added.asked & fetched:
             added.asked -= fetched
-            yield KEPT
+            yield uncertain or KEPT
         wrong = added.unasked & fetched
-        if wrong and added.sync is not None and self.knew(x, added.sync) and added.strangers == _strangers(member.group, self.code):
+        if not wrong:
+            return
+        if uncertain is not UNREAD:
             added.unasked -= wrong
+        if uncertain is not None or added.sync is None:
+            yield uncertain or UNREAD
+        else:
             yield Broken(
                 f"{member.name} got {named(wrong)} and reads it without having asked for its committed offset",
                 (*added.sync.rows, x.seq),

@@ -6,7 +6,8 @@ from typing import Final
 
 from groupmock_codec.api_keys import TXN_OFFSET_COMMIT
 
-from ..rule import KEPT, WARNING, Broken, Judgements, Rule, asked
+from ..judgement import ANOTHER_PROCESS, UNREAD
+from ..rule import WARNING, Broken, Judgements, Rule, asked
 from ..subjects import Exchange
 
 SINCE: Final = 3
@@ -37,7 +38,8 @@ class SaysWhoItIsInTransactions(Rule):
     )
     source = ("clients.md#client-45", "transactions.md#tx-75", "KIP-447")
     fix = "Send the consumer's group metadata with the offsets, not the group's name alone."
-    kept = f"""{BEGUN}{COMMIT} member_id=$A.member_id generation_id=1 -> 0
+    kept = f"""{BEGUN}pause 300
+{COMMIT} member_id=$A.member_id generation_id=1 -> 0
 """
     broken = f"""{BEGUN}pause 300
 {COMMIT} member_id="" generation_id=-1 -> 0
@@ -46,15 +48,18 @@ class SaysWhoItIsInTransactions(Rule):
     @asked(TXN_OFFSET_COMMIT)
     def says(self, x: Exchange) -> Judgements:
         """Judge a transactional commit by the process of its connection, which must have a member in that group."""
-        if x.member is not None:
-            yield KEPT
-            return
         member = self.world.processes.sole_member(x.link)
+        if x.member is not None:
+            joined = None if x.member is not member else member.joined
+            yield ANOTHER_PROCESS if joined is None else self.right(x, joined)
+            return
         if x.asked.get("member_id") or member is None or member.group is not x.group or member.joined is None or member.ended is not None:
             return
         if x.version >= SINCE and x.at - member.alive > member.session_ns:
             return  # The member has noticed that its session is over, and no longer acts as a member.
-        if self.knew(x, member.joined):
+        if not self.knew(x, member.joined):
+            yield UNREAD
+        else:
             yield Broken(
                 f"{member.name} sends offsets of group {member.group.name!r} in a transaction and does not say that it is a member of it",
                 (*member.joined.rows, x.seq),

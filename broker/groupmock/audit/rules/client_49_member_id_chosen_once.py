@@ -41,7 +41,9 @@ A: ConsumerGroupHeartbeat v1 member_id="" member_epoch=0 rebalance_timeout_ms=20
         if member is None:
             if x.version >= CHOSEN_BY_THE_CLIENT:
                 yield Broken(f"{x.who} sent a ConsumerGroupHeartbeat without a member id", (x.seq,), "an id that the client has chosen")
-        elif before is None or before is member or course is None or before.group is not member.group:
+        elif before is None or course is None or before.group is not member.group:
+            return
+        elif before is member:
             yield KEPT
         elif course_of(member) is None and course.said is not None:
             yield Broken(

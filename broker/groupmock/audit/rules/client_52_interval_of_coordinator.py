@@ -10,7 +10,7 @@ from groupmock_codec.units import NS_PER_MS
 from ..consumer_example import HEADER, JOINED
 from ..course import JOINING, course_of, epoch_said
 from ..order import GRACE_NS
-from ..rule import KEPT, WARNING, Broken, Judgements, Kept, Rule, answered, asked
+from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
 from ..subjects import Exchange, Member
 
 
@@ -66,14 +66,17 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0
                 "the next one when the last one is answered, or given up with its connection",
             )
         elif before.heard and not before.error and before.answer is not None:
-            yield self._in_time(x, x.member, before, before.answer["heartbeat_interval_ms"] * NS_PER_MS)
+            yield from self._in_time(x, x.member, before, before.answer["heartbeat_interval_ms"] * NS_PER_MS)
 
-    def _in_time(self, x: Exchange, member: Member, before: Exchange, interval: int) -> Broken | Kept:
-        nothing_new = before.answer is not None and before.answer["assignment"] is None and x.asked == before.asked
-        if not nothing_new or x.received - before.received >= interval // 2:
-            return KEPT
+    def _in_time(self, x: Exchange, member: Member, before: Exchange, interval: int) -> Judgements:
+        soon = x.received - before.received < interval // 2
+        if soon and before.answer is not None and before.answer["assignment"] is not None:
+            return  # The member may answer a new assignment at once.
+        if not soon or x.asked != before.asked:
+            yield KEPT
+            return
         sooner, told = (x.received - before.received) // NS_PER_MS, interval // NS_PER_MS
-        return Broken(
+        yield Broken(
             f"{member.name} sent the same ConsumerGroupHeartbeat again after {sooner} ms, told to send one every {told} ms",
             (*before.rows, x.seq),
             "the next one after the interval of the last answer, unless there is something to say",

@@ -76,14 +76,14 @@ end
         may, owned = x.member.note(self.code, MayOwn), owned_in(x)
         strange = owned - may.partitions
         may.partitions = (may.partitions & owned) | course.assigned
-        if not strange:
+        if course.said is not course.told or not self.knew(x, course.told):
+            yield UNREAD
+        elif not strange:
             yield KEPT
-        elif course.said is course.told and self.knew(x, course.told):
+        else:
             yield Broken(
                 f"{x.member.name} says that it owns {named(with_names(strange, self.world.topic_names))}, which its last assignment did "
                 "not have",
                 (*(course.given or course.told).rows, x.seq),
                 "a list of nothing but what the last assignment gave it, and what it owned before and gives up",
             )
-        else:
-            yield UNREAD

@@ -6,6 +6,7 @@ from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT
 
 from ..consumer_example import FENCED, HEADER, JOINED
 from ..course import JOINING, OUTSIDE, course_of, epoch_said
+from ..judgement import UNREAD
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import Exchange
 
@@ -34,9 +35,11 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 25
         told = None if course is None else course.outside
         if x.member is None or told is None or epoch_said(x) < JOINING:
             return
-        if epoch_said(x) == JOINING and x.asked["topic_partitions"] == []:
+        if told.link is not x.link or not self.knew(x, told):
+            yield UNREAD
+        elif epoch_said(x) == JOINING and x.asked["topic_partitions"] == []:
             yield KEPT
-        elif told.link is x.link and self.knew(x, told):
+        else:
             yield Broken(
                 f"{x.member.name} was answered {OUTSIDE[told.error]} and sent its next ConsumerGroupHeartbeat with epoch {epoch_said(x)}"
                 + (" and partitions that it owns" if x.asked["topic_partitions"] else ""),

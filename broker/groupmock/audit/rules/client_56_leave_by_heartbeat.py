@@ -9,7 +9,7 @@ from ..course import JOINING, course_of, epoch_said
 from ..rule import KEPT, Broken, Judgements, Rule, asked, closed
 from ..subjects import Exchange, Link
 
-LEAVE, LEAVE_FOR_NOW = -1, -2
+LEAVE = -1
 
 
 class LeavesByAHeartbeat(Rule):
@@ -39,9 +39,11 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=-2 -> 42
         if x.member is None or epoch_said(x) >= JOINING:
             return
         static = x.asked["instance_id"] is not None
-        if epoch_said(x) == (LEAVE_FOR_NOW if static else LEAVE):
+        if static:
+            return  # It may leave for good, too.
+        if epoch_said(x) == LEAVE:
             yield KEPT
-        elif not static:
+        else:
             yield Broken(f"{x.member.name} has no instance id and leaves with epoch {epoch_said(x)}", (x.seq,), "member_epoch -1")
 
     @closed
@@ -50,12 +52,16 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=-2 -> 42
         leaving heartbeat."""
         member, ending = link.last, link.ending
         course = course_of(member)
-        if member is None or course is None or course.told is None or course.said is None or member.link is not link or member.gone:
+        if member is None or course is None or course.said is None or member.link is not link or member.gone:
             return
         if ending is None or ending.by != "client" or link.stopping is None or not self.world.processes.last_of(link):
             return
         disturbed = link.troubled >= 0 or link.lossy or link.open or ending.unread_bytes or ending.cut_bytes
-        if epoch_said(course.said) >= JOINING and not disturbed:
+        if disturbed:
+            return
+        if epoch_said(course.said) < JOINING:
+            yield KEPT
+        elif course.told is not None:
             yield Broken(
                 f"{member.name} was asked to stop and closed its connection without leaving its group",
                 (*course.told.rows, link.stopping, ending.seq),

@@ -9,6 +9,7 @@ from groupmock_codec.api_keys import JOIN_GROUP
 
 from ...text.printable import one_line, quoted
 from ..inside import CONNECT, workers_of
+from ..judgement import UNREADABLE
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import Exchange
 
@@ -42,7 +43,10 @@ A: JoinGroup -> 79
         if x.asked["protocol_type"] != CONNECT:
             return
         listed = {name: found for name, found in workers_of(x).items() if name in ORDER}
-        if not listed or any(found is None for found in listed.values()):
+        if not listed:
+            return
+        if None in listed.values():
+            yield UNREADABLE
             return
         wrong = _wrong(x)
         if wrong is None:

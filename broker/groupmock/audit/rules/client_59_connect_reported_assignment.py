@@ -5,7 +5,8 @@ from __future__ import annotations
 from groupmock_codec.api_keys import JOIN_GROUP
 
 from ..inside import CONNECT, INCREMENTAL, named, one_process, workers_of
-from ..rule import KEPT, Broken, Judgements, Rule, asked
+from ..judgement import TWO_CONNECTIONS, UNREAD, UNREADABLE
+from ..rule import Broken, Judgements, Rule, asked
 from ..subjects import Exchange
 
 
@@ -43,14 +44,21 @@ A: JoinGroup protocols=[p("compatible", worker(1, "u", 5, work(1, [held("c", -1)
         if x.asked["protocol_type"] != CONNECT or member is None or member.protocol not in INCREMENTAL or member.synced is None:
             return
         found = workers_of(x).get(member.protocol)
-        if found is None or found.wrong is not None or member.told is None or not one_process(x, member.synced):
+        if found is None or found.wrong is not None or member.told is None:
+            yield UNREADABLE
+            return
+        if not one_process(x, member.synced):
+            yield TWO_CONNECTIONS
             return
         reported = found.allocation or frozenset()
         if reported == member.told:
             if reported:
-                yield KEPT
+                yield self.right(x, member.synced)
             return
-        if not self.knew(x, member.synced) or (not reported and x.link is not member.synced.link):
+        if not reported and x.link is not member.synced.link:
+            return
+        if not self.knew(x, member.synced):
+            yield UNREAD
             return
         missing, strange = member.told - reported, reported - member.told
         parts = [f"leaves out {named(missing)}"] if missing else []

@@ -10,6 +10,7 @@ from groupmock_codec.units import NS_PER_MS
 
 from ...journal.whose import bytes_of
 from ..inside import CONNECT, work
+from ..judgement import SILENT
 from ..order import GRACE_NS
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
 from ..subjects import Exchange, Member
@@ -80,7 +81,10 @@ end
 
     def _late(self, member: Member) -> Judgements:
         expected: Expected | None = member.notes.pop(self.code, None)
-        if expected is None or member.joining is not None or member.seen + member.session_ns < self.world.now:
+        if expected is None or member.joining is not None:
+            return
+        if member.seen + member.session_ns < self.world.now:
+            yield SILENT
             return
         assert expected.sync.answered is not None
         waited = (self.world.now - expected.sync.answered) // NS_PER_MS

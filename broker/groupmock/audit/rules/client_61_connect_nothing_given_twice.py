@@ -6,6 +6,7 @@ from groupmock_codec.api_keys import SYNC_GROUP
 
 from ...rounds.embedded import Partition
 from ..inside import CONNECT, INCREMENTAL, named, plan_of, running_in, work_given_by
+from ..judgement import UNREADABLE
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import Exchange
 
@@ -42,6 +43,7 @@ B: SyncGroup -> 0
             return
         given, running = work_given_by(plan, x), running_in(plan).values()
         if any(each is None or each.wrong is not None for each in (*running, *(found for _, found in given))):
+            yield UNREADABLE
             return
         owner: dict[Partition, str] = {}
         twice = {task for whom, found in given if found is not None for task in found.assigned if owner.setdefault(task, whom) != whom}

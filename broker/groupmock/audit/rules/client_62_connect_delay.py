@@ -8,6 +8,7 @@ from groupmock_codec.api_keys import SYNC_GROUP
 from groupmock_codec.units import NS_PER_MS
 
 from ..inside import CONNECT, INCREMENTAL, plan_of, work_given_by
+from ..judgement import UNREADABLE
 from ..order import GRACE_NS
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import Exchange
@@ -55,7 +56,10 @@ A: SyncGroup assignments=[for($A.member_id, work(1, [], [], 2000))] -> 0
         if plan is None or member is None or plan.protocol_type != CONNECT or plan.protocol not in INCREMENTAL:
             return
         found = [each for _, each in work_given_by(plan, x)]
-        if not found or any(each is None or each.wrong is not None for each in found):
+        if not found:
+            return
+        if any(each is None or each.wrong is not None for each in found):
+            yield UNREADABLE
             return
         sent = sorted({each.delay for each in found if each is not None})
         before: Delay | None = member.notes.pop(self.code, None)

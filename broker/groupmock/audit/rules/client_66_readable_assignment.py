@@ -6,6 +6,7 @@ from groupmock_codec.api_keys import SYNC_GROUP
 
 from ...text.printable import one_line
 from ..inside import CONSUMER, given_by, plan_of
+from ..judgement import UNREADABLE
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import Exchange
 
@@ -34,9 +35,10 @@ A: SyncGroup assignments=[for($A.member_id, join(told(held("t", 0)), i16(7)))] -
         plan = plan_of(x)
         if plan is None or plan.protocol_type != CONSUMER or not x.asked["assignments"]:
             return
-        wrong = [(member, told.wrong) for member, told in given_by(plan, x) if told is not None and told.wrong is not None]
+        given = given_by(plan, x)
+        wrong = [(member, told.wrong) for member, told in given if told is not None and told.wrong is not None]
         if not wrong:
-            yield KEPT
+            yield UNREADABLE if any(told is None for _, told in given) else KEPT
             return
         assert x.member is not None
         member, why = wrong[0]
