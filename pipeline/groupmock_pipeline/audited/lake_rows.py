@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 PLACE: Final = ("day", "run", "at")
 WIRE: Final = (
-    "kind", "seq", "t", "connection", "ticket", "api_key", "api_version", "client_id", "client_host", "received", "delivered", "by", "node",
-    "error", "client", "cut_bytes", "unread_bytes", "reason", "what",
+    "kind", "seq", "t", "connection", "ticket", "correlation_id", "api_key", "api_version", "client_id", "client_host", "received",
+    "written", "delivered", "by", "node", "error", "client", "cut_bytes", "unread_bytes", "reason", "what",
 )  # fmt: skip
 CONTENT: Final = "content"
 COLUMNS: Final = (*PLACE, *WIRE, CONTENT)
@@ -75,11 +75,13 @@ class WireFields(NamedTuple):
 
     connection: int
     ticket: int
+    correlation_id: int
     key: int
     version: int
     client_id: str | None
     client_host: str
     received: int
+    written: int | None
     delivered: bool
     by: str
     node: int | None
@@ -104,22 +106,24 @@ def _close(seq: int, t: int, _: Any, wire: WireFields) -> Row:
 
 def _request(seq: int, t: int, message: Any, wire: WireFields) -> Row:
     return RequestRow(
-        seq=seq, t=t, node=wire.node, connection=wire.connection, ticket=wire.ticket, correlation_id=0, api_key=wire.key, api_name="",
-        api_version=wire.version, client_id=wire.client_id, received=wire.received, handled=t, size=0, message=message,
+        seq=seq, t=t, node=wire.node, connection=wire.connection, ticket=wire.ticket, correlation_id=wire.correlation_id,
+        api_key=wire.key, api_name="", api_version=wire.version, client_id=wire.client_id, received=wire.received, handled=t, size=0,
+        message=message,
     )  # fmt: skip
 
 
 def _reply(seq: int, t: int, message: Any, wire: WireFields) -> Row:
     return ReplyRow(
-        seq=seq, t=t, node=wire.node, connection=wire.connection, ticket=wire.ticket, correlation_id=0, api_key=wire.key, api_name="",
-        api_version=wire.version, size=0, delivered=wire.delivered, error=wire.error, message=message,
+        seq=seq, t=t, node=wire.node, connection=wire.connection, ticket=wire.ticket, correlation_id=wire.correlation_id,
+        api_key=wire.key, api_name="", api_version=wire.version, size=0, written=wire.written, delivered=wire.delivered, error=wire.error,
+        message=message,
     )  # fmt: skip
 
 
 def _abandoned(seq: int, t: int, _: Any, wire: WireFields) -> Row:
     return AbandonedRow(
-        seq=seq, t=t, node=wire.node, connection=wire.connection, ticket=wire.ticket, correlation_id=0, api_key=wire.key, api_name="",
-        api_version=wire.version, reason=wire.reason,
+        seq=seq, t=t, node=wire.node, connection=wire.connection, ticket=wire.ticket, correlation_id=wire.correlation_id,
+        api_key=wire.key, api_name="", api_version=wire.version, reason=wire.reason,
     )  # fmt: skip
 
 
