@@ -286,7 +286,8 @@ class World(Repeating):
             leavers = leavers_of(x)
             member_id = leavers[0][0] if len(leavers) == 1 else ""
         else:
-            member_id = str(x.asked.get("member_id") or "")
+            asked = x.asked["groups"][0] if x.key == api_keys.OFFSET_FETCH and x.version >= SEVERAL else x.asked
+            member_id = str(asked.get("member_id") or "")
         if not member_id:
             return None
         member = x.group.members.get(member_id)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, FETCH, OFFSET_FETCH, SYNC_GROUP
 
 from ...journal.whose import bytes_of
@@ -56,6 +58,18 @@ pause 300
 A: Fetch v12 topics=[read($t1, 1, 0)] -> any
 """
 
+    also_kept: ClassVar[dict[str, str]] = {
+        "by-a-connection-of-its-former-id": """
+topics: t1:1
+member *: protocols=[p("range", sub("$t1"))] client_id=A
+O: Heartbeat member_id=former generation_id=1 -> any
+do completing1(A)
+A: SyncGroup assignments=[for($A.member_id, told(held("$t1", 0)))] -> 0
+O: OffsetFetch v9 groups=[{group_id: $group, member_id: $A.member_id, topics: [{name: $t1, partition_indexes: [0]}]}] -> any
+A: Fetch v12 topics=[read($t1, 0, 0)] -> any
+""",
+    }
+
     @answered(SYNC_GROUP)
     def gets(self, x: Exchange) -> Judgements:
         """Note new partitions, which the member had neither by its last assignment nor by the one before. It may not have seen the last
@@ -89,12 +103,13 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
 
     @asked(OFFSET_FETCH)
     def asks(self, x: Exchange) -> Judgements:
-        """Note the partitions whose committed offsets the member asks for. A classic member does not name itself in this request, so its
-        connection or process shows the member."""
+        """Note the partitions whose committed offsets the member asks for. Before version 9 a member does not name itself in this
+        request, so its connection or process shows the member."""
         if x.group is None:
             return
         last = x.link.last
-        member = x.member or (last if last is not None and last.group is x.group else self.world.processes.sole_member(x.link))
+        named = last is not None and last.group is x.group and not last.gone
+        member = x.member or (last if named else self.world.processes.sole_member(x.link))
         added: Added | None = None if member is None else member.notes.get(self.code)
         if member is None:
             x.group.note(self.code, Strangers).count += 1
