@@ -156,7 +156,7 @@ pause 300
 A: OffsetCommit topics=[t($t1, o(0, 5))] -> 0
 """),
     "67 given to another member, by an assignor that nobody knows": ("CLIENT-67", BROKEN, GIVEN_AWAY.format(pause="pause 300")),
-    "67 given to another member, and it may not have heard so": ("CLIENT-67", SILENT, GIVEN_AWAY.format(pause="")),
+    "67 given to another member, and it may not have heard so": ("CLIENT-67", NOT_JUDGED, GIVEN_AWAY.format(pause="")),
     "67 an assignment that cannot be read": ("CLIENT-67", SILENT, HEADER + """
 do completing1(A)
 A: SyncGroup assignments=[for($A.member_id, b"x")] -> 0

@@ -39,6 +39,7 @@ SILENT: Final = NotJudged("the client sent nothing else meanwhile, so it may hav
 SLOW_BROKER: Final = NotJudged("the broker itself was slow")
 NO_TIMES: Final = NotJudged("the journal does not show when answers were written")
 IN_SESSION: Final = NotJudged("a Fetch in a session does not name all partitions that it reads")
+UNNAMED: Final = NotJudged("the journal does not show the name that belongs to a topic id")
 OWN_REASON: Final = NotJudged("the client may have had a reason that the journal does not show")
 Judgement = Kept | Broken | NotJudged
 Judgements = Iterator[Judgement]

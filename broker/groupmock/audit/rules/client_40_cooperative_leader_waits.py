@@ -10,6 +10,7 @@ from ...rounds.embedded import EAGER, Partition
 from ...text.printable import one_line
 from ..cooperative_example import ALONE, GIVEN_UP, HEADER, JOINED, ONE_TAKEN
 from ..inside import CONSUMER, Subscribed, claimed_in, given_by, named, plan_of
+from ..judgement import UNREADABLE
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import Exchange
 
@@ -50,6 +51,7 @@ B -> 0
         given = given_by(plan, x)
         read = [each for each in claims.values() if each is not None and each.wrong is None]
         if len(read) < len(claims) or any(told is None or told.wrong is not None for _, told in given):
+            yield UNREADABLE
             return
         owners = _owners({each: claim for each, claim in claims.items() if claim is not None})
         taken = {each: whom for whom, told in given if told is not None for each in told.assigned if owners.get(each, whom) != whom}

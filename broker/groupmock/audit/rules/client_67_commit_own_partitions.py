@@ -10,7 +10,8 @@ from ...text.printable import one_line
 from ..commit_example import ALONE
 from ..course import course_of, with_names
 from ..inside import kept_in
-from ..rule import KEPT, Broken, Judgements, Kept, Rule, asked
+from ..judgement import UNNAMED, UNREAD, UNSEEN_JOIN
+from ..rule import KEPT, Broken, Judgements, Kept, NotJudged, Rule, asked
 from ..subjects import Exchange, committed_of, epoch_of
 from ..transaction_example import IN_TRANSACTION, WHO
 
@@ -95,6 +96,7 @@ A: OffsetCommit topics=[t($t1, o(0, 5))] -> 0
         if epoch_of(x) != member.generation or member.synced.asked["generation_id"] != member.generation:
             return
         if member.had is None and not member.born:  # The member joined before the journal began, so its earlier partitions are unknown.
+            yield UNSEEN_JOIN
             return
         foreign = _named(x, self.world.topic_names) - member.told
         late = not self.knew(x, member.synced)
@@ -102,8 +104,10 @@ A: OffsetCommit topics=[t($t1, o(0, 5))] -> 0
         kept = None if late else kept_in(member.joined, member.protocol)
         before = (member.had or frozenset()) if kept is None else kept
         wrong = foreign - before if late else foreign - before | theirs
-        # A member that commits partitions of others may not have received its assignment yet, so its commit is not judged.
-        if wrong or not theirs:
+        # A member that may not have received its assignment may commit what it had before, so a wrong commit of that is not seen.
+        if late and not wrong:
+            yield UNREAD
+        else:
             yield self._judged(x, member, wrong, f"generation {member.generation}", member.synced)
 
     def _of_a_consumer(self, x: Exchange, member: Member, course: Course) -> Judgements:
@@ -115,10 +119,12 @@ A: OffsetCommit topics=[t($t1, o(0, 5))] -> 0
         foreign = _named(x, names) - with_names(its_own, names)
         if course.said is not None and self.sent_later(x, course.said):
             yield self._judged(x, member, foreign, f"epoch {course.epoch}", given)
+        else:
+            yield UNREAD
 
-    def _judged(self, x: Exchange, member: Member, foreign: Partitions, when: str, told: Exchange) -> Kept | Broken:
+    def _judged(self, x: Exchange, member: Member, foreign: Partitions, when: str, told: Exchange) -> Kept | Broken | NotJudged:
         if not foreign:
-            return KEPT
+            return KEPT if len(_named(x, self.world.topic_names)) == len(committed_of(x)) else UNNAMED
         topic, number = min(foreign)
         more = "" if len(foreign) == 1 else f" and {len(foreign) - 1} more"
         return Broken(
