@@ -31,7 +31,7 @@ member *: session_timeout_ms=1000
 do stable1(A)
 pause 1500
 A: Heartbeat -> 25
-pause 1
+pause 300
 A: JoinGroup member_id="" -> 79
 """
     broken = """
