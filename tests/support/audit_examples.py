@@ -27,6 +27,8 @@ SETUP = FOLDER / "00-setup.exchange"
 OPAQUE = re.compile(r'b"for ([A-Z])"')
 """Matches the opaque bytes that the probe's macros assign to members. A broker accepts any bytes, but a consumer needs an Assignment, so
 each is replaced by an Assignment of one partition."""
+OF_TIMERS = re.compile(r"(^pause (?=[4-9]\d\d|\d{4})|(?:session_timeout_ms|rebalance_timeout_ms|loading_ms)=)(\d+)", re.MULTILINE)
+"""Matches timeouts and the pauses of 400 ms and more, which wait for a timeout. `pause 300` only says that an answer has been read."""
 FIRST_TOPIC = re.compile(r"^topics: t1:", re.MULTILINE)
 TIMES = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 10_000}
 """Timeouts of members in examples that name none; they satisfy the rule about rebalance timeouts (CLIENT-32)."""
@@ -47,11 +49,13 @@ A: OffsetCommit topics=[t($t1, o(1, 5))] -> 0
 """B joins and gets one of A's two partitions, and A commits an offset of that partition, at once or after a pause."""
 
 
-def exchange_of(rule: type[Rule], which: str) -> Exchange:
-    """Return the example of a rule that has this name in `Rule.examples`. Raises ExchangeError for an invalid text."""
+def exchange_of(rule: type[Rule], which: str, slower: int = 1) -> Exchange:
+    """Return the example of a rule that has this name in `Rule.examples`, with timeouts and the pauses that belong to them so many times
+    as long. Raises ExchangeError for an invalid text."""
     settings = "".join(f"settings: {name}={value}\n" for name, value in rule.settings.items())
-    body = rule.examples()[which].strip()
-    return exchange_named(f"{rule.code}.{which}", settings + _subscribed(_timed(body)))
+    body = _subscribed(_timed(rule.examples()[which].strip()))
+    body = OF_TIMERS.sub(lambda found: f"{found[1]}{int(found[2]) * slower}", body)
+    return exchange_named(f"{rule.code}.{which}", settings + body)
 
 
 def exchange_named(name: str, body: str) -> Exchange:

@@ -60,8 +60,8 @@ class TappedStage(WireStage):
 
     kind = "core"
 
-    def __init__(self, settings: Mapping[str, str], release: str) -> None:
-        super().__init__(settings, release, details=True)
+    def __init__(self, settings: Mapping[str, str], release: str, seed: int = 1) -> None:
+        super().__init__(settings, release, details=True, seed=seed)
         self.recorded = KeptRows(heartbeats=True, details=True)
         journal = Journal(header("tapped", self.rig.clock.epoch_ns, {}), [self.recorded])
         journal.begin()

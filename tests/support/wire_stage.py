@@ -22,11 +22,11 @@ class WireStage:
     kind = "tcp"
     tolerance = Tolerance()
 
-    def __init__(self, settings: Mapping[str, str], release: str = "4.3", details: bool = False) -> None:
+    def __init__(self, settings: Mapping[str, str], release: str = "4.3", details: bool = False, seed: int = 1) -> None:
         self.release, self.settings = release, settings
         self.topic_ids: dict[str, bytes] = {}
         self.kept = KeptRows(heartbeats=True, details=details)
-        self.rig = WireRig.make(profile=f"kafka-{release}", settings=settings, sinks=[self.kept])
+        self.rig = WireRig.make(profile=f"kafka-{release}", settings=settings, seed=seed, sinks=[self.kept])
         self._ranges = {row.key: Versions(row.lowest, row.highest) for row in self.rig.core.environment.identity.advertised}
         self._wires: dict[str, Wire] = {}
         self._answers: dict[str, deque[Answer]] = {}

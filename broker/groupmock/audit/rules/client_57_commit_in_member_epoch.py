@@ -34,6 +34,8 @@ class CommitsInItsEpoch(Rule):
 A: OffsetCommit v9 member_id=a generation_id_or_member_epoch=$epoch topics=[t($t1, o(0, 5))] -> 0
 """
     broken = f"""{HEADER}{JOINED}
+A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0
+pause 300
 A: OffsetCommit v9 member_id=a generation_id_or_member_epoch=99 topics=[t($t1, o(0, 5))] -> 113
 pause 300
 A: OffsetCommit v9 member_id=a generation_id_or_member_epoch=99 topics=[t($t1, o(0, 5))] -> 113

@@ -46,8 +46,8 @@ A: JoinGroup -> 0
 member *: rebalance_timeout_ms=1000 protocol_type=connect protocols=[p("compatible", worker(1, "u", 5))]
 do completing1(A)
 A: SyncGroup assignments=[for($A.member_id, work(1, [], [], 300))] -> 0
-repeat 7
-pause 300
+repeat 5
+pause 400
 A: Heartbeat -> 0
 end
 """
