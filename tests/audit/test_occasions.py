@@ -24,8 +24,7 @@ def test_a_rule_finds_a_wrong_client_at_a_distance_of_1_ms(code: str, seed: int)
     assert (scores[code].dropped, scores[code].found) == (0, 1)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_no_rule_blames_a_decent_client_in_company(seed: int) -> None:
+def test_no_rule_blames_a_decent_client_in_company() -> None:
     scores = {each: Score() for each in RULES}
-    assert score_right(scores, seed, POOL) == []
-    assert all(score.right and score.judged for score in scores.values())
+    assert [said for seed in range(2 * POOL) for said in score_right(scores, seed, POOL)] == []
+    assert [code for code, score in scores.items() if not (score.right and score.judged)] == []

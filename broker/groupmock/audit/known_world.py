@@ -96,7 +96,7 @@ class World(Repeating):
 
     def opened(self, row: OpenRow) -> None:
         """Note that a connection has begun."""
-        self.links[row.connection] = Link(row.connection, row.client_host, row.node)
+        self.links[row.connection] = Link(row.connection, row.client_host, row.node, row.t)
 
     def asked(self, row: RequestRow) -> Exchange:
         """Return the exchange that a request begins, with its member if known. `take` is called after the rules have seen it."""

@@ -87,11 +87,14 @@ class Processes:
         return found is not None and not found.curious and ("", member.client_id) not in self._by_client
 
     def spoke(self, member: Member) -> int:
-        """Return the time (ns) at which the member's process last sent something to the same node, on a connection that is certainly its
-        own. Requests to other nodes do not show that the process could reach this node."""
+        """Return the time (ns) at which the member's process last sent something to the same node, on a connection that is its own.
+        Requests to other nodes do not show that the process could reach this node. A connection that was opened after the member's last
+        sign of life may belong to another process, which has the same client id and was started after this one had died."""
         process = self._process(member)
         others = () if process is None else process.links
-        return max((link.spoke for link in (member.link, *others) if link.node == member.link.node), default=-1)
+        until = max(member.seen, member.alive)
+        known = (member.link, *(link for link in others if link.opened <= until))
+        return max((link.spoke for link in known if link.node == member.link.node), default=-1)
 
     def sought(self, member: Member) -> int:
         """Return the time (ns) at which the member's process last looked up its coordinator."""

@@ -101,7 +101,8 @@ class Pulse(Protocol):
 class Link(Subject):
     """A connection of a client to `node`. `open` maps tickets to requests without an answer, oldest first. `client_id` is that of the last
     request, and `last` the member that last used the connection. `closed` has the time (ns) and the side that closed, `ending` the row that
-    says so, and `stopping` the row that says that the process was asked to stop. `software` is the library's name and version from
+    says so, and `stopping` the row that says that the process was asked to stop. `opened` is the time (ns) at which the connection began,
+    or -1 if it is older than the journal. `software` is the library's name and version from
     ApiVersions (KIP-511), or None. `spoke` and `sought` are the times (ns) of the last request and the last FindCoordinator. `lossy` is
     true if an answer was lost, and then later requests may be lost too. `troubled` is the time of that or of a Metadata answer with an
     error, and `informed` that of the last Metadata answer. `learned` is that answer with its topics and their numbers of partitions. `beat`
@@ -111,12 +112,12 @@ class Link(Subject):
 
     __slots__ = (
         "beat", "beats", "calm", "client_id", "closed", "ending", "host", "informed", "last", "learned", "lossy", "node", "number", "open",
-        "order", "software", "sought", "spoke", "stopping", "troubled", "unreported", "versions",
+        "opened", "order", "software", "sought", "spoke", "stopping", "troubled", "unreported", "versions",
     )  # fmt: skip
 
-    def __init__(self, number: int, host: str = "", node: int | None = None) -> None:
+    def __init__(self, number: int, host: str = "", node: int | None = None, opened: int = -1) -> None:
         super().__init__()
-        self.number, self.host, self.node = number, host, node
+        self.number, self.host, self.node, self.opened = number, host, node, opened
         self.client_id: str | None = None
         self.open: dict[int, Exchange] = {}
         self.order = Order()

@@ -47,13 +47,13 @@ A: Heartbeat -> any
 end
 """,
         "a-follower": """
-member *: session_timeout_ms=1000 rebalance_timeout_ms=10000
+member *: session_timeout_ms=1200 rebalance_timeout_ms=10000
 do completing2(A, B)
 A: SyncGroup assignments=[for($A.member_id, b"for A"), for($B.member_id, b"for B")] -> 0
 repeat 5
 A: Heartbeat -> 0
 B: Heartbeat -> 0
-pause 300
+pause 400
 end
 """,
     }

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 TWO_TOPICS: Final = """
 topics: t1:1 t2:1
-member *: session_timeout_ms=1000 rebalance_timeout_ms=1000 protocols=[p("range", sub("$t1", "$t2"))]
+member *: session_timeout_ms=1200 rebalance_timeout_ms=1200 protocols=[p("range", sub("$t1", "$t2"))]
 """
 ONLY_THE_FIRST: Final = 'A: SyncGroup assignments=[for($A.member_id, told(held("$t1", 0)))] -> 0\n'
 
@@ -68,8 +68,8 @@ pause 300
 do completing1(A)
 A: Metadata topics=[{{name: $t1}}] -> any
 {ONLY_THE_FIRST}
-repeat 5
-pause 300
+repeat 4
+pause 400
 A: Heartbeat -> 0
 end
 """,

@@ -45,7 +45,7 @@ class StopsWhenFencedAsProducer(Rule):
     broken = f"""{FENCED_AT_ITS_END}T: EndTxn v3 {WHO} committed=false -> 90
 """
     also_broken: ClassVar[dict[str, str]] = {
-        "produces": f"""{BEGUN}{TAKEN_OVER}
+        "produces": f"""{BEGUN}{ADDS_OFFSETS}{TAKEN_OVER}
 T: Produce v9 acks=-1 transactional_id=$group topic_data=[put($t1, 0, transactional($pid, $producer_epoch, 0, "a"))] -> 47
 pause 300
 T: Produce v9 acks=-1 transactional_id=$group topic_data=[put($t1, 0, transactional($pid, $producer_epoch, 0, "a"))] -> 47

@@ -57,9 +57,10 @@ A: SyncGroup assignments=[for($A.member_id, b"for A")] -> 0
 """,
     }
     also_broken: ClassVar[dict[str, str]] = {
-        # Other threads of the process go on, so it was not stopped.
+        # Other threads of the process go on, on a connection that it already had, so it was not stopped.
         "sends-other-requests": f"""topics: t1:1
 {TIMES}
+A/2: Metadata topics=[{{name: $t1}}] client_id=A -> any
 do completing1(A)
 A: Metadata topics=[{{name: $t1}}] -> any
 pause 700
