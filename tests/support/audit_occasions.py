@@ -22,7 +22,7 @@ from tapped import TappedStage, TappedWire
 
 from groupmock.audit.auditor import audit
 from groupmock.audit.rule import Rule, registered
-from groupmock.audit.verdicts import BROKEN, NOT_JUDGED, Audit
+from groupmock.audit.verdicts import BROKEN, NOT_EXERCISED, NOT_JUDGED, Audit
 from groupmock.journal.read import JournalReader
 from groupmock.journal.rows import END, NoteRow, Row
 from groupmock.net.clock import VirtualClock
@@ -294,9 +294,9 @@ def right_occasions(seed: int, pool: int) -> Iterator[tuple[list[str], Audit]]:
 
 class Score(msgspec.Struct, kw_only=True):
     """The score of one rule. `wrong` and `fast` occasions were drawn, of which the rule `found` so many in journals and `recorded` so many
-    in recordings; about `unseen` recordings it said that they do not show what it needs. `right` occasions are dialogues of its own right
-    examples in company, and `judged` are its judgements in all right journals, kept or not judged. `alarms` are its findings where nobody
-    broke it. `dropped` variations were not answered as their text says."""
+    in recordings; of `unseen` recordings it said that they do not show what it needs, or nothing. `right` occasions are dialogues of its
+    own right examples in company, and `judged` are its judgements in all right journals, kept or not judged. `alarms` are its findings
+    where nobody broke it. `dropped` variations were not answered as their text says."""
 
     wrong: int = 0
     found: int = 0
@@ -331,10 +331,10 @@ def score_wrong(scores: Scores, code: str, seed: int, pool: int) -> list[str]:
     score.fast += occasion.fast
     score.fast_found += occasion.fast and verdict == BROKEN
     score.recorded += recorded == BROKEN
-    score.unseen += recorded == NOT_JUDGED
+    score.unseen += recorded in (NOT_JUDGED, NOT_EXERCISED)
     if verdict != BROKEN:
         said.append(f"{code} is {verdict} in the journal of wrong occasion {seed}")
-    if recorded not in (BROKEN, NOT_JUDGED):
+    if recorded not in (BROKEN, NOT_JUDGED, NOT_EXERCISED):
         said.append(f"{code} is {recorded} in the recording of wrong occasion {seed}")
     for each in (occasion.journal, occasion.recording):
         said += _alarms(scores, each, f"wrong occasion {seed} of {code}", {code, *rule.implies})

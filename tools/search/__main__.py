@@ -23,13 +23,13 @@ from typing import Final
 
 from tools.runs import ROOT
 
-from . import fuzz, kafka, late, mutants, planted, report, simulation, suite, verdicts
+from . import fuzz, kafka, late, mutants, occasions, planted, report, simulation, suite, verdicts
 from .report import SearchPart
 from .suite import FOUND, SearchRequest
 
 SHARES: Final = {
-    "properties": 0.2, "policies": 0.1, "soaks": 0.1, "simulation": 0.2, "fuzz-codec": 0.05, "fuzz-driver": 0.05, "kafka": 0.1,
-    "mutations": 0.1, "late": 0.1, "verdicts": 0.0, "planted": 0.0,
+    "properties": 0.2, "policies": 0.1, "soaks": 0.1, "simulation": 0.15, "occasions": 0.05, "fuzz-codec": 0.05,
+    "fuzz-driver": 0.05, "kafka": 0.1, "mutations": 0.1, "late": 0.1, "verdicts": 0.0, "planted": 0.0,
 }  # fmt: skip
 """Maps a part of the search to its share of the time. A part without a share runs only if it is named, and then gets as much as all
 other named parts."""
@@ -69,8 +69,8 @@ def _how(name: str, places: Sequence[str]) -> Callable[[SearchRequest], SearchPa
     if name == "late":
         return partial(late.search, places=places)
     others = {
-        "kafka": kafka.search, "mutations": mutants.search, "planted": planted.search, "simulation": simulation.search,
-        "verdicts": verdicts.search,
+        "kafka": kafka.search, "mutations": mutants.search, "occasions": occasions.search, "planted": planted.search,
+        "simulation": simulation.search, "verdicts": verdicts.search,
     }  # fmt: skip
     return others[name]
 
