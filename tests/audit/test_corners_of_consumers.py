@@ -94,7 +94,7 @@ CORNERS: Final = {
     "57 by a version without epochs": ("CLIENT-57", BROKEN, ALONE + COMMITS % (8, "$epoch", 35)),
     "57 in a newer epoch after the refusal": ("CLIENT-57", KEPT,
         CROSSING + COMMITS % (9, "1", 113) + "pause 300\n" + COMMITS % (9, "$epoch", 0)),
-    "57 it crossed both answers": ("CLIENT-57", SILENT, CROSSING + COMMITS % (9, "1", 113) + COMMITS % (9, "1", 113)),
+    "57 it crossed both answers": ("CLIENT-57", NOT_JUDGED, CROSSING + COMMITS % (9, "1", 113) + COMMITS % (9, "1", 113)),
     "57 it is no member": ("CLIENT-57", SILENT, f"{ALONE}{BEAT}=-1 -> 0\n" + COMMITS % (9, "$epoch", 25)),
     "69 it waits for ever": ("CLIENT-69", BROKEN, f"{REFUSED}pause 8000\n{BEAT}=$epoch -> 0\npause 8000\n"),
     "69 it reads all the same": ("CLIENT-69", BROKEN, f"{REFUSED}pause 300\n{READS % 0}"),

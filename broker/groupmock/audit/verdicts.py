@@ -163,7 +163,7 @@ class Tally(msgspec.Struct, kw_only=True):
 
 class Audit(msgspec.Struct, kw_only=True):
     """The results of one audit, rule by rule. `rules` has every applied rule by code, `groups` is the number of groups, `rows` the number
-    of rows read, and `holes` has a sentence for each place where rows were missing."""
+    of rows read, and `holes` has a sentence for each place where rows were missing or contradicted earlier ones."""
 
     rules: dict[str, Tally]
     groups: int = 0

@@ -8,6 +8,7 @@ from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT
 
 from ..consumer_example import ASKED_FOR_HALF, HEADER, JOINED
 from ..course import JOINING, course_of, epoch_said
+from ..judgement import UNREAD
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import Exchange
 
@@ -50,9 +51,11 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> any
                 (before.seq, x.seq),
                 f"member_epoch {course.epoch}: epochs do not go back",
             )
+        elif course.told.link is not x.link or course.said is not course.told or not self.knew(x, course.told):
+            yield UNREAD
         elif epoch == course.epoch:
             yield KEPT
-        elif course.told.link is x.link and course.said is course.told and self.knew(x, course.told):
+        else:
             yield Broken(
                 f"{x.member.name} was told epoch {course.epoch} and sent a ConsumerGroupHeartbeat of epoch {epoch}",
                 (*course.told.rows, x.seq),

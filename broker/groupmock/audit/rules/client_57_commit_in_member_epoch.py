@@ -10,6 +10,7 @@ from groupmock_codec.api_keys import OFFSET_COMMIT, TXN_OFFSET_COMMIT
 
 from ..consumer_example import HEADER, JOINED
 from ..course import Course, course_of, epoch_said
+from ..judgement import UNREAD
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
 from ..subjects import Exchange, Member, epoch_of
 from ..transaction_example import IN_TRANSACTION, WHO
@@ -73,19 +74,22 @@ T: TxnOffsetCommit v3 {WHO} generation_id=99 member_id=a topics=[t($t1, o(0, 5))
                 (*refused.rows, x.seq),
                 "no commit before a ConsumerGroupHeartbeat is answered with another epoch",
             )
+        else:
+            yield UNREAD
 
     def _in_its_epoch(self, x: Exchange, member: Member, course: Course, told: Exchange) -> Judgements:
         """Judge the epoch in a commit. An answer on another connection may not have arrived yet. A producer has a connection of its own,
         where only an earlier heartbeat in the new epoch shows that its process knew it."""
         said = course.said
-        if epoch_of(x) == course.epoch:
-            yield KEPT
-            return
         if x.key == OFFSET_COMMIT or told.link is x.link:
             sure = told.link is x.link and said is told and self.knew(x, told)
         else:
             sure = said is not None and epoch_said(said) == course.epoch and self.sent_later(x, said)
-        if sure:
+        if not sure:
+            yield UNREAD
+        elif epoch_of(x) == course.epoch:
+            yield KEPT
+        else:
             yield Broken(
                 f"{member.name} was told epoch {course.epoch} and commits in epoch {epoch_of(x)}",
                 (*told.rows, x.seq),
