@@ -42,15 +42,25 @@ def text() -> str:
 def page(data: dict[str, Any]) -> str:
     """Return the text of the page. `data`: {"brokers": {id: title}, "judges": {name: {"note", "brokers": {id: {"client", "checks"}}}}}."""
     lines = [NOTICE, "# Clients as judges", "", *_introduction(data), ""]
-    brokers = data["brokers"]
-    asked = ", then ".join(brokers.values())
-    lines += ["## The matrix", "", f"Each cell has the results on {asked}, if recorded; `–` means that the client lacks the feature.", ""]
-    lines += table(["client", *CHECKS, "seconds"], (_row(name, entry, list(brokers)) for name, entry in data["judges"].items()))
-    lines += ["", "## The checks", "", *table(["check", "what must be seen"], ([f"`{name}`", about] for name, about in CHECKS.items()))]
+    for title, rows in _tables(data).items():
+        brokers = [broker for broker in data["brokers"] if any(broker in entry["brokers"] for entry in rows.values())]
+        asked = ", then ".join(data["brokers"][broker] for broker in brokers)
+        lines += [f"## {title}", "", f"Each cell has the results on {asked}, if recorded; `–` means that the client lacks the feature.", ""]
+        lines += [*table(["client", *CHECKS, "seconds"], (_row(name, entry, brokers) for name, entry in rows.items())), ""]
+    lines += ["## The checks", "", *table(["check", "what must be seen"], ([f"`{name}`", about] for name, about in CHECKS.items()))]
     lines += ["", "## Remarks", "", *table(["client", "calls itself", "remark"], _remarks(data)), ""]
     red = list(_red(data))
     lines += ["## What is red", "", *(red or ["No check failed on any broker."])]
     return "\n".join(lines) + "\n"
+
+
+def _tables(data: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the rows of each table by its title. The newest clients were judged by the newest Kafka, the older ones by the one before."""
+    newest = max((broker for broker in data["brokers"] if broker.startswith("kafka-")), default="")
+    found: dict[str, dict[str, Any]] = {"The newest clients": {}, "Older clients": {}}
+    for name, entry in data["judges"].items():
+        found["The newest clients" if newest in entry["brokers"] else "Older clients"][name] = entry
+    return {title: rows for title, rows in found.items() if rows}
 
 
 def _introduction(data: dict[str, Any]) -> Iterator[str]:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent.parent
 CACHE = Path(os.environ.get("GROUPMOCK_INTEROP_CACHE", "~/.cache/groupmock-interop")).expanduser()
-BUILD_SECONDS = 300.0
+BUILD_SECONDS = 900.0
 NOT_SOURCES = ("node_modules", "target", "__pycache__")
 
 
@@ -84,6 +84,18 @@ def built(program: Program) -> Path:
 def npm(where: Path) -> None:
     """The packages of package-lock.json, nothing else."""
     tool(where, "npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts")
+
+
+def npm_with_binding(where: Path) -> None:
+    """The same, and the package's C++ part built from its sources: what it would download instead comes from no registry."""
+    npm(where)
+    tool(where, "npm", "run", "binding")
+
+
+def node(where: Path, script: str) -> list[str]:
+    """Command line of a program for Node.js: its own release of it, where the package names one, else the one on PATH."""
+    own = sorted(where.glob("node_modules/node-linux-*/bin/node"))
+    return [str(own[0]) if own else "node", str(where / script)]
 
 
 def go(where: Path) -> None:

@@ -41,13 +41,19 @@ def save(data: dict[str, Any], order: list[str], path: Path = DATA) -> None:
     save_record(path, data)
 
 
-def differences(data: dict[str, Any], judges: set[str] | None = None, brokers: set[str] | None = None, kafka: str = "kafka") -> list[str]:
+def is_kafka(broker: str) -> bool:
+    """Whether that is Apache Kafka, of any release."""
+    return broker.partition("-")[0] == "kafka"
+
+
+def differences(data: dict[str, Any], judges: set[str] | None = None, brokers: set[str] | None = None) -> list[str]:
     """Where a broker is red and Kafka is not, or where the same green check saw something else; of these judges and brokers, or of all."""
     found = []
     for judge, entry in data["judges"].items():
         if judges is not None and judge not in judges:
             continue
-        theirs = entry["brokers"].get(kafka, {"checks": {}})["checks"]
+        kafka = next(filter(is_kafka, entry["brokers"]), None)
+        theirs = entry["brokers"][kafka]["checks"] if kafka else {}
         for broker, row in entry["brokers"].items():
             if broker == kafka or (brokers is not None and broker not in brokers):
                 continue

@@ -11,7 +11,7 @@ from typing import Any
 from .cell import Row
 from .desk import Desk
 from .member import Member
-from .telling import Mismatch, same, wait
+from .telling import PATIENCE, Mismatch, same, wait
 
 PARTITIONS = 4
 WORDS = ("red", "green", "blue", "white", "black")
@@ -21,7 +21,7 @@ HEARTBEAT_MS = 500
 TRANSACTION_MS = 5000  # what a killed instance had open is in the way for so long
 SLOW_MS = 4  # so that a process can be killed amid its work
 AMID = 200  # rounds of that work
-SECONDS = 60.0  # two Java virtual machines on a busy machine
+SECONDS = 2 * PATIENCE  # two Java virtual machines on a busy machine
 TASKS = {f"{sub}_{partition}" for sub in (0, 1) for partition in range(PARTITIONS)}
 
 

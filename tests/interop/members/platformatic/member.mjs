@@ -11,8 +11,8 @@ const fail = error => { say('failed', { why: String(error.stack || error) }); pr
 
 const consumer = new Consumer({
   clientId: wish.name, groupId: wish.group, bootstrapBrokers: wish.bootstrap.split(','), deserializers: stringDeserializers,
-  sessionTimeout: wish.session_ms, rebalanceTimeout: 15000, heartbeatInterval: wish.heartbeat_ms, maxWaitTime: 200, autocommit: false,
-  metadataMaxAge: 2000, ...(wish.instance === null ? {} : { groupInstanceId: wish.instance }),
+  sessionTimeout: wish.session_ms, rebalanceTimeout: Math.max(15000, wish.session_ms), heartbeatInterval: wish.heartbeat_ms,
+  maxWaitTime: 200, autocommit: false, metadataMaxAge: 2000, ...(wish.instance === null ? {} : { groupInstanceId: wish.instance }),
 })
 const positions = new Map()
 let owned = []

@@ -1,4 +1,4 @@
-"""A member that is a consumer of a Python library: `member.py aiokafka|kafka-python|confluent-kafka`.
+"""A member that is a consumer of a Python library: `member.py aiokafka|kafka-python|confluent-kafka|faststream|quixstreams`.
 
 The protocol is told in ../../README.md. The library decides which interpreter runs it, so this file is plain enough for Python 3.8.
 """
@@ -11,7 +11,9 @@ import os
 import platform
 import queue
 import sys
+import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -190,10 +192,113 @@ def confluent_kafka_member() -> None:
             return say("left")
 
 
+async def faststream_member() -> None:
+    """A subscriber of FastStream, which acknowledges by hand."""
+    from aiokafka.abc import ConsumerRebalanceListener
+    from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+    from faststream import AckPolicy
+    from faststream.__about__ import __version__
+    from faststream.kafka import KafkaBroker, KafkaMessage
+
+    holding, orders, messages = Holding(), Orders(), []
+
+    class Told(ConsumerRebalanceListener):
+        """Tells what the member holds."""
+
+        async def on_partitions_revoked(self, revoked: Any) -> None:
+            messages.clear()  # they were another generation's
+
+        async def on_partitions_assigned(self, assigned: Any) -> None:
+            holding.now(each.partition for each in assigned)
+
+    broker = KafkaBroker(WISH["bootstrap"], client_id=WISH["name"], metadata_max_age_ms=2000, logger=None)
+
+    @broker.subscriber(
+        WISH["topic"], group_id=WISH["group"], group_instance_id=WISH["instance"], auto_offset_reset="earliest",
+        ack_policy=AckPolicy.MANUAL, session_timeout_ms=WISH["session_ms"], heartbeat_interval_ms=WISH["heartbeat_ms"],
+        fetch_max_wait_ms=200, partition_assignment_strategy=(RoundRobinPartitionAssignor,), listener=Told())
+    async def handle(message: KafkaMessage) -> None:
+        messages[:] = [message]
+        raw: Any = message.raw_message
+        record(raw.partition, raw.offset, raw.value)
+
+    await broker.start()
+    ready(f"FastStream {__version__}")
+    while True:
+        await asyncio.sleep(0.05)  # how often this program looks for orders
+        order = orders.next()
+        if order == "commit":
+            for each in messages:
+                await each.ack()  # commits all that was read, and once only
+            messages.clear()
+            say("committed")
+        elif order == "leave":
+            await broker.stop()
+            return say("left")
+
+
+def quixstreams_member() -> None:
+    """A pipeline of Quix Streams, which commits by itself."""
+    import confluent_kafka
+    import quixstreams
+    from quixstreams.context import message_context
+
+    holding, orders, held, positions = Holding(), Orders(), set(), {}
+
+    class Pipeline(quixstreams.Application):
+        """Tells what the member holds: the library has no callback of rebalances."""
+
+        def _on_assign(self, consumer: Any, topic_partitions: Any) -> None:
+            super()._on_assign(consumer, topic_partitions)
+            held.update(each.partition for each in topic_partitions)
+            holding.now(held)
+
+        def _on_revoke(self, consumer: Any, topic_partitions: Any) -> None:
+            super()._on_revoke(consumer, topic_partitions)
+            held.difference_update(each.partition for each in topic_partitions)
+            positions.clear()
+
+        _on_lost = _on_revoke
+
+    options = {"client.id": WISH["name"], "session.timeout.ms": WISH["session_ms"], "heartbeat.interval.ms": WISH["heartbeat_ms"],
+               "fetch.wait.max.ms": 200, "topic.metadata.refresh.interval.ms": 2000}
+    if WISH["instance"] is not None:
+        options["group.instance.id"] = WISH["instance"]
+    pipeline = Pipeline(WISH["bootstrap"], consumer_group=WISH["group"], auto_offset_reset="earliest", commit_interval=0.2,
+                        consumer_extra_config=options, consumer_poll_timeout=0.05, loglevel="ERROR",
+                        state_dir=tempfile.mkdtemp(prefix="quix-"))
+
+    def take(value: bytes, *_: Any) -> None:
+        context = message_context()
+        record(context.partition, context.offset, value)
+        positions[context.partition] = context.offset + 1
+
+    def obey() -> None:
+        asked: Any = confluent_kafka.Consumer({"bootstrap.servers": WISH["bootstrap"], "group.id": WISH["group"]})
+        while True:
+            order = orders.next()
+            if order == "commit":
+                wanted = [confluent_kafka.TopicPartition(WISH["topic"], each) for each in positions]
+                while any(each.offset != positions.get(each.partition, each.offset) for each in asked.committed(wanted) if wanted):
+                    time.sleep(0.05)  # how often this program asks the cluster
+                say("committed")
+            elif order == "leave":
+                return pipeline.stop()
+            time.sleep(0.05)  # how often this program looks for orders
+
+    pipeline.dataframe(pipeline.topic(WISH["topic"], value_deserializer="bytes")).update(take, metadata=True)
+    threading.Thread(target=obey, daemon=True).start()
+    ready(f"Quix Streams {quixstreams.__version__} on confluent-kafka {confluent_kafka.version()}")
+    pipeline.run()
+    say("left")
+
+
 LIBRARIES: dict[str, Callable[[], None]] = {
     "aiokafka": lambda: asyncio.run(aiokafka_member()),
     "kafka-python": kafka_python_member,
     "confluent-kafka": confluent_kafka_member,
+    "faststream": lambda: asyncio.run(faststream_member()),
+    "quixstreams": quixstreams_member,
 }
 
 if __name__ == "__main__":
