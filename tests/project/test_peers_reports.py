@@ -1,14 +1,17 @@
-"""The recorded reports about other servers show no broken rule for Apache Kafka and groupmock."""
+"""The recorded reports about other servers have the rules of the probe, and show no broken rule for Apache Kafka and groupmock."""
 
 from __future__ import annotations
 
 import pytest
 
+from groupmock_clients.probe.language.exchange_suite import Statement, Suite, load_suite
 from groupmock_clients.probe.report.json import from_json
+from tools.pages.__main__ import main as write_pages
+from tools.peers.probing import older_than_rules
 from tools.records import RECORDS
 
 DATA = RECORDS / "peers"
-CLEAN = ("apache-kafka-4.3.0", "apache-kafka-3.9.1", "groupmock")
+CLEAN = ("apache-kafka-4.4.0", "apache-kafka-3.9.1", "groupmock")
 
 
 @pytest.mark.parametrize("name", CLEAN)
@@ -23,3 +26,22 @@ def test_reports_are_slim() -> None:
     for file in DATA.glob("*.json"):
         report = from_json(file.read_bytes())
         assert [each.name for each in report.exchanges if each.verdict != "broken" or each.transcript] == []
+
+
+def test_a_report_that_is_older_than_a_rule_is_named() -> None:
+    reports = {"groupmock": from_json((DATA / "groupmock.json").read_bytes())}
+    rows = dict(load_suite().rows)
+    assert older_than_rules(reports, Suite((), rows)) == []
+    (sentence,) = older_than_rules(reports, Suite((), rows | {"CG-9999": Statement("CG-9999", "")}))
+    assert sentence.startswith("the report of groupmock was made with other rules than the probe has now (1 differ, CG-9999 first)")
+
+
+def test_pages_with_a_report_older_than_the_rules_fail_the_check(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["pages", "peers"])
+    assert write_pages() == 0
+    suite = load_suite()
+    monkeypatch.setattr("tools.pages.peers_page.load_suite", lambda: Suite((), dict(list(suite.rows.items())[1:])))
+    assert write_pages() == 1
+    assert "docs/proof/peers.md: the report of groupmock was made with other rules" in capsys.readouterr().err

@@ -52,6 +52,12 @@ def current(name: str) -> str:
     return text
 
 
+def outdated(name: str) -> list[str]:
+    """Return a sentence for each record of the page that is older than its rules. `make docs` cannot make a record anew."""
+    module = import_module(f"tools.pages.{name}_page")
+    return list(module.outdated()) if hasattr(module, "outdated") else []
+
+
 def written(name: str) -> bool:
     """Write the page if it has changed, and return whether it has."""
     file, text = path(name), current(name)

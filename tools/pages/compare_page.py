@@ -6,14 +6,15 @@ from collections.abc import Iterator
 
 from groupmock_clients.probe.report.json import from_json
 from tools.pages import scenarios_page
+from tools.peers.peer_servers import PROFILE
 from tools.records import RECORDS
 
 from .all_pages import path
 from .marked_tables import with_table
 
 PEERS = {
-    "apache-kafka-4.3.0": "Apache Kafka 4.3.0",
-    "groupmock": "groupmock, `--profile kafka-4.3`",
+    "apache-kafka-4.4.0": "Apache Kafka 4.4.0",
+    "groupmock": f"groupmock, `--profile {PROFILE}`",
     "kfake": "kfake",
     "librdkafka": "librdkafka's mock",
 }
@@ -29,10 +30,11 @@ def peers() -> str:
     """Return a table of how many rules about groups each server keeps and breaks, from the reports of the probe."""
 
     def lines() -> Iterator[str]:
-        yield "| judged as Kafka 4.3 by `groupmock probe` | rules kept | broken |"
-        yield "|---|---|---|"
+        yield "| judged by `groupmock probe` | as Kafka | rules asked | kept | broken |"
+        yield "|---|---|---|---|---|"
         for file, title in PEERS.items():
-            rows = from_json((RECORDS / "peers" / f"{file}.json").read_bytes()).counts["rows"]
-            yield f"| {title} | {rows['kept']} | {rows['broken']} |"
+            report = from_json((RECORDS / "peers" / f"{file}.json").read_bytes())
+            rows = report.counts["rows"]
+            yield f"| {title} | {report.broker.release} | {len(report.rows)} | {rows['kept']} | {rows['broken']} |"
 
     return "\n".join(lines())

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from groupmock_clients.probe.language.exchange_suite import load_suite
 from groupmock_clients.probe.language.scope import MIN_SESSION
 from groupmock_clients.probe.report.json import from_json
 from groupmock_clients.probe.verdicts.outcome import BROKEN, VERDICTS
 from groupmock_clients.probe.verdicts.report_model import ExchangeResult, Report
-from tools.peers.peer_servers import KAFKA, PEERS
-from tools.peers.probing import DIED, short
+from tools.peers.peer_servers import KAFKA, OLDER, PEERS
+from tools.peers.probing import DIED, older_than_rules, short
 from tools.records import RECORDS
 
 from .markdown import notice
@@ -17,6 +18,11 @@ from .markdown import notice
 
 def text() -> str:
     return page(reports_on_disk())
+
+
+def outdated() -> list[str]:
+    """Return a sentence for each report that is older than the rules, without those of which the page says so."""
+    return older_than_rules({name: report for name, report in reports_on_disk().items() if name not in OLDER}, load_suite())
 
 
 def page(reports: dict[str, Report]) -> str:
@@ -44,6 +50,11 @@ def _page(reports: dict[str, Report]) -> Iterator[str]:
         numbers = " | ".join(str(rows.get(verdict, 0)) for verdict in verdicts)
         judged = dialogues["kept"] + dialogues["broken"]
         yield f"| {_title(name)} | {report.started[:10]} | {report.broker.release} | {numbers} | {dialogues['kept']} of {judged} |"
+    older = {_title(name): len(report.rows) for name, report in reports.items() if name in OLDER}
+    if older:
+        yield ""
+        yield f"The probe has {len(load_suite().rows)} rows today. These reports are older and have fewer:"
+        yield f"{', '.join(f'{title} ({rows})' for title, rows in older.items())}."
     for name, report in reports.items():
         if any(row.verdict == BROKEN for row in report.rows):
             yield ""
@@ -56,6 +67,7 @@ def _broken(name: str, report: Report) -> Iterator[str]:
     yield "| row | it says | seen instead |"
     yield "|---|---|---|"
     results = {each.name: each for each in report.exchanges}
+    statements = load_suite().rows
     others = 0
     for row in report.rows:
         if row.verdict == BROKEN and not row.row.startswith("SERVER-"):
@@ -63,7 +75,7 @@ def _broken(name: str, report: Report) -> Iterator[str]:
         elif row.verdict == BROKEN:
             first = next((results[each] for each in row.exchanges), None)
             seen = f"{first.name}: {_seen(first)}" if first is not None else row.detail
-            yield f"| {row.row} | {short(row.says)} | {short(seen)} |"
+            yield f"| {row.row} | {short(statements[row.row].says if row.row in statements else row.says)} | {short(seen)} |"
     refused = [each.name for each in report.exchanges if each.broken and any("26 seen" in problem for problem in each.broken.problems)]
     died = sorted({each.name.partition("[")[0] for each in report.exchanges if each.detail == DIED})
     yield ""
@@ -82,7 +94,7 @@ def _seen(result: ExchangeResult) -> str:
 
 def _title(name: str) -> str:
     if name.startswith(KAFKA):
-        return f"Apache Kafka {name.removeprefix(KAFKA)}, its defaults"
+        return f"Apache Kafka {name.removeprefix(KAFKA)}"
     return PEERS[name].title if name in PEERS else name
 
 

@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
-from groupmock_clients.probe.language.exchange import BASE_SETTINGS
+from groupmock_clients.probe.language.exchange import BASE_SETTINGS, RELEASES
 from tools.runs import ROOT
+
+PROFILE = f"kafka-{RELEASES[0]}"
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ def _kfake() -> list[str]:
 
 def _groupmock() -> list[str]:
     sets = [word for name, value in BASE_SETTINGS.items() for word in ("--set", f"{name}={value}")]
-    return [sys.executable, "-m", "groupmock", "serve", "--port", "0", "--log", "off", "--profile", "kafka-4.3", *sets]
+    return [sys.executable, "-m", "groupmock", "serve", "--port", "0", "--log", "off", "--profile", PROFILE, *sets]
 
 
 PEERS = {
@@ -49,10 +52,13 @@ PEERS = {
         {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "LeaveGroup": 3, "OffsetCommit": 7, "OffsetFetch": 5, "FindCoordinator": 2},
     ),
     "kfake": Peer("kfake (franz-go)", _kfake, {}),
-    "groupmock": Peer("groupmock, profile kafka-4.3", _groupmock, BASE_SETTINGS),
+    "groupmock": Peer(f"groupmock, profile {PROFILE}", _groupmock, BASE_SETTINGS),
 }
 KAFKA = "apache-kafka-"
 """The prefix of reports about Apache Kafka itself, which are taken with `groupmock probe --report json` and stored by `keep`."""
+
+OLDER: Final = ("apache-kafka-3.9.1", "kfake", "librdkafka", "librdkafka-below-flexible")
+"""Reports that are older than the rules, which the page says. A report that is made anew is taken out of this list."""
 
 
 @contextmanager

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
 
-from groupmock_clients.probe.language.exchange import Exchange
+from groupmock_clients.probe.language.exchange import RELEASES, Exchange
 from groupmock_clients.probe.language.exchange_suite import Suite, load_suite
 from groupmock_clients.probe.program import Options, probe
 from groupmock_clients.probe.schedule import DIED as DIED_THERE
@@ -27,7 +27,7 @@ DIED: Final = "the server died of it"
 
 
 def judge(peer: Peer) -> Report:
-    """Play every exchange against the server, judged as Kafka 4.3."""
+    """Play every exchange against the server, judged as the newest Kafka."""
     suite, command = load_suite(), peer.command()
     began = time.monotonic()
     parts: list[Report] = []
@@ -65,7 +65,7 @@ def _options(peer: Peer, host: str, port: int) -> Options:
     return Options(
         host=host,
         port=port,
-        release="4.3",
+        release=RELEASES[0],
         wishes=Wishes(longest_s=12),
         pace=pace,
         patience=2,
@@ -100,6 +100,18 @@ def _short(broken: BrokenDialogue | None) -> BrokenDialogue | None:
     if broken is None:
         return None
     return msgspec.structs.replace(broken, sent="", seen="", problems=tuple(short(each) for each in broken.problems))
+
+
+def older_than_rules(reports: Mapping[str, Report], suite: Suite) -> list[str]:
+    """Return a sentence for each report whose rows (rules) are not those of the suite."""
+    found: list[str] = []
+    for name, report in reports.items():
+        if changed := sorted(suite.rows.keys() ^ {row.row for row in report.rows}):
+            found.append(
+                f"the report of {name} was made with other rules than the probe has now ({len(changed)} differ, {changed[0]} first): "
+                f"judge the server again by `python -m tools.peers`"
+            )
+    return found
 
 
 def short(text: str) -> str:
