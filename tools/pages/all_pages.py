@@ -23,6 +23,7 @@ PAGES: Final[dict[str, str]] = {
     "faults": "docs/how-to/faults.md",
     "fidelity": "docs/proof/fidelity.md",
     "journal": "docs/reference/journal.md",
+    "judge": "docs/proof/judge.md",
     "languages": "docs/how-to/other-languages.md",
     "mutations": "docs/proof/mutations.md",
     "package_stub": "broker/groupmock/__init__.pyi",

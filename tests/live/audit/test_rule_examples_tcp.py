@@ -1,5 +1,5 @@
 """The examples of every audit rule give the same verdicts over TCP with a server process for each. Their journals give the verdicts of
-the virtual run."""
+the virtual run. The first right and wrong example of each rule are also played through `groupmock record`, whose recording is judged."""
 
 from __future__ import annotations
 
@@ -14,11 +14,15 @@ from typing import Final
 
 import pytest
 from audit_examples import exchange_of, played
+from recording_proxy import proxy
 
 from groupmock.audit.auditor import audit
 from groupmock.audit.offline import audit_journal
 from groupmock.audit.rule import registered
+from groupmock.audit.verdicts import BROKEN as FOUND_BROKEN
+from groupmock.audit.verdicts import KEPT as FOUND_KEPT
 from groupmock.audit.verdicts import Audit
+from groupmock_clients.probe.language.exchange import Exchange
 from groupmock_clients.probe.language.scope import Value
 from groupmock_clients.probe.stages.contract import NotOnThisStage
 from groupmock_clients.probe.stages.tcp_broker import TcpBroker
@@ -66,8 +70,14 @@ class Server:
         assert self.process.stdout is not None
         ready = json.loads(self.process.stdout.readline())
         self.control = str(ready["control"])
-        host, port = ready["bootstrap"].split(":")
-        self.broker = TcpBroker(host, int(port), "4.3", patience=2)
+        self.host, self.port = ready["bootstrap"].split(":")
+        self.broker = TcpBroker(self.host, int(self.port), "4.3", patience=2)
+
+    def plays(self, exchange: Exchange, broker: TcpBroker, attempt: int) -> DialogueOutcome:
+        """Play an exchange by way of this broker's address, with commands to the server itself."""
+        stage = SteeredStage(broker, attempt)
+        stage.control = self.control
+        return play(next(exchange.variants()), stage)
 
     def stop(self) -> None:
         self.broker.close()
@@ -77,25 +87,34 @@ class Server:
         self.process.stdout.close()
 
 
-def over_tcp(code: str, which: str, journal: Path) -> tuple[DialogueOutcome, Audit]:
+def over_tcp(code: str, which: str, journal: Path, recording: Path | None = None) -> tuple[DialogueOutcome, Audit]:
+    """Play an example until its answers are as the text says, and judge the server's journal, or the recording of a proxy before it."""
     exchange = exchange_of(RULES[code], which)
     found: DialogueOutcome | None = None
     for attempt in range(1, ATTEMPTS + 1):
         journal.unlink(missing_ok=True)
         server = Server(exchange.wanted_settings, journal)
-        stage = SteeredStage(server.broker, attempt)
-        stage.control = server.control
-        outcome = play(next(exchange.variants()), stage)
+        if recording is None:
+            outcome = server.plays(exchange, server.broker, attempt)
+        else:
+            recording.unlink(missing_ok=True)
+            with proxy(f"{server.host}:{server.port}", recording) as address:
+                host, port = address.split(":")
+                broker = TcpBroker(host, int(port), "4.3", patience=2)
+                outcome = server.plays(exchange, broker, attempt)
+                broker.close()
         server.stop()
         found = outcome if found is None else again(found, outcome)
         if found.verdict != BROKEN:
             break
     assert found is not None
-    with journal.open("rb") as file:
-        return found, audit_journal(journal.name, file).audit
+    judged = journal if recording is None else recording
+    with judged.open("rb") as file:
+        return found, audit_journal(judged.name, file).audit
 
 
 CASES: Final = [(code, which) for code, rule in RULES.items() for which in rule.examples()]
+RECORDED: Final = [(code, which) for code in RULES for which in ("kept", "broken")]
 Played = dict[tuple[str, str], "Future[tuple[DialogueOutcome, Audit]]"]
 
 
@@ -113,3 +132,21 @@ def test_the_verdict_is_that_of_the_virtual_run(over_wire: Played, code: str, wh
     virtual = audit(played(RULES[code], which))
     assert found.rules[code].verdict == virtual.rules[code].verdict == which.partition("-")[0], [each.sentence for each in found.findings]
     assert {each.rule for each in found.findings} == {each.rule for each in virtual.findings}
+
+
+@pytest.fixture(scope="module")
+def through_a_proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
+    folder = tmp_path_factory.mktemp("recordings")
+    with ThreadPoolExecutor(PARALLEL) as pool:
+        yield {
+            case: pool.submit(over_tcp, *case, folder / f"{'-'.join(case)}.jsonl", folder / f"{'-'.join(case)}-recorded.jsonl")
+            for case in RECORDED
+        }
+
+
+@pytest.mark.parametrize(("code", "which"), RECORDED)
+def test_a_recording_is_judged_as_the_virtual_run(through_a_proxy: Played, code: str, which: str) -> None:
+    outcome, found = through_a_proxy[code, which].result(timeout=300)
+    assert outcome.verdict == "kept", str(outcome)
+    assert found.rules[code].verdict == (FOUND_KEPT if which == "kept" else FOUND_BROKEN)
+    assert {each.rule for each in found.findings} <= ({code, *RULES[code].implies} if which == "broken" else set())
