@@ -104,7 +104,9 @@ end
         taken: Taken | None = member.notes.pop(self.code, None)
         if taken is None or member.joining is not None:
             return
-        if member.seen + member.session_ns < self.world.now:
+        # A client that sent nothing in the second half of the time may have been stopped in the first.
+        half = self.world.now - member.rebalance_ns // 2
+        if member.seen < max(half, self.world.now - member.session_ns):
             yield SILENT
             return
         waited = member.rebalance_ns // NS_PER_MS
