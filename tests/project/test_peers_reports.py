@@ -40,6 +40,7 @@ def test_pages_with_a_report_older_than_the_rules_fail_the_check(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.argv", ["pages", "peers"])
+    monkeypatch.setattr("tools.pages.__main__.written", lambda name: False)
     assert write_pages() == 0
     suite = load_suite()
     monkeypatch.setattr("tools.pages.peers_page.load_suite", lambda: Suite((), dict(list(suite.rows.items())[1:])))
