@@ -57,7 +57,7 @@ PEERS = {
 KAFKA = "apache-kafka-"
 """The prefix of reports about Apache Kafka itself, which are taken with `groupmock probe --report json` and stored by `keep`."""
 
-OLDER: Final = ("apache-kafka-3.9.1", "kfake", "librdkafka", "librdkafka-below-flexible")
+OLDER: Final = ("kfake", "librdkafka", "librdkafka-below-flexible")
 """Reports that are older than the rules, which the page says. A report that is made anew is taken out of this list."""
 
 
