@@ -121,8 +121,8 @@ class World(Repeating):
         """Update the model of all clients with a request that the rules have seen."""
         link = x.link
         link.beat = None
+        link.order.take(x, link.open.values())
         link.open[x.ticket] = x
-        link.order.take(x)
         self.processes.speaks(x)
         self.producers.says(x)
         if x.group is not None:

@@ -19,15 +19,13 @@ Nothing is known without `written`, which journals of older versions do not have
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from groupmock_codec import api_keys, error_codes
 from groupmock_codec.units import NS_PER_MS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from .subjects import Exchange
+    from collections.abc import Collection, Mapping
 
 GRACE_NS: Final = 250 * NS_PER_MS
 """A client whose threads wait for each other, on a machine that is busy, needs tens of milliseconds from an answer to the next request that
@@ -55,6 +53,21 @@ Learnt = tuple[str, int | None]
 """A member id, and a generation or member epoch (None: only the id is new); or a producer id as text, and its epoch."""
 
 
+class Request(Protocol):
+    """A request with its answer, as `subjects.Exchange` has them."""
+
+    key: int
+    received: int
+    written: int | None
+    asked: Mapping[str, Any]
+    answer: Mapping[str, Any] | None
+    answer_seq: int
+
+    @property
+    def errors(self) -> frozenset[int]:
+        """All error codes of the answer except 0."""
+
+
 class Order:
     """The order of the requests and answers of one connection. `written` has time (ns) and row of the last answer to APIs in ONE_BY_ONE.
     `pipelined` is true once a request was read before the answer to an earlier one was written, and `ahead` has the APIs of requests that
@@ -70,25 +83,25 @@ class Order:
         self.ahead: set[int] = set()
         self.last = -1
         self.refused = -GRACE_NS
-        self.crossed: Exchange | None = None
+        self.crossed: Request | None = None
         self.pipelined = False
         self.reaction = GRACE_NS
         self._learnt: Learnt | None = None
         self._told = -1
 
-    def take(self, x: Exchange) -> None:
-        """Note a request after the rules have seen it."""
+    def take(self, x: Request, waiting: Collection[Request]) -> None:
+        """Note a request after the rules have seen it. `waiting` has the earlier requests of the connection without an answer."""
         if x.key == api_keys.JOIN_GROUP:
             self.crossed = x if x.received - self.refused < GRACE_NS else None
-        if x.received < self.last or len(x.link.open) > 1:
+        if x.received < self.last or waiting:
             self.pipelined = True
-            if x.received < self.written.get(x.key, NEVER)[0] or any(each.key == x.key and each is not x for each in x.link.open.values()):
+            if x.received < self.written.get(x.key, NEVER)[0] or any(each.key == x.key for each in waiting):
                 self.ahead.add(x.key)
         if self._learnt is not None and self._learnt in _said(x.asked):
             self.reaction = min(self.reaction, x.received - self._told)
             self._learnt = None
 
-    def settle(self, x: Exchange) -> None:
+    def settle(self, x: Request) -> None:
         """Note an answer after the rules have seen it."""
         if x.written is None:
             return
@@ -101,19 +114,19 @@ class Order:
             if learnt is not None:
                 self._learnt, self._told = learnt, x.written
 
-    def knew(self, x: Exchange, told: Exchange, alone: bool) -> bool:
+    def knew(self, x: Request, told: Request, alone: bool) -> bool:
         """Return whether the client had certainly read the answer `told` on this connection when it sent the request `x` on it, which the
-        connection has not noted yet. `alone` says that the client has no other connection for other threads."""
+        connection has not noted yet. `alone` says that the client has no other connection for other threads, and no request that waits."""
         assert told.written is not None
         apart = x.received - told.written
         if apart <= 0:
             return False
         if x.key in ONE_BY_ONE and x.key not in self.ahead and self.written.get(x.key, NEVER)[1] >= told.answer_seq:
             return True
-        return alone and not self.pipelined and not x.link.open and apart >= self.reaction
+        return alone and not self.pipelined and apart >= self.reaction
 
 
-def _learnt(x: Exchange, answer: Mapping[str, Any]) -> Learnt | None:
+def _learnt(x: Request, answer: Mapping[str, Any]) -> Learnt | None:
     """Return what only this answer can have told its client, or None if it told nothing new."""
     error = answer.get("error_code")
     if x.key == api_keys.JOIN_GROUP and error in (error_codes.NONE, error_codes.MEMBER_ID_REQUIRED):

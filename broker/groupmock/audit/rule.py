@@ -113,7 +113,7 @@ class Rule:
             return False
         if x.received - told.written >= GRACE_NS:
             return True
-        return x.link is told.link and x.link.order.knew(x, told, self.world.processes.one_thread(x.link))
+        return x.link is told.link and x.link.order.knew(x, told, not x.link.open and self.world.processes.one_thread(x.link))
 
     def right(self, x: Exchange, told: Exchange) -> Kept | NotJudged:
         """Return the judgement of a request that minds the answer `told`. A wrong request in its place would have been found only if the

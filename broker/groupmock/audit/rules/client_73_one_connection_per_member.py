@@ -38,7 +38,7 @@ class _Way:
         self.turns = 0
 
     def goes_on(self, x: Exchange, place: Callable[[Exchange], object]) -> bool:
-        """Note the next request. Return whether the member has just changed its place too often."""
+        """Note the next request of the member. Return whether the member has just changed its place too often."""
         if place(x) == place(self.last):
             self.last = x
             return False

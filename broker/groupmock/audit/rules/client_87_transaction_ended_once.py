@@ -34,7 +34,7 @@ T: EndTxn v3 {WHO} committed=true -> 0
 
     @asked(END_TXN)
     def ends(self, x: Exchange) -> Judgements:
-        """Judge a second EndTxn. A client that closed the connection of the answer may have stopped waiting for it."""
+        """Judge a second EndTxn of the producer. A client that closed the connection of the answer may have stopped waiting for it."""
         before = None if x.producer is None else x.producer.ended
         if before is not None and (before.link is x.link or not before.link.gone) and self.knew(x, before):
             yield Broken(
