@@ -246,13 +246,13 @@ def _time(row: tuple[int, int, dict[str, Any]]) -> int:
 
 
 def _line(place: int, row: dict[str, Any]) -> bytes:
-    """Encode a row. Producers of two clusters have the same ids, so they are told apart by the dialogue's place."""
+    """Return the row as a line of a journal file. Producers of two clusters have the same ids, so they are told apart by the dialogue's place."""
     return OF_PRODUCERS.sub(lambda found: found[0] + b"%d" % (place + 10), msgspec.json.encode(row))
 
 
 @cache
 def decent(code: str, which: str, seed: int) -> Dialogue | None:
-    """Play a right variation. Its rows are kept, because it is merged into many journals."""
+    """Play a right variation of an example. Its rows are kept, because it is merged into many journals."""
     return dialogue(registered()[code], which, seed)
 
 
