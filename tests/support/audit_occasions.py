@@ -246,7 +246,7 @@ def _time(row: tuple[int, int, dict[str, Any]]) -> int:
 
 
 def _line(place: int, row: dict[str, Any]) -> bytes:
-    """Return the row as a line of a journal file. Producers of two clusters have the same ids, so they are told apart by the dialogue's place."""
+    """Return the row as a journal line. Producers of two clusters have the same ids, so they are told apart by the dialogue's place."""
     return OF_PRODUCERS.sub(lambda found: found[0] + b"%d" % (place + 10), msgspec.json.encode(row))
 
 

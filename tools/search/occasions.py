@@ -87,7 +87,8 @@ def _record(drawn: dict[str, Any], scores: Scores) -> None:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Draw occasions and say what was found. The last line of output is a JSON object: `did`, and the first sentences about misses and false alarms."""
+    """Draw occasions and report them. The last line of output is a JSON object: `did`, and the first sentences about misses and false
+    alarms."""
     parser = argparse.ArgumentParser(prog="python -m tools.search.occasions", description=__doc__.split("\n")[0] if __doc__ else None)
     parser.add_argument("--first", type=int, required=True, help="the first seed")
     parser.add_argument("--seeds", type=int, required=True, help="how many at most")
