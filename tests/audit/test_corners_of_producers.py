@@ -13,7 +13,7 @@ from groupmock.audit.rules.client_45_member_of_transactional_commit import BEGUN
 from groupmock.audit.rules.client_45_member_of_transactional_commit import COMMIT
 from groupmock.audit.rules.client_91_offsets_in_the_transaction import WRITES
 from groupmock.audit.transaction_example import ABORTS, ADDS_OFFSETS, BEGUN, COMMITS, SENDS_OFFSETS, WHO
-from groupmock.audit.verdicts import BROKEN, KEPT, NOT_EXERCISED
+from groupmock.audit.verdicts import BROKEN, KEPT, NOT_EXERCISED, NOT_JUDGED
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from groupmock_codec.records import NewRecord, encode_batch
 
@@ -74,7 +74,7 @@ T: EndTxn v5 {WHO_5} committed=true -> 48
     "45 after its session": ("CLIENT-45", SILENT, MEMBER + "pause 10500\n" + NAMELESS),
     "45 after its session, without words for it": ("CLIENT-45", BROKEN, MEMBER + "pause 10500\n"
         + COMMIT.replace(" v3 ", " v0 ") + " -> 0\n"),
-    "45 it crossed the answer": ("CLIENT-45", SILENT, MEMBER + NAMELESS),
+    "45 it crossed the answer": ("CLIENT-45", NOT_JUDGED, MEMBER + NAMELESS),
     "70 by AddPartitionsToTxn of an old version": ("CLIENT-70", BROKEN,
         f"{FENCED}T: AddPartitionsToTxn v0 {OF_ONE} -> any\npause 300\n{OFFSETS}"),
     "70 by one that lists transactions": ("CLIENT-70", BROKEN, f"{FENCED}T: AddPartitionsToTxn v4 {OF_MANY} -> any\npause 300\n{OFFSETS}"),

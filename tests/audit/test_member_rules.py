@@ -160,8 +160,19 @@ def reserved(delivered: bool = True, group: str = "g") -> Told:
 
 
 def lapsing(error: int = 0) -> tuple[Told, ...]:
-    """Send a heartbeat and then none for one and a half session timeouts, although the process sends other requests."""
-    return beat(error=error), pause(700), elsewhere(says(METADATA)), pause(200), elsewhere(says(METADATA)), pause(600)
+    """Send a heartbeat and then none for one and a half session timeouts, although the process sends other requests on the connection
+    that it opened before."""
+
+    def told(pen: AuditPen, line: Line) -> None:
+        other, ask = pen.connect(), says(METADATA)
+        ask(pen, other)
+        beat(error=error)(pen, line)
+        for ms in (700, 200):
+            pen.pause(ms)
+            ask(pen, other)
+        pen.pause(600)
+
+    return (told,)
 
 
 BLAMED: list[tuple[str, tuple[Told, ...]]] = [
