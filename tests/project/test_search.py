@@ -106,7 +106,8 @@ def test_a_test_that_is_not_the_same_in_every_run_is_named(search: Search, monke
 
 
 PARTS = [
-    *("properties 20", "policies 10", "soaks 10", "simulation 20", "fuzz-codec 5", "fuzz-driver 5", "kafka 10", "mutations 10", "late 10"),
+    *("properties 20", "policies 10", "soaks 10", "simulation 15", "occasions 5", "fuzz-codec 5", "fuzz-driver 5"),
+    *("kafka 10", "mutations 10", "late 10"),
 ]
 
 

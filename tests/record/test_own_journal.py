@@ -27,7 +27,7 @@ from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest
 from groupmock_codec.records import NewRecord, encode_batch
 
 GROUP, TOPIC = "workers", "orders"
-NUMBERS = ("seq", "t", "connection", "ticket", "received", "handled", "waited", "client_port", "unread_bytes")
+NUMBERS = ("seq", "t", "connection", "ticket", "received", "handled", "waited", "written", "client_port", "unread_bytes")
 """Fields that always differ: numbers of rows, connections and requests, and times."""
 
 

@@ -66,6 +66,7 @@ O: Heartbeat member_id=former generation_id=1 -> any
 do completing1(A)
 A: SyncGroup assignments=[for($A.member_id, told(held("$t1", 0)))] -> 0
 O: OffsetFetch v9 groups=[{group_id: $group, member_id: $A.member_id, topics: [{name: $t1, partition_indexes: [0]}]}] -> any
+pause 300
 A: Fetch v12 topics=[read($t1, 0, 0)] -> any
 """,
     }
