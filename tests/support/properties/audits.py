@@ -27,6 +27,7 @@ from groupmock.journal.read import UnknownRow
 from groupmock.journal.rows import CloseRow, FramePlace, OpenRow, ReplyRow, RequestRow, Row
 from groupmock_clients.probe.stages.contract import NotOnThisStage
 from groupmock_clients.probe.verdicts.runner import play
+from groupmock_codec.api_keys import HEARTBEAT
 
 RULES: Final = registered()
 MANY: Final = 100_000
@@ -148,8 +149,9 @@ def judged(numbered: tuple[list[AnyRow], dict[int, int]]) -> Told:
 
     def over(group: str | None, tallies: dict[str, Tally]) -> None:
         for code, tally in tallies.items():
-            # How often a rule was kept depends on which repeated heartbeats are adjacent, so only whether it was kept counts.
-            told[group, code, "kept"] += tally.kept > 0
+            # How often a rule was kept depends on which repeated heartbeats are adjacent, so only whether it was kept counts. Of rules that
+            # look at heartbeats not even that, because the repetitions are not shown to them.
+            told[group, code, "kept"] += tally.kept > 0 and HEARTBEAT not in RULES[code].observes()
             told[group, code, "broken"] += tally.broken
             for each in tally.findings:
                 told[group, code, each.t, each.sentence, each.instead, each.member, tuple(before[row] for row in each.rows)] += 1
