@@ -200,7 +200,8 @@ async def faststream_member() -> None:
     from faststream.__about__ import __version__
     from faststream.kafka import KafkaBroker, KafkaMessage
 
-    holding, orders, messages = Holding(), Orders(), []
+    holding, orders = Holding(), Orders()
+    messages: list[Any] = []
 
     class Told(ConsumerRebalanceListener):
         """Tells what the member holds."""
@@ -213,15 +214,17 @@ async def faststream_member() -> None:
 
     broker = KafkaBroker(WISH["bootstrap"], client_id=WISH["name"], metadata_max_age_ms=2000, logger=None)
 
-    @broker.subscriber(
+    subscriber: Any = broker.subscriber(
         WISH["topic"], group_id=WISH["group"], group_instance_id=WISH["instance"], auto_offset_reset="earliest",
         ack_policy=AckPolicy.MANUAL, session_timeout_ms=WISH["session_ms"], heartbeat_interval_ms=WISH["heartbeat_ms"],
         fetch_max_wait_ms=200, partition_assignment_strategy=(RoundRobinPartitionAssignor,), listener=Told())
+
     async def handle(message: KafkaMessage) -> None:
         messages[:] = [message]
         raw: Any = message.raw_message
         record(raw.partition, raw.offset, raw.value)
 
+    subscriber(handle)
     await broker.start()
     ready(f"FastStream {__version__}")
     while True:
@@ -243,7 +246,9 @@ def quixstreams_member() -> None:
     import quixstreams
     from quixstreams.context import message_context
 
-    holding, orders, held, positions = Holding(), Orders(), set(), {}
+    holding, orders = Holding(), Orders()
+    held: set[int] = set()
+    positions: dict[int, int] = {}
 
     class Pipeline(quixstreams.Application):
         """Tells what the member holds: the library has no callback of rebalances."""
