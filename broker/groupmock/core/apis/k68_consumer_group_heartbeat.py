@@ -60,7 +60,7 @@ def _answer(cluster: Cluster, turn: Turn, request: Request, message: ConsumerGro
     error, found = cluster.groups.reach(said.group_id, request.node)
     if error:
         raise Refused(error, "")
-    group = _consumer_group(turn, said, found)
+    group, untrue = _consumer_group(turn, said, found)
     if said.epoch < 0:
         assert group is not None
         turn.reply(request.ticket, heartbeat.leave(turn, group, said))
@@ -76,7 +76,7 @@ def _answer(cluster: Cluster, turn: Turn, request: Request, message: ConsumerGro
     _check_size(turn, group, said)
     upgrades = isinstance(found, ClassicGroup) and not found.is_empty()
     settings = cluster.groups.timing(said.group_id, request.node)
-    if upgrades or (group is not None and group.untrue):
+    if untrue and not (group is not None and known is not None and _changes_nothing(group, said)):
         _rehearse(cluster, turn, found, said, settings, matcher)
     if isinstance(found, ClassicGroup) and upgrades:
         group = cluster.groups.upgrade(turn, found, request.client_id)
@@ -84,6 +84,13 @@ def _answer(cluster: Cluster, turn: Turn, request: Request, message: ConsumerGro
     group = group or cluster.groups.claim(turn, said.group_id, ConsumerGroup, causes.first_heartbeat(request.client_id))
     assert group is not None, "there is none, or an empty one that gave way"
     heartbeat.answer(turn, request.ticket, group, cluster.topics, settings, said, known, matcher, upgrades)
+
+
+def _changes_nothing(group: ConsumerGroup, said: Beat) -> bool:
+    """Return whether a heartbeat of a member certainly leaves the group's target as it is."""
+    settled = group.generation == group.assignment_epoch and not (group.stale or group.votes or any(group.expressions.values()))
+    says_nothing = all(each is None for each in (said.listed, said.regex, said.assignor, said.rack_id))
+    return settled and says_nothing and said.epoch != JOINING
 
 
 def _rehearse(cluster: Cluster, turn: Turn, found: GroupType | None, said: Beat, settings: Timing, matcher: Matcher | None) -> None:
@@ -95,9 +102,8 @@ def _rehearse(cluster: Cluster, turn: Turn, found: GroupType | None, said: Beat,
     def act(turn: Turn, group: Group) -> None:
         if isinstance(found, ClassicGroup):
             migration.upgrade(turn, found, group, causes.upgraded(said.client_id))
-        if group.untrue:
-            known = beat.sender(group, said)
-            heartbeat.answer(turn, 0, group, cluster.topics, settings, said, known, matcher, isinstance(found, ClassicGroup))
+        known = beat.sender(group, said)
+        heartbeat.answer(turn, 0, group, cluster.topics, settings, said, known, matcher, isinstance(found, ClassicGroup))
 
     if isinstance(found, ClassicGroup):
         group: Group = ConsumerGroup.begin(turn, cluster.groups.hosting, found.group_id, found.partition)
@@ -108,11 +114,11 @@ def _rehearse(cluster: Cluster, turn: Turn, found: GroupType | None, said: Beat,
         raise Refused(error_codes.UNKNOWN_SERVER_ERROR, "")
 
 
-def _consumer_group(turn: Turn, said: Beat, found: GroupType | None) -> ConsumerGroup | None:
+def _consumer_group(turn: Turn, said: Beat, found: GroupType | None) -> tuple[ConsumerGroup | None, bool]:
     """Return the consumer group of the heartbeat, or None if the group does not exist or is a classic group that the member may convert.
-    Raises Refused."""
+    Return also whether its targets have, or would have, partitions that do not exist. Raises Refused."""
     if isinstance(found, ConsumerGroup):
-        return found
+        return found, found.untrue
     if said.epoch != JOINING:
         if found is not None:
             raise Refused(error_codes.GROUP_ID_NOT_FOUND, f"Group {said.group_id} is not a consumer group.")
@@ -121,8 +127,8 @@ def _consumer_group(turn: Turn, said: Beat, found: GroupType | None) -> Consumer
     if isinstance(found, ClassicGroup) and not found.is_empty():
         from ..groups.consumer.migration import check_upgrade  # This import is late, because a server that only listens does not need it.
 
-        check_upgrade(turn, found)
-    return None
+        return None, check_upgrade(turn, found)
+    return None, False
 
 
 def _check_size(turn: Turn, group: ConsumerGroup | None, said: Beat) -> None:

@@ -348,6 +348,10 @@ class Topics(TopicNews):
         """Return the name of the topic with this id, or None."""
         return self._names.get(topic_id)
 
+    def lack(self, spots: Iterable[tuple[bytes, int]]) -> bool:
+        """Return whether one of these partitions, by topic id, is not in its topic. A topic that does not exist lacks nothing."""
+        return any(not 0 <= index < count for topic, index in spots if (count := self.partitions(self.name_of(topic) or "")) is not None)
+
     def names(self) -> list[str]:
         """Return the names of all topics in the order of their creation."""
         return list(self._topics)

@@ -245,9 +245,8 @@ class Group(GroupType):
             self.put(member)
             self.seat(member.member_id)
         self.targets, self.state = targets, self.present()
-        topics = self.home.topics
-        given = ((topics.partitions(topics.name_of(topic) or ""), spots) for each in targets.values() for topic, spots in each.items())
-        self.untrue = any(count is not None and not all(0 <= index < count for index in spots) for count, spots in given)
+        given = ((topic, index) for each in targets.values() for topic, indexes in each.items() for index in indexes)
+        self.untrue = self.home.topics.lack(given)
 
     def refresh_topics(self) -> bool:
         """Look up the subscribed topics again, and return True if they changed, so that a new target assignment is needed."""

@@ -48,16 +48,19 @@ CUSTOM: Final = (
 )
 
 
-def check_upgrade(turn: Turn, group: ClassicGroup) -> None:
+def check_upgrade(turn: Turn, group: ClassicGroup) -> bool:
     """Check whether the classic group may become a consumer group, in Kafka's order (CG-170, CG-180). Once the size check has passed,
-    all parked requests are answered. Raises Refused."""
-    why = _why_not(turn, group)
+    all parked requests are answered. Return whether the leader assigned partitions that do not exist. Raises Refused."""
+    taken: set[Spot] = set()
+    why = _why_not(turn, group, taken)
     if why is not None:
         text = f"Cannot upgrade classic group {group.group_id} to consumer group because {why}."
         raise Refused(error_codes.GROUP_ID_NOT_FOUND, text)
+    return group.home.topics.lack(taken)
 
 
-def _why_not(turn: Turn, group: ClassicGroup) -> str | None:
+def _why_not(turn: Turn, group: ClassicGroup, taken: set[Spot]) -> str | None:
+    """Return why the group may not be upgraded, or None after adding all assigned partitions to `taken`. Raises Refused."""
     if turn.settings.group_consumer_migration_policy not in ALLOW_UPGRADES:
         return "online upgrade is disabled"
     if group.protocol_type != "consumer":
@@ -67,7 +70,7 @@ def _why_not(turn: Turn, group: ClassicGroup) -> str | None:
     # The parked requests are answered before the checks that may still refuse the new member, for instance for lack of room (CG-181).
     for member in group.members.values():
         _send_back(turn, group, member)
-    chosen, taken = group.protocol_name or "", set[Spot]()
+    chosen = group.protocol_name or ""
     for member in group.ordered():
         if not lists(member.protocols, chosen):
             # Kafka throws if a member does not list the protocol of the last generation, or if the group has had no generation yet

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any, Final
 
+import pytest
 from cases import for_each
 from consumer_world import LEAVE, ConsumerWorld
 
 from groupmock.core.groups.classic.type import ClassicGroup
+from groupmock.core.groups.consumer import rehearsal
+from groupmock.core.groups.consumer.group import Group
 from groupmock.core.groups.consumer.orders import MemberTable
 from groupmock.core.groups.offsets.committed import CommittedOffsets, Offset
 from groupmock.core.settings import Quirks
@@ -574,6 +578,30 @@ def test_an_assignor_that_fails_later_undoes_the_heartbeat(names: list[str]) -> 
     assert world.described() == before
     world.ask(13, 5, LeaveGroupRequest(group_id="g", members=[MemberIdentity(member_id=leader)]))
     assert world.join("A", *names).has is not None
+
+
+def test_only_a_request_that_may_need_a_target_is_tried_on_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy costs as much as the group is large, so an upgrade of a true group and a heartbeat that says nothing do without it."""
+    tried: list[Group] = []
+
+    def copied(group: Group, memo: dict[int, Any]) -> Group:
+        tried.append(group)
+        return deepcopy(group, memo)
+
+    def upgraded(*given: int) -> MixedWorld:
+        world = MixedWorld()
+        world.led(TopicPartitions("t", list(given)))
+        assert world.raw(member_epoch=0, subscribed_topic_names=[], rebalance_timeout_ms=9, topic_partitions=[]).error_code == 0
+        assert world.raw(member_epoch=1).error_code == 0
+        return world
+
+    monkeypatch.setattr(rehearsal, "deepcopy", copied)
+    upgraded(0)
+    assert not tried
+    world = upgraded(9)
+    assert len(tried) == 1
+    assert world.refused(member_epoch=1, subscribed_topic_names=["t"]) == (-1, None)
+    assert len(tried) == 2
 
 
 def test_an_id_is_asked_for_in_a_group_whose_targets_are_untrue() -> None:
