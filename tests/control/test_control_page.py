@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
+import msgspec
 import pytest
 
 from groupmock.control import pictures
 from groupmock.control.page import MEDIA
 from groupmock.core.groups.classic.states import MAY_FOLLOW
 from groupmock.faults.kind import all_kinds
+from groupmock.journal.read import line_of, read
+from groupmock.journal.rows import ReplyRow
+from groupmock.timeline.forms import html
+from groupmock.timeline.model import Timeline
 
 
 async def test_the_page_and_its_files_are_there_under_a_policy(api) -> None:
@@ -18,7 +24,7 @@ async def test_the_page_and_its_files_are_there_under_a_policy(api) -> None:
         assert (answer.status, answer.content_type) == (200, "text/html")
     files = re.findall(r'(?:src|href)="(/page/[^"]+)"', page)
     assert len(files) >= 6
-    names = ("api", "dom", "faults", "findings", "groups", "keys", "machine", "tail", "transactions")
+    names = ("api", "dom", "faults", "findings", "groups", "keys", "machine", "messages", "tail", "transactions", "trend")
     scripts = [f"/page/{name}.js" for name in names]
     for path in ["/", *files, *scripts]:
         async with api.session.get(api.control.url + path) as answer:
@@ -82,6 +88,32 @@ async def test_the_picture_of_a_group_is_that_of_its_rows(api) -> None:
     assert [picture["apis"][mark[2]] for mark in lane["marks"]] == ["JoinGroup", "SyncGroup"]
     assert (await api.ask("GET", "/v1/timeline/nobody"))[0] == 404
     assert (await api.ask("GET", "/v1/timeline/g?seconds=0"))[0] == 400
+
+
+async def test_the_kept_rows_are_a_journal_that_readers_read(api, tmp_path: Path) -> None:
+    await api.stable("g", client="anna")
+    async with api.session.get(f"{api.control.url}/v1/journal/file") as answer:
+        assert answer.headers["Content-Disposition"] == 'attachment; filename="groupmock-journal.jsonl"'
+        path = tmp_path / "journal.jsonl"
+        path.write_bytes(await answer.read())
+    journal, rows = read(path)
+    assert not journal.header.complete and "kept in memory" in (journal.header.incomplete_because or "")
+    kept = list(api.control.context.ring.rows)
+    assert [line_of(row) for row in rows] == [line_of(row) for row in kept[: len(rows)]]
+    assert "SyncGroup" in {row.api_name for row in rows if isinstance(row, ReplyRow)}
+
+
+async def test_the_timeline_of_a_group_is_a_page_to_keep(api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pictures, "SHARE", 1e9)
+    monkeypatch.setattr(pictures, "OLDEST_S", 1e9)
+    await api.stable("g", client="anna")
+    async with api.session.get(f"{api.control.url}/v1/timeline/g/page?seconds=30") as answer:
+        assert answer.content_type == "text/html"
+        assert answer.headers["Content-Disposition"] == 'attachment; filename="groupmock-timeline.html"'
+        page = await answer.text()
+    drawn = await api.get("/v1/timeline/g?seconds=30")
+    assert page == html.write(msgspec.convert(drawn, Timeline))
+    assert (await api.ask("GET", "/v1/timeline/nobody/page"))[0] == 404
 
 
 async def test_pictures_are_few_and_each_is_made_once_for_all(api, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,12 +17,13 @@ from groupmock_codec.error_codes import MEMBER_ID_REQUIRED, UNKNOWN_MEMBER_ID
 
 class Crowd:
     """Members with these client ids that run until `end` is called. `commit_s` is the time between two commits of a member; None means
-    no commits."""
+    no commits. Each commit is `records` further than the last."""
 
     def __init__(self, port: int, names: Iterable[str], *, group: str = "kitchen", topic: str = "orders", partitions: int = 12,
-                 commit_s: float | None = 1.0, beat_s: float = 0.5, session_ms: int = 10_000) -> None:  # fmt: skip
+                 commit_s: float | None = 1.0, beat_s: float = 0.5, session_ms: int = 10_000,
+                 records: int = 0) -> None:  # fmt: skip
         self._port, self._group, self._topic, self._partitions = port, group, topic, partitions
-        self._commit_s, self._beat_s, self._session_ms = commit_s, beat_s, session_ms
+        self._commit_s, self._beat_s, self._session_ms, self._records = commit_s, beat_s, session_ms, records
         self._loop = asyncio.new_event_loop()
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._thread = threading.Thread(target=self._loop.run_forever, name="crowd", daemon=True)
@@ -83,6 +84,7 @@ class Crowd:
             since += self._beat_s
             if not error and done and self._commit_s is not None and since >= self._commit_s:
                 since = 0.0
+                done = {place: offset + self._records for place, offset in done.items()}
                 await self._ask(client, OFFSET_COMMIT, member.commit_request(done))
         if error == UNKNOWN_MEMBER_ID:
             member.forget()

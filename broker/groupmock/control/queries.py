@@ -7,13 +7,17 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
+from ..text.printable import ascii_json
 from ..watch.levels import of_log
 from .arrivals import kept
 from .context import ControlContext, plain_rows
-from .route import ControlCall, NotInTime
+from .route import JSON_LINES, ControlCall, Document, NotInTime
 from .row_test import Filter, RowTest
 
 MOST_ROWS: Final = 10_000
+FILE: Final = "groupmock-journal.jsonl"
+NOT_WHOLE: Final = "these are the rows that a cluster kept in memory, without heartbeats that changed nothing{}"
+"""Says in the header of a downloaded journal why it cannot be replayed."""
 
 
 class Find(Filter, kw_only=True, forbid_unknown_fields=True):
@@ -56,6 +60,15 @@ async def find(context: ControlContext, call: ControlCall) -> Found:
     if call.query.log:
         rows = [row for row in rows if of_log(row)]
     return Found(len(rows), context.ring.dropped, await plain_rows(rows[-call.query.limit :]))
+
+
+async def file(context: ControlContext, call: ControlCall) -> Document:
+    """Return the kept rows as a journal file."""
+    ring, dropped = context.ring, context.ring.dropped
+    why = NOT_WHOLE.format(f", and without the first {dropped} rows" if dropped else "")
+    header = msgspec.structs.replace(context.running.server.journal.header, complete=False, incomplete_because=why)
+    lines = [msgspec.json.encode(header), *await plain_rows(list(ring.rows))]
+    return Document(JSON_LINES, ascii_json(b"\n".join(lines)) + b"\n", FILE)
 
 
 async def wait(context: ControlContext, call: ControlCall) -> Found:

@@ -45,10 +45,11 @@ class ControlCall(NamedTuple):
 
 
 class Document(NamedTuple):
-    """An answer that is not JSON. `media` is its content type."""
+    """An answer that is not JSON. `media` is its content type. A browser saves a document with a `file` name instead of showing it."""
 
     media: str
     body: bytes
+    file: str = ""
 
 
 class Stream(NamedTuple):

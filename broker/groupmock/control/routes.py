@@ -181,12 +181,16 @@ ROUTES: Final[tuple[Route, ...]] = (
           "body, or a ready one by name.", rules.add_plan, query=Ready, body=Plan, answer=Added, text=True),
     Route("GET", "/journal/count", ("journal", "count"), "How many of the kept rows fit.", queries.count, query=Filter, answer=Counted),
     Route("GET", "/journal/find", ("journal", "find"), "The kept rows that fit.", queries.find, query=Find, answer=Found),
+    Route("GET", "/journal/file", None, "The kept rows as a journal file, which `groupmock timeline`, `story` and `audit` read; it cannot "
+          "be replayed.", queries.file, answer=str, gives=JSON_LINES),
     Route("GET", "/journal/wait", ("journal", "wait"), "Wait until so many rows fit; 408 when the time is over.", queries.wait, query=Wait,
           answer=Found),
     Route("GET", "/events", None, "Server-sent events: the rows that fit, as they come (`curl -N`). `lost`: who read too slowly missed so "
           "many; `end`: the cluster is reset, or is no more.", event_stream.events, query=event_stream.Listen, answer=str, gives=EVENTS),
     Route("GET", "/timeline/{group}", None, "The picture of a group's last seconds, as data: lanes, bands, marks "
           "(docs/how-to/timeline.md).", picture_calls.picture, GroupPath, picture_calls.Window, answer=Timeline),
+    Route("GET", "/timeline/{group}/page", None, "The same as the page that `groupmock timeline` writes.", picture_calls.page, GroupPath,
+          picture_calls.Window, answer=str, gives=HTML),
     Route("GET", "/audit", None, "What the clients were found to do, rule by rule; 409 where nobody is audited (`--audit`).",
           audits.verdicts, query=audits.Which, answer=audits.Audited),
     Route("GET", "/audit/clients", None, "What they did wrong: one finding for each rule and client library, with its count, "

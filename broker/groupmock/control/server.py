@@ -151,6 +151,8 @@ async def _streamed(request: web.Request, stream: Stream) -> web.StreamResponse:
 def _answered(value: Any) -> web.Response:
     if isinstance(value, Document):
         headers = {"Content-Type": f"{value.media}; charset=utf-8", "Cache-Control": "no-cache", **page.HEADERS}
+        if value.file:
+            headers["Content-Disposition"] = f'attachment; filename="{value.file}"'
         return web.Response(body=value.body, headers=headers)
     if isinstance(value, bytes):
         return web.Response(body=value, content_type="text/plain", charset="utf-8")

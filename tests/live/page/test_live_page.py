@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -15,6 +16,9 @@ from wrong_client import wrong
 
 from groupmock import Broker
 from groupmock.rig.wire import Client
+
+# Playwright's blocking interface runs an event loop on the thread of the tests, where groupmock's waits warn. No client is on that loop.
+pytestmark = pytest.mark.filterwarnings("ignore:.*blocks the event loop of this thread:RuntimeWarning")
 
 Keep = Callable[..., None]
 EVIL: Final = "</script><img src=x onerror=\"document.title='taken'\">\u2028\u202e<b>"
@@ -50,7 +54,7 @@ def test_axe_finds_nothing(broker: Broker, crowd, visit, keep: Keep, look: str) 
     assert violations(page) == []
     page.locator("#adding > summary").click()
     page.select_option("#tail-form", "lines")
-    until(page, "() => document.getElementById('tail').textContent.includes('OffsetCommit v7')")
+    until(page, "() => document.getElementById('tail').textContent.includes('OffsetCommit v')")
     page.locator("#member-rows input").first.check()
     until(page, "() => !document.getElementById('expire').disabled")
     keep(page, f"{look}-open")
@@ -163,7 +167,7 @@ def test_tab_goes_through_the_page_and_out_of_it(crowd, visit) -> None:
     assert {"pause", "step-ms", "hold-state", "scroll", "tail", "tail-form"} <= set(seen)
 
 
-def test_the_form_adds_a_rule_that_is_counted_released_and_removed(broker: Broker, crowd, visit) -> None:
+def test_the_form_adds_a_rule_that_is_counted_released_and_removed(broker: Broker, crowd, visit, keep: Keep) -> None:
     crowd()
     here = visit()
     here.may_say = "400 (Bad Request)"
@@ -183,13 +187,100 @@ def test_the_form_adds_a_rule_that_is_counted_released_and_removed(broker: Broke
     page.select_option("#rule-kind", "error")
     page.fill("#rule-more input[name=code]", "NO_SUCH_ERROR")
     page.click("#rule button:has-text('Add the rule')")
-    until(page, "() => document.getElementById('said').textContent.includes('NO_SUCH_ERROR')")
+    until(page, "() => document.querySelector('#rule .said')?.textContent.includes('NO_SUCH_ERROR')")
+    assert page.evaluate("document.activeElement.name") == "code"
+    assert page.get_attribute("[aria-invalid=true]", "aria-describedby") == page.get_attribute("#rule .said", "id")
+    keep(page, "error-beside-its-button")
+    assert violations(page) == []
     page.fill("#rule-more input[name=code]", "NOT_COORDINATOR")
+    assert page.locator("[aria-invalid=true]").count() == 0
     page.click("#rule button:has-text('Add the rule')")
     until(page, "() => document.querySelector('#fault-rows').textContent.includes('group is')")
     page.locator("#fault-rows .steer button:has-text('Remove')").first.click()
     until(page, "() => document.querySelectorAll('#fault-rows tr').length === 1")
     assert len(broker.faults) == 1
+    assert page.text_content("#faults > .said") == "Removed held-commit."
+    assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
+
+
+def test_a_refused_number_is_marked_in_its_field(crowd, visit) -> None:
+    crowd()
+    here = visit()
+    here.may_say = "400 (Bad Request)"
+    page = here.steady(3)
+    page.fill("#step-ms", "2678400001")
+    page.keyboard.press("Enter")
+    until(page, "() => document.querySelector('#step .said').textContent.includes('31 days at most')")
+    assert page.get_attribute("#step-ms", "aria-invalid") == "true"
+
+
+def test_a_command_is_not_sent_to_a_server_that_is_gone(crowd, visit, broker: Broker, keep: Keep) -> None:
+    three = crowd()
+    here = visit()
+    here.may_say = "net::ERR"
+    page = here.steady(3)
+    three.end()
+    broker.stop()
+    until(page, "() => document.getElementById('status').dataset.is === 'gone'")
+    page.click("#rebalance")
+    until(page, "() => document.querySelector('#machine-part .said.wrong')?.textContent === 'Not sent: the server does not answer.'")
+    keep(page, "server-gone")
+    assert violations(page) == []
+
+
+def test_a_cluster_without_groups_shows_how_to_reach_it(broker: Broker, crowd, visit, keep: Keep) -> None:
+    page = visit(permissions=["clipboard-read", "clipboard-write"]).page
+    until(page, "() => !document.getElementById('welcome').hidden")
+    assert page.text_content("#topics") == "Topics: orders (12 partitions)."
+    assert page.is_hidden("#members") and page.is_hidden("#timeline")
+    keep(page, "empty")
+    assert violations(page) == []
+    page.click("#copy")
+    until(page, "() => document.querySelector('#welcome .said').textContent === 'Copied.'")
+    assert page.evaluate("navigator.clipboard.readText()") == f"bootstrap.servers={broker.bootstrap}"
+    crowd(["anna"])
+    until(page, "() => document.getElementById('welcome').hidden && document.querySelectorAll('.row.lane').length === 1")
+
+
+def test_lag_and_rate_are_lines_over_time(broker: Broker, crowd, visit, keep: Keep) -> None:
+    for partition in range(12):
+        for _ in range(100):
+            broker.produce("orders", b"x", partition=partition)
+    crowd(commit_s=0.5, records=2)
+    crowd(["dora", "emil"], "billing")
+    page = visit().page
+    long = "[...document.querySelectorAll('.trend .line')].filter((each) => each.getAttribute('d')?.split('L').length > 6)"
+    until(page, f"() => {long}.length === 4")
+    rows = "(all) => all.map((each) => [...each.querySelectorAll('.trend')].map((one) => one.getAttribute('aria-label')))"
+    (_, idle), (_, busy) = sorted(page.locator("#group-rows tr").evaluate_all(rows), key=str)
+    assert idle.startswith("rate in the last ") and idle.endswith(": 0 to 0")
+    assert busy.startswith("rate in the last ") and not busy.endswith(" 0")
+    keep(page, "two-groups")
+    assert violations(page) == []
+
+
+def test_a_narrow_page_scrolls_only_its_tables(broker: Broker, crowd, visit, keep: Keep) -> None:
+    crowd(["m" * 60, "ben"], "g" * 200)
+    broker.add_fault(name="f" * 80, when={"client_id": "nobody"}, do={"kind": "drop"})
+    wrong(broker.bootstrap)
+    page = visit(width=400, height=800).steady(2)
+    until(page, "() => document.querySelectorAll('#finding-rows tr').length === 1")
+    keep(page, "narrow-long-names")
+    assert page.evaluate("document.documentElement.scrollWidth") == 400
+    wide = "(all) => all.filter((each) => each.scrollWidth > each.clientWidth).map((each) => getComputedStyle(each).overflowX)"
+    assert set(page.locator(".wide").evaluate_all(wide)) == {"auto"}
+    assert violations(page) == []
+
+
+def test_journal_and_timeline_are_downloaded(crowd, visit, tmp_path: Path) -> None:
+    crowd()
+    page = visit().steady(3)
+    for button, name in (("#save-journal", "groupmock-journal.jsonl"), ("#save-picture", "groupmock-timeline.html")):
+        with page.expect_download() as download:
+            page.click(button)
+        assert download.value.suggested_filename == name
+        download.value.save_as(tmp_path / name)
+        assert "anna" in (tmp_path / name).read_text()
 
 
 def test_the_tail_is_filtered(crowd, visit) -> None:
@@ -265,6 +356,11 @@ def test_findings_appear(broker: Broker, crowd, visit, keep: Keep) -> None:
     assert "CLIENT-05" in told and "billing" in told and "sent a SyncGroup for generation 7" in told and "Right: " in told
     assert page.is_hidden("#no-findings")
     keep(page, "findings")
+    at = float((page.text_content("#finding-rows .number button") or "").removesuffix(" s"))
+    page.locator("#finding-rows .number button").first.click()
+    page.wait_for_selector("#scroll:focus")
+    until(page, "(at) => { const [a, b] = document.getElementById('span').textContent.match(/[0-9.]+/g).map(Number);"
+                " return a <= at && at <= b && b - a < 2.1 }", arg=at)  # fmt: skip
 
 
 def test_transactions_are_seen_and_steered(broker: Broker, crowd, visit, keep: Keep) -> None:

@@ -43,6 +43,13 @@ export async function ask(method, path, body) {
   return response.json();
 }
 
+// The answer as bytes, for a file. Throws Refused, Silent.
+export async function load(path) {
+  const response = await request("GET", path);
+  if (!response.ok) throw await refusal(response);
+  return response.blob().catch((error) => { throw new Silent(error.message); });
+}
+
 // Server-sent events until the server ends them; `hear(name, data)` is told of each. EventSource cannot send a token, so it is read by hand.
 export async function listen(path, hear, signal) {
   const response = await request("GET", path, undefined, signal);

@@ -11,6 +11,14 @@ export function make(tag, text, names) {
   return made;
 }
 
+// An element of SVG.
+export function draw(tag, fields, text) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(fields)) made.setAttribute(name, value);
+  if (text != null) made.textContent = text;
+  return made;
+}
+
 // What says the same already is left alone: nothing is laid out anew, a selection stays.
 export function say(element, text) {
   const told = text == null ? "" : printable(String(text));

@@ -1,6 +1,7 @@
 // Fault rules with their counts and near misses, and the form that makes one: GET and POST /faults, GET /grammar, GET /plans.
 import { ask } from "./api.js";
 import { find, keyed, make, say, seconds } from "./dom.js";
+import { fieldOf, tellBeside } from "./messages.js";
 
 export function showFaults(rules, act) {
   find("no-faults").hidden = rules.length > 0;
@@ -29,11 +30,21 @@ function built(act) {
   for (const [word, method, end] of [["Release", "POST", "/release"], ["Remove", "DELETE", ""]]) {
     const button = make("button", word);
     button.type = "button";
-    button.addEventListener("click", () => act(method, `/v1/faults/${encodeURIComponent(row.rule.name)}${end}`));
+    button.addEventListener("click", async () => {
+      const done = await act(button, method, `/v1/faults/${encodeURIComponent(row.rule.name)}${end}`);
+      if (done && method === "DELETE") removed(row.rule.name);
+    });
     steer.append(button);
   }
   row.append(head, ...["number", "number", "number", "near"].map((names) => make("td", null, names)), steer);
   return row;
+}
+
+// The row and its buttons go with the rule, so that the message and the focus move to the form below the table.
+function removed(name) {
+  const adding = find("adding").firstElementChild;
+  tellBeside(adding, `Removed ${name}.`);
+  adding.focus();
 }
 
 // delay seconds=2: what it does, to what, how often.
@@ -67,10 +78,10 @@ export async function prepareFaults(act) {
   find("plan-name").addEventListener("change", about);
   find("rule-kind").addEventListener("change", () => { chosen(); write(); });
   find("rule").addEventListener("input", (event) => (event.target.id === "rule-json" ? (edited = true) : write()));
-  find("rule").addEventListener("submit", (event) => { event.preventDefault(); add(act); });
+  find("rule").addEventListener("submit", (event) => { event.preventDefault(); add(act, event.submitter); });
   find("plan").addEventListener("submit", (event) => {
     event.preventDefault();
-    act("POST", `/v1/plan?ready=${encodeURIComponent(find("plan-name").value)}`);
+    act(event.submitter, "POST", `/v1/plan?ready=${encodeURIComponent(find("plan-name").value)}`);
   });
   about();
   chosen();
@@ -113,8 +124,10 @@ function write() {
   find("rule-json").value = JSON.stringify(rule, null, 2);
 }
 
-async function add(act) {
+async function add(act, button) {
   if (!edited) write();
-  const rule = value(find("rule-json").value);
-  if (await act("POST", "/v1/faults", rule)) find("rule-name").value = "";
+  const json = find("rule-json");
+  const rule = value(json.value);
+  const refused = (sentence) => (edited ? json : fieldOf(sentence, [...find("rule").querySelectorAll("input")]));
+  if (await act(button, "POST", "/v1/faults", rule, refused)) find("rule-name").value = "";
 }

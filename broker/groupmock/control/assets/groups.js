@@ -1,23 +1,26 @@
 // Groups, the chosen one's machine and members: what GET /groups, /groups/{group} and /groups/{group}/lag say.
 import { called, choice, find, keyed, make, partitions, say } from "./dom.js";
 import { machine } from "./machine.js";
+import { showTrend } from "./trend.js";
 
 /* global Draw */
 const hue = (state) => Draw.STATES[state] ?? "#8d8d8d";
 
-export function showGroups(groups, lags, chosen, choose) {
-  find("no-groups").hidden = groups.length > 0;
-  keyed(find("group-rows"), groups, (each) => each.group_id, () => choice("group", ["state", "number", "number", "number"], choose), (row, group) => {
+export function showGroups(groups, chosen, choose) {
+  find("all").classList.toggle("no-group", !groups.length);
+  find("welcome").hidden = groups.length > 0;
+  keyed(find("group-rows"), groups, (each) => each.group_id, () => choice("group", ["state", "number", "number", "number trend-of", "number trend-of"], choose), (row, group) => {
     row.item = group;
     row.radio.checked = group.group_id === chosen;
     say(row.label, group.group_id);
-    const [, state, generation, members, lag] = row.children;
+    const [, state, generation, members, lag, rate] = row.children;
     state.style.setProperty("--hue", hue(group.state));
     say(state, group.state);
     state.classList.toggle("held", Boolean(group.held));
     say(generation, group.generation);
     say(members, group.members);
-    say(lag, lags.get(group.group_id) ?? "");
+    showTrend(lag, group.group_id, "lag");
+    showTrend(rate, group.group_id, "rate");
   });
 }
 

@@ -1,13 +1,7 @@
 // The states of a type of group and what may follow (GET /states, the table that the coordinator holds every move against), one of them lit.
-const SPACE = "http://www.w3.org/2000/svg";
-const [WIDE, HIGH, BOX, TALL] = [440, 222, 168, 36];
+import { draw } from "./dom.js";
 
-function draw(tag, fields, text) {
-  const made = document.createElementNS(SPACE, tag);
-  for (const [name, value] of Object.entries(fields)) made.setAttribute(name, value);
-  if (text != null) made.textContent = text;
-  return made;
-}
+const [WIDE, HIGH, BOX, TALL] = [440, 222, 168, 36];
 
 // Those that have a next one stand around in their order, clockwise from the left top; the others below.
 function places(states) {

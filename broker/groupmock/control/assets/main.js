@@ -1,20 +1,23 @@
 // The live page. It is told what may have changed (GET /events?form=changes) and asks for that; it acts by the routes that curl has too.
-import { Refused, Silent, ask, asCurl, listen, query, segment, setToken } from "./api.js";
+import { Refused, Silent, ask, asCurl, listen, load, query, segment, setToken } from "./api.js";
 import { find, make, say, seconds } from "./dom.js";
 import { prepareFaults, showFaults } from "./faults.js";
 import { showFindings } from "./findings.js";
 import { showGroups, showMachine, showMembers } from "./groups.js";
 import { keys } from "./keys.js";
+import { fieldOf, prepareMessages, tellBeside } from "./messages.js";
 import { filterTail, follow, pauseTail } from "./tail.js";
 import { showTransactions } from "./transactions.js";
+import { sample } from "./trend.js";
 
 /* global Picture */
 const LEAST_MS = 300; // between two looks at what changed
 const SLOW_MS = 2000; // what changes without a row: lag, silence, counts of rules
 const PICTURE_MS = 1000;
+const AROUND_NS = 1e9; // before and after a moment that is shown
 const LAGS = 8; // groups whose lag is asked for, chosen or not
 
-const state = { health: null, groups: [], chosen: null, details: null, lag: null, lags: new Map(), states: {}, faults: [], findings: null, member: null, transactions: [], transaction: null, inside: null, paused: false };
+const state = { health: null, groups: [], chosen: null, details: null, lag: null, states: {}, faults: [], findings: null, member: null, transactions: [], transaction: null, inside: null, paused: false };
 
 // -- what there is
 
@@ -34,7 +37,7 @@ async function look() {
   if (!group()) state.chosen = groups[0]?.group_id ?? null;
   const wanted = new Set([...(state.chosen == null ? [] : [state.chosen]), ...groups.slice(0, LAGS).map((each) => each.group_id)]);
   const found = await Promise.all([...wanted].map(async (name) => [name, await ask("GET", ofGroup(name, "/lag")).catch(gone)]));
-  state.lags = new Map(found.map(([name, lag]) => [name, lag?.lag]));
+  sample(health.t, new Map(found));
   state.lag = found.find(([name]) => name === state.chosen)?.[1] ?? null;
   state.details = state.chosen == null ? null : await ask("GET", `${ofGroup(state.chosen)}?story=false`).catch(gone);
   if (!transactions.some((each) => each.transactional_id === state.transaction)) state.transaction = null; // it was forgotten
@@ -47,12 +50,33 @@ function show() {
   const nodes = health.nodes.map((each) => (each.state === "running" ? "" : `node ${each.id} ${each.state}`)).filter(Boolean);
   const told = [health.bootstrap, health.profile, `seed ${health.seed}`, `${health.nodes.length} ${health.nodes.length === 1 ? "node" : "nodes"}`, ...nodes, `${seconds(health.t)} s`];
   say(find("cluster"), told.join(" \u00b7 "));
-  showGroups(state.groups, state.lags, state.chosen, (chosen) => choose(chosen.group_id));
+  showWelcome(health);
+  showGroups(state.groups, state.chosen, (chosen) => choose(chosen.group_id));
   showMachine(state.states, group(), state.details);
   showMembers(state.details, state.lag, state.member, (member) => { state.member = member.member_id; show(); });
   showTransactions(state.transactions, state.transaction, state.inside, (each) => { state.transaction = each.transactional_id; show(); again(); });
   showFaults(state.faults, act);
-  showFindings(state.findings, choose);
+  showFindings(state.findings, choose, goTo);
+}
+
+const TOPICS = 8; // named on a page without groups
+function showWelcome({ bootstrap, topics }) {
+  say(find("bootstrap"), `bootstrap.servers=${bootstrap}`);
+  const names = Object.entries(topics).filter(([name]) => !name.startsWith("__")).map(([name, count]) => `${name} (${count} partition${count === 1 ? "" : "s"})`);
+  const more = names.length > TOPICS ? ` and ${names.length - TOPICS} more` : "";
+  say(find("topics"), names.length ? `Topics: ${names.slice(0, TOPICS).join(", ")}${more}.` : "There is no topic yet.");
+}
+
+let moment = null; // ns of the run: to be shown with the next picture that has it
+function goTo(name, at) {
+  const ago = (state.health.t - at) / 1e9;
+  const windows = [...find("window").options].map(({ value }) => Number(value));
+  const wide = windows.find((each) => each > ago + 5) ?? Math.max(...windows); // 5 s: so that it is still inside when the picture comes
+  if (wide > Number(find("window").value)) find("window").value = String(wide);
+  moment = at;
+  choose(name);
+  find("timeline").scrollIntoView({ block: "start" });
+  find("scroll").focus({ preventScroll: true });
 }
 
 function choose(name) {
@@ -68,9 +92,9 @@ let looking = false;
 let wanted = false;
 async function again() {
   wanted = true;
-  if (looking || state.paused || document.hidden) return;
+  if (looking || asked || state.paused || document.hidden) return;
   looking = true;
-  while (wanted && !state.paused && !document.hidden) {
+  while (wanted && !asked && !state.paused && !document.hidden) {
     wanted = false;
     try {
       await look();
@@ -94,7 +118,13 @@ async function picture() {
   [drawing, drawn] = [true, performance.now()];
   try {
     const found = await ask("GET", `/v1/timeline/${segment(name)}${query({ seconds: find("window").value })}`).catch(gone);
-    if (found && name === state.chosen && !state.paused) Picture.grow(found);
+    if (found && name === state.chosen && !state.paused) {
+      Picture.grow(found);
+      if (moment != null && found.sources[0].begin <= moment) {
+        Picture.show(moment - AROUND_NS, moment + AROUND_NS);
+        moment = null;
+      }
+    }
   } catch (error) {
     failed(error);
   }
@@ -121,6 +151,7 @@ function failed(error) {
 let asked = null; // settles when a token is given
 function wantToken(why) {
   find("refused").textContent = why;
+  find("token").setAttribute("aria-invalid", String(why !== ""));
   find("ask").hidden = false;
   find("all").hidden = true;
   status("asks", "a token is wanted");
@@ -174,24 +205,51 @@ const tail = () => follow(state.chosen, failed);
 
 // -- what people do
 
-async function act(method, path, body) {
+// `refused(sentence)` returns the field that a refusal is about, if any.
+async function act(control, method, path, body, refused = () => null) {
   const command = find("curl");
   command.hidden = false;
   say(command, asCurl(method, path, body));
   try {
     const answer = await ask(method, path, body);
-    say(find("said"), answer.seq ? `Done: row ${answer.seq}.` : "Done.");
+    tellBeside(control, answer.seq ? `Done: row ${answer.seq}.` : "Done.");
     again();
     return true;
   } catch (error) {
-    if (error instanceof Refused && error.status !== 401) say(find("said"), error.message);
-    else failed(error);
+    notDone(control, error, refused);
     return false;
   }
 }
 
-const steer = (word, body) => state.chosen != null && act("POST", ofGroup(state.chosen, `/${word}`), body);
-const steerTransaction = (word) => state.transaction != null && act("POST", ofTransaction(state.transaction, `/${word}`));
+function notDone(control, error, refused) {
+  if (error instanceof Silent) tellBeside(control, "Not sent: the server does not answer.", { wrong: true });
+  if (error instanceof Refused && error.status !== 401) tellBeside(control, error.message, { wrong: true, field: refused(error.message) });
+  else failed(error);
+}
+
+async function download(control, path, name) {
+  try {
+    const address = URL.createObjectURL(await load(path)); // not a plain link: a request by a link carries no token
+    Object.assign(make("a"), { href: address, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 60_000);
+    tellBeside(control, `Downloaded as ${name}.`);
+  } catch (error) {
+    notDone(control, error, () => null);
+  }
+}
+
+async function copy(control) {
+  try {
+    await navigator.clipboard.writeText(find("bootstrap").textContent);
+    tellBeside(control, "Copied.");
+  } catch { // without permission, or from another machine without TLS
+    getSelection().selectAllChildren(find("bootstrap"));
+    tellBeside(control, "The line is selected: copy it with Ctrl+C.");
+  }
+}
+
+const steer = (id, body) => state.chosen != null && act(find(id), "POST", ofGroup(state.chosen, `/${id}`), body);
+const steerTransaction = (word) => state.transaction != null && act(find(`transaction-${word}`), "POST", ofTransaction(state.transaction, `/${word}`));
 const steerMember = (word) => state.member != null && steer(word, { member: state.member });
 
 function setPaused(wanted) {
@@ -212,15 +270,18 @@ const press = (id) => () => { if (!find(id).disabled) find(id).click(); };
 const CLICKS = {
   hold: () => steer("hold", { state: find("hold-state").value }), release: () => steer("release"), rebalance: () => steer("rebalance"),
   expire: () => steerMember("expire"), freeze: () => steerMember("freeze"), thaw: () => steerMember("thaw"),
+  copy: () => copy(find("copy")),
+  "save-picture": () => download(find("save-picture"), `/v1/timeline/${segment(state.chosen)}/page${query({ seconds: find("window").value })}`, "groupmock-timeline.html"),
+  "save-journal": () => download(find("save-journal"), "/v1/journal/file", "groupmock-journal.jsonl"),
   pause: () => setPaused(!state.paused), reset: () => find("reset-dialog").showModal(), help: () => find("keys-dialog").showModal(),
 };
 for (const [id, done] of Object.entries(CLICKS)) find(id).addEventListener("click", done);
 for (const word of ["abort", "fence", "expire", "hold", "release"]) find(`transaction-${word}`).addEventListener("click", () => steerTransaction(word));
 find("step").addEventListener("submit", (event) => {
   event.preventDefault();
-  act("POST", "/v1/clock/step", { ms: Number(find("step-ms").value) });
+  act(event.submitter ?? find("step-ms"), "POST", "/v1/clock/step", { ms: Number(find("step-ms").value) }, (sentence) => fieldOf(sentence, [find("step-ms")]));
 });
-find("reset-dialog").addEventListener("close", () => { if (find("reset-dialog").returnValue === "reset") act("POST", "/v1/reset"); });
+find("reset-dialog").addEventListener("close", () => { if (find("reset-dialog").returnValue === "reset") act(find("reset"), "POST", "/v1/reset"); });
 find("window").addEventListener("change", () => { drawn = 0; picture(); });
 find("tail-filter").addEventListener("submit", (event) => event.preventDefault());
 find("tail-filter").addEventListener("change", (event) => { if (event.target.id !== "tail-words") tail(); });
@@ -239,6 +300,7 @@ keys([
 // The picture's parts that are not for every moment stand where they are in nobody's way.
 say(find("home"), "All, and follow");
 find("theme-place").replaceWith(find("theme"));
+prepareMessages();
 const signs = make("details");
 signs.append(make("summary", "Signs and keys of the picture"), find("legend"), find("keys"));
 find("picture").after(signs);

@@ -471,7 +471,7 @@
     else if (last) show(whole.b - span, whole.b);
     else show(view.a, view.b);
   }
-  window.Picture = { grow };
+  window.Picture = { grow, show };
 
   name();
   arrange();
