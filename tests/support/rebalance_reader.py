@@ -60,11 +60,10 @@ def line_of(found: Rebalance, epoch: int, end: int) -> Line:
     if found.plan is not None:
         told = found.plan.told.values()
         line.partitions, line.revoked = sum(len(each.assigned) for each in told), sum(len(each.revoked) for each in told)
-        line.moved = len(found.moves)
-        line.moved_processes = sum(move.before.process != move.after.process for move in found.moves)
+        line.moved, line.moved_processes = len(found.reassigned), len(found.moves)
     elif not found.classic:
         line.partitions, line.revoked = found.dealt, found.asked_back
-        line.moved = line.moved_processes = len(found.moves)
+        line.moved, line.moved_processes = len(found.reassigned), len(found.moves)
     return line
 
 

@@ -25,7 +25,7 @@ from ..journal.rows import ROWS, AbandonedRow, CloseRow, MemberRow, MovedRow, No
 from ..journal.whose import json_of
 from .embedded import Partition
 from .group_fold import GroupFold, Json
-from .owners import Changed
+from .owners import Listeners
 from .rebalance_model import Rebalance
 
 ASKED: Final = (JOIN_GROUP, SYNC_GROUP, CONSUMER_GROUP_HEARTBEAT)
@@ -51,11 +51,10 @@ class Rebalances(RowReader):
     partitions, and `created` maps the partitions of created topics to the time of creation (ns).
 
     If `group` is given, only that group is followed, and it exists from the start. `watched` is called with the name of each group and
-    returns the function to call when the group's ownership changes. A group is in `groups` once it exists; `of` returns its fold even
-    before.
+    returns what to call when the group's ownership changes. A group is in `groups` once it exists; `of` returns its fold even before.
     """
 
-    def __init__(self, group: str | None = None, watched: Callable[[str], Changed] | None = None) -> None:
+    def __init__(self, group: str | None = None, watched: Callable[[str], Listeners] | None = None) -> None:
         self._watched = watched
         self.groups: dict[str, GroupFold] = {} if group is None else {group: self._fold(group)}
         self.counts: dict[str, int] = {}
@@ -110,7 +109,7 @@ class Rebalances(RowReader):
         return found
 
     def _fold(self, name: str) -> GroupFold:
-        return GroupFold(name, self._watched(name) if self._watched is not None else None)
+        return GroupFold(name, self._watched(name)) if self._watched is not None else GroupFold(name)
 
     @takes
     def _moved(self, row: MovedRow) -> Rebalance | None:
@@ -137,6 +136,8 @@ class Rebalances(RowReader):
         if row.api_key == SYNC_GROUP:
             group.syncs(message)
         elif row.api_key == CONSUMER_GROUP_HEARTBEAT:
+            if message["member_id"]:
+                group.speaks(message["member_id"], row.client_id)
             if message["member_epoch"] == 0 and message["member_id"]:
                 self._connections.joins(group.name, message["member_id"], row.connection)
                 group.begins_anew(message["member_id"], row.t)
@@ -206,8 +207,10 @@ class Rebalances(RowReader):
                 self.created.pop((topic, number), None)
         if count:
             self.counts[topic] = count
-        for number in range(before, count):
-            self.created.setdefault((topic, number), row.t)
+        new = [(topic, number) for number in range(before, count)]
+        self.created |= {partition: row.t for partition in new if partition not in self.created}
+        for group in self.groups.values():
+            group.grows(topic, new, row.t)
 
     @takes
     def _abandoned(self, row: AbandonedRow) -> None:
@@ -219,7 +222,7 @@ class Rebalances(RowReader):
     def _close(self, row: CloseRow) -> None:
         for name, member in self._connections.closed(row.connection):
             if (group := self.groups.get(name)) is not None:
-                group.gone(member, row.t)
+                group.hangs_up(member, row.t)
 
 
 class Connections:

@@ -11,8 +11,7 @@ in which the partition was lost, or else to the next one.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from groupmock_codec.group_states import ASSIGNING, COMPLETING_REBALANCE, DEAD, EMPTY, PREPARING_REBALANCE, RECONCILING, STABLE
@@ -20,8 +19,9 @@ from groupmock_codec.group_states import ASSIGNING, COMPLETING_REBALANCE, DEAD, 
 from ..journal.rows import MemberRow, MovedRow
 from ..journal.whose import bytes_of
 from .embedded import Claim, Partition, Partitions, claim_of, told_of
-from .owners import Changed, Ownership
-from .rebalance_model import AT_REST, OF_CLASSIC, UNDER_WAY, Arrival, Gap, Generation, Holder, Move, Phase, Rebalance, name_of
+from .owners import Listeners, Ownership
+from .processes import Processes
+from .rebalance_model import AT_REST, OF_CLASSIC, UNDER_WAY, Arrival, Gap, Generation, Holder, Move, Phase, Rebalance
 
 Json = Mapping[str, Any]
 """A row or message as a dict of its JSON."""
@@ -38,8 +38,9 @@ RESERVATION_ENDS: Final = ("reservation_left", "reservation_expired")
 GONE: Final = ("removed", "replaced", "fenced", "away")
 """The kinds of `member` rows after which a member owns nothing."""
 REMEMBERED: Final = 1_000
-"""The most former members whose client id is kept, and the most partitions without an owner whose last owner is kept."""
+"""The most partitions without an owner whose last owner is kept."""
 NO_CLAIM: Final = Claim(frozenset(), frozenset())
+SILENCE: Final = Listeners()
 
 
 def replaced_by(member: str, reason: str) -> str:
@@ -56,17 +57,18 @@ class GroupFold:
     `leader` is a member id, `epoch` the generation and `moved_because` the cause of the last move, and `protocol` the last one chosen.
     `rebalance` is the current one, `last` the one that ended last, and `generation` the newest. `lost` has gaps since the last rebalance,
     which count to the next one. `arrived` maps members of a consumer group that reached a target since then, and owe nothing, to the time;
-    `given` has their partitions by the last answer. `ownership` says which member owns what. A log may follow many thousand groups, so a
+    `given` has their partitions by the last answer. `ownership` says which member owns what, and `processes` which process a member is.
+    `whole` says whether the rows show the group from its begin (None: no row has said it). A log may follow many thousand groups, so a
     group at rest has few objects.
     """
 
     __slots__ = (
-        "_assigned", "_called", "_called_before", "_changed", "_holders", "_joined", "_number", "_ownership", "_size_before", "_stored",
-        "arrived", "epoch", "generation", "given", "last", "leader", "lost", "members", "moved_because", "name", "protocol", "rebalance",
-        "since", "size", "state",
+        "_assigned", "_holders", "_joined", "_listeners", "_number", "_ownership", "_size_before", "_stored", "_traced", "arrived", "epoch",
+        "generation", "given", "last", "leader", "lost", "members", "moved_because", "name", "processes", "protocol", "rebalance", "since",
+        "size", "state", "whole",
     )  # fmt: skip
 
-    def __init__(self, name: str, changed: Changed | None = None) -> None:
+    def __init__(self, name: str, listeners: Listeners = SILENCE) -> None:
         self.name = name
         self.state = ""
         self.since = 0
@@ -82,9 +84,9 @@ class GroupFold:
         self.lost: list[Gap] = []
         self.arrived: dict[str, int] = {}
         self.given: dict[str, Partitions] = {}
-        self._called: dict[str, str] = {}  # Maps member ids to client ids.
-        self._called_before: dict[str, str] = {}  # Maps ids of the members that left last to their client ids.
-        self._changed = changed
+        self.processes = Processes()
+        self.whole: bool | None = None
+        self._listeners = listeners
         self._ownership: Ownership | None = None  # `_ownership` is None until a member owns a partition.
         self._number = 0
         self.protocol = ""
@@ -93,18 +95,21 @@ class GroupFold:
         self._assigned: dict[str, Partitions] | None = None
         self._stored: tuple[str, ...] = ()  # The members in the classic group's last record in the log.
         self._holders: dict[Partition, Holder] = {}
+        self._traced = False  # A partition without an entry in `_holders` had no owner before.
 
     @property
     def ownership(self) -> Ownership:
         """The owners of the group's partitions, which are followed from the first use on."""
         if self._ownership is None:
-            self._ownership = Ownership(self._changed)
+            self._ownership = Ownership(self.processes.of, self._listeners)
         return self._ownership
 
     def moved(self, row: MovedRow) -> Rebalance | None:
         """Note that the group changed its state. Returns the rebalance that ended with this row."""
         at, before, after, cause = row.t, row.before, row.after, row.cause or ""
         self.spend(at)
+        if self.whole is None:
+            self.whole = before in ("", EMPTY) and cause not in LIVES_ON
         # The group is new or gone, so a later generation 1 is not the generation 1 of before.
         if cause not in LIVES_ON and (not before or after == DEAD):
             self.generation = None
@@ -126,6 +131,8 @@ class GroupFold:
         newest = self.generation
         if after == STABLE and before != STABLE and newest is not None and row.generation == newest.number:
             newest.planned = at  # The coordinator has accepted the leader's assignment.
+            if self._listeners.spans is not None:
+                self.ownership.wants(sorted(newest.universe), at)
         if self.rebalance is None:
             return None
         self.rebalance.generation_after, self.rebalance.members_after = row.generation, size
@@ -142,6 +149,7 @@ class GroupFold:
             self._assigned = None
         elif before in ("", EMPTY) and cause not in LIVES_ON:
             self._assigned = {}
+            self._traced = True
         # A consumer group is written to the log with each change, a classic group when it becomes stable or empty
         # (core.groups.classic.storage).
         if after in AT_REST or (cause == LEFT and before in (ASSIGNING, RECONCILING)):
@@ -192,10 +200,14 @@ class GroupFold:
         if state == EMPTY:
             now.protocol = None
         if now.plan is not None:
-            now.moves = list(self._moves(now.plan))
+            now.moves_known = self._traced
+            now.reassigned = list(self._reassigned(now.plan))
             self._assigned = {member: told.assigned for member, told in now.plan.told.items()}
+            self._traced = True
         elif state == STABLE:
             self._assigned = None
+            if now.classic:
+                now.moves_known = self._traced = False
         # The rebalance ended without members or the group was deleted, so the previous assignments are void. If only the coordinator
         # changed, it reads them from its log.
         elif self.moved_because not in LIVES_ON:
@@ -216,17 +228,20 @@ class GroupFold:
         if len(self._holders) > REMEMBERED + 2 * len(self._ownership):
             self._holders = {partition: holder for partition, holder in self._holders.items() if partition in self._ownership}
 
-    def _moves(self, plan: Generation) -> Iterator[Move]:
-        names = Counter(map(name_of, plan.told))
-        new: dict[Partition, Holder] = {}
+    def _reassigned(self, plan: Generation) -> Iterator[Move]:
         for member, told in plan.told.items():
-            name = name_of(member)
-            new.update(dict.fromkeys(told.assigned, Holder(member, name if names[name] == 1 else member)))
-        for partition, holder in new.items():
-            had = self._holders.get(partition, holder)
-            if had.member != holder.member:
-                yield Move(partition, had, holder)
-        self._holders |= new
+            if member not in self.processes:
+                self.processes.comes(member, None)
+            yield from self._given(member, told.assigned)
+
+    def _given(self, member: str, partitions: Partitions) -> Iterator[Move]:
+        """Yield a `Move` for each of the member's new partitions that another member had before."""
+        holder = Holder(member, self.processes.of(member))
+        for partition in sorted(partitions):
+            before = self._holders.get(partition, holder)
+            if before.member != member:
+                yield Move(partition, before, holder)
+            self._holders[partition] = holder
 
     def member(self, row: MemberRow) -> None:
         """Note that a member joined, left or changed."""
@@ -242,41 +257,36 @@ class GroupFold:
         self._on_the_way(member, what, row.t)
         if what in GONE:
             self.given.pop(member, None)
-            self.gone(member, row.t)
+            self.processes.hangs_up(member)
+            self._loses(member, frozenset(), row.t, self.rebalance)
 
     def _comes(self, row: MemberRow, before: str | None) -> None:
         """Add a new member, or a member whose new id replaces `before` and inherits the old id's assignment and leadership."""
         member = row.member_id
-        self._called[member] = row.client_id or member
         self._arrived(member, row.t)
         if before is None:
             self.size = None if self.size is None else self.size + 1
         else:
             self.members.discard(before)
-            self._remember_client(before)
+            self.processes.goes(before)
             self._stored = tuple(member if each == before else each for each in self._stored)
             self.leader = member if self.leader == before else self.leader
             if self._assigned and before in self._assigned:
                 self._assigned[member] = self._assigned.pop(before)
+        if member not in self.members:
+            self.processes.goes(member)  # The name that its requests gave it may lack the instance id.
+        self.processes.comes(member, row.group_instance_id or row.client_id)
         self.members.add(member)
 
     def _goes(self, member: str, what: str, cause: str) -> None:
         """Remove a member that left, or an id that was only reserved."""
         unseen = member not in self.members
         self.members.discard(member)
-        self._remember_client(member)
+        self.processes.goes(member)
         if unseen and (what == "refused" or cause in RESERVATION_ENDS):
             return
         self.size = None if self.size is None else max(0, self.size - 1)
         self.leader = None if self.leader == member else self.leader
-
-    def _remember_client(self, member: str) -> None:
-        """Remember the client id of a former member, because a row may still name the member as the last owner of a partition."""
-        client = self._called.pop(member, None)
-        if client is not None:
-            self._called_before[member] = client
-            if len(self._called_before) > REMEMBERED:
-                del self._called_before[next(iter(self._called_before))]
 
     def _on_the_way(self, member: str, what: str, at: int) -> None:
         """Note that a member of a consumer group has reached the target epoch or was told to revoke partitions."""
@@ -292,21 +302,20 @@ class GroupFold:
             elif what == "reconciled" and arrival.told is not None and arrival.gave_up is None:
                 arrival.gave_up = at
 
-    def process_of(self, member: str) -> str:
-        """Return the name of a member's process: its client id, which is a part of a member id (KIP-394) or, in a consumer group, is
-        named by a row."""
-        name = name_of(member)
-        return name if name != member else self._called.get(member) or self._called_before.get(member, member)
-
     def joins(self, message: Json, member: str, at: int) -> None:
         """Note the JoinGroup of a member that has an id. The member keeps the partitions that it claims, by the group's last protocol."""
         self._arrived(member, at)
-        owned = self.ownership.of(member)
-        listed = {each["name"]: each["metadata"] for each in message.get("protocols", ())} if owned else {}
+        if member in self.processes:
+            self.processes.comes(member, None)
+        owned, pale = self.ownership.of(member), self.ownership.is_pale(member)
+        listed = {each["name"]: each["metadata"] for each in message.get("protocols", ())} if owned or pale else {}
         if listed:
             name = self.protocol if self.protocol in listed else next(iter(listed))
             claim = claim_of(str(message["protocol_type"]), name, bytes_of(listed[name]))
-            self._loses(member, owned & claim.owned, at, self.rebalance)
+            if pale:
+                self.ownership.lapses(member, at, claim.owned)
+            else:
+                self._loses(member, owned & claim.owned, at, self.rebalance)
 
     def _arrived(self, member: str, at: int) -> None:
         if self.rebalance is None and self._joined and next(reversed(self._joined.values())) != at:
@@ -349,18 +358,36 @@ class GroupFold:
             # (docs/kafka/group-protocol.md#s-leader-missing).
             now.told[member] = told_of(now.protocol_type, now.protocol, brought.get(member, b""), claim)
 
+    def grows(self, topic: str, partitions: Iterable[Partition], at: int) -> None:
+        """Note that a topic has new partitions, which nobody owns yet. They matter to a group that subscribes to the topic, as far as the
+        rows tell: a consumer group has owned partitions of the topic before."""
+        if self._listeners.spans is None or self.state in ("", EMPTY, DEAD):
+            return
+        claims = self.generation.claims.values() if self.generation is not None else ()
+        if any(topic in claim.topics for claim in claims) or any(topic == name for name, _ in self.ownership.first):
+            self.ownership.wants(partitions, at)
+
     def hears(self, asked: Json, message: Json, at: int) -> None:
         """Note that a member received an answer to SyncGroup: from now on it owns exactly the partitions assigned there."""
         now, member = self.generation, asked["member_id"]
         if now is None or now.number != asked["generation_id"] or "assignment" not in message:
             return
         now.heard[member] = at
+        if member not in self.processes:
+            self.processes.comes(member, None)
         told = told_of(now.protocol_type, now.protocol, bytes_of(message["assignment"]), now.claims.get(member, NO_CLAIM))
         self._loses(member, told.assigned, at, self.last)
+
+    def speaks(self, member: str, client_id: str | None) -> None:
+        """Note a heartbeat of a member of a consumer group. Its client id is of use if the rows begin after the member came."""
+        if member not in self.processes and not self.whole:
+            self.processes.comes(member, client_id)
 
     def begins_anew(self, member: str, at: int) -> None:
         """Note a heartbeat at epoch 0, with which the member gives up all its partitions."""
         self._arrived(member, at)
+        if member in self.processes:
+            self.processes.comes(member, None)
         self.given.pop(member, None)
         self._loses(member, frozenset(), at, self.rebalance)
 
@@ -375,27 +402,22 @@ class GroupFold:
             arrival.revoked |= had - partitions
             now.dealt += len(partitions - had)
             now.asked_back += len(had - partitions)
-            now.moves += self._taken(member, partitions - had)
+            now.moves_known = now.moves_known and (self._traced or self._holders.keys() >= partitions - had)
+            now.reassigned += self._given(member, partitions - had)
         self._loses(member, partitions, at, now)
 
-    def _taken(self, member: str, partitions: Partitions) -> Iterator[Move]:
-        """Yield a `Move` for each of the member's partitions that another process had before. The member id is taken for the process,
-        because clients of consumer groups draw a new id when they start."""
-        holder = Holder(member, member)
-        for partition in sorted(partitions):
-            before = self._holders.get(partition, holder)
-            if before.member != member:
-                yield Move(partition, before, holder)
-            self._holders[partition] = holder
-
-    def gone(self, member: str, at: int) -> None:
-        """Note that a member was removed or replaced, or that its connection ended."""
-        self._loses(member, frozenset(), at, self.rebalance)
+    def hangs_up(self, member: str, at: int) -> None:
+        """Note that the connection by which a member has joined ended. The member's session still runs."""
+        self.processes.hangs_up(member)
+        if self._ownership is not None:
+            self._counted(self.ownership.owns(member, frozenset(), at, hung_up=True), self.rebalance)
 
     def _loses(self, member: str, keeps: Partitions, at: int, counted: Rebalance | None) -> None:
         """Note that a member no longer owns any partitions but `keeps`. Gaps that begin are counted in the rebalance `counted`, or in
         the next one if it is None."""
         if not keeps and self._ownership is None:
             return
-        gaps = self.ownership.owns(member, keeps, at)
+        self._counted(self.ownership.owns(member, keeps, at), counted)
+
+    def _counted(self, gaps: list[Gap], counted: Rebalance | None) -> None:
         (self.lost if counted is None else counted.gaps).extend(gaps)

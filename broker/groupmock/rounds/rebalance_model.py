@@ -102,15 +102,14 @@ class Phase:
 
 
 class Holder(NamedTuple):
-    """The owner of a partition by the leader's last assignments. `process` is the member's name, or its id if several members of the
-    generation have that name."""
+    """The owner of a partition by the last assignments: a member, and the name of its process (`processes`)."""
 
     member: str
     process: str
 
 
 class Move(NamedTuple):
-    """A partition that was assigned to another member than before."""
+    """A partition that was assigned to another member than before, which may be the same process under a new member id."""
 
     partition: Partition
     before: Holder
@@ -119,12 +118,24 @@ class Move(NamedTuple):
 
 @dataclass(slots=True)
 class Gap:
-    """A period without an owner of a partition, from the loss by its last owner until another member received it; `until` is None while
-    it lasts."""
+    """A period without an owner of a partition, from the loss by its last owner until a member received it; `until` is None while it
+    lasts.
+
+    `process` is the last owner, or "" if the partition never had one. `lapsed` is the time when the last owner gave the partition up, left,
+    or was removed. If the owner's connection ended first, `lapsed` is later than `since` (None: not yet). Until then its session still
+    runs, and no other member can get the partition.
+    """
 
     partition: Partition
     since: int
     until: int | None = None
+    process: str = ""
+    lapsed: int | None = None
+
+    def lasted(self, begin: int, end: int) -> int:
+        """Return how many ns of the period are between `begin` and `end`."""
+        until = end if self.until is None else min(self.until, end)
+        return max(0, until - max(self.since, begin))
 
 
 @dataclass(slots=True)
@@ -166,7 +177,8 @@ class Rebalance:
     of their last JoinGroup, in that order, so that the latest member is last; it includes the member that began the rebalance.
     `last_joined` is the last one when the join phase ended. `leader` and `protocol` are those of the last generation, or None before there
     is one. `had` maps members to their partitions by the previous plan; if `had_known` is False, the rows do not have that plan and `had`
-    means nothing. `moves` has the differences to that plan, and `gaps` the partitions that had no owner meanwhile. In consumer groups
+    means nothing. `reassigned` has the partitions that another member got than had them last, and `gaps` those that had no owner
+    meanwhile. If `moves_known` is False, the rows do not say who had some partition last. In consumer groups
     `arrivals` maps members to their way to the target, no member leads, and `last_joined` arrived last; `dealt` and `asked_back` count how
     often a partition was given to a member or asked back.
 
@@ -193,11 +205,26 @@ class Rebalance:
     last_joined: str | None = None
     phases: list[Phase] = field(default_factory=list)
     generations: list[Generation] = field(default_factory=list)
-    moves: list[Move] = field(default_factory=list)
+    reassigned: list[Move] = field(default_factory=list)
     arrivals: dict[str, Arrival] = field(default_factory=dict)
     dealt: int = 0
     asked_back: int = 0
     had_known: bool = True
+    moves_known: bool = True
+
+    @property
+    def moves(self) -> list[Move]:
+        """Return the partitions that moved: those that another process got than had them last."""
+        return [each for each in self.reassigned if each.before.process != each.after.process]
+
+    @property
+    def moved(self) -> int | None:
+        """Return how many partitions moved, or None if the rows do not say so."""
+        return len(self.moves) if self.moves_known else None
+
+    def unowned(self, end: int) -> int:
+        """Return the partition-ns without an owner, up to `end`, of the partitions that lost their owner in the rebalance."""
+        return sum(gap.lasted(0, end) for gap in self.gaps)
 
     @property
     def classic(self) -> bool:

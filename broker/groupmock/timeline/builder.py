@@ -32,7 +32,7 @@ from ..journal.rows import (
     Row,
 )
 from ..journal.whose import field
-from ..rounds import Changed, Gap, Rebalances
+from ..rounds import Gap, Listeners, Rebalances
 from ..story.words import count, facts, seconds, shortened, text
 from .group_track import Asking, GroupTrack, more_asking, more_events
 from .holdings import Room, Shared
@@ -165,9 +165,9 @@ class TimelineBuilder(RowReader):
 
     # -- what is where
 
-    def _watched(self, group: str) -> Changed:
+    def _watched(self, group: str) -> Listeners:
         track = self._track(group)
-        return _unseen if track is None else track.holdings.changed
+        return Listeners() if track is None else Listeners(changed=track.holdings.changed)
 
     def _track(self, group: str) -> GroupTrack | None:
         track = self._tracks.get(group)
@@ -391,7 +391,3 @@ def _remember(kept: OrderedDict[int, Any], connection: int, value: Any) -> None:
     kept[connection] = value
     if len(kept) > CONNECTIONS:
         kept.popitem(last=False)
-
-
-def _unseen(*_: Any) -> None:
-    """Ignore a change of ownership, because its group is not drawn."""

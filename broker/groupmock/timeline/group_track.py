@@ -125,7 +125,7 @@ class GroupTrack:
             found.number, found.began, found.ended, found.ended_in or "", shortened(found.reason), text(found.cause),
             found.generation_before, found.generation_after, found.members_after,
             leader=label(found.leader) if found.leader else "",
-            last_joined=label(found.last_joined) if found.last_joined else "", moves=len(found.moves),
+            last_joined=label(found.last_joined) if found.last_joined else "", moves=found.moved,
             preparing=found.spent(PREPARING_REBALANCE, ASSIGNING), completing=found.spent(COMPLETING_REBALANCE, RECONCILING),
         )  # fmt: skip
 

@@ -42,7 +42,7 @@ class Holdings:
         self._shared: dict[Partition, Shared] = {}
 
     def changed(self, member: str, before: Partitions, after: Partitions, at: int, gaps: Sequence[Gap]) -> None:
-        """Note a change of ownership that `groupmock.rounds.Changed` reports."""
+        """Note a change of ownership that `groupmock.rounds.Listeners` reports."""
         self._band(member, after, at)
         for partition in before - after:
             self._owners[partition].discard(member)

@@ -119,7 +119,8 @@ class GenerationFacts(msgspec.Struct, omit_defaults=True):
 
 
 class Round(msgspec.Struct, omit_defaults=True):
-    """The facts of one rebalance as numbers and texts, taken from `groupmock.rounds.Rebalance`."""
+    """The facts of one rebalance as numbers and texts, taken from `groupmock.rounds.Rebalance`. `moves` counts the partitions that moved
+    to another process (None: the rows do not say so)."""
 
     number: int
     began: int
@@ -132,7 +133,7 @@ class Round(msgspec.Struct, omit_defaults=True):
     members: int
     leader: str = ""
     last_joined: str = ""
-    moves: int = 0
+    moves: int | None = 0
     preparing: int = 0
     completing: int = 0
 

@@ -23,12 +23,12 @@ The measurement covers the time between the runner's `begin` and `end` (play.py)
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from groupmock.rounds import Gap, Generation, Partition, Rebalance, Rebalances, name_of
+from groupmock.rounds import PALE, UNOWNED, Generation, Partition, Rebalance, ownership_maps
 from groupmock_codec.units import NS_PER_MS, NS_PER_S
 
 from .play import GROUP, PRODUCER, RUNNER, Row
@@ -75,8 +75,8 @@ def measure(rows: Sequence[Row]) -> Figures:
         generations=sum(each.heard_last > begin for each in group.finished) + len(followed),
         rounds=len(counted),
         late=_late(group.finished, counted),
-        moved=_moved(group.finished, begin) + sum(each.moved(group.process_of) for each in followed),
-        unowned_s=group.unowned(end) / NS_PER_S,
+        moved=group.moved(),
+        unowned_s=group.map.lasted(PALE, UNOWNED, begin=begin, end=end) / NS_PER_S,
         undelivered_s=sum(unserved) / NS_PER_S,
         duplicates=_repeated(delivered) - _repeated(before),
         lost=_missing(_ranges(rows, "produced"), delivered),
@@ -118,29 +118,22 @@ class Followed:
     rebalance: Rebalance
     heard_last: int
 
-    def moved(self, process_of: Callable[[str], str]) -> int:
-        """Count the partitions that moved to another process."""
-        return sum(process_of(each.before.member) != process_of(each.after.member) for each in self.rebalance.moves)
-
 
 class GroupHistory:
-    """The group's generations, and the times in which partitions had no owner, computed from every row in the journal's order."""
+    """The group's generations and its ownership map, computed from every row in the journal's order."""
 
     def __init__(self, rows: Iterable[Row], begin: int) -> None:
         self._begin = begin
-        self._fold = Rebalances(GROUP)
-        found = [over for row in rows if (over := self._fold.feed(row)) is not None] + self._fold.close()
+        self.map = ownership_maps(rows, GROUP)[GROUP]
+        found = self.map.rebalances
         self.finished = [
             Finished(each, max(each.heard.values())) for one in found for each in one.generations if each.heard.keys() & each.told.keys()
         ]
         self.targets = [Followed(each, each.ended) for each in found if not each.classic and each.ended is not None]
-        self.process_of = self._fold.groups[GROUP].process_of
-        self._gaps = [gap for one in found for gap in one.gaps] + self._fold.groups[GROUP].lost + self._unborn()
 
-    def _unborn(self) -> list[Gap]:
-        """Return the gaps from a partition's creation to its first owner."""
-        first = self._fold.groups[GROUP].ownership.first
-        return [Gap(partition, since, first.get(partition)) for partition, since in self._fold.created.items()]
+    def moved(self) -> int:
+        """Return how many partitions moved in the rebalances after the begin."""
+        return sum(each.moved or 0 for each in self.map.rebalances if each.ended is not None and each.ended > self._begin)
 
     @property
     def counted(self) -> list[Finished]:
@@ -152,18 +145,6 @@ class GroupHistory:
         """Return the rebalances of a consumer group that count as rounds."""
         return [each for each in self.targets if each.rebalance.dealt or each.rebalance.asked_back]
 
-    def unowned(self, end: int) -> int:
-        """Return the partition-ns without an owner between the begin and `end`, for the topics that members subscribed to."""
-        wanted = {topic for each in self.finished for claim in each.generation.claims.values() for topic in claim.topics}
-        if self.targets:
-            wanted |= {topic for topic, _ in self._fold.groups[GROUP].ownership.first}
-        connect = any(each.generation.protocol_type == "connect" for each in self.finished)
-        return sum(
-            max(0, (end if gap.until is None else gap.until) - max(gap.since, self._begin))
-            for gap in self._gaps
-            if gap.until is not None or gap.partition[0] in wanted or (connect and gap.partition[0] not in self._fold.counts)
-        )
-
 
 def _late(finished: Sequence[Finished], counted: Sequence[Finished | Followed]) -> int:
     late = 0
@@ -172,17 +153,6 @@ def _late(finished: Sequence[Finished], counted: Sequence[Finished | Followed]) 
         still = any(claim.owned & asked[member].revoked for member, claim in each.generation.claims.items() if member in asked)
         late += still and each in counted
     return late
-
-
-def _moved(finished: Sequence[Finished], begin: int) -> int:
-    moved = 0
-    last: dict[Partition, str] = {}
-    for each in finished:
-        for partition, member in each.generation.holders().items():
-            process = name_of(member)
-            moved += each.heard_last > begin and last.get(partition, process) != process
-            last[partition] = process
-    return moved
 
 
 def _converging(rows: Sequence[Row], counted: Sequence[Finished | Followed]) -> int:

@@ -59,7 +59,7 @@ COLUMNS: Final = {
     "partitions": "partitions that were assigned (in a consumer group: assigned to a member that did not have them); "
     "null: the assignment is not known",
     "moved": "partitions assigned to another member id than had them last",
-    "moved_processes": "partitions assigned to another process than had them last; in a consumer group as `moved`",
+    "moved_processes": "partitions assigned to another process (instance id or client id) than had them last",
     "revoked": "partitions that members were asked to give up",
     "again_ms": "the longest time after which a member must join again, 0: none",
     "unowned": "how often a partition lost its owner in it and had one again later; null: not known",

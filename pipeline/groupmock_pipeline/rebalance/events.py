@@ -28,6 +28,8 @@ BEHIND_THEIR_BACKS: Final = "generation_set"
 OF_JOINER: Final = ("line", "at", "member_id", "client_id", "library", "version")
 """The columns that identify the sender of a JoinGroup, or the member of a consumer group that reached its target."""
 
+CAME: Final = ("added", "replaced")
+"""The changes in a member row with which a member comes."""
 GONE: Final = ("removed", "replaced", "fenced", "away")
 """The changes in a member row after which the member owns nothing."""
 
@@ -44,7 +46,10 @@ PAST: Final = f"over ({OF_GROUP} order by line {BEFORE})"
 PAST_OF_MEMBER: Final = f"over ({OF_MEMBER} order by line {BEFORE})"
 OF_LEDGER: Final = ("last_at",)
 """The columns of `runs` that an event has."""
-OF_ROWS: Final = ("before", "after", "cause", "reason", "leader", "protocol_type", "protocol_name", "members", "what", "client_id", "name")
+OF_ROWS: Final = (
+    "before", "after", "cause", "reason", "leader", "protocol_type", "protocol_name", "members", "what", "client_id", "group_instance_id",
+    "name",
+)  # fmt: skip
 """The columns of an event that are taken from its row unchanged."""
 OF_MESSAGES: Final = ("named", "claims", "round_claims", "told", "held", "beat")
 """The columns of an event that are read from its message. `named` says that a JoinGroup has a member id and `beat` that the message is a
@@ -58,9 +63,9 @@ def events(rows: DataFrame) -> DataFrame:
     `cycle` is 1 up to the end of the group's first rebalance, 2 up to the end of the second, and so on. A SyncGroup reply, which comes
     after the end, counts for the rebalance that it ends. So does a reply to a ConsumerGroupHeartbeat outside of a rebalance.
 
-    `dealt` of such a reply is {line, member_id, given, revoked (count)} against the previous reply. State changes have `under_way` (before
-    it), `generation_was`, `begins`, `ends`, `spent_ns` (in the state before), `backwards` (the clock went back), `members_before`,
-    `last_join` (at the end of a join phase) and `command` (the steering command).
+    `dealt` of such a reply is {line, member_id, process, given, revoked (count)} against the previous reply. State changes have
+    `under_way` (before it), `generation_was`, `begins`, `ends`, `spent_ns` (in the state before), `backwards` (the clock went back),
+    `members_before`, `last_join` (at the end of a join phase) and `command` (the steering command).
     """
     return numbered(_of_groups(_paired(_read(rows).repartition("run"))))
 
@@ -167,5 +172,7 @@ def _dealt() -> str:
     answer, nothing = f"beat and event = '{SYNCED}'", f"cast(array() as {wire.HELD})"
     without = f"(beat and event = '{JOIN}') or (event = '{MEMBER}' and what in {GONE})"
     had = f"coalesce(last(case when {answer} then held when {without} then {nothing} end, true) {PAST_OF_MEMBER}, {nothing})"
+    called = f"event = '{MEMBER}' and what in {CAME} then coalesce(group_instance_id, client_id)"
+    process = f"coalesce(last(case when {called} end, true) {PAST_OF_MEMBER}, member_id) as process"
     given, revoked = f"array_except(held, {had}) as given", f"cast(size(array_except({had}, held)) as bigint) as revoked"
-    return f"case when {answer} then struct(line, member_id, {given}, {revoked}) end"
+    return f"case when {answer} then struct(line, member_id, {process}, {given}, {revoked}) end"

@@ -26,8 +26,7 @@ def moves(lines: DataFrame) -> DataFrame:
     `assigned`, `told_line`, `round_claims`, `dealt` and `classic`."""
     shared = lines.selectExpr("*", f"{NAMES} as _names").selectExpr("*", f"{_shares()} as _shares")
     assigned = part("each", "told_line", "share.member_id", process="share.process")
-    # The member id identifies the process, because it is new whenever a client starts.
-    given = part("each", "answer.line", "answer.member_id", process="answer.member_id")
+    given = part("each", "answer.line", "answer.member_id", process="answer.process")
     parts = f"coalesce(flatten(transform(_shares, share -> transform(share.held, each -> {assigned}))), array())"
     known = shared.selectExpr(
         "* except (told, told_line, round_claims, dealt, _names, _shares)",

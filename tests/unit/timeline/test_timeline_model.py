@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -14,6 +13,7 @@ from cases import for_each
 from consumer_wire import handed_over, in_trouble
 from journal_pen import Pen
 from kitchen_of_two import TwoMembers
+from random_groups import history
 from rebalance_corners import CORNERS
 
 from groupmock.journal.read import JournalReader, UnknownRow, read
@@ -28,7 +28,7 @@ from groupmock.timeline.thinning import Dots, Spans
 from groupmock_clients.scenarios.catalogue import scenario
 from groupmock_clients.scenarios.play import Protocol, Sizes, play
 from groupmock_clients.scenarios.virtual import open_stage
-from tools.mistakes.stage import Consumer, Stage
+from tools.mistakes.stage import Stage
 
 JOURNALS = Path(__file__).parents[2] / "data" / "journals"
 Owned = dict[Partition, set[str]]
@@ -150,41 +150,6 @@ def _doubles(timeline: Timeline, group: Group) -> set[tuple[Partition, int]]:
 
 
 # -- histories
-
-
-ACTIONS = ("together", "join", "sync", "beat", "commit", "leave", "hang up", "expire", "sleep", "sleep", "rebalance")
-
-
-def history(seed: int, steps: int = 40) -> list[Row]:
-    """Return the rows of random actions of members in two groups, some of which are refused."""
-    dice = random.Random(seed)
-    stage = Stage({"orders": 5, "bills": 2})
-    who = [(name, group) for name in ("anna", "ben", "cleo") for group in ("kitchen", "cellar")]
-    members = [stage.consumer(name, group=group, topics=["orders", "bills"]) for name, group in who]
-    for _ in range(steps):
-        member, action = dice.choice(members), dice.choice(ACTIONS)
-        try:
-            _act(stage, dice, member, action, [each for each in members if each.group == member.group])
-        except (AssertionError, ValueError, LookupError):  # The request is not answered yet, or no member exists for the command.
-            pass
-        stage.sleep(dice.choice((0, 1, 250, 4000)))
-    return list(stage.ring.rows)
-
-
-def _act(stage: Stage, dice: random.Random, member: Consumer, action: str, group: list[Consumer]) -> None:
-    do: dict[str, Callable[[], Any]] = {
-        "together": lambda: stage.together(*group),
-        "join": member.join,
-        "sync": member.sync,
-        "beat": member.beat,
-        "commit": lambda: member.commit({("orders", 0): dice.randrange(9)}),
-        "leave": lambda: member.leave_because("enough"),
-        "hang up": lambda: stage.hang_up(member.client_id),
-        "expire": lambda: stage.rig.command("expire_member", group=member.group, member=member.member_id),
-        "rebalance": lambda: stage.rig.command("force_rebalance", group=member.group),
-        "sleep": lambda: stage.sleep(dice.choice((3000, 11_000, 50_000))),
-    }
-    do[action]()
 
 
 @for_each("seed", range(30))

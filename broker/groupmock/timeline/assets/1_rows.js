@@ -120,7 +120,7 @@ function rowsOf(data) {
     ]],
     round: ({ it }) => [`rebalance ${it.number}`, it.ended_in || "under way", [
       ["why", it.reason], ["cause", it.cause], ["generation", `${it.generation_before} to ${it.generation_after}`], ["members", it.members],
-      ["leader", it.leader], ["joined last", it.last_joined], ["moved partitions", it.moves || 0],
+      ["leader", it.leader], ["joined last", it.last_joined], ["moved partitions", it.moves === null ? "not known" : it.moves || 0],
       ["preparing", lasted(it.preparing || 0)], ["completing", lasted(it.completing || 0)],
     ]],
     generation: ({ it }) => [`generation ${it.number}`, it.settled ? "settled" : "not settled", [

@@ -217,7 +217,7 @@ class LiveStage:
 
     def _stable(self, members: frozenset[str]) -> bool:
         seen = self._journal.group
-        return seen.state == STABLE and sorted(map(seen.process_of, seen.members)) == sorted(members)
+        return seen.state == STABLE and sorted(map(seen.processes.of, seen.members)) == sorted(members)
 
     def _everything_owned(self) -> bool:
         seen = self._journal.group
@@ -234,7 +234,7 @@ class LiveStage:
     def _everything_given(self, seen: GroupFold) -> bool:
         """Tell whether all partitions of a consumer group are assigned, and owned by their members."""
         given = frozenset(partition for each in seen.given.values() for partition in each)
-        return self._wanted() <= given and all(self._holds.get(seen.process_of(member)) == each for member, each in seen.given.items())
+        return self._wanted() <= given and all(self._holds.get(seen.processes.of(member)) == each for member, each in seen.given.items())
 
     def _wanted(self) -> set[Partition]:
         return {(topic, number) for topic in self._topics for number in range(self._journal.counts.get(topic, 0))}
