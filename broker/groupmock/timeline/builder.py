@@ -32,7 +32,7 @@ from ..journal.rows import (
     Row,
 )
 from ..journal.whose import field
-from ..rounds import Gap, Listeners, Rebalances
+from ..rounds import Gap, Listeners, Rebalances, Span
 from ..story.words import count, facts, seconds, shortened, text
 from .group_track import Asking, GroupTrack, more_asking, more_events
 from .holdings import Room, Shared
@@ -97,8 +97,9 @@ class TimelineBuilder(RowReader):
         self._name, self._header, self._tables, self._only = name, header, tables, group
         self._begin, self._end, self._findings = begin, end, findings
         self._now = begin
+        self._first: int | None = None
         most = self.limits()
-        self._room = Room(Spans[Band](most.spans), Spans[Gap](4 * most.spans), Spans[Shared](most.spans))
+        self._room = Room(Spans[Band](most.spans), Spans[Gap](4 * most.spans), Spans[Shared](most.spans), Spans[Span](4 * most.spans))
         self._tracks: dict[str, GroupTrack] = {}
         self.others: set[str] = set()
         """The printable names of groups that are not drawn, at most `most_others` of them."""
@@ -121,6 +122,7 @@ class TimelineBuilder(RowReader):
         if self._end is not None and row.t > self._end:
             return
         self._now = max(self._now, row.t)
+        self._first = row.t if self._first is None else self._first
         take = self.handlers.get(row.__class__)
         if take is None:
             return
@@ -153,7 +155,8 @@ class TimelineBuilder(RowReader):
         for rebalance in self._rebalances.close():
             if (track := self._track(rebalance.group)) is not None:
                 track.over(rebalance)
-        groups = [track.group(source, BothDots(self._special, self._routine), self._events) for track in self._tracks.values()]
+        dots = BothDots(self._special, self._routine)
+        groups = [self._drawn(track, source, dots) for track in self._tracks.values()]
         header = self._header
         events = [each for (group, *_), found in self._events.items() if group is None for each in found]
         made = Source(
@@ -167,7 +170,12 @@ class TimelineBuilder(RowReader):
 
     def _watched(self, group: str) -> Listeners:
         track = self._track(group)
-        return Listeners() if track is None else Listeners(changed=track.holdings.changed)
+        return Listeners() if track is None else Listeners(track.holdings.changed, track.holdings.began)
+
+    def _drawn(self, track: GroupTrack, source: int, dots: BothDots) -> Group:
+        fold = self._rebalances.groups.get(track.name)
+        begins_before = fold is not None and fold.whole is False
+        return track.group(source, dots, self._events, fold, self._first if begins_before else None)
 
     def _track(self, group: str) -> GroupTrack | None:
         track = self._tracks.get(group)
@@ -184,6 +192,7 @@ class TimelineBuilder(RowReader):
         if begin:
             group.states = _lasting(group.states, begin)
             group.gaps, group.doubles = _lasting(group.gaps, begin), _lasting(group.doubles, begin)
+            group.owners = _lasting(group.owners, begin)
             for lane in group.lanes:
                 lane.bands = _lasting(lane.bands, begin)
             group.rounds = [each for each in group.rounds if each.ended is None or each.ended >= begin]
@@ -196,7 +205,12 @@ class TimelineBuilder(RowReader):
                 yield f"{stand_for} {what} that came out alike within {seconds(dots.width)} s are drawn as {count(marks, 'mark')}"
             if dots.dropped:
                 yield f"{dots.dropped} {what} are not drawn: there was no room"
-        for spans, what in ((self._room.bands, "bands"), (self._room.gaps, "gaps"), (self._room.doubles, "double owners")):
+        for spans, what in (
+            (self._room.bands, "bands"),
+            (self._room.gaps, "gaps"),
+            (self._room.doubles, "double owners"),
+            (self._room.owners, "parts of the ownership map"),
+        ):
             if spans.dropped:
                 yield f"{spans.dropped} {what} shorter than {seconds(spans.shortest)} s are not drawn"
         states = sum(track.left_out for track in self._tracks.values())

@@ -18,9 +18,10 @@ from ..story.words import shortened, text
 from .holdings import Holdings, Room
 from .interned import Tables
 from .lanes import BEFORE, Lanes
-from .model import OK, Event, GenerationFacts, Group, Life, Mark, Round, State
+from .model import OK, Event, GenerationFacts, Group, Lane, Life, Mark, Round, State
 from .said import Unsaid
 from .thinning import Dots
+from .words import by_number
 
 MOST_STATES: Final = 20_000
 """At most this many states of a group are kept; its rebalances and generations are fewer."""
@@ -63,6 +64,7 @@ class GroupTrack:
         self._rounds: list[Round] = []
         self._generations: list[GenerationFacts] = []
         self._newest: Generation | None = None
+        self._processes: dict[str, int] = {}
 
     def moved(self, row: MovedRow) -> None:
         """Note a change of the group's state."""
@@ -89,9 +91,13 @@ class GroupTrack:
             self._generations += self._newest_facts()
             self._newest = fold.generation
 
-    def group(self, source: int, asked: Dots[Asking], done: Dots[Event], under_way: Rebalance | None = None) -> Group:
+    def group(
+        self, source: int, asked: Dots[Asking], done: Dots[Event], fold: GroupFold | None, begin: int | None = None,
+        under_way: Rebalance | None = None,
+    ) -> Group:  # fmt: skip
         """Return the group up to now, with lists of its own, because more rows may come. `asked`, `done` are those of all groups of the
-        journal; `under_way` is a rebalance that has not ended."""
+        journal; `under_way` is a rebalance that has not ended. `fold` is None if the group never existed. If `begin` is given, the owners
+        of partitions are unknown from then on until the rows show them."""
         rounds = [*self._rounds, *([self._round(under_way)] if under_way is not None else [])]
         found = Group(self.name, source, [*self._states], rounds, [*self._generations, *self._newest_facts()])
         marks: defaultdict[int, list[Mark]] = defaultdict(list)
@@ -102,14 +108,21 @@ class GroupTrack:
         for (group, where, *_), events in done.items():
             if group == self.name:
                 (found.events if where is None else befell[where]).extend(events)
-        for place, lane in self.lanes.finished():
+        lanes = list(self.lanes.finished())
+        process_of = {lane.member_id: fold.processes.of(lane.member_id) for _, lane in lanes if fold is not None and _is_member(lane, fold)}
+        for name in sorted({*process_of.values()} - self._processes.keys(), key=by_number):
+            self._process(name)
+        for place, lane in lanes:
             bands = self.holdings.bands(lane.member_id) if lane.member_id else []
             marks[place].sort(key=lambda each: (each.at, each.seq))
             befell[place].sort(key=lambda each: each.at)
             self._began_before(lane.lives, [each.since for each in bands] + self._accepted(marks[place]))
-            found.lanes.append(structs.replace(lane, bands=bands, marks=marks[place], events=befell[place]))
+            process = self._process(process_of[lane.member_id]) if lane.member_id in process_of else -1
+            found.lanes.append(structs.replace(lane, process=process, bands=bands, marks=marks[place], events=befell[place]))
         found.events.sort(key=lambda each: each.at)
         found.gaps, found.doubles = self.holdings.gaps(), self.holdings.doubles()
+        found.owners = self.holdings.stretches(self._process, begin)
+        found.processes = [text(each) for each in self._processes]
         found.name = text(self.name)
         return found
 
@@ -118,6 +131,9 @@ class GroupTrack:
         self._states = [each for each in self._states if each.until is None or each.until >= before]
         self._rounds = [each for each in self._rounds if each.ended is None or each.ended >= before]
         self._generations = [each for each in self._generations if each.began >= before]
+
+    def _process(self, name: str) -> int:
+        return self._processes.setdefault(name, len(self._processes))
 
     def _round(self, found: Rebalance) -> Round:
         label = self.lanes.label
@@ -156,3 +172,7 @@ class GroupTrack:
             len(last.heard.keys() & last.claims.keys()), last.settled,
         )  # fmt: skip
         return [told]
+
+
+def _is_member(lane: Lane, fold: GroupFold) -> bool:
+    return bool(lane.member_id) and (bool(lane.lives) or lane.member_id in fold.processes)

@@ -53,7 +53,16 @@ class Growing(TimelineBuilder):
     def forget(self, before: int) -> None:
         """Forget everything that ended before a time (ns of the run)."""
         room = self._room
-        kept: list[Forgetful] = [self._routine, self._special, self._events, *self._tracks.values(), room.bands, room.gaps, room.doubles]
+        kept: list[Forgetful] = [
+            self._routine,
+            self._special,
+            self._events,
+            *self._tracks.values(),
+            room.bands,
+            room.gaps,
+            room.doubles,
+            room.owners,
+        ]
         for each in kept:
             each.forget(before)
 
@@ -79,11 +88,12 @@ class Growing(TimelineBuilder):
         for asked in self._asked.values():
             for member in asked.members:
                 self._tracks[self._group].lanes.place(member)
-        found = self._tracks[self._group].group(0, BothDots(self._special, self._routine), self._events, fold.rebalance)
+        found = self._tracks[self._group].group(0, BothDots(self._special, self._routine), self._events, fold, under_way=fold.rebalance)
         self._without_answer(found, end)
         found.states = [each for each in found.states if each.until is None or each.until >= begin]
         found.gaps = [each for each in found.gaps if each.until is None or each.until >= begin]
         found.doubles = [each for each in found.doubles if each.until is None or each.until >= begin]
+        found.owners = [each for each in found.owners if each.until is None or each.until >= begin]
         found.rounds = [each for each in found.rounds if each.ended is None or each.ended >= begin]
         found.generations = [each for each in found.generations if each.began >= begin]
         found.events = [each for each in found.events if each.until >= begin]

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from ..rounds import Gap, Partition, Partitions
+from ..rounds import UNKNOWN, Gap, Partition, Partitions, Span
 from .interned import Tables
-from .model import Band, Double, Hole
+from .model import OWNERSHIP, Band, Double, Hole, Stretch
 from .thinning import Spans
 
 
@@ -29,6 +29,7 @@ class Room:
     bands: Spans[Band]
     gaps: Spans[Gap]
     doubles: Spans[Shared]
+    owners: Spans[Span]
 
 
 class Holdings:
@@ -74,6 +75,33 @@ class Holdings:
         return [
             Double(since, until, self._tables.held(frozenset(partitions)), sorted(map(self._lane, members)))
             for (since, until, members), partitions in sorted(found.items(), key=_when)
+        ]
+
+    def began(self, span: Span) -> None:
+        """Note a span of the ownership map, whose end is set later."""
+        self._room.owners.add(self._name, span)
+
+    def stretches(self, place_of: Callable[[str], int], begin: int | None) -> list[Stretch]:
+        """Return the ownership map. `place_of` maps the name of a process to its index. What was before the first span of a partition is
+        unknown from `begin` on, if that is not None."""
+        found: defaultdict[tuple[int, int | None, str, tuple[str, ...]], set[Partition]] = defaultdict(set)
+        last: dict[Partition, Span] = {}
+        for span in self._room.owners.of(self._name):
+            if span.until is not None and span.until <= span.since:
+                continue
+            before = last.get(span.partition)
+            if before is None and begin is not None and begin < span.since:
+                found[begin, span.since, UNKNOWN, ()].add(span.partition)
+            if before is not None and (before.state, before.processes, before.until) == (span.state, span.processes, span.since):
+                # The partition was lost and owned again at the same time.
+                found[before.since, before.until, before.state, before.processes].discard(span.partition)
+                span = Span(span.partition, span.state, span.processes, before.since, span.until)
+            found[span.since, span.until, span.state, span.processes].add(span.partition)
+            last[span.partition] = span
+        return [
+            Stretch(since, until, self._tables.held(frozenset(each)), OWNERSHIP.index(state), [place_of(one) for one in processes])
+            for (since, until, state, processes), each in sorted(found.items(), key=_when)
+            if each
         ]
 
     def _band(self, member: str, after: Partitions, at: int) -> None:

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from ..rounds import Partitions
 from ..text.printable import printable
-from .model import Band, Double, Group, Hole, Topics
+from .model import Band, Double, Group, Hole, Stretch, Topics
 from .said import Unsaid
 
 
@@ -51,10 +51,11 @@ class Tables:
         return list(topics), sets
 
 
-def _holding(groups: Iterable[Group]) -> Iterator[Band | Hole | Double]:
+def _holding(groups: Iterable[Group]) -> Iterator[Band | Hole | Double | Stretch]:
     for group in groups:
         yield from group.gaps
         yield from group.doubles
+        yield from group.owners
         for lane in group.lanes:
             yield from lane.bands
 

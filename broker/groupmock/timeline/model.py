@@ -11,6 +11,8 @@ from typing import Final
 
 import msgspec
 
+from ..rounds import OWNED, PALE, SHARED, UNKNOWN, UNOWNED
+
 APIS: Final = ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "LeaveGroup", "TxnOffsetCommit", "ConsumerGroupHeartbeat")
 """The APIs whose requests are drawn as marks; `Mark.api` is an index into this tuple."""
 OK: Final = "ok"
@@ -23,6 +25,10 @@ WAITS: Final = "waits for its answer"
 """The result of a request that is still open, in a picture that grows."""
 EXPECTED: Final = ("MEMBER_ID_REQUIRED", "REBALANCE_IN_PROGRESS")
 """Errors with which a coordinator only guides a member: to come back with an id (KIP-394), or to join again."""
+
+
+OWNERSHIP: Final = (OWNED, PALE, UNOWNED, SHARED, UNKNOWN)
+"""The states of partitions in the ownership map; `Stretch.state` is an index into this tuple."""
 
 
 class Life(msgspec.Struct, omit_defaults=True):
@@ -77,8 +83,9 @@ class Event(msgspec.Struct, omit_defaults=True):
 
 
 class Lane(msgspec.Struct, omit_defaults=True):
-    """The row of the picture that shows one member. `label` is the client or instance id with four characters of the member id. A lane
-    without `lives` has only refused requests, of a client that never became a member."""
+    """The row of the picture that shows one member. `label` is the client or instance id with four characters of the member id, and
+    `process` an index into `Group.processes`. A lane without `lives` has only refused requests, of a client that never became a member,
+    and no process (-1)."""
 
     label: str
     member_id: str = ""
@@ -86,6 +93,7 @@ class Lane(msgspec.Struct, omit_defaults=True):
     instance: str = ""
     host: str = ""
     library: str = ""
+    process: int = -1
     lives: list[Life] = []
     bands: list[Band] = []
     marks: list[Mark] = []
@@ -155,9 +163,21 @@ class Double(msgspec.Struct, array_like=True):
     lanes: list[int]
 
 
+class Stretch(msgspec.Struct, array_like=True):
+    """Partitions whose ownership was alike for a time: a part of the ownership map (`groupmock.rounds.Span`). `state` is an index into
+    OWNERSHIP, and `processes` has indexes into `Group.processes`."""
+
+    since: int
+    until: int | None
+    held: int
+    state: int
+    processes: list[int]
+
+
 class Group(msgspec.Struct, omit_defaults=True):
     """One group of one journal; `source` is an index into `Timeline.sources`. Lanes are in the order in which their members were first
-    seen."""
+    seen. A process is named by its instance id or client id and is the same when it comes back as another member. `processes` are in the
+    order of their names, those that came after the first picture of a run last. `owners` is the ownership map."""
 
     name: str
     source: int
@@ -166,6 +186,8 @@ class Group(msgspec.Struct, omit_defaults=True):
     generations: list[GenerationFacts] = []
     gaps: list[Hole] = []
     doubles: list[Double] = []
+    processes: list[str] = []
+    owners: list[Stretch] = []
     lanes: list[Lane] = []
     events: list[Event] = []
 

@@ -21,6 +21,13 @@ def held_text(timeline: Timeline, held: int) -> str:
     return partitions_text([(timeline.topics[each.topic], number) for each in timeline.sets[held] for number in each.numbers])
 
 
+def by_number(name: str) -> tuple[str, int]:
+    """Return a key by which m2 comes before m10."""
+    stem = name.rstrip("0123456789")
+    digits = name[len(stem) :]
+    return stem, int(digits) if 0 < len(digits) <= 18 else 0
+
+
 def step_of(span: int, most: int) -> int:
     """Return the distance in ns between ticks with which a period of `span` ns has at most `most` ticks."""
     days = STEPS[-1] * (1 + span // STEPS[-1] // max(1, most))

@@ -19,10 +19,10 @@ from rebalance_corners import CORNERS
 from groupmock.journal.read import JournalReader, UnknownRow, read
 from groupmock.journal.rows import ROWS, ReplyRow, RequestRow, Row
 from groupmock.journal.source import opened
-from groupmock.rounds import Gap, Partition, Rebalance, Rebalances
+from groupmock.rounds import Gap, OwnershipMap, Partition, Rebalance, Rebalances, ownership_maps
 from groupmock.timeline import builder
 from groupmock.timeline.drawing import READ, Drawing, of_journal
-from groupmock.timeline.model import NEVER, OK, OPEN, Group, Lane, Timeline
+from groupmock.timeline.model import NEVER, OK, OPEN, OWNERSHIP, Group, Lane, Timeline
 from groupmock.timeline.said import said, unsaid
 from groupmock.timeline.thinning import Dots, Spans
 from groupmock_clients.scenarios.catalogue import scenario
@@ -105,6 +105,7 @@ def check(rows: list[Row]) -> None:
         # ordered rows.
         if in_order(rows):
             assert _doubles(timeline, group) == _several(bands), group.name
+            assert _owners(timeline, group) == _spans(ownership_maps(rows)[group.name]), group.name
         assert group.states[-1].state == fold.groups[group.name].state
         assert group.states[-1].since == fold.groups[group.name].since
 
@@ -123,6 +124,18 @@ def _bands(changes: list[tuple[int, str, frozenset[Partition]]]) -> set[tuple[st
             until = max(since, mine[place + 1][0]) if place + 1 < len(mine) else None
             found |= {(member, since, until, partition) for partition in owned if lasted(since, until)}
     return found
+
+
+def _owners(timeline: Timeline, group: Group) -> set[tuple[Any, ...]]:
+    return {
+        (partition, OWNERSHIP[each.state], tuple(group.processes[one] for one in each.processes), each.since, each.until)
+        for each in group.owners
+        for partition in partitions(timeline, each.held)
+    }
+
+
+def _spans(found: OwnershipMap) -> set[tuple[Any, ...]]:
+    return {(span.partition, span.state, span.processes, span.since, span.until) for spans in found.spans.values() for span in spans}
 
 
 def _several(bands: set[tuple[str, int, int | None, Partition]]) -> set[tuple[Partition, int]]:
