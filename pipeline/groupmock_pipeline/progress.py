@@ -1,5 +1,4 @@
-"""Show the progress of a long job on stderr: one line that is rewritten on a terminal, else a line every ten seconds. Short jobs show
-nothing.
+"""Show the progress of a long job on a terminal.
 
 The sources are public interfaces of Spark: the progress of a Spark Connect session, else the status of its stages, and the count of rows if
 its web interface is enabled (`/api/v1`, docs of Spark: "Monitoring and Instrumentation").
@@ -8,6 +7,7 @@ its web interface is enabled (`/api/v1`, docs of Spark: "Monitoring and Instrume
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,15 +15,13 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 from urllib.request import ProxyHandler, build_opener
 
-from groupmock.text.progress import RewrittenLine
+from groupmock.text.progress import Progress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-EVERY_S: Final = 10.0
-"""Seconds between two lines, and before the first."""
-REWRITTEN_S: Final = 1.0
-"""Seconds between two lines on a terminal."""
+EVERY_S: Final = 1.0
+"""Seconds between two looks at the stages, and before the first, so that a short job shows nothing."""
 PATIENCE_S: Final = 5.0
 
 
@@ -39,22 +37,32 @@ class Stage(NamedTuple):
 Look = Callable[[], list[Stage]]
 
 
-class Progress:
-    """Formats the progress line of one job and computes its speed."""
+class StageProgress:
+    """The progress of one job: the tasks of the stages that run, and the speed at which rows are processed."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, name: str, out: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        self._name, self._out, self._clock = name, out, clock
+        self._progress: Progress | None = None
+        self._numbers = ""
+        self._tasks = 0
         self._seen: dict[int, int] = {}
         self._when: float | None = None
 
-    def line(self, stages: list[Stage], now: float) -> str | None:
-        """Return `rebalances: stage 7: 12 of 64 tasks, 5,120,000 rows, 210,000 rows/s`, or None if no stage runs. `now` is in seconds."""
+    def show(self, stages: list[Stage]) -> None:
+        """Show `rebalances, stage 7: 12 of 64 tasks, 18 %, 40 s left: 5,120,000 rows, 210,000 rows/s`. Nothing changes if no stage runs."""
         if not stages:
-            return None
-        numbers = ", ".join(str(stage.number) for stage in stages)
-        text = f"{self._name}: stage{'s' * (len(stages) > 1)} {numbers}: "
-        text += f"{sum(stage.done for stage in stages)} of {sum(stage.tasks for stage in stages)} tasks"
-        return text + self._rows({stage.number: stage.rows for stage in stages if stage.rows is not None}, now)
+            return
+        numbers, tasks = ", ".join(str(stage.number) for stage in stages), sum(stage.tasks for stage in stages)
+        if self._progress is None or (numbers, tasks) != (self._numbers, self._tasks):
+            # The remaining time is that of these stages, because Spark does not say how many stages will follow.
+            what = f"{self._name}, stage{'s' * (len(stages) > 1)} {numbers}"
+            self._progress, self._numbers, self._tasks = Progress(what, tasks, "tasks", self._out, self._clock), numbers, tasks
+        rows = {stage.number: stage.rows for stage in stages if stage.rows is not None}
+        self._progress.show(sum(stage.done for stage in stages), self._rows(rows, self._clock()))
+
+    def erase(self) -> None:
+        if self._progress is not None:
+            self._progress.erase()
 
     def _rows(self, rows: dict[int, int], now: float) -> str:
         since, self._when = self._when, now
@@ -63,46 +71,36 @@ class Progress:
         if not rows:
             return ""
         rate = f", {new / (now - since):,.0f} rows/s" if since is not None and now > since else ""
-        return f", {sum(rows.values()):,} rows{rate}"
-
-
-class ProgressLine(RewrittenLine):
-    """The output stream of the progress line, which is a log without a terminal: a job in a cluster has none."""
-
-    def write(self, text: str) -> None:
-        """Replace the last line on a terminal, else append a line."""
-        if self.terminal:
-            super().write(text)
-        else:
-            self.out.write(f"{text}\n")
-            self.out.flush()
+        return f"{sum(rows.values()):,} rows{rate}"
 
 
 @contextmanager
 def progress_shown(spark: SparkSession, name: str, out: TextIO | None = None) -> Iterator[None]:
-    """Show progress within the block, after its first ten seconds."""
-    over, page = Event(), ProgressLine(out)
+    """Show progress within the block, on a terminal only."""
+    out = sys.stderr if out is None else out
+    if not out.isatty():
+        yield
+        return
+    over, progress = Event(), StageProgress(name, out)
     with _looking(spark) as look:
-        watch = Thread(target=_watch, args=(look, Progress(name), page, over), daemon=True)
+        watch = Thread(target=_watch, args=(look, progress, over), daemon=True)
         watch.start()
         try:
             yield
         finally:
             over.set()
             watch.join(PATIENCE_S)
-            page.erase()
+            progress.erase()
 
 
-def _watch(look: Look, progress: Progress, page: ProgressLine, over: Event) -> None:
-    wait = EVERY_S
-    while not over.wait(wait):
-        wait = REWRITTEN_S if page.terminal else EVERY_S
+def _watch(look: Look, progress: StageProgress, over: Event) -> None:
+    while not over.wait(EVERY_S):
         try:
-            line = progress.line(look(), time.monotonic())
+            stages = look()
         except Exception:  # A failure is ignored here, because the job itself reports a broken session better.
             return
-        if line is not None and not over.is_set():
-            page.write(line)
+        if not over.is_set():
+            progress.show(stages)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import pytest
 
 from groupmock.text.progress import ERASE
 from groupmock_pipeline import progress as watched
-from groupmock_pipeline.progress import Progress, ProgressLine, Stage, progress_shown, rows_of
+from groupmock_pipeline.progress import Stage, StageProgress, progress_shown, rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,13 +27,22 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_line_has_stage_tasks_rows_and_how_fast_they_come() -> None:
-    progress = Progress("faults")
-    assert progress.line([], 0.0) is None
-    assert progress.line([Stage(3, 1, 8)], 0.0) == "faults: stage 3: 1 of 8 tasks"
-    assert progress.line([Stage(3, 2, 8, 1000)], 10.0) == "faults: stage 3: 2 of 8 tasks, 1,000 rows, 100 rows/s"
-    later = [Stage(3, 8, 8, 4000), Stage(4, 0, 2, 500)]
-    assert progress.line(later, 20.0) == "faults: stages 3, 4: 8 of 10 tasks, 4,500 rows, 350 rows/s"
+def test_progress_has_stage_tasks_percent_rows_and_their_speed() -> None:
+    now, out = [0.0], Terminal()
+    progress = StageProgress("faults", out, lambda: now[0])
+    progress.show([])
+    assert out.getvalue() == ""
+    steps = [(0.0, [Stage(3, 0, 8)]), (10.0, [Stage(3, 2, 8, 1000)]), (20.0, [Stage(3, 8, 8, 4000), Stage(4, 0, 2, 500)])]
+    for now[0], stages in steps:
+        progress.show(stages)
+    progress.erase()
+    assert out.getvalue().split(ERASE) == [
+        "",
+        "faults, stage 3: 0 of 8 tasks",
+        "faults, stage 3: 2 of 8 tasks, 25 %, 30 s left: 1,000 rows, 100 rows/s",
+        "faults, stages 3, 4: 8 of 10 tasks, 80 %, 0 s left: 4,500 rows, 350 rows/s",
+        "",
+    ]
 
 
 def test_journals_that_are_read_as_texts_count_by_the_rows_that_are_made_of_them() -> None:
@@ -41,16 +50,7 @@ def test_journals_that_are_read_as_texts_count_by_the_rows_that_are_made_of_them
     assert rows_of({"inputRecords": 20, "shuffleReadRecords": 0, "outputRecords": 100_000}) == 100_000
 
 
-def test_on_a_terminal_one_line_is_rewritten_and_leaves_nothing() -> None:
-    for out, shown in ((Terminal(), f"{ERASE}one{ERASE}two{ERASE}"), (io.StringIO(), "one\ntwo\n")):
-        page = ProgressLine(out)
-        page.write("one")
-        page.write("two")
-        page.erase()
-        assert out.getvalue() == shown
-
-
-class Heard(io.StringIO):
+class Heard(Terminal):
     """Collects output and opens the gate, for which the job waits, after the first line."""
 
     def __init__(self, gate: Path) -> None:
@@ -80,10 +80,12 @@ def test_a_job_that_takes_long_is_told_while_it_runs(spark: SparkSession, tmp_pa
         if not counted.done():
             gate.write_text("")
         assert counted.result() == 1
-    assert re.match(r"try: stage \d+: 0 of 1 tasks\n", out.getvalue())
+    assert re.match(re.escape(ERASE) + r"try, stage \d+: 0 of 1 tasks", out.getvalue())
+    assert out.getvalue().endswith(ERASE)
 
 
-def test_a_job_that_is_over_soon_says_nothing(spark: SparkSession) -> None:
+def test_a_job_without_a_terminal_shows_no_progress(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watched, "EVERY_S", 0.01)
     out = io.StringIO()
     with progress_shown(spark, "try", out):
         assert spark.range(3).count() == 3

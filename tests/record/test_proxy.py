@@ -19,9 +19,12 @@ from groupmock import Broker
 from groupmock.cli import main
 from groupmock.config.resolve import Address
 from groupmock.journal.rows import NOT_READING
+from groupmock.net.counters import Counters
 from groupmock.record import end, relay, work
 from groupmock.record.dialogue import RAW_TOKEN, UNREAD_ANSWER
 from groupmock.record.proxy import NEW_NODE, UNKNOWN_NODES
+from groupmock.record.summary import summary_line
+from groupmock.rig.classic_member import ClassicMember
 from groupmock.rig.wire import Client, framed, request
 from groupmock.server.running import CannotStart
 from groupmock_codec import APIS
@@ -413,3 +416,20 @@ def test_heartbeats_that_repeat_have_their_rows_in_the_order_in_which_they_passe
     assert told == [*range(1, 41), 90, 91] and len(asked) == len(of_kind(rows, "reply")) == 82
     assert [row["received"] for row in asked] == sorted(row["received"] for row in asked)
     assert [row["ticket"] for row in asked] == list(range(1, 83)) and {row["message"]["member_id"] for row in asked} == {"m"}
+
+
+def test_a_recording_is_summed_up_in_a_line(tmp_path: Path) -> None:
+    with Broker(topics={"orders": 1}) as broker, recording(broker.bootstrap, tmp_path / "j") as proxy:
+        for group in ("a", "b", "a"):
+            with client(proxy) as asker:
+                member = ClassicMember(group, topics=["orders"])
+                member.joined(asker.ask(11, 5, member.join_request()))
+                member.joined(asker.ask(11, 5, member.join_request()))
+        proxy.close()
+        assert proxy.proxy.summary == f"recorded 3 connections, 6 requests and 2 groups: {tmp_path / 'j'}"
+
+
+def test_the_summary_of_a_recording_counts_rows_that_did_not_fit() -> None:
+    counters = Counters(connections_opened=1, handled=1204)
+    line = "recorded 1 connection, 1,204 requests and 1 group: j.jsonl, without 3 rows that did not fit"
+    assert summary_line(counters, 1, "j.jsonl", 3) == line

@@ -47,7 +47,7 @@ def end_of(name: str, flag: str) -> int:
 
     if name == STANDARD:
         raise CannotRead(f"standard input is read once, so where it ends is not known beforehand: {flag} -SECONDS is for files")
-    with reading(name) as journal:
+    with reading(name, "looking for the end of") as journal:
         return max((row.t for row in journal), default=0)
 
 

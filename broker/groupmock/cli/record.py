@@ -3,7 +3,8 @@
 Stands between them: clients connect here, every address that they are told is one of ours, the journal is of the mock's own kind, so that
 audit, timeline and pipeline read it. Prints ONE JSON line on stdout when it answers, as `serve` does, and records until SIGINT or SIGTERM.
 With a COMMAND it prints nothing, tells it the addresses in GROUPMOCK_BOOTSTRAP, KAFKA_BOOTSTRAP and KAFKA_BOOTSTRAP_SERVERS, ends when that
-ends and passes its status on (own failures: 125). docs/how-to/record.md says more.
+ends and passes its status on (own failures: 125). At the end a line on stderr counts connections, requests and groups.
+docs/how-to/record.md says more.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import signal
+import sys
 from typing import TYPE_CHECKING, Final
 
 from ..config.resolve import ConfigError
@@ -51,11 +53,12 @@ def run(arguments: argparse.Namespace) -> int:
     from ..net.loops import run as run_loop
     from ..record.settings import settings_of
     from ..server.running import CannotStart
+    from ..text.printable import one_line
 
     cannot_start = OWN_FAILURE if arguments.command else CANNOT_START
     try:
         settings = settings_of(arguments)
-        status, trouble = run_loop(_record(settings, arguments.command))
+        status, trouble, summary = run_loop(_record(settings, arguments.command))
     except (ConfigError, BadPlan, UnknownLoop) as bad:
         complain("record", bad)
         return BAD_USE
@@ -65,10 +68,12 @@ def run(arguments: argparse.Namespace) -> int:
     if trouble is not None:
         complain("record", RuntimeError(f"the journal could not be written: {trouble}: it is incomplete, so the recording ends here"))
         return cannot_start
+    print(one_line(summary), file=sys.stderr)
     return status
 
 
-async def _record(settings: Settings, command: list[str]) -> tuple[int, str | None]:
+async def _record(settings: Settings, command: list[str]) -> tuple[int, str | None, str]:
+    """Record until the end and return the exit code, what was wrong with the journal, and a line about the recording."""
     from ..net.loops import shorten_collections
     from ..record.proxy import Proxy
 
@@ -77,7 +82,7 @@ async def _record(settings: Settings, command: list[str]) -> tuple[int, str | No
     await proxy.start()
     shorten_collections()
     status = await _run(proxy, command) if command else await _serve(proxy, stop)
-    return status, await proxy.close()
+    return status, await proxy.close(), proxy.summary
 
 
 async def _serve(proxy: Proxy, stop: asyncio.Event) -> int:

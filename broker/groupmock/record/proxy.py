@@ -25,6 +25,7 @@ from .cutting import Held
 from .dialogue import Dialogue, header
 from .relay import Relay
 from .settings import Settings
+from .summary import GroupNames, summary_line
 from .upstream import Node, Upstream, adopt_for
 from .work import Work
 
@@ -66,6 +67,9 @@ class Proxy:
         self.turns.again = self.settle
         self.relays: dict[int, Relay] = {}
         self.journal = Journal(header(settings.run, self.clock.epoch_ns, self._config(), {"nodes": []}))
+        self._groups = GroupNames()
+        self.journal.add(self._groups)
+        self._file: FileSink | None = None
         self.dialogue = Dialogue(self.journal, beats=True)
         self._striker = self._with_rules()
         self._on_failure = on_failure
@@ -118,6 +122,12 @@ class Proxy:
             "version": __version__,
         }
         return json.dumps(line).encode() + b"\n"
+
+    @property
+    def summary(self) -> str:
+        """The line that sums up what was recorded. It is complete after `close`."""
+        left_out = 0 if self._file is None else self._file.left_out
+        return summary_line(self.dialogue.counters, len(self._groups.names), self.path, left_out)
 
     async def close(self) -> str | None:
         """Close every connection and write the rows that wait. Returns what was wrong with the journal, if anything was."""
@@ -183,7 +193,8 @@ class Proxy:
                 sink.load()
                 self.journal.add(sink)
             path = self.path = placed(path, settings.run)
-            self.journal.add(FileSink(path, self._failed, settings.journal_max_bytes, self._full))
+            self._file = FileSink(path, self._failed, settings.journal_max_bytes, self._full)
+            self.journal.add(self._file)
             self.journal.begin()
         except OSError as failure:
             self.upstream.close()

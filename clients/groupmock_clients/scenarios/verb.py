@@ -142,15 +142,10 @@ def _measure(arguments: argparse.Namespace, sizes: Sizes, todo: list[Job]) -> in
     from .results import collected, run_all, to_json
 
     done: list[ScenarioResult] = []
-    terminal = sys.stderr.isatty()
     with Progress("scenario", len(todo), "runs") as progress:
         for result in run_all(todo, arguments.jobs):
             done.append(result)
-            name = f"{result.scenario} {result.protocol}/{result.client}"
-            if terminal:
-                progress.show(len(done), name)
-            elif len(todo) > 1:
-                print(one_line(f"{len(done)} of {len(todo)}: {name}"), file=sys.stderr)
+            progress.show(len(done), f"{result.scenario} {result.protocol}/{result.client}")
     if arguments.agree:
         done = _compared(todo, done)
     results = collected(arguments.stage, sizes, done)

@@ -87,4 +87,6 @@ def test_a_recording_has_its_file_in_a_folder_too(tmp_path: Path, capfdbinary: p
     with Broker(topics={"orders": 1}) as broker:
         words = ["record", "--upstream", broker.bootstrap, "--journal", f"{tmp_path}/records/", "--run", "night", "--", "true"]
         assert main(words) == 0
-    assert json.loads((tmp_path / "records" / "night.jsonl").read_text().splitlines()[0])["run"] == "night"
+    file = tmp_path / "records" / "night.jsonl"
+    assert json.loads(file.read_text().splitlines()[0])["run"] == "night"
+    assert capfdbinary.readouterr().err == f"recorded 0 connections, 0 requests and 0 groups: {file}\n".encode()
