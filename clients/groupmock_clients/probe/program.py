@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from groupmock.text.colour import wants_colour
 from groupmock.text.printable import one_line
 from groupmock.text.progress import Progress
 from groupmock.version import __version__
@@ -154,7 +155,7 @@ def _progress(total: int) -> Callable[[DialogueOutcome], None]:
 def _deliver(options: Options, report: Report) -> int:
     """Write the report of the probe to a file or to stdout."""
     if options.output is None:
-        text = as_text(report, colour=sys.stdout.isatty()) if options.report == "text" else FORMS[options.report](report)
+        text = as_text(report, colour=wants_colour(sys.stdout)) if options.report == "text" else FORMS[options.report](report)
         sys.stdout.write(text)
     else:
         try:

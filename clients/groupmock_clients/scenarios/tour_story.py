@@ -67,9 +67,12 @@ class Tour:
     def tell(self, row: Row) -> Iterator[str]:
         """Yield the commentary on a journal row, which is empty for most rows."""
         if row["kind"] == "client":
-            self._teller.flush()
-            yield from self._heard()
-            yield from self._client(row)
+            # Lines that are held back, to be folded with their repetitions, are due only before a line of this commentary: records are
+            # produced and read all the time.
+            if lines := [*self._client(row)]:
+                self._teller.flush()
+                yield from self._heard()
+                yield from lines
         elif row["kind"] in ROWS:
             self._teller.feed(msgspec.convert(row, ROWS[row["kind"]]))
             yield from self._heard()

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -18,8 +19,8 @@ from groupmock_clients.scenarios.live.process import MemberProcess
 from groupmock_codec.extras import pip_install
 
 
-def test_the_demo_runs_to_its_end() -> None:
-    done = subprocess.run([sys.executable, "-m", "groupmock", "demo"], capture_output=True, text=True, timeout=120)
+def test_the_demo_runs_to_its_end(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-m", "groupmock", "demo"], capture_output=True, text=True, timeout=120, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
     for piece in (
@@ -31,11 +32,13 @@ def test_the_demo_runs_to_its_end() -> None:
         *(rf"{name}#\w+ joins, " for name in ("ada", "ben", "cleo", "dana", "eli")),
     ):
         assert re.search(piece, done.stdout), f"{piece} is not in {done.stdout}"
+    assert f"to open in a browser: {tmp_path / 'demo.html'}" in done.stdout and "\x1b" not in done.stdout
+    assert (tmp_path / "demo.html").read_text().startswith("<!DOCTYPE html>")
 
 
 def failed(capsys: pytest.CaptureFixture[str]) -> str:
     """Return the stderr of a demo that fails."""
-    assert demo.run(argparse.Namespace()) == demo.FAILED
+    assert demo.run(argparse.Namespace(output=os.devnull)) == demo.FAILED
     close_all()
     return capsys.readouterr().err
 

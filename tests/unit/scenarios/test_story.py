@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import re
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +14,7 @@ from journal_pen import Pen
 
 from groupmock_clients.scenarios import virtual
 from groupmock_clients.scenarios.catalogue import TOUR, TOUR_PROTOCOL, protocols
-from groupmock_clients.scenarios.demo import sizes
+from groupmock_clients.scenarios.demo import say, sizes
 from groupmock_clients.scenarios.play import GROUP, TOPIC, Missed, Protocol, play
 from groupmock_clients.scenarios.tour_story import ARRIVALS, Tour
 from groupmock_codec.units import NS_PER_S
@@ -149,6 +151,44 @@ def test_the_tour_is_told_to_its_end() -> None:
         assert piece in text
     assert re.search(r"cleo#\w{4} is gone: it left", text)
     assert {name for name in TOUR.cast if one.owned(name)} == {"ada", "dana", "eli"}
+
+
+def test_the_tour_folds_the_commits_between_which_records_are_read() -> None:
+    tale = Tale()
+    ticket = tale.comes("ada")
+    tale.moves("Empty", "PreparingRebalance", "x", 1, 0)
+    tale.moves("PreparingRebalance", "CompletingRebalance", "x", 1)
+    tale.shared_out(ticket, ada=[0])
+    before = len(tale.rows)
+    for offset in (10, 20, 30):
+        tale.at(offset * NS_PER_S)
+        partition = {"partition_index": 0, "committed_offset": offset}
+        topics = [{"name": PEN_TOPIC, "partitions": [partition]}]
+        commit = {"group_id": "g", "generation_id_or_member_epoch": 1, "member_id": f"ada-{UUID}", "topics": topics}
+        asked = tale.request((8, "OffsetCommit"), 1, commit)
+        tale.reply(asked, {"topics": [{"name": PEN_TOPIC, "partitions": [{"partition_index": 0, "error_code": 0}]}]})
+        tale.rows.append(delivered("ada", offset, offset + 9))
+    one = teller()
+    told(one, *tale.rows[:before])
+    lines = [*told(one, *tale.rows[before:]), *one.end()]
+    assert [line.strip() for line in lines if "commit" in line] == ["10.000  ada#0f3c: 3 commits until 30.000, the last orders/0 = 30"]
+
+
+@pytest.mark.parametrize(("terminal", "no_colour", "coloured"), [(True, "", True), (True, "1", False), (False, "", False)])
+def test_the_demo_is_coloured_on_a_terminal_that_wants_it(
+    terminal: bool, no_colour: str, coloured: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = io.StringIO()
+    monkeypatch.setattr(out, "isatty", lambda: terminal)
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NO_COLOR", no_colour)
+    say("--- ben crashes (kill -9) ---")
+    say("    2.000  generation 2 after 406 ms: ada leads, 5 members")
+    say("    3.000  ada says: \x1b[31mhello")
+    title, generation, said = out.getvalue().splitlines()
+    assert (title.startswith("\x1b[1m"), generation.startswith("\x1b[32m")) == (coloured, coloured)
+    assert "\x1b" not in said
 
 
 def test_the_tours_protocol_names_members_of_the_cast() -> None:

@@ -6,12 +6,14 @@ import textwrap
 from collections.abc import Iterator
 from typing import Final
 
+from groupmock.text.colour import DIM, GREEN, MAGENTA, RED, YELLOW, painted
+
 from ..verdicts.outcome import BROKEN, KEPT, MAY_BE_RELEASE, NOT_APPLICABLE, UNKNOWN
 from ..verdicts.report_model import BrokenDialogue, ExchangeResult, Report, RowResult, told
 from .readable import readable
 
 WIDTH: Final = 120
-COLOURS: Final = {KEPT: "32", BROKEN: "31;1", MAY_BE_RELEASE: "35", UNKNOWN: "33", NOT_APPLICABLE: "2"}
+COLOURS: Final = {KEPT: GREEN, BROKEN: RED, MAY_BE_RELEASE: MAGENTA, UNKNOWN: YELLOW, NOT_APPLICABLE: DIM}
 SIGNS: Final = {KEPT: "kept", BROKEN: "BROKEN", MAY_BE_RELEASE: "newer?", UNKNOWN: "unknown", NOT_APPLICABLE: "n/a"}
 HEADINGS: Final = {BROKEN: "Broken:", MAY_BE_RELEASE: "Different, which may be the release:"}
 """The verdicts whose rows (rules) the report shows in full below the list."""
@@ -93,4 +95,4 @@ def _broken(broken: BrokenDialogue) -> Iterator[str]:
 
 
 def _painted(text: str, verdict: str, colour: bool) -> str:
-    return f"\033[{COLOURS[verdict]}m{text}\033[0m" if colour else text
+    return painted(text, COLOURS[verdict]) if colour else text
