@@ -26,6 +26,7 @@ PAGES: Final[dict[str, str]] = {
     "judge": "docs/proof/judge.md",
     "languages": "docs/how-to/other-languages.md",
     "mutations": "docs/proof/mutations.md",
+    "ownership_picture": "docs/images/ownership-maps.svg",
     "package_stub": "broker/groupmock/__init__.pyi",
     "peers": "docs/proof/peers.md",
     "pipeline": "docs/how-to/pipeline.md",

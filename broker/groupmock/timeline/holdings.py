@@ -82,8 +82,8 @@ class Holdings:
         self._room.owners.add(self._name, span)
 
     def stretches(self, place_of: Callable[[str], int], begin: int | None) -> list[Stretch]:
-        """Return the ownership map. `place_of` maps the name of a process to its index. What was before the first span of a partition is
-        unknown from `begin` on, if that is not None."""
+        """Return the parts of the ownership map. `place_of` maps the name of a process to its index. If `begin` is not None, the owner of
+        a partition is unknown from then until its first span."""
         found: defaultdict[tuple[int, int | None, str, tuple[str, ...]], set[Partition]] = defaultdict(set)
         last: dict[Partition, Span] = {}
         for span in self._room.owners.of(self._name):

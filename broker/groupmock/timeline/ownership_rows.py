@@ -1,0 +1,130 @@
+"""Lay the ownership map of a group out: a row for each partition, in which the colour is the process that owns it, and above them how many
+partitions each rebalance moved. Many partitions are folded to their topics."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from ..rounds import OWNED, PALE, SHARED, UNKNOWN, UNOWNED
+from ..story.words import count
+from .model import OWNERSHIP, Group, Stretch, Timeline
+
+UNFOLDED: Final = 64
+"""The rows of at most this many partitions of a group are shown without a click."""
+WORST: Final = (SHARED, UNOWNED, PALE, UNKNOWN, OWNED)
+"""The states in the order in which one of them stands for a topic's partitions."""
+
+
+class MapItem(NamedTuple):
+    """One thing in a row of the map. `sign` is the name of a sign, and `process` an index into `Group.processes` or -1."""
+
+    sign: str
+    since: int
+    until: int
+    what: str
+    label: str = ""
+    process: int = -1
+    partitions: str = ""
+    owners: str = ""
+    moved: int | None = None
+    why: str = ""
+
+
+class MapRow(NamedTuple):
+    """A row of the map. A row that names another one in `under` is shown while that one is open."""
+
+    kind: str
+    title: str
+    items: list[MapItem]
+    high: int = 14
+    under: str = ""
+
+
+def map_rows(timeline: Timeline, group: Group) -> Iterator[MapRow]:
+    """Yield the rows of a group's ownership map, from top to bottom. A group whose members never owned a partition has none."""
+    if not group.owners:
+        return
+    end = timeline.sources[group.source].end
+    moves = list(_moves(group, end))
+    if moves:
+        yield MapRow("moves", "moved partitions", moves, 18)
+    topics: defaultdict[str, defaultdict[int, list[tuple[Stretch, bool]]]] = defaultdict(lambda: defaultdict(list))
+    for stretch in group.owners:
+        first = True  # Of partitions that a process got and lost together, only the first has a label.
+        for topic in timeline.sets[stretch.held]:
+            for number in topic.numbers:
+                topics[timeline.topics[topic.topic]][number].append((stretch, first))
+                first = False
+    folded = sum(map(len, topics.values())) > UNFOLDED
+    for name, partitions in sorted(topics.items()):
+        title = f"{name} ({count(len(partitions), 'partition')})"
+        if folded:
+            spans = [stretch for found in partitions.values() for stretch, _ in found]
+            yield MapRow("topic", title, list(_together(group, spans, len(partitions), end)), 24)
+        for number, found in sorted(partitions.items()):
+            items = [_item(group, stretch, f"{name}/{number}", labelled, end) for stretch, labelled in found]
+            yield MapRow("partition", f"{name}/{number}", items, under=title if folded else "")
+
+
+def _moves(group: Group, end: int) -> Iterator[MapItem]:
+    """Yield what each rebalance moved, except of those before which nobody owned anything."""
+    first = min((each.since for each in group.owners if OWNERSHIP[each.state] == OWNED), default=end)
+    for each in group.rounds:
+        if each.began > first and each.ended is not None:
+            label = "moves not known" if each.moves is None else f"{each.moves} moved"
+            yield MapItem("moved", each.ended, each.ended, f"rebalance {each.number}: {label}", label, moved=each.moves, why=each.reason)
+
+
+def _item(group: Group, stretch: Stretch, partition: str, labelled: bool, end: int) -> MapItem:
+    state, names = OWNERSHIP[stretch.state], [group.processes[each] for each in stretch.processes]
+    owners = ", ".join(names)
+    what = {
+        OWNED: f"owned by {owners}",
+        PALE: f"the connection of {owners} is gone, its session still runs",
+        UNOWNED: "nobody owns it",
+        SHARED: f"{len(names)} owners",
+    }.get(state, "not known, because the rows begin later")
+    until = end if stretch.until is None else stretch.until
+    process = stretch.processes[0] if state in (OWNED, PALE) else -1
+    return MapItem(state, stretch.since, until, what, owners if labelled else "", process, partition, owners)
+
+
+def _together(group: Group, stretches: Iterable[Stretch], of: int, end: int) -> Iterator[MapItem]:
+    """Yield what a topic's partitions are together: the worst state that one of them has, and how many have it."""
+    changes: defaultdict[int, Counter[tuple[str, tuple[int, ...]]]] = defaultdict(Counter)
+    for each in stretches:
+        key = (OWNERSHIP[each.state], tuple(each.processes))
+        changes[each.since][key] += 1
+        changes[end if each.until is None else each.until][key] -= 1
+    now: Counter[tuple[str, tuple[int, ...]]] = Counter()
+    last: MapItem | None = None
+    for since, until in zip(times := sorted(changes), times[1:], strict=False):
+        now.update(changes[since])
+        item = _summary(group, now, of, since, until)
+        if last is not None and item is not None and (last.what, last.process, last.until) == (item.what, item.process, since):
+            last = last._replace(until=until)
+            continue
+        if last is not None:
+            yield last
+        last = item
+    if last is not None:
+        yield last
+
+
+def _summary(group: Group, now: Counter[tuple[str, tuple[int, ...]]], of: int, since: int, until: int) -> MapItem | None:
+    states: Counter[str] = Counter()
+    for (state, _), number in now.items():
+        states[state] += number
+    worst = next((state for state in WORST if states[state] > 0), None)
+    if worst is None:
+        return None
+    owners = sorted({each for (_, processes), number in now.items() if number > 0 for each in processes})
+    names = ", ".join(group.processes[each] for each in owners)
+    told = f"{states[worst]} of {of} {worst}"
+    if worst == OWNED:
+        told += f" by {names}" if len(owners) < 3 else f" by {len(owners)} processes"
+    alone = owners[0] if len(owners) == 1 else -1
+    sign = worst if worst != OWNED else OWNED if alone >= 0 else "several"
+    return MapItem(f"{sign} together" if sign in (UNOWNED, PALE) else sign, since, until, told, told, alone, owners=names)
