@@ -13,6 +13,8 @@ from .model import OWNERSHIP, Group, Stretch, Timeline
 
 UNFOLDED: Final = 64
 """The rows of at most this many partitions of a group are shown without a click."""
+LABELS: Final = 20
+"""About this many labels have room side by side in a picture."""
 WORST: Final = (SHARED, UNOWNED, PALE, UNKNOWN, OWNED)
 """The states in the order in which one of them stands for a topic's partitions."""
 
@@ -47,7 +49,7 @@ def map_rows(timeline: Timeline, group: Group) -> Iterator[MapRow]:
     if not group.owners:
         return
     end = timeline.sources[group.source].end
-    moves = list(_moves(group, end))
+    moves = list(_moves(timeline, group, end))
     if moves:
         yield MapRow("moves", "moved partitions", moves, 18)
     topics: defaultdict[str, defaultdict[int, list[tuple[Stretch, bool]]]] = defaultdict(lambda: defaultdict(list))
@@ -68,13 +70,17 @@ def map_rows(timeline: Timeline, group: Group) -> Iterator[MapRow]:
             yield MapRow("partition", f"{name}/{number}", items, under=title if folded else "")
 
 
-def _moves(group: Group, end: int) -> Iterator[MapItem]:
-    """Yield what each rebalance moved, except of those before which nobody owned anything."""
+def _moves(timeline: Timeline, group: Group, end: int) -> Iterator[MapItem]:
+    """Yield what each rebalance moved, except of those before which nobody owned anything. Beside a rebalance that moved partitions, one
+    that moved none has no label, because there is room for one."""
     first = min((each.since for each in group.owners if OWNERSHIP[each.state] == OWNED), default=end)
-    for each in group.rounds:
-        if each.began > first and each.ended is not None:
-            label = "moves not known" if each.moves is None else f"{each.moves} moved"
-            yield MapItem("moved", each.ended, each.ended, f"rebalance {each.number}: {label}", label, moved=each.moves, why=each.reason)
+    over = [(each.ended, each) for each in group.rounds if each.ended is not None and each.began > first]
+    beside = (end - timeline.sources[group.source].begin) // LABELS
+    for place, (ended, each) in enumerate(over):
+        label = "moves not known" if each.moves is None else f"{each.moves} moved"
+        near = [other for at, other in over[max(0, place - 1) : place + 2] if abs(at - ended) < beside]
+        sign = "moved nothing" if each.moves == 0 and any(other.moves for other in near) else "moved"
+        yield MapItem(sign, ended, ended, f"rebalance {each.number}: {label}", label, moved=each.moves, why=each.reason)
 
 
 def _item(group: Group, stretch: Stretch, partition: str, labelled: bool, end: int) -> MapItem:

@@ -12,11 +12,13 @@ from typing import Any, Final
 
 import msgspec
 
+from ...rounds import OWNED
 from ...text.printable import ascii_json
 from ..model import APIS, OK, Double, Event, Group, Hole, Lane, Mark, Timeline
+from ..ownership_rows import map_rows
 from ..words import held_text
 
-STATES, ROUNDS, HOLES, DOUBLES, EVENTS, FIRST_LANE = 1, 2, 3, 4, 5, 10
+STATES, ROUNDS, HOLES, DOUBLES, EVENTS, FIRST_LANE, FIRST_PARTITION = 1, 2, 3, 4, 5, 10, 100_000
 """The numbers that the rows of a group have as threads of the trace."""
 THREADS: Final = {
     STATES: "group state",
@@ -64,8 +66,20 @@ def _group(timeline: Timeline, process: int, group: Group) -> Iterator[Trace]:
     yield from _overlapping(timeline, process, HOLES, "nobody owns", group.gaps, end)
     yield from _overlapping(timeline, process, DOUBLES, "several own", group.doubles, end)
     yield from (_instant(process, EVENTS, each) for each in group.events)
+    yield from _ownership(timeline, process, group)
     for place, lane in enumerate(group.lanes):
         yield from _lane(timeline, process, FIRST_LANE + place, lane, end)
+
+
+def _ownership(timeline: Timeline, process: int, group: Group) -> Iterator[Trace]:
+    """Yield the ownership map, with a thread for each partition above the lanes of the members."""
+    partitions = (row for row in map_rows(timeline, group) if row.kind == "partition")
+    for thread, row in enumerate(partitions, FIRST_PARTITION):
+        yield _meta("thread_name", process, thread, name=row.title)
+        yield _meta("thread_sort_index", process, thread, sort_index=EVENTS)
+        for each in row.items:
+            name = each.owners if each.sign == OWNED else each.what
+            yield _slice(process, thread, name, each.since, each.until, each.until, {"state": each.sign, "owners": each.owners})
 
 
 def _overlapping(timeline: Timeline, process: int, thread: int, name: str, spans: Sequence[Hole | Double], end: int) -> Iterator[Trace]:
