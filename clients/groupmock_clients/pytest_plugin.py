@@ -113,7 +113,7 @@ def groupmock_async(groupmock: Broker) -> AsyncBroker:
 def groupmock_server(
     request: pytest.FixtureRequest, groupmock_config: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Broker]:
-    """One mock cluster for the whole session (one per xdist worker), as `groupmock_config` says. Before each test that uses it, the
+    """Provide one mock cluster for the whole session (one per xdist worker), as `groupmock_config` says. Before each test that uses it, the
     cluster is cleared: topics, groups, records and rules are gone, those of `groupmock_config` are there again, and the bootstrap
     address stays. It is not cleared before a test with `@pytest.mark.groupmock(clear=False)`, nor with `groupmock_server_clear = false`
     in pytest's configuration."""

@@ -37,7 +37,7 @@ as dead."""
 
 
 class BrokerRun(NamedTuple):
-    """One start of a broker and the families that are played on it."""
+    """A start of a broker and the families that are played on it."""
 
     release: str
     settings: str

@@ -37,7 +37,7 @@ FAMILIES: Final = {
 
 
 class CodecRun(msgspec.Struct):
-    """One line of tools/records/codec.jsonl, about messages that Kafka's own classes and our codec exchanged."""
+    """A line of tools/records/codec.jsonl, about messages that Kafka's own classes and our codec exchanged."""
 
     date: str
     what: str

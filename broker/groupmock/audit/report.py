@@ -42,7 +42,7 @@ class RuleFacts(msgspec.Struct, kw_only=True):
 
 
 class Source(msgspec.Struct, kw_only=True):
-    """One journal and its findings. `path` is its file, None if no file is kept. `interrupted` is true if Ctrl-C ended the
+    """A journal with the findings of its audit. `path` is its file, None if no file is kept. `interrupted` is true if Ctrl-C ended the
     audit. `notices` say what is wrong with the journal itself."""
 
     name: str
@@ -56,8 +56,8 @@ class Source(msgspec.Struct, kw_only=True):
 
 
 class ReportedFinding(NamedTuple):
-    """One finding as readers see it: what one client library did against one rule in all journals. `places` has the journals in which it
-    happened, with the findings in each, and `whole` sums them up."""
+    """A finding as readers of a report see it, which says what one client library did against one rule in all journals. `places` has the
+    journals in which it happened, with the findings in each, and `whole` sums them up."""
 
     whole: ClientFindings
     places: list[tuple[Source, ClientFindings]]

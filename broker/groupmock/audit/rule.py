@@ -12,6 +12,7 @@ A rule uses `self.later(...)` to look again when time has passed, because a clie
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
@@ -125,6 +126,7 @@ class Rule:
         return x.link is before.link or x.received - before.received >= GRACE_NS
 
 
+@cache
 def registered() -> dict[str, type[Rule]]:
     """Return the rules by code, in order; each file of `rules/` has one rule."""
     found: dict[str, type[Rule]] = {}

@@ -335,7 +335,7 @@ class Exchange:
 
     @property
     def who(self) -> str:
-        """The sender for texts: the member's name, or else the client id."""
+        """The name of the sender for texts, which is the member's name or else the client id."""
         return self.member.name if self.member is not None else one_line(self.client_id or "") or "a client without a name"
 
     @property

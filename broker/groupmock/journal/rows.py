@@ -123,7 +123,7 @@ class Payload(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class ErrorAt(msgspec.Struct, kw_only=True):
-    """One error in an answer with its path."""
+    """An error in an answer with its path."""
 
     path: Annotated[str, about("where it stands: topics[0].partitions[1].error_code")]
     error: Annotated[str, about("Kafka's name of it")]

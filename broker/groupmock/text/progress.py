@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Final, TextIO
+from typing import Any, Final, TextIO
 
 from .printable import one_line
 
@@ -101,7 +101,7 @@ class WatchedFile(io.FileIO):
         self._read = 0
         self.progress = Progress(what, os.fstat(self.fileno()).st_size)
 
-    def readinto(self, buffer: bytearray | memoryview) -> int | None:  # type: ignore[override]  # typeshed's buffer is a private protocol
+    def readinto(self, buffer: Any, /) -> int | None:
         count = super().readinto(buffer)
         self._read += count or 0
         self.progress.at(self._read)

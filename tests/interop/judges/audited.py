@@ -1,4 +1,4 @@
-"""Whose conduct is published: stock clients in programs as users write them, driven by `groupmock audit --drive`."""
+"""List the stock clients whose conduct is published, in programs as users write them, which `groupmock audit --drive` drives."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Entry = dict[str, Any]
 
 @dataclass(frozen=True)
 class Audited:
-    """One client. `command`: of its program, from the folder where it was built; `environment`: on top of ours."""
+    """A client. `command` starts its program in the folder where it was built, with `environment` on top of ours."""
 
     name: str
     program: Program
@@ -70,7 +70,7 @@ AUDITED = (
 
 
 class NotAudited(Exception):
-    """No verdict: the text says why."""
+    """Raised if there is no verdict. The text says why."""
 
 
 def drive(client: Audited, keep: Path | None, situations: str | None) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def drive(client: Audited, keep: Path | None, situations: str | None) -> dict[st
 
 
 def entry(client: Audited, table: dict[str, Any]) -> Entry:
-    """What the record keeps of a table: verdicts and figures by rule, where each was broken with one sentence, what was not reached."""
+    """Return what the record keeps of a table: verdicts and figures by rule, where each was broken with one sentence, what was not reached."""
     broken: dict[str, list[dict[str, Any]]] = {}
     for situation in table["situations"]:
         for code, told in situation["rules"].items():

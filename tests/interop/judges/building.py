@@ -99,7 +99,7 @@ def node(where: Path, script: str) -> list[str]:
 
 
 def go(where: Path) -> None:
-    """One binary, `driver`."""
+    """Build a Go program, which gives one binary called `driver`."""
     tool(where, "go", "build", "-buildvcs=false", "-o", "driver", ".")
 
 

@@ -1,4 +1,4 @@
-"""Who judges: every client of the matrix, its releases, how it is built, what it can."""
+"""List every client of the matrix with its releases, how it is built, and what it can do."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Command = Callable[[Path], list[str]]
 
 @dataclass(frozen=True)
 class Judge:
-    """One row of the matrix.
+    """A row of the matrix.
 
     `kafka`: the release of Apache Kafka that judges it beside the profile of that release, the newest for the newest release of a client;
     `kind`: group, consumer (KIP-848), streams, transactions or connect; `static`: whether the client knows group.instance.id;
@@ -90,7 +90,7 @@ def _streams(release: str, title: str, guarantee: str = "at_least_once", default
 
 
 def driver(where: Path) -> list[str]:
-    """Of a Go program."""
+    """Return the command of a Go program."""
     return [str(where / "driver")]
 
 

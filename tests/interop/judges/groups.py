@@ -30,7 +30,7 @@ PARKED_SECONDS = 0.3
 
 
 class GroupRow(Row):
-    """One client with one assignor on one broker."""
+    """Judge one broker by one client with one assignor."""
 
     def __init__(self, name: str, command: list[str], assignor: str, desk: Desk, folder: Path) -> None:
         super().__init__(name, desk, folder)

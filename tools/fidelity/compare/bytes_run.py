@@ -56,7 +56,7 @@ class KeptInput(msgspec.Struct):
 
 
 class Judged(msgspec.Struct):
-    """One hostile input with the reactions of Kafka and groupmock."""
+    """A hostile input with the reactions of Kafka and groupmock."""
 
     seed: int
     case: Case

@@ -56,7 +56,7 @@ class ComparisonRequest(msgspec.Struct):
 
 
 class ExchangeRun:
-    """One comparison of many seeds with one broker."""
+    """A comparison of many seeds with one broker."""
 
     def __init__(self, peer: Peer, wanted: ComparisonRequest, out: TextIO) -> None:
         self.peer, self.wanted, self.out = peer, wanted, out

@@ -36,7 +36,7 @@ class Golden:
 
 
 class _Line(msgspec.Struct):
-    """One line of a corpus file, in which the exchange is written as text."""
+    """A line of a corpus file, in which the exchange is written as text."""
 
     script: str
     transcript: Transcript

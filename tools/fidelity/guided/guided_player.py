@@ -63,7 +63,7 @@ class Played:
 
 
 class GuidedPlayer:
-    """One play of a script on a broker (use the function `play`)."""
+    """A play of a script on a broker (use the function `play`)."""
 
     def __init__(self, script: Script, peer: Peer, facts: Facts) -> None:
         self.script, self.peer, self.facts = script, peer, facts

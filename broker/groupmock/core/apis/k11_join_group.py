@@ -189,7 +189,7 @@ def _refuse_for_room(turn: Turn, group: Group, request: Request, message: JoinGr
 
 
 def _fits(group: Group, terms: JoinTerms) -> bool:
-    """Do check J8: the protocol type must be the group's, and at least one protocol must be listed by all members. An Empty
+    """Make check J8 of Kafka: the protocol type must be the group's, and at least one protocol must be listed by all members. An Empty
     group accepts any type and protocols, but needs both."""
     if group.state is EMPTY:
         return bool(terms.protocol_type and terms.protocols)

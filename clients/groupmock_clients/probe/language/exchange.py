@@ -99,7 +99,7 @@ class Expectations:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One line of an exchange, as the base class of all kinds of steps. `text` is the line as written, with macro names filled in. Steps
+    """A line of an exchange, as the base class of all kinds of steps. `text` is the line as written, with macro names filled in. Steps
     are equal if they do the same."""
 
     place: str = field(default="", compare=False)

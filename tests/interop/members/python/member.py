@@ -21,13 +21,13 @@ WISH: dict[str, Any] = json.loads(os.environ["MEMBER"])
 
 
 def say(event: str, **facts: object) -> None:
-    """One event, one line."""
+    """Print an event as one line."""
     sys.stdout.write(json.dumps(dict(facts, event=event)) + "\n")
     sys.stdout.flush()
 
 
 def ready(client: str) -> None:
-    """The client is open."""
+    """Say that the client is open."""
     say("ready", client=f"{client} on Python {platform.python_version()}")
 
 
@@ -85,7 +85,7 @@ def aiokafka_consumer() -> Any:
 
 
 async def aiokafka_member() -> None:
-    """aiokafka."""
+    """Be a member by aiokafka."""
     consumer, version = aiokafka_consumer()
     orders, holding = Orders(), Holding()
     await consumer.start()
@@ -125,7 +125,7 @@ def kafka_python_consumer() -> Any:
 
 
 def kafka_python_member() -> None:
-    """kafka-python."""
+    """Be a member by kafka-python."""
     consumer, version = kafka_python_consumer()
     orders, holding = Orders(), Holding()
     ready(version)
@@ -157,7 +157,7 @@ def confluent_kafka_commit(consumer: Any) -> None:
 
 
 def confluent_kafka_member() -> None:
-    """confluent-kafka, which is librdkafka."""
+    """Be a member by confluent-kafka, which is librdkafka."""
     import confluent_kafka
 
     options = {
@@ -193,7 +193,7 @@ def confluent_kafka_member() -> None:
 
 
 async def faststream_member() -> None:
-    """A subscriber of FastStream, which acknowledges by hand."""
+    """Be a member by a subscriber of FastStream, which acknowledges by hand."""
     from aiokafka.abc import ConsumerRebalanceListener
     from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
     from faststream import AckPolicy
@@ -241,7 +241,7 @@ async def faststream_member() -> None:
 
 
 def quixstreams_member() -> None:
-    """A pipeline of Quix Streams, which commits by itself."""
+    """Be a member by a pipeline of Quix Streams, which commits by itself."""
     import confluent_kafka
     import quixstreams
     from quixstreams.context import message_context

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Line(NamedTuple):
-    """One partition of an offset commit, as the request lists it. `entry` numbers the topic elements; `error` is that of the topic gates
+    """A partition of an offset commit, as the request lists it. `entry` numbers the topic elements; `error` is that of the topic gates
     (docs/kafka/apis.md#gates-in-front-of-the-coordinator, 3 and 4)."""
 
     entry: int
@@ -24,7 +24,7 @@ class Line(NamedTuple):
 
 
 class Head(NamedTuple):
-    """One topic entry of an offset commit request."""
+    """A topic entry of an offset commit request."""
 
     entry: int
     name: str

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Pending(msgspec.Struct, gc=False, frozen=True):
-    """One pending offset, with a number that orders offsets by the time of writing."""
+    """A pending offset, with a number that orders offsets by the time of writing."""
 
     offset: Offset
     number: int

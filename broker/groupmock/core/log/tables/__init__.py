@@ -11,7 +11,7 @@ NULL: Final = "null"
 
 
 class ConfigRow(NamedTuple):
-    """One broker config of a release. `change` is i (internal), r (read-only), b (for one broker) or c (for one broker or all of them).
+    """A broker config of a release. `change` is i (internal), r (read-only), b (for one broker) or c (for one broker or all of them).
     `bounds` has a form such as `0:`, `0:1`, `1:9|-1`, `a,b` or `-`."""
 
     name: str
