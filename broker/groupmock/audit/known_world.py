@@ -247,7 +247,9 @@ class World(Repeating):
         self.producers.forget(link)
         if link.ending is not None:
             self.fold.feed(link.ending)
-        last = link.last
+        # A rule may remember a request for long. Its connection should not keep the members that it had.
+        last, link.last = link.last, None
+        link.notes.clear()
         if last is None or last.link is not link or last.gone or course.course_of(last) is not None:
             return
         if last.joined is last.joining is last.beat is None:

@@ -11,6 +11,7 @@ what is open.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from groupmock_codec import APIS, error_codes
@@ -328,6 +329,12 @@ class Exchange:
         self.abandoned = False
         self.read: dict[str, Any] = {}
         self.repeated = False
+
+    def bare(self) -> Exchange:
+        """Return a copy with times, rows and connection, but without what was said and who said it, for a rule that remembers many."""
+        found = copy(self)
+        found.asked, found.answer, found.read, found.member, found.group, found.producer = {}, None, {}, None, None, None
+        return found
 
     @property
     def name(self) -> str:

@@ -75,10 +75,11 @@ A: LeaveGroup -> 0 members=[left($A.member_id, null, 25)]
     def left(self, x: Exchange) -> Judgements:
         """Note the members that have left, or that the group did not know any more. Any other error may pass."""
         if x.heard and x.error in GONE:
+            left = x.bare()
             refused = {str(each["member_id"]): each["error_code"] for each in (x.answer or {}).get("members") or ()}
             for departure in _departures(x):
                 if refused.get(departure[2], NONE) in GONE:
-                    self._left[departure] = x
+                    self._left[departure] = left
         while len(self._left) > REMEMBERED:
             self._left.popitem(last=False)
         return iter(())
