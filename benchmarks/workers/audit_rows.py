@@ -20,6 +20,8 @@ from typing import Final
 
 from benchmarks.audit_journal import write
 from groupmock.audit.auditor import Auditor
+from groupmock.audit.offline import audit_journal
+from groupmock.audit.verdicts import Audit
 from groupmock.journal.read import JournalReader
 
 PASSES: Final = 3
@@ -30,16 +32,14 @@ def rss_kb() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
 
 
-def audit(file: Path, look: Callable[[int], None] | None = None) -> None:
-    """Audit a whole journal file in one pass. Raises AssertionError if a benchmark client broke a rule, because the run would then
-    measure something else."""
-    auditor = Auditor()
+def audit(file: Path) -> None:
+    """Audit a whole journal file in one pass, as `groupmock audit` does."""
     with file.open("rb") as source:
-        for row in JournalReader(source):
-            auditor.feed(row)
-            if look is not None:
-                look(auditor.rows)
-    found = auditor.close()
+        _check(audit_journal(file.name, source).audit)
+
+
+def _check(found: Audit) -> None:
+    """Raise AssertionError if a benchmark client broke a rule, because the run would then measure something else."""
     assert not found.holes and not any(tally.crashed or tally.broken for tally in found.rules.values()), found
 
 
@@ -54,13 +54,14 @@ def memory(file: Path, rows: int) -> dict[str, int]:
     """Return the resident memory at a tenth of the rows and at the end."""
     found: dict[str, int] = {}
     places = {rows // PARTS: "rss_kb_tenth", rows - 1: "rss_kb_end"}
-
-    def look(at: int) -> None:
-        if at in places:
-            gc.collect()
-            found[places[at]] = rss_kb()
-
-    audit(file, look)
+    auditor = Auditor()
+    with file.open("rb") as source:
+        for row in JournalReader(source):
+            auditor.feed(row)
+            if auditor.rows in places:
+                gc.collect()
+                found[places[auditor.rows]] = rss_kb()
+    _check(auditor.close())
     return found
 
 

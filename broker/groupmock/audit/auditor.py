@@ -8,10 +8,9 @@ If a rule crashes, its verdict is unknown and it is not called again. The other 
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -38,7 +37,7 @@ from .agenda import Appointment
 from .contradictions import contradiction, unasked
 from .judgement import CONTRADICTED, Broken, Judgements, Kept, NotJudged
 from .known_world import OF_GENERATIONS, World
-from .rule import Rule, registered
+from .rule import ALWAYS, NOTED, registered
 from .subjects import Exchange, Group, Link, Member, Pulse, Subject
 from .verdicts import Audit, Finding, Tally
 
@@ -49,7 +48,27 @@ RETURNING: Final = 1_000
 """A group whose last member leaves, or whose joins are refused, may come back. It is counted once if no more than this many other groups
 have ended in between."""
 BoundHook = Callable[[Any], Judgements]
-Hooks = list[tuple[Rule, BoundHook]]
+Hooks = tuple[tuple[str, BoundHook], ...]
+"""Methods of rules, each with the rule's code."""
+
+
+class Watching(NamedTuple):
+    """The methods that look at one kind of requests or answers. Those in `always` are called for each of them, and all of them (`every`)
+    for a refusal, or while one of the rules in `noted` remembers something about the connection or the member."""
+
+    every: Hooks = ()
+    always: Hooks = ()
+    noted: frozenset[str] = frozenset()
+
+    def more(self, code: str, hook: BoundHook, when: str) -> Watching:
+        found = ((code, hook),)
+        always, noted = self.always + found if when == ALWAYS else self.always, self.noted | {code} if when == NOTED else self.noted
+        return Watching(self.every + found, always, noted)
+
+    def without(self, code: str) -> Watching:
+        """Return the methods of other rules than this one, which has crashed."""
+        every, always = (tuple(each for each in hooks if each[0] != code) for hooks in (self.every, self.always))
+        return Watching(every, always, self.noted - {code})
 
 
 class Auditor(RowReader):
@@ -86,11 +105,11 @@ class Auditor(RowReader):
         self._beat: RequestRow | None = None  # A heartbeat that seems to repeat the previous one is kept here until its answer arrives.
         self._world = World(pulse)
         self._world.calm = partial(self._judge, "calm")
-        self._hooks: dict[tuple[str, int], Hooks] = defaultdict(list)
-        for rule in self.rules.values():
+        self._hooks: dict[tuple[str, int], Watching] = {}
+        for code, rule in self.rules.items():
             made = rule(self._world)
-            for moment, key, name in rule.hooks():
-                self._hooks[moment, key].append((made, getattr(made, name)))
+            for moment, key, when, name in rule.hooks():
+                self._hooks[moment, key] = self._hooks.get((moment, key), Watching()).more(code, getattr(made, name), when)
         self._open: dict[str | None, dict[str, Tally]] = {}
         self._groups = 0
         self._ended: dict[str, None] = {}
@@ -235,8 +254,7 @@ class Auditor(RowReader):
         if link is None:
             return
         self._catch_up(link.last, None if link.beat is None else link.beat.member)
-        for rule, hook in self._hooks["closed", 0]:
-            self._run(rule.code, hook, link, link.last, link, row.t)
+        self._run(self._hooks.get(("closed", 0), Watching()).every, link, link.last, link, row.t)
         self._world.forget(link)
         self._settle_groups()
 
@@ -278,7 +296,7 @@ class Auditor(RowReader):
             return
         self._catch_up(about if isinstance(about, Member) else about.last if isinstance(about, Link) else None)
         if over.code:
-            self._run(over.code, lambda _: look(), about, about, _link_of(about), over.at)
+            self._run(((over.code, lambda _: look()),), about, about, _link_of(about), over.at)
             return
         look()  # The model of the cluster (`world`) has appointments of its own, at which it gives up silent members.
         if isinstance(about, Member) and about.group.gone:
@@ -294,33 +312,46 @@ class Auditor(RowReader):
     # -- rules
 
     def _judge(self, moment: str, x: Exchange) -> None:
-        for rule, hook in self._hooks.get((moment, x.key), ()):
-            self._run(rule.code, hook, x, x.member or x.group or x.link, x.link, x.at if moment == "asked" else x.answered)
+        watching = self._hooks.get((moment, x.key))
+        if watching is None:
+            return
+        noted, member = watching.noted, x.member
+        is_quiet = (
+            (moment == "asked" or (x.delivered and not x.errors))
+            and noted.isdisjoint(x.link.notes)
+            and (member is None or noted.isdisjoint(member.notes))
+        )
+        hooks = watching.always if is_quiet else watching.every
+        self._run(hooks, x, member or x.group or x.link, x.link, x.at if moment == "asked" else x.answered)
 
-    def _run(self, code: str, hook: BoundHook, subject: Any, about: Subject | None, link: Link | None, t: int | None) -> None:
-        tally: Tally | None = None
-        try:
-            for judgement in hook(subject):
-                if _doubted(about, link):
-                    judgement = CONTRADICTED
-                if tally is None:
-                    tally = self._tally(code, about)
-                result: Kept | NotJudged | Finding
-                if isinstance(judgement, Broken):
-                    result = self._broken(tally, code, judgement, about, link, t or 0)
-                else:
-                    result = judgement
-                    if isinstance(judgement, NotJudged):
-                        tally.leave(judgement.reason)
+    def _run(self, hooks: Hooks, subject: Any, about: Subject | None, link: Link | None, t: int | None) -> None:
+        """Let hooks judge the exchange or connection `subject`, and count what they judge in the group of `about`."""
+        group, doubted = _group_of(about), _doubted(about, link)
+        tallies = self._open.get(group)
+        for code, hook in hooks:
+            try:
+                for judgement in hook(subject):
+                    if tallies is None:
+                        tallies = self._open.setdefault(group, {})
+                    tally = tallies.get(code) or self._tally(code, group)
+                    result: Kept | NotJudged | Finding
+                    if doubted:
+                        result = CONTRADICTED
+                        tally.leave(CONTRADICTED.reason)
+                    elif isinstance(judgement, Broken):
+                        result = self._broken(tally, code, judgement, about, link, t or 0)
                     else:
-                        tally.kept += 1
-                if self._judged is not None:
-                    self._judged(code, _group_of(about), link, result)
-        except Exception as crash:  # A rule that crashes gets the verdict unknown and is not called again; the audit continues without it.
-            self._tally(code, about).crashed = f"the rule crashed: {type(crash).__name__}: {crash}"
-            self._crashed.add(code)
-            for place, hooks in self._hooks.items():
-                self._hooks[place] = [each for each in hooks if each[0].code != code]
+                        result = judgement
+                        if isinstance(judgement, Kept):
+                            tally.kept += 1
+                        else:
+                            tally.leave(judgement.reason)
+                    if self._judged is not None:
+                        self._judged(code, group, link, result)
+            except Exception as crash:  # A rule that crashes gets the verdict unknown and is not called again; the audit continues.
+                self._tally(code, group).crashed = f"the rule crashed: {type(crash).__name__}: {crash}"
+                self._crashed.add(code)
+                self._hooks = {place: watching.without(code) for place, watching in self._hooks.items()}
 
     def _broken(self, tally: Tally, code: str, what: Broken, about: Subject | None, link: Link | None, t: int) -> Finding:
         member = about if isinstance(about, Member) else None
@@ -338,8 +369,8 @@ class Auditor(RowReader):
             self._found(finding)
         return finding
 
-    def _tally(self, code: str, about: Subject | None) -> Tally:
-        tallies = self._open.setdefault(_group_of(about), {})
+    def _tally(self, code: str, group: str | None) -> Tally:
+        tallies = self._open.setdefault(group, {})
         found = tallies.get(code)
         if found is None:
             found = tallies[code] = Tally(findings=[])

@@ -119,6 +119,7 @@ class Plan:
 # -- of one message
 
 
+@lru_cache(REMEMBERED)
 def subscription(protocol: str, data: bytes) -> Subscribed | None:
     """Read a Subscription of version 0 to 3, to the last byte. In later versions the bytes after the known fields are ignored, as
     readers do."""

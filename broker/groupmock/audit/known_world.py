@@ -91,6 +91,7 @@ class World(Repeating):
         self.fold = Rebalances()
         self.topics = KnownTopics()
         self.partitions, self.topic_names = self.topics.last, self.topics.names
+        self._served: dict[int, tuple[int, int]] = {}
 
     # -- rows
 
@@ -247,9 +248,10 @@ class World(Repeating):
         self.producers.forget(link)
         if link.ending is not None:
             self.fold.feed(link.ending)
-        # A rule may remember a request for long. Its connection should not keep the members that it had.
-        last, link.last = link.last, None
+        # A rule may remember a request for long. Its connection should not keep the members that it had, nor what it was told.
+        last, link.last, link.learned = link.last, None, None
         link.notes.clear()
+        link.order.written.clear()
         if last is None or last.link is not link or last.gone or course.course_of(last) is not None:
             return
         if last.joined is last.joining is last.beat is None:
@@ -442,8 +444,12 @@ class World(Repeating):
         self.processes.told(x, self.topics.hears(answer))
 
     def _versions(self, x: Exchange, answer: Json) -> None:
-        if not answer["error_code"]:
-            x.link.versions = {int(each["api_key"]): (int(each["min_version"]), int(each["max_version"])) for each in answer["api_keys"]}
+        if answer["error_code"]:
+            return
+        served = {int(each["api_key"]): (int(each["min_version"]), int(each["max_version"])) for each in answer["api_keys"]}
+        if served != self._served:
+            self._served = served
+        x.link.versions = self._served  # Connections share one dict, because most of them get the same answer.
 
 
 _HEARD: Final[dict[int, Callable[[World, Exchange, Json], None]]] = {

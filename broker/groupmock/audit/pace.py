@@ -72,8 +72,10 @@ Streaks = dict[int, Streak]
 """Maps API keys to the connection's last refused request of that API."""
 
 
-def refused(streaks: Streaks, x: Exchange, codes: frozenset[int]) -> None:
-    """Note the errors in the answer to a request. One of these errors begins or continues a streak; any other answer ends it."""
+def note_refusal(x: Exchange, rule: str, codes: frozenset[int]) -> None:
+    """Note the errors in the answer to a request, as what the rule remembers about its connection. One of these errors begins or continues
+    a streak; any other answer ends it."""
+    streaks: Streaks = x.link.notes.pop(rule, {})
     streak = streaks.pop(x.key, None)
     if x.heard and x.errors & codes:
         if streak is None or streak.last is not x:
@@ -81,6 +83,8 @@ def refused(streaks: Streaks, x: Exchange, codes: frozenset[int]) -> None:
         streak.errors = x.errors & codes
         streak.rows = (*streak.rows, *x.rows)
         streaks[x.key] = streak
+    if streaks:
+        x.link.notes[rule] = streaks
 
 
 def again(streaks: Streaks, x: Exchange) -> Judgements:

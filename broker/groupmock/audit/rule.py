@@ -1,10 +1,11 @@
 """A rule says what it asks of a client, and has methods that judge one request with its answer at a time.
 
 A rule is a class in a file of its own in `rules/`. Its hooks are methods marked with `asked(KEY, ...)`, `answered(KEY, ...)`,
-`calm(HEARTBEAT)` or `closed`. They are called in the journal's order, *before* the exchange changes the model of group and member, so that
-a hook sees the state that the client was in. A hook yields `KEPT` each time that the client did what the rule asks, a `Broken` each time
-that it did not, `NotJudged(reason)` if the rule applies but a wrong client would not have been seen as wrong, and nothing if the rule does
-not apply. A rule keeps its memory in the `notes` of the link, member or group that it judges.
+`calm(HEARTBEAT)` or `closed`, or with `asked_again`, `answered_again` or `refused` if they have something to do only after a refusal. They
+are called in the journal's order, *before* the exchange changes the model of group and member, so that a hook sees the state that the
+client was in. A hook yields `KEPT` each time that the client did what the rule asks, a `Broken` each time that it did not,
+`NotJudged(reason)` if the rule applies but a wrong client would not have been seen as wrong, and nothing if the rule does not apply. A rule
+keeps its memory in the `notes` of the link, member or group that it judges.
 
 A rule uses `self.later(...)` to look again when time has passed, because a client that does nothing sends no row.
 """
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 
 ERROR: Final = "error"
 WARNING: Final = "warning"
+ALWAYS: Final = "always"
+NOTED: Final = "noted"
+REFUSED: Final = "refused"
+"""A method of a rule is called for every request or answer of its APIs, or only while the rule remembers something, or only for refusals.
+Nearly all rows concern nothing that a rule waits for, so this saves most calls."""
 
 
 H = TypeVar("H", bound=Callable[[Any, Any], Judgements])
@@ -43,6 +49,23 @@ def answered(*keys: int) -> Callable[[H], H]:
     return lambda hook: _hooked(hook, "answered", keys)
 
 
+def asked_again(*keys: int) -> Callable[[H], H]:
+    """Mark a method of a rule that looks at requests of these APIs only while the rule remembers something about the connection or the
+    member (in their `notes`)."""
+    return lambda hook: _hooked(hook, "asked", keys, NOTED)
+
+
+def answered_again(*keys: int) -> Callable[[H], H]:
+    """Mark a method of a rule that looks at answers of these APIs if they have an error or did not arrive, and at others only while the
+    rule remembers something about the connection or the member (in their `notes`)."""
+    return lambda hook: _hooked(hook, "answered", keys, NOTED)
+
+
+def refused(*keys: int) -> Callable[[H], H]:
+    """Mark a method of a rule that looks only at answers of these APIs that have an error or did not arrive."""
+    return lambda hook: _hooked(hook, "answered", keys, REFUSED)
+
+
 def calm(*keys: int) -> Callable[[H], H]:
     """Mark a method of a rule that looks at a heartbeat when it is repeated for the first time, after a pause of at most a third of the
     session timeout. Further repetitions are not shown (`known_world`), so the hook judges all of them here."""
@@ -54,8 +77,8 @@ def closed(hook: H) -> H:
     return _hooked(hook, "closed", (0,))
 
 
-def _hooked(hook: H, moment: str, keys: tuple[int, ...]) -> H:
-    hook.looks_at = (*getattr(hook, "looks_at", ()), *((moment, key) for key in keys))  # type: ignore[attr-defined]  # a mark on a function
+def _hooked(hook: H, moment: str, keys: tuple[int, ...], when: str = ALWAYS) -> H:
+    hook.looks_at = (*getattr(hook, "looks_at", ()), *((moment, key, when) for key in keys))  # type: ignore[attr-defined]  # a mark on a function
     return hook
 
 
@@ -91,16 +114,16 @@ class Rule:
         }
 
     @classmethod
-    def hooks(cls) -> Iterator[tuple[str, int, str]]:
-        """Yield the moment, API key and name of each marked method."""
+    def hooks(cls) -> Iterator[tuple[str, int, str, str]]:
+        """Yield the moment and API key of each marked method, when it is called (ALWAYS, NOTED or REFUSED), and its name."""
         for name in dir(cls):
-            for moment, key in getattr(getattr(cls, name), "looks_at", ()):
-                yield moment, key, name
+            for moment, key, when in getattr(getattr(cls, name), "looks_at", ()):
+                yield moment, key, when, name
 
     @classmethod
     def observes(cls) -> tuple[int, ...]:
         """Return the keys of the APIs at which the rule's methods look."""
-        return tuple(sorted({key for moment, key, _ in cls.hooks() if moment != "closed"}))
+        return tuple(sorted({key for moment, key, *_ in cls.hooks() if moment != "closed"}))
 
     def later(self, at: int, about: Subject, look: Callable[[], Judgements]) -> Callable[[], None]:
         """Call `look` when the journal's time has passed `at` (ns), unless the connection, group or member is gone by then. Returns the
@@ -141,6 +164,6 @@ def registered() -> dict[str, type[Rule]]:
 
 
 __all__ = [
-    "ERROR", "KEPT", "WARNING", "Broken", "Judgements", "Kept", "Link", "NotJudged", "Rule", "answered", "asked", "calm", "closed",
-    "registered",
+    "ERROR", "KEPT", "WARNING", "Broken", "Judgements", "Kept", "Link", "NotJudged", "Rule", "answered", "answered_again", "asked",
+    "asked_again", "calm", "closed", "refused", "registered",
 ]  # fmt: skip

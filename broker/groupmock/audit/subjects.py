@@ -411,13 +411,16 @@ def leavers_of(leave: Exchange) -> list[tuple[str, str | None]]:
     return [(str(each["member_id"]), each.get("group_instance_id")) for each in leave.asked["members"]]
 
 
-def committed_of(commit: Exchange) -> dict[tuple[str, int], int]:
-    """Return the offset of each (topic, partition) in an OffsetCommit or TxnOffsetCommit."""
-    return {
-        (str(topic.get("name") or topic.get("topic_id")), int(each["partition_index"])): int(each["committed_offset"])
-        for topic in commit.asked["topics"]
-        for each in topic["partitions"]
-    }
+def committed_of(commit: Exchange) -> Mapping[tuple[str, int], int]:
+    """Return the offset of each (topic, partition) in an OffsetCommit or TxnOffsetCommit. They are read once, because several rules ask."""
+    found: dict[tuple[str, int], int] | None = commit.read.get("committed")
+    if found is None:
+        found = commit.read["committed"] = {
+            (str(topic.get("name") or topic.get("topic_id")), int(each["partition_index"])): int(each["committed_offset"])
+            for topic in commit.asked["topics"]
+            for each in topic["partitions"]
+        }
+    return found
 
 
 def fetched_of(fetch: Exchange, names: Mapping[str, str]) -> Partitions:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, OFFSET_COMMIT, SYNC_GROUP
 
 from ..judgement import TROUBLED, UNREAD
-from ..rule import KEPT, Broken, Judgements, NotJudged, Rule, answered, asked
+from ..rule import KEPT, Broken, Judgements, NotJudged, Rule, asked, refused
 from ..subjects import HARMLESS, ILLEGAL_GENERATION, Exchange, Member, leavers_of
 
 
@@ -36,7 +36,7 @@ pause 300
 A: JoinGroup member_id="" -> 79
 """
 
-    @answered(SYNC_GROUP, HEARTBEAT, OFFSET_COMMIT)
+    @refused(SYNC_GROUP, HEARTBEAT, OFFSET_COMMIT)
     def refused(self, x: Exchange) -> Judgements:
         """Note that a client may begin anew after ILLEGAL_GENERATION (CLIENT-04), whatever later answers in that generation say."""
         if x.member is not None and ILLEGAL_GENERATION in x.errors:

@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP
 
 from ..judgement import UNREAD
-from ..rule import Broken, Judgements, Rule, answered, asked
+from ..rule import Broken, Judgements, Rule, answered_again, asked, asked_again
 from ..subjects import UNKNOWN_MEMBER_ID, Exchange
 
 TIMES: Final = 3
@@ -63,7 +63,7 @@ end
 """,
     }
 
-    @answered(HEARTBEAT)
+    @answered_again(HEARTBEAT)
     def refused(self, x: Exchange) -> Judgements:
         """Note heartbeats that are answered UNKNOWN_MEMBER_ID (25) in a row."""
         before: list[Exchange] = x.link.notes.pop(self.code, [])
@@ -72,7 +72,7 @@ end
             x.link.notes[self.code] = [*before[-TIMES:], x] if again else [x]  # More than TIMES of them were reported already.
         return iter(())
 
-    @asked(HEARTBEAT)
+    @asked_again(HEARTBEAT)
     def goes_on(self, x: Exchange) -> Judgements:
         """Judge a heartbeat that repeats those."""
         before: list[Exchange] = x.link.notes.get(self.code, [])

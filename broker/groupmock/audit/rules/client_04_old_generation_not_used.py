@@ -5,7 +5,7 @@ from __future__ import annotations
 from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP
 
 from ..judgement import UNREAD
-from ..rule import Broken, Judgements, Rule, answered, asked
+from ..rule import Broken, Judgements, Rule, asked, asked_again, refused
 from ..subjects import ILLEGAL_GENERATION, Exchange, epoch_of
 
 
@@ -41,14 +41,14 @@ pause 300
 A: Heartbeat generation_id=1 -> 22
 """
 
-    @answered(HEARTBEAT, SYNC_GROUP)
+    @refused(HEARTBEAT, SYNC_GROUP)
     def refused(self, x: Exchange) -> Judgements:
         """Note the refused generation if it is the member's own. A refusal of another generation tells the member nothing new."""
         if x.heard and x.error == ILLEGAL_GENERATION and x.member is not None and x.asked["generation_id"] == x.member.generation:
             x.member.notes[self.code] = x
         return iter(())
 
-    @asked(HEARTBEAT, SYNC_GROUP, OFFSET_COMMIT)
+    @asked_again(HEARTBEAT, SYNC_GROUP, OFFSET_COMMIT)
     def goes_on(self, x: Exchange) -> Judgements:
         """Judge a request in a generation that was refused with ILLEGAL_GENERATION (22)."""
         told: Exchange | None = None if x.member is None else x.member.notes.get(self.code)

@@ -9,7 +9,7 @@ from groupmock_codec.units import NS_PER_MS
 
 from ..judgement import SILENT, TROUBLED, UNREAD
 from ..order import GRACE_NS
-from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
+from ..rule import KEPT, Broken, Judgements, Rule, answered, asked, refused
 from ..subjects import NONE, UNKNOWN_MEMBER_ID, Exchange, Member
 
 
@@ -71,7 +71,7 @@ end
             self.later(x.answered + _patience(member), member, lambda: self._late(x, member))
         return iter(())
 
-    @answered(HEARTBEAT, OFFSET_COMMIT)
+    @refused(HEARTBEAT, OFFSET_COMMIT)
     def removed(self, x: Exchange) -> Judgements:
         """Judge a member that the coordinator has removed, as it does at the end of the rebalance timeout. By the clock of a recording
         that may be a little sooner."""

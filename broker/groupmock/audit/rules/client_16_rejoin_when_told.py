@@ -9,7 +9,7 @@ from groupmock_codec.units import NS_PER_MS
 
 from ..judgement import SILENT
 from ..order import GRACE_NS
-from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
+from ..rule import KEPT, Broken, Judgements, Rule, answered_again, asked, asked_again
 from ..subjects import REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID, Exchange, Member
 
 
@@ -72,7 +72,7 @@ A -> 0 generation_id=2
 """,
     }
 
-    @asked(HEARTBEAT, SYNC_GROUP, OFFSET_COMMIT)
+    @asked_again(HEARTBEAT, SYNC_GROUP, OFFSET_COMMIT)
     def speaks(self, x: Exchange) -> Judgements:
         """Note when the member's process sent its last request before this one."""
         told: Told | None = None if x.member is None else x.member.notes.get(self.code)
@@ -80,7 +80,7 @@ A -> 0 generation_id=2
             told.spoke = self.world.processes.spoke(x.member)
         yield from ()
 
-    @answered(HEARTBEAT, SYNC_GROUP, OFFSET_COMMIT)
+    @answered_again(HEARTBEAT, SYNC_GROUP, OFFSET_COMMIT)
     def told(self, x: Exchange) -> Judgements:
         """Note that the member was told of a rebalance, or that the rebalance is over. Judge a member that the coordinator has removed,
         as it does at the end of the rebalance timeout."""

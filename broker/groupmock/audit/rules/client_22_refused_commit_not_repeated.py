@@ -9,7 +9,7 @@ from groupmock_codec.api_keys import OFFSET_COMMIT, TXN_OFFSET_COMMIT
 
 from ..commit_example import ALONE, GIVEN, HEADER
 from ..pace import ROUNDS, ROUNDS_OF_COMMITS
-from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
+from ..rule import KEPT, Broken, Judgements, Rule, answered_again, asked_again
 from ..subjects import (
     FENCED_INSTANCE_ID,
     ILLEGAL_GENERATION,
@@ -125,7 +125,7 @@ end
 """,
     }
 
-    @answered(OFFSET_COMMIT, TXN_OFFSET_COMMIT)
+    @answered_again(OFFSET_COMMIT, TXN_OFFSET_COMMIT)
     def refused(self, x: Exchange) -> Judgements:
         """Note the refusal of a commit on its connection, because the member is forgotten after UNKNOWN_MEMBER_ID (25). A commit without
         a generation does not belong to a member (CLIENT-21)."""
@@ -140,7 +140,7 @@ end
                     subject.notes[self.code] = refused
         return iter(())
 
-    @asked(OFFSET_COMMIT, TXN_OFFSET_COMMIT)
+    @asked_again(OFFSET_COMMIT, TXN_OFFSET_COMMIT)
     def repeated(self, x: Exchange) -> Judgements:
         """Judge a commit that comes after the connection or the member was told of a refusal."""
         subject: Subject | None = next((each for each in (x.link, x.member) if each is not None and self.code in each.notes), None)

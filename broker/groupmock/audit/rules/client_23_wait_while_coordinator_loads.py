@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from ..pace import PACED, Streaks, again, refused
-from ..rule import Judgements, Rule, answered, asked
+from ..pace import PACED, again, note_refusal
+from ..rule import Judgements, Rule, answered_again, asked_again
 from ..subjects import COORDINATOR_LOAD_IN_PROGRESS, Exchange
 
 CODES: Final = frozenset({COORDINATOR_LOAD_IN_PROGRESS})
@@ -50,12 +50,11 @@ end
 """,
     }
 
-    @answered(*PACED)
+    @answered_again(*PACED)
     def refused(self, x: Exchange) -> Judgements:
-        streaks: Streaks = x.link.note(self.code, dict)
-        refused(streaks, x, CODES)
+        note_refusal(x, self.code, CODES)
         return iter(())
 
-    @asked(*PACED)
+    @asked_again(*PACED)
     def again(self, x: Exchange) -> Judgements:
         yield from again(x.link.notes.get(self.code, {}), x)

@@ -17,7 +17,7 @@ from groupmock_codec.api_keys import (
 
 from ..judgement import ANOTHER_PROCESS, TROUBLED, UNREAD
 from ..order import GRACE_NS
-from ..rule import KEPT, Broken, Judgements, NotJudged, Rule, answered, asked
+from ..rule import KEPT, Broken, Judgements, NotJudged, Rule, answered_again, asked, asked_again
 from ..subjects import COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, Exchange
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ A: Heartbeat -> 16
             self._forgotten = max(self._forgotten, self._asked.popitem(last=False)[1])
         return iter(())
 
-    @answered(*KEYS)
+    @answered_again(*KEYS)
     def refused(self, x: Exchange) -> Judgements:
         """Note a refusal after which the client must look up the coordinator, unless the broker then answers as the group's coordinator
         after all."""
@@ -94,7 +94,7 @@ A: Heartbeat -> 16
             del x.link.notes[self.code]
         return iter(())
 
-    @asked(*KEYS)
+    @asked_again(*KEYS)
     def goes_on(self, x: Exchange) -> Judgements:
         """Judge the next request about the group after a refusal. FindCoordinator may be older than the answer if another request was
         refused, too."""

@@ -7,8 +7,8 @@ from typing import ClassVar, Final
 
 from groupmock_codec.api_keys import JOIN_GROUP
 
-from ..pace import Streaks, again, refused
-from ..rule import Judgements, Rule, answered, asked
+from ..pace import again, note_refusal
+from ..rule import Judgements, Rule, answered_again, asked_again
 from ..subjects import (
     GROUP_AUTHORIZATION_FAILED,
     GROUP_MAX_SIZE_REACHED,
@@ -56,12 +56,11 @@ end
 """,
     }
 
-    @answered(JOIN_GROUP)
+    @answered_again(JOIN_GROUP)
     def refused(self, x: Exchange) -> Judgements:
-        streaks: Streaks = x.link.note(self.code, dict)
-        refused(streaks, x, FATAL)
+        note_refusal(x, self.code, FATAL)
         return iter(())
 
-    @asked(JOIN_GROUP)
+    @asked_again(JOIN_GROUP)
     def again(self, x: Exchange) -> Judgements:
         yield from again(x.link.notes.get(self.code, {}), x)

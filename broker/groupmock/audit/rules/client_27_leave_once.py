@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, OFFSET_COMMIT, OFFSET_FETCH, SYNC_GROUP
 
-from ..rule import KEPT, Broken, Judgements, Rule, answered, asked, closed
+from ..rule import KEPT, Broken, Judgements, Rule, answered, asked, closed, refused
 from ..subjects import COORDINATOR_NOT_AVAILABLE, NONE, NOT_COORDINATOR, UNKNOWN_MEMBER_ID, Exchange, Link, leavers_of
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ A: LeaveGroup -> 0 members=[left($A.member_id, null, 25)]
         elif self.knew(x, before):
             yield Broken(f"{x.who} left its group and sends LeaveGroup with the same member id again", (*before.rows, x.seq), "no request")
 
-    @answered(*OF_MEMBERS)
+    @refused(*OF_MEMBERS)
     def disturbed(self, x: Exchange) -> Judgements:
         """Note that the LeaveGroup of a client may be missing, because an answer on its connection was lost or its coordinator was not
         available."""

@@ -10,7 +10,7 @@ from ...journal.whose import bytes_of
 from ..cooperative_example import ALONE, GIVEN_UP, HEADER, JOINED, ONE_TAKEN
 from ..inside import STICKY, Subscribed, cooperative_of, told_by
 from ..judgement import OWN_REASON
-from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
+from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked, asked_again, refused
 from ..subjects import Exchange, Member
 
 LOOKED: Final = "A: Metadata topics=[{name: $t1}] -> any\n"
@@ -70,7 +70,8 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
         settled.reason = bool(x.link.open.keys() - {x.ticket}) or member.notes.get(NEWS, -1) >= member.joined.answered
         yield from ()
 
-    @answered(HEARTBEAT, OFFSET_COMMIT, OFFSET_FETCH, JOIN_GROUP, SYNC_GROUP, LEAVE_GROUP, METADATA, FIND_COORDINATOR)
+    @refused(HEARTBEAT, OFFSET_COMMIT, OFFSET_FETCH, JOIN_GROUP, SYNC_GROUP, LEAVE_GROUP)
+    @answered(METADATA, FIND_COORDINATOR)
     def hears(self, x: Exchange) -> Judgements:
         """Note a reason to join again: an error, a lost answer, a look-up of the coordinator, or changed topics."""
         member = x.member or self.world.processes.sole_member(x.link) or x.link.last
@@ -103,7 +104,7 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
             "stay in the generation until there is something new; a rebalance that the application asked for says so in `reason`",
         )
 
-    @asked(HEARTBEAT)
+    @asked_again(HEARTBEAT)
     def stays(self, x: Exchange) -> Judgements:
         """Note that the member has stayed in its generation until its first heartbeat, where a JoinGroup would have been needless."""
         settled: Settled | None = None if x.member is None else x.member.notes.get(self.code)

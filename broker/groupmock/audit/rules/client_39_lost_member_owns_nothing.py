@@ -8,7 +8,7 @@ from ...text.printable import one_line
 from ..cooperative_example import ALONE, HEADER
 from ..inside import cooperative_of, named
 from ..judgement import UNREAD
-from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
+from ..rule import KEPT, Broken, Judgements, Rule, asked, refused
 from ..subjects import ILLEGAL_GENERATION, Exchange, epoch_of
 
 
@@ -52,7 +52,7 @@ A: JoinGroup member_id="" protocols=[p("cooperative-sticky", subscribed(3, ["$t1
 """
     )
 
-    @answered(HEARTBEAT, SYNC_GROUP, OFFSET_COMMIT)
+    @refused(HEARTBEAT, SYNC_GROUP, OFFSET_COMMIT)
     def hears(self, x: Exchange) -> Judgements:
         """Note that ILLEGAL_GENERATION (22) was answered in the member's present generation; for an older one it means nothing."""
         member = x.member

@@ -11,7 +11,7 @@ from ...rounds.embedded import Partitions
 from ..cooperative_example import ALONE, GIVEN_UP, HEADER, JOINED, ONE_TAKEN
 from ..inside import cooperative_of, kept_in, named, told_by
 from ..judgement import IN_SESSION, UNREADABLE
-from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
+from ..rule import KEPT, Broken, Judgements, Rule, answered, asked, asked_again
 from ..subjects import Exchange, Member, committed_of, fetched_of
 
 ONE_GIVEN_UP: Final = HEADER + ALONE + "A: OffsetFetch require_stable=true topics=[want($t1, 0, 1)] -> any" + JOINED + ONE_TAKEN + GIVEN_UP
@@ -103,7 +103,7 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
                 yield UNREADABLE
             given_up.partitions = frozenset() if told is None else given_up.partitions - told
 
-    @asked(OFFSET_COMMIT)
+    @asked_again(OFFSET_COMMIT)
     def commits(self, x: Exchange) -> Judgements:
         """Judge commits on the connection of the JoinGroup, or long enough after the JoinGroup."""
         given_up = self._of(x, x.member)
@@ -112,7 +112,7 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
             committed = frozenset((names.get(topic, topic), number) for topic, number in committed_of(x))
             yield from self._judged(x, given_up, committed, "commits offsets of")
 
-    @asked(FETCH)
+    @asked_again(FETCH)
     def reads(self, x: Exchange) -> Judgements:
         """Judge a Fetch of a process that has only one member."""
         given_up = self._of(x, x.member)

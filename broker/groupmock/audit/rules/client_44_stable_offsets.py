@@ -7,8 +7,8 @@ from typing import Final
 from groupmock_codec.api_keys import OFFSET_FETCH
 
 from ..course import course_of
-from ..pace import Streaks, again, refused
-from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
+from ..pace import again, note_refusal
+from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered_again, asked
 from ..subjects import UNSTABLE_OFFSET_COMMIT, Exchange
 
 SINCE: Final = 7
@@ -41,10 +41,9 @@ do stable1(A)
 A: OffsetFetch v7 require_stable=false topics=[want($t1, 0)] -> 0
 """
 
-    @answered(OFFSET_FETCH)
+    @answered_again(OFFSET_FETCH)
     def refused(self, x: Exchange) -> Judgements:
-        streaks: Streaks = x.link.note(self.code, dict)
-        refused(streaks, x, CODES)
+        note_refusal(x, self.code, CODES)
         return iter(())
 
     @asked(OFFSET_FETCH)

@@ -100,6 +100,9 @@ A: OffsetCommit topics=[t($t1, o(0, 5))] -> 0
             return
         foreign = _named(x, self.world.topic_names) - member.told
         late = not self.knew(x, member.synced)
+        if not foreign:
+            yield UNREAD if late else self._judged(x, member, foreign, "", member.synced)
+            return
         theirs = _of_others(member, foreign)
         kept = None if late else kept_in(member.joined, member.protocol)
         before = (member.had or frozenset()) if kept is None else kept

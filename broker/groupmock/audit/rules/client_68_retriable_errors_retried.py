@@ -6,13 +6,11 @@ from typing import ClassVar, Final
 
 from groupmock_codec.error_codes import RETRIABLE
 
-from ..pace import PACED, Streaks, again, refused
-from ..rule import Judgements, Rule, answered, asked
+from ..pace import PACED, again, note_refusal
+from ..rule import Judgements, Rule, answered_again, asked_again
 from ..subjects import COORDINATOR_LOAD_IN_PROGRESS, REBALANCE_IN_PROGRESS, UNSTABLE_OFFSET_COMMIT, Exchange
 
-CODES: Final = RETRIABLE - {COORDINATOR_LOAD_IN_PROGRESS, UNSTABLE_OFFSET_COMMIT} | {
-    REBALANCE_IN_PROGRESS
-}
+CODES: Final = RETRIABLE - {COORDINATOR_LOAD_IN_PROGRESS, UNSTABLE_OFFSET_COMMIT} | {REBALANCE_IN_PROGRESS}
 """Retriable errors except COORDINATOR_LOAD_IN_PROGRESS (14), which CLIENT-23 judges, and UNSTABLE_OFFSET_COMMIT (88), which CLIENT-44
 judges."""
 
@@ -73,12 +71,11 @@ end
 """,
     }
 
-    @answered(*PACED)
+    @answered_again(*PACED)
     def refused(self, x: Exchange) -> Judgements:
-        streaks: Streaks = x.link.note(self.code, dict)
-        refused(streaks, x, CODES)
+        note_refusal(x, self.code, CODES)
         return iter(())
 
-    @asked(*PACED)
+    @asked_again(*PACED)
     def again(self, x: Exchange) -> Judgements:
         yield from again(x.link.notes.get(self.code, {}), x)
