@@ -17,7 +17,18 @@ from groupmock.audit.judgement import CONTRADICTED, Kept, NotJudged
 from groupmock.audit.subjects import Link
 from groupmock.audit.verdicts import Finding
 from groupmock.journal.rows import ReplyRow, RequestRow
-from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, HEARTBEAT, JOIN_GROUP, SYNC_GROUP
+from groupmock_codec.api_keys import (
+    ADD_OFFSETS_TO_TXN,
+    ADD_PARTITIONS_TO_TXN,
+    CONSUMER_GROUP_HEARTBEAT,
+    END_TXN,
+    HEARTBEAT,
+    INIT_PRODUCER_ID,
+    JOIN_GROUP,
+    PRODUCE,
+    SYNC_GROUP,
+    TXN_OFFSET_COMMIT,
+)
 from groupmock_codec.embedded.consumer import Assignment, TopicPartitions, encode_assignment
 
 HISTORIES: Final = 8
@@ -171,6 +182,61 @@ def test_nothing_is_kept_or_broken_after_an_answer_that_does_not_fit(lie: str) -
         judgements = after(*found)
         assert set(judgements) <= {CONTRADICTED}, (drawn, found[1], judgements)
         not_judged += len(judgements)
+    assert not_judged > 0
+
+
+OF_PRODUCERS: Final = ("CLIENT-70", "CLIENT-87", "CLIENT-88", "CLIENT-89", "CLIENT-90", "CLIENT-91", "CLIENT-92")
+NAMES: Final = ("transactional_id", "v3_and_below_transactional_id")
+IN_TRANSACTIONS: Final = (ADD_PARTITIONS_TO_TXN, ADD_OFFSETS_TO_TXN, TXN_OFFSET_COMMIT, PRODUCE, END_TXN)
+
+
+def about_a_producer(row: AnyRow) -> bool:
+    return isinstance(row, RequestRow) and any(isinstance(row.message, dict) and row.message.get(name) for name in NAMES)
+
+
+def lie_to_a_producer(rows: list[AnyRow], lie: str, dice: Random) -> tuple[list[AnyRow], int] | None:
+    """Return the journal with a lie to a producer and the lie's row number, or None if no answer is suitable. `another-version` says
+    that an answer is of another version than its request. With `epoch-goes-back` an earlier answer has told the producer a later epoch."""
+    asked = {row.ticket: row for row in rows if isinstance(row, RequestRow) and about_a_producer(row)}
+    answers = [row for row in rows if isinstance(row, ReplyRow) and row.ticket in asked and row.delivered and not row.error]
+    keys = IN_TRANSACTIONS if lie == "another-version" else (INIT_PRODUCER_ID,)
+    fitting = [row for row in answers if row.api_key in keys]
+    if not fitting:
+        return None
+    true = dice.choice(fitting)
+    request, told = asked[true.ticket], copy.copy(true)
+    if lie == "another-version":
+        told.api_version += 1
+        return [told if row is true else row for row in rows], true.seq
+    before = copy.copy(request)
+    before.ticket = told.ticket = true.ticket + 50_000
+    told.t = told.written = request.t
+    told.message = {**true.message, "producer_epoch": true.message["producer_epoch"] + 1}
+    at = rows.index(request)
+    made = [copy.copy(row) for row in (*rows[:at], before, told, *rows[at:])]
+    for seq, row in enumerate(made, 1):
+        row.seq = seq
+    return made, true.seq + 2
+
+
+@for_each("lie", ["another-version", "epoch-goes-back"])
+def test_nothing_is_judged_about_a_producer_after_an_answer_that_does_not_fit(lie: str) -> None:
+    dice, not_judged = Random(lie), 0
+    for code, which in [each for each in examples() if each[0] in OF_PRODUCERS]:
+        found = lie_to_a_producer(list(rows_of(code, which, 0)), lie, dice)
+        if found is None:
+            continue
+        rows, at = found
+        told: list[Kept | NotJudged | Finding] = []
+        later: list[Kept | NotJudged | Finding] = []
+        auditor = Auditor(OF_PRODUCERS, judged=lambda _code, _group, _link, what, told=told: told.append(what))
+        for row in rows:
+            told.clear()
+            auditor.feed(row)
+            later += told if row.seq > at and about_a_producer(row) else ()
+        assert len(auditor.holes) == 1 and auditor.holes[0].startswith(f"row {at} contradicts earlier rows: "), (code, which, auditor.holes)
+        assert set(later) <= {CONTRADICTED}, (code, which, later)
+        not_judged += len(later)
     assert not_judged > 0
 
 

@@ -225,8 +225,8 @@ class Auditor(RowReader):
             self._unasked(row)
             self._world.fold_in(row)
             return
-        if isinstance(row, ReplyRow) and (wrong := contradiction(x, row)) is not None:
-            self._doubt(row, wrong, x.link, x.group)
+        if isinstance(row, ReplyRow) and (wrong := contradiction(x, row) or self._world.producers.contradiction(x)) is not None:
+            self._doubt(row, wrong, x.link, x.group, x.producer)
         self._catch_up(x.speaker, x.member)
         self._judge("answered", x)
         if x.key in OF_GENERATIONS:
@@ -240,8 +240,8 @@ class Auditor(RowReader):
         if isinstance(row, ReplyRow) and (wrong := unasked(link, row)) is not None:
             self._doubt(row, wrong, link, None if link is None or link.last is None else link.last.group)
 
-    def _doubt(self, row: Row, wrong: str, *about: Link | Group | None) -> None:
-        """Judge nothing more about a connection and a group, because an answer about them contradicts earlier rows."""
+    def _doubt(self, row: Row, wrong: str, *about: Subject | None) -> None:
+        """Judge nothing more about a connection, a group and a producer, because an answer about them contradicts earlier rows."""
         new = [each for each in about if each is not None and not each.doubted]
         if new:
             self.holes.append(f"row {row.seq} contradicts earlier rows: {wrong}")
@@ -322,11 +322,15 @@ class Auditor(RowReader):
             and (member is None or noted.isdisjoint(member.notes))
         )
         hooks = watching.always if is_quiet else watching.every
-        self._run(hooks, x, member or x.group or x.link, x.link, x.at if moment == "asked" else x.answered)
+        about, at = member or x.group or x.link, x.at if moment == "asked" else x.answered
+        self._run(hooks, x, about, x.link, at, x.producer is not None and x.producer.doubted)
 
-    def _run(self, hooks: Hooks, subject: Any, about: Subject | None, link: Link | None, t: int | None) -> None:
-        """Let hooks judge the exchange or connection `subject`, and count what they judge in the group of `about`."""
-        group, doubted = _group_of(about), _doubted(about, link)
+    def _run(
+        self, hooks: Hooks, subject: Any, about: Subject | None, link: Link | None, t: int | None, doubted: bool = False
+    ) -> None:
+        """Let hooks judge the exchange or connection `subject`, and count what they judge in the group of `about`. If an answer about it
+        contradicted earlier rows (`doubted`, or the subjects say so), nothing is judged."""
+        group, doubted = _group_of(about), doubted or _doubted(about, link)
         tallies = self._open.get(group)
         for code, hook in hooks:
             try:

@@ -87,6 +87,17 @@ class Producers:
                 if x.version >= NEW_EPOCHS:
                     self._renamed(producer, x.link.host, (producer.identity[0], int(answer["producer_id"]), int(answer["producer_epoch"])))
 
+    def contradiction(self, x: Exchange) -> str | None:
+        """Return what is wrong with an answer that gives a producer its producer id, or None if it fits. The coordinator of a transactional
+        id never goes back to an earlier epoch of the same producer id."""
+        answer = x.answer
+        if x.key != INIT_PRODUCER_ID or answer is None or not x.delivered or x.error or not x.asked.get("transactional_id"):
+            return None
+        meant, epoch = (str(x.asked["transactional_id"]), int(answer["producer_id"])), int(answer["producer_epoch"])
+        known = [each.identity[2] for each in self._known.values() if each.identity[:2] == meant and each.begun.answer_seq < x.seq]
+        told = max(known, default=-1)
+        return None if told <= epoch else f"its producer epoch is {epoch}, but epoch {told} of this producer had been told"
+
     def forget(self, link: Link) -> None:
         """Forget the producers that used no other connection than this one, which has ended."""
         for producer in self._by_link.pop(link, ()):
@@ -98,6 +109,7 @@ class Producers:
     def _begins(self, x: Exchange, identity: Identity) -> None:
         place = x.link.host, identity
         producer = x.producer = self._known[place] = Producer(identity, x)
+        producer.doubted = x.link.doubted
         self._uses(producer, x.link)
 
     def _renamed(self, producer: Producer, host: str, identity: Identity) -> None:

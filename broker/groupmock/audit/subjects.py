@@ -434,6 +434,11 @@ def fetched_of(fetch: Exchange, names: Mapping[str, str]) -> Partitions:
     )
 
 
+def all_named(fetch: Exchange, names: Mapping[str, str]) -> bool:
+    """Return whether the names of all topics in a Fetch are known."""
+    return fetch.version < FETCH_BY_ID or all(str(topic["topic_id"]) in names for topic in fetch.asked["topics"])
+
+
 def wanted_of(fetch: Exchange, names: Mapping[str, str]) -> Partitions | None:
     """Return the partitions in an OffsetFetch of one group, by topic id from version 10 on. None if it asks for all offsets, or names an
     unknown topic id."""

@@ -93,7 +93,8 @@ def drive(client: Audited, keep: Path | None, situations: str | None) -> dict[st
 
 
 def entry(client: Audited, table: dict[str, Any]) -> Entry:
-    """Return what the record keeps of a table: verdicts and figures by rule, where each was broken with one sentence, what was not reached."""
+    """Return what the record keeps of a table: verdicts and figures by rule, where each was broken (with one sentence), and what was not
+    reached."""
     broken: dict[str, list[dict[str, Any]]] = {}
     for situation in table["situations"]:
         for code, told in situation["rules"].items():

@@ -47,7 +47,8 @@ def is_kafka(broker: str) -> bool:
 
 
 def differences(data: dict[str, Any], judges: set[str] | None = None, brokers: set[str] | None = None) -> list[str]:
-    """Return where a broker is red and Kafka is not, or where the same green check saw something else, of these judges and brokers or of all."""
+    """Return where a broker is red and Kafka is not, or where the same green check saw something else, of these judges and brokers or
+    of all."""
     found = []
     for judge, entry in data["judges"].items():
         if judges is not None and judge not in judges:

@@ -7,7 +7,7 @@ from typing import Final
 from groupmock_codec.api_keys import HEARTBEAT
 from groupmock_codec.units import NS_PER_MS
 
-from ..rule import KEPT, Broken, Judgements, Rule, answered, closed
+from ..rule import KEPT, Broken, Judgements, NotJudged, Rule, answered, closed
 from ..subjects import Exchange, Link
 
 FIRST_LOOK_NS: Final = 1_000 * NS_PER_MS + 1
@@ -19,13 +19,16 @@ AT_MOST: Final = 100
 """This many heartbeats may come in addition, because a client may send one each interval behind a SyncGroup that waits for minutes."""
 
 
+FEW: Final = NotJudged("the connection ended before its heartbeats had been counted")
+
+
 class _Count:
-    """The heartbeats of a connection that were counted already, and since when (ns)."""
+    """The heartbeats of a connection that were counted already, and since when (ns). `first` is true if they were not counted before."""
 
-    __slots__ = ("beats", "since")
+    __slots__ = ("beats", "first", "since")
 
-    def __init__(self, beats: int, since: int) -> None:
-        self.beats, self.since = beats, since
+    def __init__(self, beats: int, since: int, first: bool = False) -> None:
+        self.beats, self.since, self.first = beats, since, first
 
 
 class PausesBetweenHeartbeats(Rule):
@@ -62,7 +65,7 @@ A: Heartbeat -> 0
     def beats(self, x: Exchange) -> Judgements:
         """Begin to count the heartbeats of a connection."""
         if x.answered is not None and self.code not in x.link.notes:
-            x.link.notes[self.code] = _Count(x.link.beats, x.answered)
+            x.link.notes[self.code] = _Count(x.link.beats, x.answered, first=True)
             self.later(x.answered + FIRST_LOOK_NS, x.link, lambda: self._look(x.link))
         return iter(())
 
@@ -85,8 +88,15 @@ A: Heartbeat -> 0
 
     @closed
     def ends(self, link: Link) -> Judgements:
-        if link.notes.get(self.code) is not None and link.closed is not None and (found := self._loop(link, link.closed[0])) is not None:
+        """Judge the heartbeats since the last count. If there was no count before, a loop may have been too short to be seen."""
+        count: _Count | None = link.notes.get(self.code)
+        if count is None or link.closed is None:
+            return
+        found = self._loop(link, link.closed[0])
+        if found is not None:
             yield found
+        elif count.first:
+            yield FEW
 
     def _loop(self, link: Link, now: int) -> Broken | None:
         before: _Count = link.notes[self.code]

@@ -9,6 +9,7 @@ from groupmock_codec.units import NS_PER_MS
 
 from ...text.printable import one_line
 from ..course import course_of
+from ..judgement import NO_HOST, UNREAD
 from ..rule import KEPT, Broken, Judgements, Rule, asked, closed
 from ..subjects import Exchange, Link, Member
 
@@ -30,12 +31,13 @@ PAIR: Final = "CLIENT-73 pair"
 class _Way:
     """The last request of a member, the last one from the other place (a connection or a client), and how often the place changed."""
 
-    __slots__ = ("last", "other", "turns")
+    __slots__ = ("crossed", "last", "other", "turns")
 
     def __init__(self, last: Exchange) -> None:
         self.last = last
         self.other: Exchange | None = None
         self.turns = 0
+        self.crossed = False
 
     def goes_on(self, x: Exchange, place: Callable[[Exchange], object]) -> bool:
         """Note the next request of the member. Return whether the member has just changed its place too often."""
@@ -43,7 +45,8 @@ class _Way:
             self.last = x
             return False
         is_back = self.other is not None and place(self.other) == place(x) and not self.last.link.gone
-        self.turns = self.turns + 1 if is_back and x.waited_since(self.last) >= 0 else 1
+        self.crossed = is_back and x.waited_since(self.last) < 0
+        self.turns = self.turns + 1 if is_back and not self.crossed else 1
         self.other, self.last = self.last, x
         return self.turns == TURNS
 
@@ -156,8 +159,13 @@ end
             way = ways.get(key)
             if way is None:
                 ways[key] = _Way(x)
+            elif key == ANY and "" in (x.link.host, way.last.link.host) and x.link.host != way.last.link.host:
+                ways[key] = _Way(x)
+                yield NO_HOST
             elif way.goes_on(x, place) and way.other is not None:
                 yield _in_turns(member, (*way.other.rows, x.seq), way.other.link, x.link)
+            elif way.crossed:
+                yield UNREAD
         if x.key == JOIN_GROUP and ways[ANY].turns == ways[JOIN_GROUP].turns == 0:
             yield KEPT
 

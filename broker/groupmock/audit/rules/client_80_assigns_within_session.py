@@ -7,7 +7,7 @@ from typing import ClassVar
 from groupmock_codec.api_keys import SYNC_GROUP
 from groupmock_codec.units import NS_PER_MS
 
-from ..judgement import SILENT
+from ..judgement import SILENT, TROUBLED
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import Exchange, Member
 
@@ -77,7 +77,10 @@ A: SyncGroup assignments=[for($A.member_id, told(held("$t1", 0)))] -> 25
         if member is None or not member.leads or member.joined is None or member.joined.answered is None or member.syncing is not None:
             return
         synced = member.synced is not None and member.synced.seq > member.joined.seq
-        if synced or member.generation != x.asked["generation_id"] or x.link.troubled >= member.joined.answered:
+        if synced or member.generation != x.asked["generation_id"]:
+            return
+        if x.link.troubled >= member.joined.answered:
+            yield TROUBLED
             return
         silent = x.received - member.alive
         if silent <= member.session_ns:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from groupmock_codec.api_keys import ADD_OFFSETS_TO_TXN, ADD_PARTITIONS_TO_TXN, END_TXN, PRODUCE, TXN_OFFSET_COMMIT
 
-from ..rule import KEPT, WARNING, Broken, Judgements, Rule, asked
+from ..judgement import TROUBLED, UNREAD, UNSEEN_PRODUCER
+from ..rule import KEPT, WARNING, Broken, Judgements, NotJudged, Rule, asked
 from ..subjects import Exchange
 from ..transaction_example import ADDS_OFFSETS, BEGUN, COMMITS, WHO
 
@@ -36,7 +37,10 @@ T: EndTxn v3 {WHO} committed=true -> 0
     def ends(self, x: Exchange) -> Judgements:
         """Judge a second EndTxn of the producer. A client that closed the connection of the answer may have stopped waiting for it."""
         before = None if x.producer is None else x.producer.ended
-        if before is not None and (before.link is x.link or not before.link.gone) and self.knew(x, before):
+        uncertain = UNSEEN_PRODUCER if x.producer is None else None if before is None else self._uncertain(x, before)
+        if uncertain is not None:
+            yield uncertain
+        elif before is not None:
             yield Broken(
                 f"{x.who} had ended its transaction {x.asked['transactional_id']!r}, has put nothing into the next one, and sent EndTxn "
                 f"again {x.waited_since(before) // 1_000_000} ms later",
@@ -48,4 +52,10 @@ T: EndTxn v3 {WHO} committed=true -> 0
     def goes_on(self, x: Exchange) -> Judgements:
         """Note that the producer began another transaction after EndTxn instead of a second EndTxn."""
         if x.producer is not None and x.producer.ended is not None:
-            yield KEPT
+            yield self._uncertain(x, x.producer.ended) or KEPT
+
+    def _uncertain(self, x: Exchange, before: Exchange) -> NotJudged | None:
+        """Return the reason why a second EndTxn in place of this request would not have been wrong for certain, or None."""
+        if before.link is not x.link and before.link.gone:
+            return TROUBLED
+        return None if self.knew(x, before) else UNREAD

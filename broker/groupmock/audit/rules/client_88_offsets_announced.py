@@ -6,6 +6,7 @@ from typing import ClassVar, Final
 
 from groupmock_codec.api_keys import TXN_OFFSET_COMMIT
 
+from ..judgement import TROUBLED, UNREAD, UNSEEN_PRODUCER
 from ..producers import refusals_of
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import Exchange
@@ -44,7 +45,10 @@ T: TxnOffsetCommit v3 {WHO} topics=[t($t1, o(0, 6))] -> 48
     @asked(TXN_OFFSET_COMMIT)
     def sends(self, x: Exchange) -> Judgements:
         producer = x.producer
-        if producer is None or x.version >= ADDS_BY_ITSELF:
+        if x.version >= ADDS_BY_ITSELF:
+            return
+        if producer is None:
+            yield UNSEEN_PRODUCER
             return
         added = None if producer.ended is not None else producer.groups.get(str(x.asked["group_id"]))
         group, since = x.asked["group_id"], producer.ended or producer.begun
@@ -54,9 +58,13 @@ T: TxnOffsetCommit v3 {WHO} topics=[t($t1, o(0, 6))] -> 48
                 (*since.rows, x.seq),
                 "AddOffsetsToTxn for the group to the transaction's coordinator, and TxnOffsetCommit when that has succeeded",
             )
+        elif x.waited_since(added) < (1 if refusals_of(added) else 0):  # A client that did not wait for it is not seen: two brokers answer.
+            yield UNREAD
+        elif not added.heard:
+            yield TROUBLED
         elif not refusals_of(added):
             yield KEPT
-        elif x.waited_since(added) > 0:  # A client that did not wait for this answer would be wrong, too.
+        else:
             yield Broken(
                 f"{x.who} had AddOffsetsToTxn for group {group!r} refused and sent TxnOffsetCommit all the same",
                 (*added.rows, x.seq),

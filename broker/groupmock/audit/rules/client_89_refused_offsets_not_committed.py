@@ -7,6 +7,7 @@ from typing import ClassVar
 from groupmock_codec.api_keys import END_TXN
 from groupmock_codec.error_codes import error_name
 
+from ..judgement import TROUBLED, UNREAD, UNSEEN_PRODUCER
 from ..producers import refusals_of
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import Exchange, Producer
@@ -46,7 +47,10 @@ class CommitsNothingWithoutItsOffsets(Rule):
     def ends(self, x: Exchange) -> Judgements:
         """Judge how a transaction ends of which a part was refused."""
         producer = x.producer
-        if producer is None or producer.ended is not None:
+        if producer is None:
+            yield UNSEEN_PRODUCER
+            return
+        if producer.ended is not None:
             return
         refused = _refusals(producer)
         if not refused:
@@ -54,7 +58,9 @@ class CommitsNothingWithoutItsOffsets(Rule):
                 yield from self._whole(producer)
         elif not x.asked["committed"]:
             yield KEPT
-        elif all(x.waited_since(each) > 0 for each in refused):  # A client that did not wait for these answers would be wrong, too.
+        elif any(x.waited_since(each) <= 0 for each in refused):  # A client that did not wait for these answers would be wrong, too.
+            yield UNREAD
+        else:
             last = refused[-1]
             errors = " or ".join(error_name(code) for code in sorted(refusals_of(last)))
             yield Broken(
@@ -65,8 +71,7 @@ class CommitsNothingWithoutItsOffsets(Rule):
             )
 
     def _whole(self, producer: Producer) -> Judgements:
-        if all(sent.heard for sent, _ in producer.sent.values()):
-            yield KEPT
+        yield KEPT if all(sent.heard for sent, _ in producer.sent.values()) else TROUBLED
 
 
 def _refusals(producer: Producer) -> list[Exchange]:

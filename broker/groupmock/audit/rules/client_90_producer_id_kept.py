@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from groupmock_codec.api_keys import ADD_OFFSETS_TO_TXN, ADD_PARTITIONS_TO_TXN, INIT_PRODUCER_ID, PRODUCE, TXN_OFFSET_COMMIT
 
+from ..judgement import TROUBLED, UNREAD
 from ..pace import ROUNDS
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import Exchange
@@ -53,7 +54,13 @@ class KeepsItsProducerId(Rule):
             before.last = x
             return
         known[name] = since = Asked(x, ())
-        if before is None or self._reason(x, before.last) or x.waited_since(before.last) < 0:
+        if before is None:
+            return
+        if x.waited_since(before.last) < 0:
+            yield UNREAD
+            return
+        if self._reason(x, before.last):
+            yield TROUBLED
             return
         since.rows = (*before.rows, *before.last.rows)
         if len(since.rows) >= 2 * ROUNDS:
@@ -67,7 +74,7 @@ class KeepsItsProducerId(Rule):
 
     def _reason(self, x: Exchange, before: Exchange) -> bool:
         """Return whether something happened since the InitProducerId before after which a client may ask again."""
-        own = x.asked.get("producer_id", NOBODY) != NOBODY
+        own = x.key == INIT_PRODUCER_ID and x.asked.get("producer_id", NOBODY) != NOBODY
         troubled = before.producer is not None and before.producer.troubled
         return own or troubled or self.world.processes.muffled(x.link) or self.world.processes.refused(x.link) >= before.at
 
@@ -75,4 +82,4 @@ class KeepsItsProducerId(Rule):
     def goes_on(self, x: Exchange) -> Judgements:
         """Note that a producer began another transaction with the producer id that it has."""
         if x.producer is not None and x.producer.ended is not None:
-            yield KEPT
+            yield TROUBLED if self._reason(x, x.producer.begun) else KEPT

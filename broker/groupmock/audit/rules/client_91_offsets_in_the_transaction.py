@@ -7,6 +7,7 @@ from typing import ClassVar
 from groupmock_codec.api_keys import OFFSET_COMMIT, TXN_OFFSET_COMMIT
 
 from ..commit_example import ALONE
+from ..judgement import ANOTHER_PROCESS
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, asked
 from ..subjects import Exchange, Member, Producer, committed_of, epoch_of
 from ..transaction_example import ADDS_OFFSETS, ADDS_PARTITION, BEGINS, WHO
@@ -62,7 +63,11 @@ A: OffsetCommit topics=[t($t1, o(0, 5))] -> 0
         """Judge the commit of a member whose process has written in a transaction without offsets. After an abort an application may skip
         records that it cannot process."""
         member = x.member
-        if member is None or epoch_of(x) < 0 or self.world.processes.sole_member(x.link) is not member:
+        if member is None or epoch_of(x) < 0:
+            return
+        if self.world.processes.sole_member(x.link) is not member:
+            if any(each.wrote is not None for each in self.world.producers.of_client(x.link.client)):
+                yield ANOTHER_PROCESS
             return
         known, offsets = member.note(self.code, Committed), committed_of(x)
         advanced = any(offset > known.offsets.get(partition, -1) for partition, offset in offsets.items())
@@ -89,5 +94,9 @@ A: OffsetCommit topics=[t($t1, o(0, 5))] -> 0
     def sends(self, x: Exchange) -> Judgements:
         """Note that a process with a member sends its offsets in its transaction."""
         member: Member | None = self.world.processes.sole_member(x.link)
-        if x.producer is not None and x.producer.wrote is not None and member is not None and member.group is x.group:
+        if x.producer is None or x.producer.wrote is None:
+            return
+        if member is not None and member.group is x.group:
             yield KEPT
+        elif member is None and self.world.processes.members_of(x.link.client):
+            yield ANOTHER_PROCESS

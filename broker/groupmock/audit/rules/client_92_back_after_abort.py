@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from groupmock_codec.api_keys import END_TXN, FETCH, JOIN_GROUP, TXN_OFFSET_COMMIT
 
 from ..inside import named
+from ..judgement import ANOTHER_PROCESS, OWN_REASON, UNNAMED, UNREAD
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
 from ..subjects import FETCH_BY_ID, Exchange, Group, Place, Producer, committed_of
 from ..transaction_example import ABORTS, ADDS_OFFSETS, ADDS_PARTITION, BEGUN, COMMITS, SENDS_OFFSETS, WHO
@@ -20,14 +21,15 @@ FURTHER: Final = f"T: TxnOffsetCommit v3 {WHO} topics=[t($t1, o(0, 9))] -> 0"
 
 class Aborted:
     """The offsets of a producer's aborted transactions, with the EndTxn, those that it sent in committed ones, and the latest offsets that
-    were fetched since then."""
+    were fetched since then. `readers` are the clients on the producer's host that read its input, at most two of them."""
 
-    __slots__ = ("committed", "fetched", "waiting")
+    __slots__ = ("committed", "fetched", "readers", "waiting")
 
     def __init__(self) -> None:
         self.waiting: dict[Place, tuple[Exchange, int]] = {}
         self.committed: dict[Place, int] = {}
         self.fetched: dict[Place, int] = {}
+        self.readers: set[tuple[str, str | None]] = set()
 
 
 class GoesBackAfterAnAbort(Rule):
@@ -95,6 +97,7 @@ A: Fetch v12 topics=[read($t1, 0, 5)] -> any
     def reads(self, x: Exchange) -> Judgements:
         """Note how far somebody on the producer's host reads, and whether it reads the aborted input again."""
         host = x.link.host  # The host of a connection that is older than the journal is unknown ("").
+        reader = (host, x.client_id)
         near = [each for each in self._readers if any(not host or link.host in (host, "") for link in each.links)]
         offsets = self._offsets(x) if near else {}
         for producer in near:
@@ -103,11 +106,13 @@ A: Fetch v12 topics=[read($t1, 0, 5)] -> any
                 offset = offsets.get(place[1:]) if offsets is not None else 0
                 if offset is None:
                     continue
+                if len(known.readers) < 2:
+                    known.readers.add(reader)
                 end, aborted = known.waiting.get(place, (None, 0))
                 if end is not None and offset < max(aborted, known.committed.get(place, 0) + 1):
                     del known.waiting[place]
                     known.fetched.pop(place, None)
-                    yield KEPT
+                    yield UNNAMED if offsets is None else KEPT if host and known.readers == {reader} else ANOTHER_PROCESS
                 elif end is not None and aborted <= known.committed.get(place, 0):
                     known.waiting[place] = end, offset
                 if place in known.committed:
@@ -147,9 +152,13 @@ A: Fetch v12 topics=[read($t1, 0, 5)] -> any
             end, aborted = known.waiting.pop(place, (None, 0))
             if end is not None and offset <= aborted:
                 yield KEPT
-            elif end is not None and x.waited_since(end) > 0 and aborted > known.committed.get(place, 0):
+            elif end is not None and x.waited_since(end) <= 0:
+                yield UNREAD
+            elif end is not None and aborted > known.committed.get(place, 0):
                 wrong.add((topic, partition))
                 told = end
+            elif end is not None:
+                yield OWN_REASON
         if told is not None:
             yield Broken(
                 f"{x.who} aborted a transaction with records of {named(frozenset(wrong))} and sends later offsets in the next transaction, "

@@ -8,6 +8,7 @@ from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT
 
 from ..consumer_example import FENCED, HEADER, JOINED
 from ..course import JOINING, course_of, epoch_said
+from ..judgement import OWN_REASON, TROUBLED, UNREAD
 from ..pace import ROUNDS
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import Exchange
@@ -76,6 +77,8 @@ pause 700
         if told is None or course.said is not told or told.link is not x.link:
             if epoch_said(x) == JOINING:
                 x.member.notes.pop(self.code, None)
+                if told is not None:
+                    yield TROUBLED if course.said is not told else OWN_REASON
         elif epoch_said(x) > JOINING:
             if epoch_said(told) > JOINING:
                 yield KEPT
@@ -90,3 +93,5 @@ pause 700
                     rows,
                     "a ConsumerGroupHeartbeat in the member epoch of the last answer",
                 )
+        else:
+            yield UNREAD

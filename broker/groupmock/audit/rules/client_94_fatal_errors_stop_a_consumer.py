@@ -9,6 +9,7 @@ from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT
 
 from ..consumer_example import HEADER
 from ..course import JOINING, epoch_said
+from ..judgement import ANOTHER_PROCESS, UNREAD
 from ..pace import ROUNDS
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked, closed
 from ..subjects import Exchange, Link
@@ -66,9 +67,11 @@ end
     def goes_on(self, x: Exchange) -> Judgements:
         """Judge a heartbeat that equals those that were refused; three repetitions are a loop."""
         known: Refusals | None = x.link.notes.get(self.code)
-        if known is None or epoch_said(x) < JOINING or x.waited_since(known.last) < 0:
+        if known is None or epoch_said(x) < JOINING:
             return
-        if _content(x) != _content(known.last):
+        if x.waited_since(known.last) < 0:
+            yield UNREAD
+        elif _content(x) != _content(known.last):
             del x.link.notes[self.code]
         elif len(known.rows) >= 2 * ROUNDS:
             rows, known.rows = known.rows, ()
@@ -91,8 +94,9 @@ end
 
     @closed
     def stops(self, link: Link) -> Judgements:
+        """Judge a client that has stopped. By another connection it may go on."""
         if self.code in link.notes:
-            yield KEPT
+            yield KEPT if self.world.processes.last_of(link) else ANOTHER_PROCESS
 
 
 def _content(x: Exchange) -> dict[str, Any]:

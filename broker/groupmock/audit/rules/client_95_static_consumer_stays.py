@@ -8,6 +8,7 @@ from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT
 
 from ..consumer_example import HEADER, JOINED
 from ..course import JOINING, epoch_said
+from ..judgement import OWN_REASON, UNREAD
 from ..repeating import SILENCE_NS
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
 from ..subjects import Exchange
@@ -52,9 +53,13 @@ class StaticConsumersStay(Rule):
         if x.group is None or epoch_said(x) != JOINING or x.asked["instance_id"] is None:
             return
         left: Exchange | None = x.group.note(self.code, dict[str, Exchange]).pop(x.asked["instance_id"], None)
-        if left is None or not 0 <= x.waited_since(left) < SILENCE_NS:
+        if left is None:
             return
-        if epoch_said(left) != FOR_GOOD:
+        if x.waited_since(left) < 0:
+            yield UNREAD
+        elif x.waited_since(left) >= SILENCE_NS:
+            yield OWN_REASON
+        elif epoch_said(left) != FOR_GOOD:
             yield KEPT
         else:
             yield Broken(

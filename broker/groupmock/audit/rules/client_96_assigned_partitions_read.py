@@ -11,8 +11,9 @@ from ...journal.whose import bytes_of
 from ...rounds.embedded import Partition, Partitions
 from ..course import assigned_by, course_of, with_names
 from ..inside import CONSUMER, named, told_by
+from ..judgement import ANOTHER_PROCESS, TROUBLED, UNNAMED
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
-from ..subjects import Exchange, Member, fetched_of
+from ..subjects import Exchange, Member, all_named, fetched_of
 
 if TYPE_CHECKING:
     from ..known_world import World
@@ -129,7 +130,12 @@ end
         """Judge the partitions of the Fetch's node that the client has not read for long, though nothing hindered it."""
         member = x.member
         known: Unread | None = None if member is None else member.notes.get(self.code)
+        if member is None and len(self.world.processes.members_of(x.link.client)) > 1:
+            yield ANOTHER_PROCESS
         if member is None or known is None or known.since is None or not known.unread:
+            return
+        if not all_named(x, self.world.topic_names):
+            yield UNNAMED
             return
         fetched = fetched_of(x, self.world.topic_names) & (known.unread | known.reads)
         if known.unread <= fetched:
@@ -139,7 +145,9 @@ end
         if x.received - known.clock < LONG_NS or known.fetches[x.link.node] < FETCHES or not known.reads:
             return
         left = frozenset(each for each in known.unread if self._leads(x.link.node, each))
-        if left and not self.world.processes.muffled(x.link):
+        if self.world.processes.muffled(x.link):
+            yield TROUBLED
+        elif left:
             known.unread -= left
             yield Broken(
                 f"{member.name} was assigned {named(left)} and has not read it for {(x.received - known.clock) // NS_PER_MS // 1000} s, "
