@@ -124,19 +124,27 @@ class Unseen(NamedTuple):
     journals: sink.Head
     table: sink.Head
 
+    @property
+    def begun(self) -> bool:
+        """Tell whether the table grows run by run already."""
+        return LOOKED_AT in self.table.batches
+
 
 def extend(table: DataFrame, lake: str, name: str, asked: Unseen) -> None:
-    """Replace the table's lines about the runs in `asked`. Raises Overtaken if the table has changed since `asked` was computed."""
+    """Replace the table's lines about the runs in `asked`, or all lines of a table that did not grow run by run. Raises Overtaken if the
+    table has changed since `asked` was computed."""
     lines = table.join(F.broadcast(asked.runs), "run")
-    _write(lake, name, asked.table, {LINES: lines, LOOKED_AT: asked.runs}, asked.table.edition)
+    edition = asked.table.edition + (bool(asked.table.batches) and not asked.begun)
+    _write(lake, name, asked.table, {LINES: lines, LOOKED_AT: asked.runs}, edition)
 
 
-def unseen(spark: SparkSession, source: str, lake: str, name: str) -> Unseen:
-    """Return the runs of `source` whose latest state the table has not processed."""
+def unseen(spark: SparkSession, source: str, lake: str, name: str, counts: str = "rows > 0", renew: bool = False) -> Unseen:
+    """Return the runs of `source` whose latest state the table has not processed. `counts` is the SQL condition on the ledger for a run
+    that has lines in the table. With `renew`, a table that did not grow run by run is made anew from all runs."""
     path, rows_at = place(lake, name), _head(spark, source, "rows")
     head = sink.head(spark, path)
-    now = _read(spark, source, "runs", rows_at).selectExpr("run", f"if(rows > 0, {schema.TAKE}, {GONE}) as {schema.TAKE}")
-    if not head.batches:
+    now = _read(spark, source, "runs", rows_at).selectExpr("run", f"if({counts}, {schema.TAKE}, {GONE}) as {schema.TAKE}")
+    if not head.batches or (renew and LOOKED_AT not in head.batches):
         return Unseen(now.where(f"{schema.TAKE} != {GONE}"), rows_at, head)
     if LOOKED_AT not in head.batches:
         raise BadInput(f"{path}: not a table that grows run by run; make it anew in an empty folder")
@@ -146,12 +154,13 @@ def unseen(spark: SparkSession, source: str, lake: str, name: str) -> Unseen:
 
 
 def grow(
-    spark: SparkSession, source: str, lake: str, name: str, made: Callable[[DataFrame], DataFrame], about: Sequence[str] = ()
+    spark: SparkSession, source: str, lake: str, name: str, made: Callable[[DataFrame], DataFrame], about: Sequence[str] = (),
+    counts: str = "rows > 0", renew: bool = False,
 ) -> None:  # fmt: skip
     """Extend the table by the lines that `made` computes from the rows of new runs. Each row has the columns `about` of its run in
-    `runs`."""
-    asked = unseen(spark, source, lake, name)
-    begun = bool(asked.table.batches)
+    `runs`; `counts` and `renew` are those of `unseen`."""
+    asked = unseen(spark, source, lake, name, counts, renew)
+    begun = asked.begun
     with cached(asked.runs) as runs:
         takes = [row[0] for row in runs.select(schema.TAKE).distinct().collect()] if begun else None
         if takes == []:

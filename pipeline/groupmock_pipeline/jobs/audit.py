@@ -45,16 +45,24 @@ KEY: Final = ("day", "run", "group", "rule")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--rule", action="append", default=[], metavar="CODE", help="only this one, as CLIENT-05 (repeatable)")
+    parser.add_argument(
+        "--rule", action="append", default=[], metavar="CODE", help="only this one, as CLIENT-05 (repeatable); all runs are judged anew"
+    )
 
 
 def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
-    """Write table `audit` of a lake, with a partition per day."""
+    """Add the verdicts on new runs to table `audit`. With --rule the whole table is made anew, with the verdicts on these rules alone."""
     strange = [code for code in arguments.rule if code not in registered()]
     if strange:
         raise BadInput(f"--rule {strange[0]}: there is no such rule; there are {', '.join(registered())}")
-    rows, runs = (tables.read(spark, arguments.input, name) for name in ("rows", "runs"))
-    tables.replace(audit(rows, runs, arguments.rule or None), arguments.output, "audit")
+    runs = tables.read(spark, arguments.input, "runs")
+    if arguments.rule:
+        rows = tables.read(spark, arguments.input, "rows")
+        tables.replace(audit(rows, runs, arguments.rule), arguments.output, "audit")
+    else:
+        # A run without rows has a line that says what is missing of its journal, unless the journal is a copy.
+        counts = "rows > 0 or duplicate_of is null"
+        tables.grow(spark, arguments.input, arguments.output, "audit", lambda rows: audit(rows, runs), counts=counts, renew=True)
 
 
 def audit(rows: DataFrame, runs: DataFrame, codes: Sequence[str] | None = None) -> DataFrame:

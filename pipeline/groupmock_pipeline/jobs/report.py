@@ -2,8 +2,8 @@
 
     groupmock pipeline report LAKE FOLDER
 
-The job writes FOLDER/report.html (one file that loads nothing from elsewhere) and FOLDER/TABLE-N.png. For a table that the lake lacks, the
-report has a sentence that names the job which writes the table.
+The job writes FOLDER/report.html (one file that loads nothing from elsewhere), FOLDER/TABLE-N.png, and FOLDER/timeline-N.html with the
+timelines of the worst five runs. For a table that the lake lacks, the report has a sentence that names the job which writes the table.
 """
 
 from __future__ import annotations
@@ -22,10 +22,12 @@ from ..errors import BadInput
 from ..lake import journals
 from ..report import draw
 from ..report.ask import answers, first_lines
+from ..report.first_screen import sentences, worst_runs
 from ..report.out_folder import OutFolder, out_folder
-from ..report.page import Shown, page
-from ..report.sections import SECTIONS
-from ..report.shapes import Section
+from ..report.page import page
+from ..report.sections import REBALANCES, SECTIONS
+from ..report.shapes import Section, Shown
+from ..report.timelines import timelines
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -61,10 +63,11 @@ def write_page(spark: SparkSession, arguments: argparse.Namespace, coming: Mappi
     that job, and raises the job's exception."""
     folder = out_folder(spark, arguments.output)
     others = [each.table for each in SECTIONS if each.table not in coming and each.table not in journals.PARTS]
-    pool = ThreadPoolExecutor(AT_ONCE + len(coming))
+    pool = ThreadPoolExecutor(AT_ONCE + len(coming) + 1)  # One thread waits for the rebalances, to draw timelines.
     try:
         found = {*coming, *journals.PARTS, *tables.perhaps(spark, arguments.input, others)}
         asked = [pool.submit(_section_in_time, spark, arguments.input, each, coming, each.table in found) for each in SECTIONS]
+        pictures = pool.submit(_timelines, spark, arguments.input, asked[SECTIONS.index(REBALANCES)], folder)
         draw.load()
         for each in as_completed(asked):
             _draw(each.result(), folder)
@@ -73,7 +76,7 @@ def write_page(spark: SparkSession, arguments: argparse.Namespace, coming: Mappi
     shown = [each.result() for each in asked]
     if all(each.missing for each in shown):
         raise BadInput(f"{arguments.input} has no table to report: `groupmock pipeline ingest JOURNALS {arguments.input}` makes some")
-    folder.write(PAGE, page(arguments.title, f"Made of {arguments.input}.", shown).encode())
+    folder.write(PAGE, page(arguments.title, f"Made of {arguments.input}.", shown, sentences(shown, pictures.result())).encode())
     log.info("report: %s/%s", arguments.output.rstrip("/"), PAGE)
 
 
@@ -97,6 +100,20 @@ def section(spark: SparkSession, lake: str, asked: Section) -> Shown:
         return Shown(asked, answers(table, asked.shapes) or [first_lines(table)])
     except (PySparkException, BadInput) as problem:
         return Shown(asked, trouble=str(problem).splitlines()[0])
+
+
+def _timelines(spark: SparkSession, lake: str, rebalances: Future[Shown], folder: OutFolder) -> dict[str, str]:
+    """Write the timelines of the worst runs into the folder, and return run -> file."""
+    runs = worst_runs(rebalances.result())
+    try:
+        pages = timelines(spark, lake, runs) if runs else {}
+    except (PySparkException, BadInput) as problem:  # A lake may lack the rows, and Spark's workers may lack a package.
+        log.warning("report: no timelines: %s", str(problem).splitlines()[0])
+        return {}
+    files = {run: f"timeline-{place}.html" for place, run in enumerate(runs, 1) if pages.get(run) is not None}
+    for run, file in files.items():
+        folder.write(file, pages[run].encode())
+    return files
 
 
 def _draw(shown: Shown, folder: OutFolder) -> None:

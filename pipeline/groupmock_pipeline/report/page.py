@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import Final
 
@@ -13,13 +12,16 @@ from groupmock.text.html_document import document
 from ..tables import job_of
 from .ask import shown
 from .draw import COLOURS, INK
-from .shapes import Cell, ColumnHead, Excerpt, Section
+from .first_screen import Link, Part, Sentence
+from .shapes import Cell, ColumnHead, Excerpt, Shown
 
 DARK_INK: Final = ("#ececec", "#a6a6a6", "#3c3c3c")
 DARK_COLOURS: Final = ("#5fb4ec", "#ff9a4d", "#3fcb9b", "#eaa4cb", "#e0b93c", "#8ed0f7", "#c39bd3", "#aaaaaa")
 STYLE: Final = """
-:root { color-scheme: light dark; --paper: #fdfdfc; --line: #ddd; --head: #f2f2ef; --link: #0b5a93; %(light)s }
-@media (prefers-color-scheme: dark) { :root { --paper: #16181a; --line: #3a3d40; --head: #202326; --link: #7cc0f5; %(dark)s } }
+:root { color-scheme: light dark; --paper: #fdfdfc; --line: #ddd; --head: #f2f2ef; --link: #0b5a93; --todo: #8a3d00; %(light)s }
+@media (prefers-color-scheme: dark) {
+:root { --paper: #16181a; --line: #3a3d40; --head: #202326; --link: #7cc0f5; --todo: #ffb27a; %(dark)s }
+}
 * { box-sizing: border-box }
 body { margin: 0; background: var(--paper); color: var(--ink0); font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif }
 main, header, nav { max-width: 64rem; margin: 0 auto; padding: 0 1rem }
@@ -28,6 +30,11 @@ h2 { font-size: 1.3rem; margin: 2.5rem 0 .25rem; padding-top: 1rem; border-top: 
 h3 { font-size: 1.05rem; margin: 1.6rem 0 .25rem }
 p { margin: .25rem 0 .75rem; max-width: 46rem } .quiet { color: var(--ink1); font-size: .875rem }
 a { color: var(--link) } nav ul { columns: 16rem; column-gap: 2rem; padding-left: 1.2rem; margin: .5rem 0 } nav .none { color: var(--ink1) }
+#first > ol { padding-left: 1.6rem; margin: .75rem 0 1.5rem; font-size: 1.125rem }
+#first > ol > li { margin: .5rem 0; max-width: 56rem } #first ol ol { font-size: 1rem; padding-left: 1.4rem } #first a { font-weight: 600 }
+.todo { color: var(--todo) } b.quiet { font-weight: 400 } code { font: .9em ui-monospace, monospace; overflow-wrap: anywhere }
+.short { margin: .5rem 0 } .short h2 { display: inline; font-size: 1rem; border: 0; padding: 0; margin: 0 .5rem 0 0 }
+.short p { display: inline; color: var(--ink1) }
 .wide { overflow-x: auto; margin: .5rem 0 1rem } .wide:focus-visible { outline: 2px solid var(--link) }
 table { border-collapse: collapse; font-size: .875rem; line-height: 1.35 }
 th, td { padding: .3rem .6rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top }
@@ -39,32 +46,19 @@ th .unit { font-weight: 400; color: var(--ink1) }
 figure { margin: .5rem 0 1rem; max-width: 40rem }
 figure svg { width: 100%%; height: auto; display: block } svg text { font-family: inherit }
 figure svg * { stroke-linejoin: round; stroke-linecap: butt }
+@media print { .wide { overflow: visible } tr, figure, #first { break-inside: avoid } nav { display: none } }
 """.strip()
 
 
-@dataclass(slots=True)
-class Shown:
-    """One section with its answers, and its plots as SVG by the answer's index.
-
-    `missing`: the lake lacks the table. `empty`: the table has no lines. `trouble`: the table cannot be read.
-    """
-
-    section: Section
-    answers: list[Excerpt] = field(default_factory=list)
-    plots: dict[int, str] = field(default_factory=dict)
-    missing: bool = False
-    empty: bool = False
-    trouble: str | None = None
-
-
-def page(title: str, about: str, sections: Iterable[Shown]) -> str:
-    """Return the report as a page of HTML 5. `about` says in plain text what the page was made of."""
+def page(title: str, about: str, sections: Iterable[Shown], first: Sequence[Sentence] = ()) -> str:
+    """Return the report as a page of HTML 5. `about` says in plain text what the page was made of, and `first` is its first screen."""
     shown_sections = list(sections)
     style = STYLE % {"light": _hues(INK, COLOURS), "dark": _hues(DARK_INK, DARK_COLOURS)}
     parts = [
         f"<header><h1>{escape(title)}</h1>\n<p>{escape(about)}</p></header>",
-        *_contents(shown_sections),
         "<main>",
+        *_first_screen(first),
+        *_contents(shown_sections),
         *(line for each in shown_sections for line in _section(each)),
         "</main>",
     ]
@@ -76,43 +70,66 @@ def _hues(ink: Iterable[str], colours: Iterable[str]) -> str:
     return " ".join(f"--{name}{place}: {value};" for name, values in named for place, value in enumerate(values))
 
 
+def _first_screen(sentences: Sequence[Sentence]) -> Iterator[str]:
+    if not sentences:
+        return
+    yield '<section id="first" aria-label="What rebalances cost">\n<ol>'
+    for each in sentences:
+        advice = f' <b class="{"todo" if each.advice.startswith("To do") else "quiet"}">{_code(each.advice)}</b>' if each.advice else ""
+        lines = "".join(f"<li>{_parts(line)}</li>" for line in each.lines)
+        yield f"<li>{_parts(each.parts)}{advice}{f'<ol>{lines}</ol>' if lines else ''}</li>"
+    yield "</ol>\n</section>"
+
+
+def _parts(parts: Sequence[Part]) -> str:
+    return "".join(f'<a href="{escape(each.target)}">{escape(each.text)}</a>' if isinstance(each, Link) else _code(each) for each in parts)
+
+
+def _code(text: str) -> str:
+    """Return an escaped text in which a command between backquotes is marked as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+
+
 def _contents(sections: Iterable[Shown]) -> Iterator[str]:
     yield '<nav aria-label="Contents">\n<ul>'
     for each in sections:
         note = ' <span class="none">(not in this lake)</span>' if each.missing else ""
-        yield f'<li><a href="#{_anchor(each)}">{escape(each.section.title)}</a>{note}</li>'
+        yield f'<li><a href="#{each.anchor()}">{escape(each.section.title)}</a>{note}</li>'
     yield "</ul>\n</nav>"
-
-
-def _anchor(each: Shown) -> str:
-    return re.sub(r"\W+", "-", each.section.table)
 
 
 def _section(each: Shown) -> Iterator[str]:
     section = each.section
-    yield f'<section id="{_anchor(each)}" aria-labelledby="{_anchor(each)}-title">'
-    yield f'<h2 id="{_anchor(each)}-title">{escape(section.title)}</h2>'
-    if each.missing:
-        command = f"<code>groupmock pipeline {escape(job_of(section.table))} IN LAKE</code>"
-        yield f"<p>This lake has no table {escape(section.table)}: {command} makes it.</p>"
-    elif each.trouble is not None:
-        yield f"<p>Table {escape(section.table)} cannot be read: {escape(each.trouble)}</p>"
+    line = _only_line(each)
+    short = "" if line is None else ' class="short"'
+    yield f'<section id="{each.anchor()}" aria-labelledby="{each.anchor()}-title"{short}>'
+    yield f'<h2 id="{each.anchor()}-title">{escape(section.title)}</h2>'
+    if line is not None:
+        yield f"<p>{line}</p>"
     else:
         yield f"<p>{escape(section.about)}</p>"
-        if each.empty:
-            yield f"<p>{escape(section.none)}</p>"
         for place, answer in enumerate(each.answers):
-            yield from _answer(answer, each.plots.get(place))
+            yield from _answer(answer, each.anchor(place), each.plots.get(place))
     yield "</section>"
 
 
-def _answer(answer: Excerpt, plot: str | None) -> Iterator[str]:
-    yield f"<h3>{escape(answer.title)}</h3>"
+def _only_line(each: Shown) -> str | None:
+    """Return the line of a section without a table, or None if the section has one."""
+    table = each.section.table
+    if each.missing:
+        return f"This lake has no table {escape(table)}: <code>groupmock pipeline {escape(job_of(table))} IN LAKE</code> makes it."
+    if each.trouble is not None:
+        return f"Table {escape(table)} cannot be read: {escape(each.trouble)}"
+    return escape(each.section.none) if each.empty else None
+
+
+def _answer(answer: Excerpt, anchor: str, plot: str | None) -> Iterator[str]:
+    if not answer.rows:
+        yield f'<p class="quiet" id="{anchor}">{escape(answer.title)}: none.</p>'
+        return
+    yield f'<h3 id="{anchor}">{escape(answer.title)}</h3>'
     if answer.about:
         yield f"<p>{escape(answer.about)}</p>"
-    if not answer.rows:
-        yield '<p class="quiet">None.</p>'
-        return
     if plot is not None:
         yield f"<figure>{plot}</figure>"
     yield f'<div class="wide" role="region" tabindex="0" aria-label="{escape(answer.title)}">\n<table>'

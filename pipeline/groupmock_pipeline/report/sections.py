@@ -13,6 +13,9 @@ def same(*names: str) -> tuple[Value, ...]:
     return tuple(Value(name.replace("_", " "), name) for name in names)
 
 
+ALL, BY_PROTOCOL, UNOWNED_BY_TRIGGER, WORST_RUNS = "All of them", "By protocol", "Time without an owner, by trigger", "The worst runs"
+BY_CLIENT, RULES, BROKEN_RULES, UNKNOWN_RULES = "By client", "By rule", "Broken rules", "Unknown"
+"""The titles of the tables of which the first screen is made."""
 S: Final = "s"
 _TOOK: Final = "(ended_at - started_at) / 1e9"
 DURATION: Final = Value(
@@ -24,6 +27,9 @@ DURATION: Final = Value(
 )
 MOVED: Final = Value("partitions moved", "sum(moved_processes)", "", ("sum(moved)",))
 UNOWNED: Final = Value("unowned", "sum(unowned_ns) / 1e9", "partition-s")
+RUN_COUNT: Final = Value("runs", "count(distinct run)")
+LATER: Final = "trigger != 'first join'"
+"""Tells a rebalance of a group that had members from a group's first join."""
 CLIENT: Final = same("library", "version")
 WHEN: Final = "from_unixtime({} div 1000000000, 'yyyy-MM-dd HH:mm:ss')"
 
@@ -37,7 +43,7 @@ RUNS: Final = Section(
             (),
             (
                 Value("files", "count(*)"),
-                Value("runs", "count(distinct run)"),
+                RUN_COUNT,
                 Value("lines", "sum(lines)"),
                 Value("rows", "sum(rows)"),
                 Value("quarantined", "sum(quarantined)"),
@@ -86,31 +92,59 @@ REBALANCES: Final = Section(
     "A rebalance is what a group goes through from leaving Stable or Empty until it is Stable, Empty or Dead again.",
     (
         Totals(
-            "By protocol",
+            ALL,
+            (),
+            (Value("rebalances", "count(*)"), Value("groups", "count(distinct run, group)"), RUN_COUNT, MOVED, UNOWNED),
+        ),
+        Totals(
+            "First joins",
+            same("protocol", "design"),
+            (
+                Value("first joins", "count(*)"),
+                Value("members, most", "max(members_after)"),
+                Value("partitions, most", "max(partitions)"),
+                Value("duration, median", f"percentile_approx({DURATION.sql}, 0.5)", S),
+            ),
+            "A group that comes into being is not disturbed, so the tables below leave these out.",
+            where=f"not ({LATER})",
+        ),
+        Totals(
+            BY_PROTOCOL,
             same("protocol", "design"),
             (
                 Value("rebalances", "count(*)"),
                 Value("groups", "count(distinct run, group)"),
-                Value("runs", "count(distinct run)"),
+                RUN_COUNT,
                 Value("rounds, median", "percentile_approx(rounds, 0.5)"),
                 Value("rounds, most", "max(rounds)"),
                 MOVED,
                 UNOWNED,
             ),
+            where=LATER,
         ),
-        Spread("Duration by trigger", (Value("trigger", "trigger"),), DURATION, of="rebalances"),
-        Spread("Duration by protocol", same("protocol", "design"), DURATION, of="rebalances"),
+        Totals(
+            WORST_RUNS,
+            (Value("run", "run"),),
+            (UNOWNED, MOVED, Value("rebalances", "count(*)"), Value("groups", "count(distinct group)")),
+            "Those with the most time without an owner.",
+            where=LATER,
+            limit=5,
+        ),
+        Spread("Duration by trigger", (Value("trigger", "trigger"),), DURATION, where=LATER, of="rebalances"),
+        Spread("Duration by protocol", same("protocol", "design"), DURATION, where=LATER, of="rebalances"),
         Spread(
-            "Time without an owner, by trigger",
+            UNOWNED_BY_TRIGGER,
             (Value("trigger", "trigger"),),
             Value("unowned", "unowned_ns / 1e9", "partition-s"),
             "Partition-seconds of a rebalance: from the loss of each partition until somebody had it.",
+            where=LATER,
             of="rebalances",
         ),
         Totals(
             "Partitions moved by trigger",
             (Value("trigger", "trigger"),),
             (MOVED, Value("rebalances", "count(*)"), UNOWNED),
+            where=LATER,
             bars="partitions moved",
         ),
         Totals(
@@ -121,7 +155,7 @@ REBALANCES: Final = Section(
                 Value("after, median", "percentile_approx(last_after_ns, 0.5) / 1e9", S),
                 Value("after, longest", "max(last_after_ns) / 1e9", S),
             ),
-            where="last_member_id is not null",
+            where=f"last_member_id is not null and {LATER}",
             bars="after, longest",
         ),
         Listing(
@@ -135,6 +169,7 @@ REBALANCES: Final = Section(
                 Value("last to join", "last_member_id"),
             ),
             ("ended_at - started_at",),
+            where=LATER,
             limit=10,
         ),
     ),
@@ -156,7 +191,7 @@ HEARTBEATS: Final = Section(
     "Gaps between signs of life of a member, against the session timeout that it asked for: a longer one ends its session.",
     (
         Totals(
-            "By client",
+            BY_CLIENT,
             CLIENT,
             (
                 Value("heartbeats", "sum(heartbeats)"),
@@ -243,25 +278,25 @@ AUDIT: Final = Section(
     "Clients judged by what they sent: a rule per line, over all groups of all runs (groupmock explain RULE says what it asks).",
     (
         Totals(
-            "By rule",
+            RULES,
             same("rule", "severity"),
             (
                 Value("broken", "sum(broken)"),
                 Value("kept", "sum(kept)"),
                 Value("runs that broke it", "count(distinct if(broken > 0, run, null))"),
-                Value("runs", "count(distinct run)"),
+                RUN_COUNT,
             ),
             where="rule is not null and verdict <> 'not exercised'",
             limit=100,
         ),
         Listing(
-            "Broken rules",
+            BROKEN_RULES,
             (*same("rule", "severity", "run", "group", "broken"), Value("the first", "get(findings, 0).sentence")),
             ("broken",),
             where="verdict = 'broken'",
             limit=40,
         ),
-        Totals("Unknown", same("rule", "reason"), (Value("runs", "count(distinct run)"),), where="verdict = 'unknown'"),
+        Totals(UNKNOWN_RULES, same("rule", "reason"), (RUN_COUNT,), where="verdict = 'unknown'"),
     ),
 )
 

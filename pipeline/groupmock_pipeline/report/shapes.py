@@ -6,7 +6,8 @@ and the page says so.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from typing import Final
 
 GROUPS: Final = 40
@@ -154,3 +155,23 @@ class Plot:
     axis: str
     labels: list[str]
     series: list[Series]
+
+
+@dataclass(slots=True)
+class Shown:
+    """One section with its answers, and its plots as SVG by the answer's index.
+
+    `missing`: the lake lacks the table. `empty`: the table has no lines. `trouble`: the table cannot be read.
+    """
+
+    section: Section
+    answers: list[Excerpt] = field(default_factory=list)
+    plots: dict[int, str] = field(default_factory=dict)
+    missing: bool = False
+    empty: bool = False
+    trouble: str | None = None
+
+    def anchor(self, answer: int | None = None) -> str:
+        """Return the id of the section on the page, or of one of its answers."""
+        name = re.sub(r"\W+", "-", self.section.table)
+        return name if answer is None else f"{name}-table-{answer}"
