@@ -96,7 +96,7 @@ class Stage:
         """Return the story of the group that a failed test shows."""
         group = self.core.cluster.groups.find(GROUP)
         views = {GROUP: server_view(self.core.cluster, group)} if group is not None else {}
-        return tell(self.ring.rows, seed=SEED, views=views)
+        return tell(self.ring.rows, seed=SEED, views=views, now=self.rig.clock.now())
 
     def _collect(self) -> None:
         for wire in self._wires.values():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..rounds import GroupFold, Listeners, Partition
+from ..rounds import GroupFold, Partition
 from ..rounds.embedded import Partitions
 from .people import People
 
@@ -18,9 +18,8 @@ class Begun:
     def __init__(self, fold: GroupFold, people: People) -> None:
         self._fold, self._people = fold, people
         self._read: dict[str, Partitions] = {}
-        fold.ownership.listeners = Listeners(changed=self._owns)
 
-    def _owns(self, member: str, before: Partitions, after: Partitions, *_: object) -> None:
+    def owns(self, member: str, before: Partitions, after: Partitions) -> None:
         """Note partitions that a member reads already: those that it claims to own, or all its partitions if its start is not in the
         rows."""
         if not after and self._fold.given.get(member):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from .causes import MOST
 from .not_served import NotServed
 from .transactional import Transactions
 
@@ -21,7 +22,8 @@ def besides(transactions: Transactions, not_served: NotServed, now: int, since: 
     lines = [line.text for line in not_served.lines(whole) if line.at >= since]
     more = [f"{'...':>9}  and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else []
     if lines:
-        parts.append(["clients that were not served:", *lines[:SHOWN], *more])
+        likely = [f"  {line}" for line in not_served.likely(now, whole)[:MOST]]
+        parts.append(["clients that were not served:", *likely, *lines[:SHOWN], *more])
     if whole and not not_served.connected and not after_groups and not parts:
         parts.append([NOBODY_CAME])
     for place, part in enumerate(parts):

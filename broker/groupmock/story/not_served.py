@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from groupmock_codec.units import NS_PER_S
+
 from ..journal.dispatch import RowReader, takes
 from ..journal.rows import NO_SASL, REMEDIES, UNSERVED, CloseRow, OpenRow, ReplyRow, RequestRow
 from ..journal.whose import asks_again, field
+from .causes import LIKELY
 from .exchanged import items, named
 from .folding import Line
 from .words import MOST, count, listed, seconds, shortened, text
@@ -22,6 +25,8 @@ LOOKUPS: Final = frozenset(("ApiVersions", "Metadata", "FindCoordinator", "Descr
 SASL: Final = frozenset(("SaslHandshake", "SaslAuthenticate"))
 AGAIN: Final = 3
 """The least number of lookups for which a client gets a line if any client was served. Fewer lookups may be all that a client wanted."""
+SILENT: Final = NS_PER_S
+"""A client that only looked up brokers and has been silent for this time (ns) has given up or tries to connect."""
 ADVERTISE: Final = "if it cannot reach that address, advertise another one (`Broker(advertise=...)`, `groupmock serve --advertise`)"
 
 
@@ -77,6 +82,17 @@ class NotServed(RowReader):
         found += [self._of_closed(reason, host, seen) for (reason, host), seen in self._closed.items()]
         found += [line for name, client in self._clients.items() for line in self._of_client(name, client, whole)]
         return sorted(found, key=lambda line: line.at)
+
+    def likely(self, now: int, whole: bool) -> list[str]:
+        """Return a line for each client that probably cannot reach an address that it was told: it looked for the coordinator, or nobody
+        in the whole run got further than it, and it has asked nothing else for a while. `now` is in ns of the run."""
+        return [
+            f"{LIKELY}client {text(name) or 'without a name'} cannot reach {listed(list(map(text, client.addresses)))}, which it was told "
+            f"until {seconds(client.seen.last)}: it asked nothing else. Advertise an address that it can reach"
+            for name, client in self._clients.items()
+            if whole and client.addresses and not client.errors and not client.sasl and (client.coordinators or not self._served)
+            if now - client.seen.last >= SILENT or sum(client.lookups.values()) >= AGAIN
+        ]
 
     # -- rows
 

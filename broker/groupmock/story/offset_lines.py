@@ -22,6 +22,7 @@ TRANSACTIONS: Final = "transactions"
 def committed(tale: Tale, row: ReplyRow, asked: Asked) -> Iterator[Line]:
     """Describe the result of an OffsetCommit or TxnOffsetCommit for each partition."""
     wanted = {each.partition: each.value for each in said(asked.message, ASKED[asked.api], tale.names)}
+    tale.evidence.tried = True
     taken: dict[Partition, int] = {}
     refused: dict[str, dict[Partition, int]] = {}
     for each in said(row.message, ANSWERED[asked.api], tale.names):
@@ -76,11 +77,13 @@ def _stored(tale: Tale, asked: Asked, taken: dict[Partition, int]) -> Iterator[L
         tale.tally.odd.more("commits of partitions that are another member's")
         mine = {each: taken[each] for each in theirs}
         text_of = f"{who} commits {offsets_text(mine)}, NOT ITS OWN: generation {asked.generation} gave it to {owners}"
+        tale.evidence.commits_foreign(at, who, mine, asked.generation, next(iter(theirs.values())))
         yield Line(at, text_of, ids, ("not its own", who, owners, asked.generation))
     plain = {each: offset for each, offset in taken.items() if each not in back and each not in theirs}
     if plain:
         yield Commits(at, who, plain, ids)
     tale.committed.store(taken, asked.order)
+    tale.evidence.committed(at, who, next(iter(ids), ""), taken)
 
 
 def deleted(tale: Tale, row: ReplyRow, asked: Asked) -> Iterator[Line]:

@@ -65,20 +65,46 @@ class Answered(NamedTuple):
                     yield cls(partition, start, stable, end, _diverging(field(each, "diverging_epoch")))
 
 
+class Skip(NamedTuple):
+    """Records of one partition that auto.offset.reset skipped; `records` is None if their number is unknown."""
+
+    at: int
+    who: str
+    partition: Partition
+    records: int | None
+
+
+class Waiting(NamedTuple):
+    """A reader that gets no records because a transaction is open, since `since` (ns). `told` describes it in a line."""
+
+    since: int
+    who: str
+    partition: Partition
+    position: int
+    told: str
+
+
 class Reading:
-    """Follows what the readers of one group fetch. `open_on` returns descriptions of the transactions that are open in a partition."""
+    """Follows what the readers of one group fetch. `open_on` returns descriptions of the transactions that are open in a partition.
+    `skipped` has the records that auto.offset.reset skipped."""
 
     def __init__(self, names: TopicNames, open_on: Callable[[Partition], list[str]]) -> None:
-        self._names, self._open_on = names, open_on
+        self._names, self.open_on = names, open_on
         self._uncommitted: set[Reader] = set()
         self._latest: dict[Reader, int] = {}
         self._positions: dict[Reader, int] = {}
-        self._held_up: dict[Reader, str] = {}
+        self._held_up: dict[Reader, Waiting] = {}
+        self.skipped: list[Skip] = []
+
+    @property
+    def waiting(self) -> list[Waiting]:
+        """The readers that wait behind open transactions, as of the last row."""
+        return list(self._held_up.values())
 
     @property
     def held_up(self) -> list[str]:
         """Descriptions of the readers that wait behind open transactions, as of the last row."""
-        return list(self._held_up.values())
+        return [each.told for each in self._held_up.values()]
 
     def found_committed(self, client_id: str | None, found: Iterable[Partition], nothing: Iterable[Partition]) -> None:
         """Note which partitions have a committed offset and which have none, according to an answer to OffsetFetch."""
@@ -116,7 +142,10 @@ class Reading:
         self._uncommitted.discard(reader)
         begins = max(each.start, before)
         if self._latest.pop(reader, None) == position and (each.start < 0 or position > begins):
-            yield Skipped(t, who, each.partition, position - begins if each.start >= 0 else None, ids)
+            records = position - begins if each.start >= 0 else None
+            if len(self.skipped) < REMEMBERED:
+                self.skipped.append(Skip(t, who, each.partition, records))
+            yield Skipped(t, who, each.partition, records, ids)
 
     def _diverges(self, t: int, position: int, each: Answered, who: str, ids: tuple[str, ...]) -> Iterator[Line]:
         if each.diverging is not None:
@@ -126,13 +155,14 @@ class Reading:
             yield Line(t, told, ids, ("diverges", place, each.diverging))
 
     def _waits(self, t: int, reader: Reader, position: int, each: Answered, who: str, ids: tuple[str, ...]) -> Iterator[Line]:
-        self._held_up.pop(reader, None)
+        before = self._held_up.pop(reader, None)
         if not 0 <= each.stable < each.end or position < each.stable:
             return
-        of = listed(self._open_on(each.partition)) or "which these rows do not name"
+        of = listed(self.open_on(each.partition)) or "which these rows do not name"
         place = f"{who} waits at {partitions_text([each.partition])} = {position} (read_committed)"
         told = f"{place}: the log goes on to {each.end} behind an open transaction, {text(of, 400)}"
-        self._held_up[reader] = told
+        since = before.since if before is not None and before.position == position else t
+        self._held_up[reader] = Waiting(since, who, each.partition, position, told)
         yield Line(t, told, ids, ("waits", place))
 
 

@@ -7,7 +7,7 @@ refusals share one line (`folding`). A line about a refusal has the error's name
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from groupmock_codec.group_states import DEAD, EMPTY, PREPARING_REBALANCE, STABLE
@@ -24,14 +24,16 @@ from ..journal.rows import (
     RequestRow,
 )
 from ..journal.whose import asks_again, field
-from ..rounds import GroupFold, Partition, Rebalance
+from ..rounds import Gap, GroupFold, Listeners, Partition, Rebalance
+from ..rounds.embedded import Partitions
 from ..rounds.group_fold import BEHIND_THEIR_BACKS, LEFT, LOADED, replaced_by
 from . import offset_lines
 from .asked import Asked
 from .awaited import Known, SyncPhases, waiting_for
 from .begun import Begun
-from .committed import Committed
+from .committed import COMMIT, RESET, Committed
 from .endings import Endings
+from .evidence import Evidence
 from .exchanged import ANSWERED, ASKED, EARLIEST, LATEST, TopicNames, errors_of, items, named, offsets_said, said
 from .folding import Line, Offsets, Together
 from .people import People, Person
@@ -55,6 +57,7 @@ EXPECTED: Final = frozenset(("MEMBER_ID_REQUIRED",))
 """Errors that are not mentioned, because every dynamic member meets them with its first JoinGroup (KIP-394)."""
 BEAT: Final = "ConsumerGroupHeartbeat"
 HEARS: Final = "REBALANCE_IN_PROGRESS"
+UNKNOWN_TOPIC: Final = "UNKNOWN_TOPIC_OR_PARTITION"
 NEWS: Final = ("Heartbeat", "SyncGroup", "OffsetFetch", "ListOffsets", "Metadata")
 """Requests that do not change the group, so that it is not mentioned if their answers are lost."""
 
@@ -76,12 +79,19 @@ class Tale:
         # The time and action of the last fault rule that was applied. Its action may be a command, whose row then gets no line.
         self._struck: tuple[int, str] | None = None
         self._joining: Asked | None = None  # The JoinGroup request that was handled last.
+        self.evidence = Evidence(names)
         self._begun = Begun(fold, self.people)
+        fold.ownership.listeners = Listeners(changed=self._owns)
         self._held: Line | None = None  # A line about a member that joined or left, which waits because a rebalance may follow.
         self._endings = Endings()
         self._hold: str | None = None  # The state in which an operator's command holds the group.
         self.sync_phases = SyncPhases()
         self._reserved: dict[str, MemberRow] = {}  # Reserved member ids whose clients have not sent their second JoinGroup.
+
+    def _owns(self, member: str, before: Partitions, after: Partitions, at: int, _: Sequence[Gap]) -> None:
+        person = self.people.here.get(member)
+        self._begun.owns(member, before, after)
+        self.evidence.owns(member, person.client_id if person is not None else None, before, after, at)
 
     @property
     def state(self) -> str:
@@ -146,6 +156,8 @@ class Tale:
         elif row.what == "removed":
             yield from self._endings.gone(row.member_id)
             name, how = self.people.name(row.member_id, row.client_id), self._how_gone(row)
+            if (former := self.people.here.get(row.member_id)) is not None:
+                self.evidence.goes(row, former, how, bool(self._by_order(row.t, row.member_id)))
             self.people.goes(row.member_id, row.t, how)
             self.tally.gone.more(f"{name} ({how})")
             self._held = Line(row.t, f"{name} is gone: {how}", who)
@@ -156,6 +168,8 @@ class Tale:
             wishes = again.wishes if again is not None else ""
             self._held = Line(row.t, f"{self.people.name(row.member_id)} {member_did(row)}{wishes}", who)
         elif row.what in TOWARDS_TARGET:
+            if row.what == "away":
+                self.evidence.leaves_for_now(row.member_id)
             yield Line(row.t, f"{self.people.name(row.member_id)} {member_did(row)}", who)
         elif row.what == "refused":
             if row.member_id in self.people.here:
@@ -167,12 +181,15 @@ class Tale:
         before = self.people.name(old)
         self.owners = {each: row.member_id if owner == old else owner for each, owner in self.owners.items()}
         how = f"static id {text(row.group_instance_id)} came back as another member"
+        replaced = self.people.here.get(old)
         self.people.goes(old, row.t, how)
         # In the group's row a replaced static member keeps its old client id, as in Kafka, so the new client id is taken from the
         # JoinGroup.
         joins = self._joining if row.cause != TAKEN_OVER else None
         by = joins.client_id if joins is not None else row.client_id if row.cause != TAKEN_OVER else None
         person = self.people.comes(row, self._first() if joins is not None else None, by)
+        if replaced is not None and joins is not None:
+            self.evidence.takes_place(row, replaced, by)
         client = f" (client {text(by)})" if by else ""
         taken = f"{person.name}{client} takes the place of {before}: static id {text(row.group_instance_id)}{self._by_order(row.t, old)}"
         yield Line(row.t, taken, (row.member_id, old))
@@ -289,6 +306,9 @@ class Tale:
         """Describe the partitions that a member begins to read with a Fetch of its client. The Fetch and not its answer is used, because
         the answer may come when another member owns the partition."""
         wanted = {each.partition: each.value for each in said(row.message, ASKED["Fetch"], self.names)}
+        self.evidence.fetched(row.client_id)
+        for member in self.people.ids_of(row.client_id) if wanted else ():
+            self.evidence.reads(row.t, self.people.here[member], self.fold.ownership.of(member), wanted)
         for member, offsets in self._begun.asks(row.client_id, wanted).items():
             yield Offsets(row.t, self.people.name(member), "begins to read at", offsets, (), (member,))
 
@@ -323,6 +343,7 @@ class Tale:
         who, at = self.who(asked), asked.told_at(row)
         self.tally.refused(who, asked.api, error, at)
         said_why = why(self, error, asked)
+        self.evidence.refused(asked, at, who, self.ids(asked), error, said_why)
         return Line(at, f"{who}'s {what} REFUSED: {error}{said_why}", self.ids(asked), ("refused", who, what, error, said_why))
 
     def refused_whole(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
@@ -364,6 +385,7 @@ class Tale:
                 yield self.refused(row, asked, f"fetch of {partitions_text([each.partition])}{at}{log}", each.error)
         if (error := named(field(row.message, "error_code"))) is not None:
             yield self.refused(row, asked, "Fetch", error)
+        self.evidence.sent(row, asked.client_id)
         yield from self.reading.fetched(row, asked.message, asked.client_id, self.who(asked), self.ids(asked))
 
     def _looked_up(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
@@ -381,7 +403,12 @@ class Tale:
     def _topics(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
         """Describe the errors of a Metadata answer, which are per topic."""
         for topic in items(row.message, "topics"):
-            if (error := named(field(topic, "error_code"))) is not None:
+            name = str(field(topic, "name"))
+            if (error := named(field(topic, "error_code"))) is None:
+                self.evidence.unknown.pop(name, None)
+            else:
+                if error == UNKNOWN_TOPIC and error != asked.made:
+                    self.evidence.unknown_topic(name, asked.told_at(row), self.who(asked))
                 yield self.refused(row, asked, f"question for topic {text(field(topic, 'name'))}", error)
 
     # -- what others did to it
@@ -394,6 +421,7 @@ class Tale:
             self._hold = row.arguments.get("state")
         self.tally.orders.more(text(row.name))
         self.committed.ordered(row)
+        self.evidence.tried |= row.name in (COMMIT, RESET)
         member = row.arguments.get("member")
         ids = self.people.matching(member) if isinstance(member, str) else frozenset()
         if row.name in ORDERS:
@@ -427,7 +455,9 @@ class Tale:
 
     def closed(self, row: CloseRow) -> Iterator[Line]:
         """Note that the last connection of a member ended although the member has not left."""
-        for person in self.people.of_connection(row.connection):
+        people = self.people.of_connection(row.connection)
+        self.evidence.closed(row, [each.member_id for each in people])
+        for person in people:
             person.closed = row.t
             self._endings.add(person, row)
         if self.fold.moved_because == LEFT:

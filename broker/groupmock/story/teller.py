@@ -40,6 +40,7 @@ from ..text.printable import one_line
 from .asked import PARKED, Asked
 from .awaited import Known
 from .besides import NOBODY_CAME, SHOWN, besides
+from .causes import Case, likely_lines
 from .committed import EXPIRED, OF_TRANSACTION, REMOVED
 from .exchanged import TopicNames, items
 from .folding import Line
@@ -119,7 +120,8 @@ def obstacles(rows: Iterable[Row], group: str, *, now: int, sessions: Sessions, 
     teller = StoryTeller(group)
     for row in rows:
         teller.feed(row)
-    found = teller.awaited(group, now, sessions)
+    found = [*teller.likely(group, now, not dropped), *teller.awaited(group, now, sessions)]
+    found += teller.not_served.likely(now, not dropped)
     found += [line.told() for line in teller.not_served.lines(whole=not dropped)[:SHOWN]]
     if not teller.not_served.connected and not dropped:
         found.append(NOBODY_CAME)
@@ -156,6 +158,7 @@ class StoryTeller(RowReader):
         self._holding: dict[Section, None] = {}  # Stories with a line that waits for the next row.
         self._member_seen = member is None
         self._now = 0
+        self._libraries: dict[str | None, str] = {}  # Maps client ids to client libraries.
         self._begins: int | None = None  # Number of the first row; above 1 the rows begin in the middle of the run.
         self.untold = 0
         """Counts rows whose messages do not fit their API."""
@@ -191,9 +194,10 @@ class StoryTeller(RowReader):
     def close(self, now: int | None = None, sessions: Sessions | None = None) -> None:
         """End the stories, because there are no more rows. `now` and `sessions` are those of `tell`."""
         self._struck_unseen(None)
+        self._now = self._now if now is None else max(now, self._now)
         for name, section in self._sections.items():
             known = Known((sessions or {}).get(name, {}), requests=self._open_requests)
-            for line in section.tale.end(self._now if now is None else max(now, self._now), known):
+            for line in section.tale.end(self._now, known):
                 self._line(section, line)
         self.flush()
 
@@ -205,6 +209,13 @@ class StoryTeller(RowReader):
         tale = section.tale
         waiting = tale.waiting(now, Known(sessions.get(group, {}), requests=self._open_requests))
         return [*(each for each in (waiting, tale.sync_phases.failed) if each is not None), *tale.reading.held_up[:SHOWN]]
+
+    def likely(self, group: str, now: int, whole: bool) -> list[str]:
+        """Return the likely causes of a group's trouble, a line each (see `story.causes`). `whole`: these are all rows of the run."""
+        section = self._sections.get(group)
+        if section is None:
+            return []
+        return likely_lines(Case(section.tale, max(now, self._now), whole, self._rebalances.counts, self._libraries))
 
     def _open_requests(self, person: Person) -> Iterator[Asked]:
         """Yield the open requests of a member's client. A JoinGroup, SyncGroup or Fetch is included only if a rule keeps it, because
@@ -229,6 +240,7 @@ class StoryTeller(RowReader):
             if place:
                 yield ""
             yield head(section.tale, (views or {}).get(section.tale.fold.name), whole)
+            yield from (f"  {line}" for line in self.likely(section.tale.fold.name, self._now, whole))
             if section.lines.count > LONG:
                 yield from (f"  {line}" for line in section.tale.tally.lines(joined=section.tale.generation > 0))
             yield from section.lines.lines()
@@ -303,6 +315,8 @@ class StoryTeller(RowReader):
     @takes
     def _request(self, row: RequestRow, _: Any) -> Iterator[tuple[Section, Line]]:
         group, asked = group_of(row), Asked(row, row.message)
+        if (library := field(row.message, "client_software_name")) and len(self._libraries) < CLIENTS:
+            self._libraries[row.client_id] = str(library)
         section = self._section(group) if group is not None else self._of_client(row.client_id)
         self._asked[row.ticket] = group, asked, section
         if len(self._asked) > OPEN:

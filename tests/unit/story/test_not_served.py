@@ -68,7 +68,11 @@ def test_a_client_that_never_comes_to_the_advertised_address_is_told_with_the_re
         cluster.rig.sleep(1000)
     node = cluster.rig.core.environment.identity.nodes[0]
     looked = "client anna looked up the brokers 2 times, the coordinator of group kitchen 2 times, until 1.000"
-    assert cluster.obstacles() == [f"{looked}, was told {node.host}:{node.port}, and asked nothing else: {ADVERTISE}"]
+    likely = f"Likely: client anna cannot reach {node.host}:{node.port}, which it was told until 1.000: it asked nothing else"
+    assert cluster.obstacles() == [
+        f"{likely}. Advertise an address that it can reach",
+        f"{looked}, was told {node.host}:{node.port}, and asked nothing else: {ADVERTISE}",
+    ]
 
 
 def test_what_a_client_asked_before_the_oldest_row_is_not_guessed() -> None:

@@ -219,7 +219,7 @@ def commits(number: int) -> Iterator[Row]:
 def test_a_long_story_has_a_summary_its_beginning_and_its_end() -> None:
     told = list(tell(commits(1500), most=100))
     assert len(told) < 120
-    assert told[2].strip().startswith("1500 REFUSED, the first at 0.000: anna#017f's OffsetCommit ILLEGAL_GENERATION x1500")
+    assert told[3].strip().startswith("1500 REFUSED, the first at 0.000: anna#017f's OffsetCommit ILLEGAL_GENERATION x1500")
     assert sum("lines are left out here" in line for line in told) == 1
     lines = [line for line in told if "commit of" in line]
     assert "orders/0 = 1" in lines[0] and "orders/1499 = 1" in lines[-1]
