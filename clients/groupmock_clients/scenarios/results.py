@@ -27,7 +27,8 @@ class ScenarioResult(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The result of one run of a scenario. `figures` is None if it could not be measured, and `trouble` says why. `broken` lists
     violations.
 
-    `agreed` says whether the virtual run counts the same moves and rounds, None if that was not compared.
+    `agreed` says whether the virtual run counts the same moves and rounds, None if that was not compared. `picture` is the ownership map of
+    the run as a small SVG element, if one was wanted; it is not written as JSON.
     """
 
     scenario: str
@@ -37,6 +38,7 @@ class ScenarioResult(msgspec.Struct, kw_only=True, omit_defaults=True):
     trouble: str | None = None
     broken: list[str] = []
     agreed: bool | None = None
+    picture: str = ""
 
 
 class ScenarioResults(msgspec.Struct, kw_only=True):
@@ -50,13 +52,15 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One run that is to be played: a combination of scenario, protocol and sizes. `journal` is a folder to keep the journal in."""
+    """One run that is to be played: a combination of scenario, protocol and sizes. `journal` is a folder to keep the journal in, and
+    `pictured` says that the result needs a picture."""
 
     stage: str
     scenario: Scenario
     protocol: Protocol
     sizes: Sizes
     journal: Path | None = None
+    pictured: bool = False
 
     @property
     def file(self) -> Path | None:
@@ -75,7 +79,9 @@ def opener(stage: str) -> Callable[[Sizes, Protocol, Path | None], AbstractConte
     return open_live
 
 
-def jobs(stage: str, sizes: Sizes, names: Sequence[str], named: Sequence[str], journal: Path | None = None) -> list[Job]:
+def jobs(
+    stage: str, sizes: Sizes, names: Sequence[str], named: Sequence[str], journal: Path | None = None, pictured: bool = False
+) -> list[Job]:  # fmt: skip
     """Return every measured combination of these scenarios and protocols (`NAME` or `NAME/CLIENT`, none for all). Raises LookupError.
 
     Raises Unsupported if no requested combination is measured.
@@ -83,7 +89,7 @@ def jobs(stage: str, sizes: Sizes, names: Sequence[str], named: Sequence[str], j
     chosen = [scenario(name) for name in names] or list(SCENARIOS)
     wanted = [each for name in named for each in protocols(stage, name)] or list(protocols(stage))
     played = [(each, protocol) for each in chosen for protocol in wanted if plays(each, protocol)]
-    found = [Job(stage, each, protocol, fitting(sizes, protocol), journal) for each, protocol in played]
+    found = [Job(stage, each, protocol, fitting(sizes, protocol), journal, pictured) for each, protocol in played]
     if not found:
         raise Unsupported(f"{', '.join(each.name for each in chosen)} is not played with {', '.join(map(str, wanted))}")
     return found
@@ -105,6 +111,10 @@ def run_one(job: Job) -> ScenarioResult:
         return result
     result.figures = measure(run.rows).as_fields()
     result.broken = list(map(str, broken(run)))
+    if job.pictured:
+        from .heat_table import picture
+
+        result.picture = picture(run.rows)
     return result
 
 
@@ -162,7 +172,8 @@ def _libraries() -> dict[str, str]:
 def to_json(results: ScenarioResults) -> bytes:
     """Format one result per line, so that a diff shows a change."""
     fields: dict[str, Any] = msgspec.to_builtins(results)
-    lines = [msgspec.json.encode(each) for each in fields.pop("results")]
+    del fields["results"]
+    lines = [msgspec.json.encode(msgspec.structs.replace(each, picture="")) for each in results.results]
     return msgspec.json.encode(fields)[:-1] + b',"results":[\n' + b",\n".join(lines) + b"\n]}\n"
 
 

@@ -2,7 +2,7 @@
 
     groupmock scenario list
     groupmock scenario run NAME [--protocol NAME[/CLIENT]] [--virtual | --live] [--journal FOLDER]
-    groupmock scenario table [--virtual | --live] [--json FILE]
+    groupmock scenario table [--virtual | --live] [--json FILE] [--report FILE.html]
 
 `--live`: stock clients in processes of their own, over TCP (needs groupmock[cooperative-aiokafka,cooperative-kafka-python]).
 `--virtual`: scripted members on a virtual clock, in milliseconds (the default).
@@ -63,6 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--agree", action="store_true", help="live: play every run's virtual twin too; 1 if moves or rounds differ")
     parser.add_argument("--journal", type=Path, metavar="FOLDER", help="keep the journal of every run there")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write what was measured there as well")
+    parser.add_argument("--report", type=Path, metavar="FILE.html", help="write a page with the figures and a picture of every run")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -74,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         _check(arguments)
         sizes = sizes_of(arguments)
-        todo = jobs(arguments.stage, sizes, arguments.names, arguments.protocol, arguments.journal)
+        todo = jobs(arguments.stage, sizes, arguments.names, arguments.protocol, arguments.journal, arguments.report is not None)
     except (LookupError, ValueError, Unsupported) as bad:
         return _refuse(str(bad.args[0]))
     with _ended_by_signals():
@@ -110,8 +111,9 @@ def _check(arguments: argparse.Namespace) -> None:
             make_folder(str(arguments.journal))
         except OSError as failure:
             raise ValueError(f"--journal: {failure.strerror}") from None
-    if arguments.json is not None and not arguments.json.absolute().parent.is_dir():
-        raise ValueError(f"--json {arguments.json}: there is no such folder; make it first")
+    for flag, file in (("--json", arguments.json), ("--report", arguments.report)):
+        if file is not None and not file.absolute().parent.is_dir():
+            raise ValueError(f"{flag} {file}: there is no such folder; make it first")
 
 
 def sizes_of(arguments: argparse.Namespace) -> Sizes:
@@ -151,6 +153,10 @@ def _measure(arguments: argparse.Namespace, sizes: Sizes, todo: list[Job]) -> in
     results = collected(arguments.stage, sizes, done)
     if arguments.json is not None:
         arguments.json.write_bytes(to_json(results))
+    if arguments.report is not None:
+        from .heat_table import page
+
+        arguments.report.write_text(page(results), encoding="utf-8")
     print("\n".join(map(one_line, _shown(arguments.action, results))))
     return verdict(done)
 
