@@ -16,7 +16,7 @@ from msgspec import Meta
 from ..core.steering import NoSuch
 from ..journal.rows import KINDS
 from ..text.html_document import NOTHING
-from ..timeline.forms.html import SCRIPTS, SECTIONS, TOOLS, as_data
+from ..timeline.forms.html import ASSETS, SCRIPTS, SECTIONS, TOOLS, as_data, style
 from ..timeline.model import Timeline
 from ..version import __version__
 from .context import ControlContext
@@ -68,8 +68,7 @@ def _home(token: bool) -> bytes:
 
 @cache
 def _parts() -> dict[str, Document]:
-    drawing, own = files("groupmock.timeline") / "assets", files("groupmock.control") / "assets"
-    there = {each.name: each for each in own.iterdir()} | {name: drawing / name for name in (*SCRIPTS, "timeline.css")}
-    return {
-        name: Document(MEDIA[kind], file.read_bytes()) for name, file in sorted(there.items()) if (kind := name.rpartition(".")[2]) in MEDIA
-    }
+    own = files("groupmock.control") / "assets"
+    there = {each.name: each.read_bytes() for each in own.iterdir()} | {name: (ASSETS / name).read_bytes() for name in SCRIPTS}
+    there["timeline.css"] = style().encode()
+    return {name: Document(MEDIA[kind], data) for name, data in sorted(there.items()) if (kind := name.rpartition(".")[2]) in MEDIA}

@@ -19,9 +19,10 @@ PAGE: Final = "groupmock-timeline.html"
 
 
 class Window(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """The number of seconds that a picture shows."""
+    """The number of seconds that a picture shows, and its form."""
 
     seconds: Annotated[int, Meta(description="the last so many seconds of the run", ge=1, le=MOST_SECONDS)] = 120
+    scene: Annotated[bool, Meta(description="as the page draws it: rows of signs and words instead of facts")] = False
 
 
 async def picture(context: ControlContext, call: ControlCall) -> Document:
@@ -37,7 +38,7 @@ async def page(context: ControlContext, call: ControlCall) -> Document:
 
 async def _drawn(context: ControlContext, call: ControlCall) -> bytes:
     group_of(context.running.cluster, call.path.group)
-    return await context.pictures.of(call.path.group, call.query.seconds)
+    return await context.pictures.of(call.path.group, call.query.seconds, call.query.scene)
 
 
 def _page(picture: bytes) -> bytes:

@@ -15,7 +15,9 @@ import msgspec
 
 from groupmock_codec.units import NS_PER_S
 
+from ..timeline.forms.html import as_json
 from ..timeline.growing import Growing
+from ..timeline.scene import scene_of
 
 if TYPE_CHECKING:
     from ..journal.ring import Ring
@@ -39,15 +41,15 @@ class Pictures:
         self._header, self._ring, self._now = header, ring, now
         self._kept: OrderedDict[str, Picture] = OrderedDict()
 
-    async def of(self, group: str, seconds: int) -> bytes:
-        """Return the picture of a group as JSON."""
+    async def of(self, group: str, seconds: int, scene: bool) -> bytes:
+        """Return the picture of a group as JSON: its facts, or the scene that the page draws."""
         kept = self._kept.get(group)
         if kept is None:
             kept = self._kept[group] = Picture(group, self._header, self._ring, self._now)
             if len(self._kept) > MOST_PICTURES:
                 self._kept.popitem(last=False)
         self._kept.move_to_end(group)
-        return await kept.last(seconds)
+        return await kept.last(seconds, scene)
 
 
 class Picture:
@@ -56,7 +58,7 @@ class Picture:
     def __init__(self, group: str, header: Header, ring: Ring, now: Callable[[], int]) -> None:
         self._group, self._header, self._ring, self._now = group, header, ring, now
         self._one_at_a_time = asyncio.Lock()
-        self._made: tuple[int, bytes] = (0, b"")
+        self._made: tuple[tuple[int, bool] | None, bytes] = (None, b"")
         self._fresh_until = 0.0
         self._begin()
 
@@ -65,15 +67,16 @@ class Picture:
         self._taken = self._ring.dropped
         self._worn = False
 
-    async def last(self, seconds: int) -> bytes:
+    async def last(self, seconds: int, scene: bool) -> bytes:
         """Return the picture of the last seconds, which may be a moment old."""
         async with self._one_at_a_time:
             clock = asyncio.get_running_loop().time
-            if self._made[0] != seconds or clock() >= self._fresh_until:
+            if self._made[0] != (seconds, scene) or clock() >= self._fresh_until:
                 took = await self._catch_up(clock)
                 began = clock()
                 self._growing.forget(self._now() - MOST_SECONDS * NS_PER_S)
-                self._made = seconds, msgspec.json.encode(self._growing.picture(self._now() - seconds * NS_PER_S, self._now()))
+                picture = self._growing.picture(self._now() - seconds * NS_PER_S, self._now())
+                self._made = (seconds, scene), as_json(scene_of(picture)) if scene else msgspec.json.encode(picture)
                 self._fresh_until = clock() + min(OLDEST_S, SHARE * (took + clock() - began))
             return self._made[1]
 

@@ -342,6 +342,8 @@ class TimelineBuilder(RowReader):
 
         # The function makes the event only when it is needed, because most events of a long run are only counted.
         def told() -> Event:
+            if row.what == "step" and len(row.fields) > 1:  # A step of a scenario, such as "kill m0002", is told in its own words.
+                return Event(row.t, row.t, "says", " ".join(text(each) for each in row.fields.values()))
             return Event(row.t, row.t, "says", f"{text(row.client)} says: {text(row.what)}", facts(row.fields))
 
         self._pin(where, ("says", row.client, row.what, msgspec.json.encode(row.fields)), row.t, row.t, told)

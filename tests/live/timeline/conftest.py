@@ -37,14 +37,14 @@ def see(browser: Browser, pages: Callable[[str], Path]) -> Iterator[Open]:
     said: list[str] = []
     contexts: list[Any] = []
 
-    def opened(name: str, width: int = 1400, height: int = 800, **how: Any) -> Page:
+    def opened(name: str, width: int = 1400, height: int = 800, part: str = "", **how: Any) -> Page:
         context = browser.new_context(viewport={"width": width, "height": height}, **how)
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: said.append(f"error: {error}"))
         page.on("request", lambda asked: None if asked.url.startswith("file:") else said.append(f"asks {asked.url}"))
-        page.goto(pages(name).as_uri())
+        page.goto(pages(name).as_uri() + (f"#{part}" if part else ""))
         page.wait_for_function("() => document.documentElement.dataset.drawn > 0")
         return page
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
+from xml.etree import ElementTree as XML
 
 import pytest
 from playwright.sync_api import Page
@@ -95,7 +96,11 @@ def test_the_mouse_shows_what_it_points_at_and_drags_and_zooms(see: Open) -> Non
     state = page.locator(".row.state").bounding_box()
     assert state is not None
     page.mouse.move(box["x"] + box["width"] * 0.6, state["y"] + state["height"] / 2)
-    assert "Stable" in (page.text_content("#what") or "")
+    assert (page.text_content("#tip") or "").startswith("Stable")
+    assert page.text_content("#what") == "Details"
+    page.mouse.down()
+    page.mouse.up()
+    assert page.text_content("#what") == "Stable"
     whole = span(page)
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 10)
     shown = page.text_content("#span")
@@ -146,6 +151,42 @@ def test_hostile_names_do_nothing_but_show(see: Open) -> None:
     page.click("#as-table")
     page.wait_for_selector("#body tr")
     assert page.locator("img, b").count() == 0
+
+
+def test_a_link_leads_to_the_same_part_of_the_picture(see: Open) -> None:
+    page = see("crash", part="from=2&to=5&filter=m0002&order=arrival&rows=low")
+    assert span(page) == (2.0, 5.0)
+    assert page.locator(".row.lane .label").count() == 2
+    assert page.input_value("#filter") == "m0002"
+    assert page.get_attribute("#compact", "aria-pressed") == "true"
+    page.fill("#filter", "m0001")
+    page.keyboard.press("Tab")
+    page.click("#in")
+    page.wait_for_function("() => location.hash.includes('filter=m0001') && location.hash.includes('from=2.6')")
+    assert "order=arrival" in page.evaluate("location.hash")
+
+
+def test_lanes_are_ordered_by_client_or_by_arrival(see: Open) -> None:
+    page = see("crash")
+    names = [each.split("#")[0] for each in page.locator(".row.lane .label").all_text_contents()]
+    assert names == ["m0001", "m0002", "m0002", "m0003"]
+    page.select_option("#order", "arrival")
+    names = [each.split("#")[0] for each in page.locator(".row.lane .label").all_text_contents()]
+    assert names == ["m0001", "m0003", "m0002", "m0002"]
+
+
+@pytest.mark.parametrize("form", ["svg", "png"])
+def test_the_view_can_be_saved(see: Open, form: str) -> None:
+    page = see("crash", part="from=4&to=8")
+    with page.expect_download() as saved:
+        page.click(f"#save-{form}")
+    data = Path(saved.value.path()).read_bytes()
+    assert saved.value.suggested_filename == f"timeline.{form}"
+    if form == "svg":
+        texts = [each.text for each in XML.fromstring(data).iter("{http://www.w3.org/2000/svg}text")]
+        assert {"session expired", "5 s", "m0001#1e2f"} <= set(texts)
+    else:
+        assert data.startswith(b"\x89PNG")
 
 
 def test_light_and_dark_can_be_chosen(see: Open) -> None:

@@ -7,6 +7,7 @@ from timeline_twin import GROUP, OnTheStage, Overheard, differences, drawn, here
 
 from groupmock.journal.rows import MemberRow
 from groupmock.timeline.drawing import written
+from groupmock.timeline.scene import scene_of
 
 
 def test_a_recording_of_kafka_gives_the_same_picture_as_the_same_scenario_here() -> None:
@@ -43,5 +44,7 @@ def test_the_comparison_notices_one_row_less() -> None:
 def test_every_form_can_be_written_of_a_recording() -> None:
     timeline = of_kafka()
     assert timeline.sources[0].notices == []
-    for form in ("html", "svg", "perfetto"):
+    assert [each.name for each in scene_of(timeline).groups] == [GROUP]
+    assert written("html", timeline)
+    for form in ("svg", "perfetto"):
         assert GROUP in written(form, timeline)

@@ -117,7 +117,7 @@ async function picture() {
   if (drawing || performance.now() < drawn + LEAST_MS || state.paused || document.hidden || name == null) return;
   [drawing, drawn] = [true, performance.now()];
   try {
-    const found = await ask("GET", `/v1/timeline/${segment(name)}${query({ seconds: find("window").value })}`).catch(gone);
+    const found = await ask("GET", `/v1/timeline/${segment(name)}${query({ seconds: find("window").value, scene: true })}`).catch(gone);
     if (found && name === state.chosen && !state.paused) {
       Picture.grow(found);
       if (moment != null && found.sources[0].begin <= moment) {

@@ -1,6 +1,6 @@
 "use strict";
-// The page around the picture: labels that can be focused, zoom and pan, details, filter, the table, light and dark, paper.
-(() => {
+// The page around the picture: labels that can be focused, zoom and pan, tooltip and details, filter, the table, light and dark, paper.
+function beginPage(scene) {
   const find = (id) => document.getElementById(id);
   const make = (tag, text, names) => {
     const made = document.createElement(tag);
@@ -8,29 +8,46 @@
     if (names) made.className = names;
     return made;
   };
-  const [scroller, inner, list, canvas] = [find("scroll"), find("inner"), find("labels"), find("canvas")];
+  const [scroller, inner, list, canvas, tip] = ["scroll", "inner", "labels", "canvas", "tip"].map(find);
   const context = canvas.getContext("2d");
-  Rows = rowsOf(JSON.parse(find("data").textContent));
+  Rows = rowsOf(scene);
   let { whole, rows, groups } = Rows;
   const LEAST_NS = 1000;
   const LOW = 30; // more members than that have low rows at first
   const MOST_STOPS = 120; // marks of a lane that Tab reaches at once: to reach more, zoom in
   const PER_PAGE = 200;
+  const TIP_FACTS = 6;
   const view = { ...whole };
   const laneCount = (some) => some.filter((row) => row.kind === "lane").length;
-  const state = { compact: laneCount(rows) > LOW, chose: false, hot: null, pinned: null, cursor: null, group: "", words: [], shown: rows, dirty: false, row: null };
-  const darkWanted = window.matchMedia("(prefers-color-scheme: dark)");
-  const dark = () => (document.documentElement.dataset.theme ? document.documentElement.dataset.theme === "dark" : darkWanted.matches);
+  const state = {
+    low: laneCount(rows) > LOW, chose: false, hot: null, pinned: null, cursor: null, group: "", words: [], order: "client", open: new Set(), shown: rows,
+    dirty: false, row: null,
+  };
+  const wantsDark = window.matchMedia("(prefers-color-scheme: dark)");
+  const forced = window.matchMedia("(forced-colors: active)");
+  const dark = () => (document.documentElement.dataset.theme ? document.documentElement.dataset.theme === "dark" : wantsDark.matches);
+
+  // The pen has the colours of the page's style, and is made again when those change.
+  let pen = null;
+  const ROLES = ["ink", "quiet", "ground", "soft", "line", "life", "bad", "good", "warn", "mark", "busy"];
+  function colours() {
+    const style = getComputedStyle(document.documentElement);
+    return Object.fromEntries(ROLES.map((role) => [role, style.getPropertyValue(`--${role}`).trim()]));
+  }
+  function repaint() {
+    pen = null;
+    draw();
+  }
 
   // -- which rows are there, and where
 
   function arrange() {
     let y = 0;
     let odd = false;
-    state.shown = rows.filter(wanted);
+    state.shown = ordered(rows.filter(wanted));
     for (const row of state.shown) {
       row.y = y;
-      row.h = Draw.heightOf(row, state.compact);
+      row.h = Draw.heightOf(row, state.low);
       row.odd = row.kind === "lane" && (odd = !odd);
       y += row.h;
     }
@@ -39,11 +56,20 @@
     find("count").textContent = lane === lanes ? `${lanes} members` : `${lane} of ${lanes} members`;
     labels();
     resize();
+    remember();
   }
 
   function wanted(row) {
     if (state.group !== "" && row.group && String(row.group.place) !== state.group) return false;
+    if (row.under && !state.open.has(row.under)) return false;
     return row.kind !== "lane" || state.words.every((word) => row.text.includes(word));
+  }
+
+  // The lanes are laid out in the order of their clients; the other order is that in which members were first seen.
+  function ordered(some) {
+    if (state.order === "client") return some;
+    const lanes = some.filter((row) => row.kind === "lane").sort((one, other) => one.group.place - other.group.place || (one.arrival ?? 0) - (other.arrival ?? 0));
+    return some.map((row) => (row.kind === "lane" ? lanes.shift() : row));
   }
 
   // What stays, stays the same element: the focus is not lost when the picture grows.
@@ -73,10 +99,17 @@
     const button = make("button", null, "label");
     button.type = "button";
     button.addEventListener("focus", () => enter(button.row));
-    button.addEventListener("click", () => tell(Rows.describeRow(button.row)));
-    button.addEventListener("mouseenter", () => state.pinned ?? tell(Rows.describeRow(button.row)));
+    button.addEventListener("click", () => open(button.row));
     item.append(button);
     return item;
+  }
+
+  // A row that has others under it opens and closes.
+  function open(row) {
+    tell(Rows.describeRow(row));
+    if (!rows.some((each) => each.under === row.key)) return;
+    if (!state.open.delete(row.key)) state.open.add(row.key);
+    arrange();
   }
 
   // -- the marks of the lane in which the focus is, as places that Tab reaches
@@ -91,7 +124,7 @@
     tell(Rows.describeRow(row));
   }
 
-  const again = (row, item) => row?.items.find((each) => each.kind === item.kind && each.a === item.a);
+  const again = (row, item) => row?.items.find((each) => each.sign.name === item.sign.name && each.a === item.a);
 
   // The lane with the focus is another object now, or gone.
   function reenter() {
@@ -111,7 +144,7 @@
   function stops() {
     const row = state.row;
     if (!row?.element?.isConnected) return;
-    const seen = row.items.filter((item) => item.b >= view.a && item.a <= view.b).sort((one, other) => one.a - other.a).slice(0, MOST_STOPS);
+    const seen = row.items.filter((item) => item.end >= view.a && item.a <= view.b).sort((one, other) => one.a - other.a).slice(0, MOST_STOPS);
     const keep = new Set(seen);
     for (const [item, button] of row.stops) {
       if (!keep.has(item) && document.activeElement !== button) {
@@ -129,7 +162,7 @@
   }
 
   function stop(row, item) {
-    const { what, result } = Rows.describe(item);
+    const { what, result } = item;
     // Nothing is pressed here and the mouse goes through to the picture: what has the focus is told of, so it is an image with a name.
     const button = make("span", null, "stop");
     button.setAttribute("role", "img");
@@ -144,7 +177,7 @@
 
   function place(button, row, item) {
     const left = x(Math.max(item.a, view.a));
-    const right = item.point ? left : x(Math.min(item.b, view.b));
+    const right = item.sign.point ? left : x(Math.min(item.b, view.b));
     button.style.left = `${labelWidth() + left - 6}px`;
     button.style.width = `${Math.max(12, right - left + 12)}px`;
   }
@@ -152,10 +185,27 @@
   function choose(item) {
     state.pinned = state.hot = item;
     if (item) tell(Rows.describe(item));
+    if (item) tipAt(item, labelWidth() + Math.max(0, x(item.a)), item.row.y + item.row.h - scroller.scrollTop + Draw.AXIS);
+    else tip.hidden = true;
     draw();
   }
 
-  // -- details
+  // -- the tooltip, which is at the pointer or at the focus, and the details, which stay until something else is chosen
+
+  const SHORT = 120;
+  function tipAt(item, left, top) {
+    const { what, result, facts } = Rows.describe(item);
+    const shown = facts.filter(([name]) => name !== "clock" && name !== "result").slice(0, TIP_FACTS);
+    tip.replaceChildren(make("b", result ? `${what}: ${result}` : what), ...shown.map(([name, value]) => (
+      make("span", `${name}: ${value.length > SHORT ? `${value.slice(0, SHORT)}\u2026` : value}`)
+    )));
+    tip.hidden = false;
+    const [wide, high] = [tip.offsetWidth, tip.offsetHeight];
+    const stage = find("stage");
+    // It stays within the stage, and never under the pointer.
+    tip.style.left = `${Math.max(0, Math.min(left + 14, stage.clientWidth - wide - 4))}px`;
+    tip.style.top = `${top + 16 + high > scroller.clientHeight && top > high + 10 ? top - high - 10 : top + 16}px`;
+  }
 
   function tell({ what, result, facts }) {
     find("what").textContent = result ? `${what}: ${result}` : what;
@@ -174,9 +224,10 @@
     state.dirty = true;
     requestAnimationFrame(() => {
       state.dirty = false;
-      Draw.frame(context, {
-        width: width(), height: canvas.clientHeight, view, rows: state.shown, top: scroller.scrollTop, dark: dark(), compact: state.compact,
-        hot: state.hot, cursor: state.cursor, same: state.hot?.kind === "band" ? state.hot.set : null,
+      pen ??= new Draw.CanvasPen(context, Rows.scene, colours());
+      Draw.frame(pen, {
+        width: width(), height: canvas.clientHeight, view, rows: state.shown, top: scroller.scrollTop, low: state.low, hot: state.hot,
+        cursor: state.cursor, same: state.hot?.sign.name === "band" ? state.hot : null, scene: Rows.scene,
       });
       document.documentElement.dataset.drawn = `${Number(document.documentElement.dataset.drawn ?? 0) + 1}`;
     });
@@ -192,6 +243,7 @@
       canvas.style.height = `${high}px`;
       [canvas.width, canvas.height] = [across, down];
       context.setTransform(dense, 0, 0, dense, 0, 0);
+      pen = null;
     }
     stops();
     draw();
@@ -202,6 +254,7 @@
     view.a = Math.min(Math.max(a, whole.a), whole.b - span);
     view.b = view.a + span;
     find("span").textContent = `${Rows.seconds(Math.max(0, view.a))} s to ${Rows.seconds(view.b)} s`;
+    remember();
     stops();
     draw();
   }
@@ -227,14 +280,17 @@
       return;
     }
     state.cursor = time(event.offsetX);
-    state.hot = under(event) ?? state.pinned;
-    if (state.hot) tell(Rows.describe(state.hot));
+    const item = under(event);
+    state.hot = item ?? state.pinned;
+    if (item) tipAt(item, labelWidth() + event.offsetX, event.offsetY);
+    else tip.hidden = true;
     draw();
   });
   canvas.addEventListener("pointerup", (event) => {
     if (drag && !drag.moved) {
       state.pinned = state.hot = under(event);
       if (state.hot) tell(Rows.describe(state.hot));
+      else welcome();
       draw();
     }
     drag = null;
@@ -242,6 +298,7 @@
   canvas.addEventListener("pointerleave", () => {
     state.cursor = null;
     state.hot = state.pinned;
+    tip.hidden = true;
     draw();
   });
   canvas.addEventListener("dblclick", (event) => zoom(0.4, time(event.offsetX)));
@@ -249,7 +306,7 @@
   function under(event) {
     const y = event.offsetY - Draw.AXIS + scroller.scrollTop;
     const row = event.offsetY < Draw.AXIS ? null : state.shown.find((each) => y >= each.y && y < each.y + each.h);
-    return row ? Draw.hit(row, time(event.offsetX), width() / (view.b - view.a)) : null;
+    return row ? Draw.hit(row, event.offsetX, y, { view, width: width(), low: state.low }) : null;
   }
 
   // The wheel scrolls the lanes where there are more of them than fit; over the axis, and with Ctrl, it zooms.
@@ -265,7 +322,7 @@
 
   const KEYS = {
     ArrowLeft: () => pan(-0.15), ArrowRight: () => pan(0.15), "+": () => zoom(0.6), "=": () => zoom(0.6), "-": () => zoom(1 / 0.6),
-    Home: () => show(whole.a, whole.b), End: () => show(whole.b - (view.b - view.a), whole.b), ArrowUp: () => step(-1), ArrowDown: () => step(1),
+    Escape: () => { tip.hidden = true; }, Home: () => show(whole.a, whole.b), End: () => show(whole.b - (view.b - view.a), whole.b), ArrowUp: () => step(-1), ArrowDown: () => step(1),
   };
   find("picture").addEventListener("keydown", (event) => {
     const act = event.ctrlKey || event.altKey || event.metaKey ? null : KEYS[event.key];
@@ -320,14 +377,17 @@
   press("right", () => pan(0.3));
   press("home", () => show(whole.a, whole.b));
   press("compact", (event) => {
-    [state.compact, state.chose] = [!state.compact, true];
-    event.currentTarget.setAttribute("aria-pressed", String(state.compact));
+    [state.low, state.chose] = [!state.low, true];
+    event.currentTarget.setAttribute("aria-pressed", String(state.low));
     arrange();
   });
   press("theme", () => {
     document.documentElement.dataset.theme = dark() ? "light" : "dark";
-    legend();
-    draw();
+    repaint();
+  });
+  find("order").addEventListener("change", (event) => {
+    state.order = event.target.value;
+    arrange();
   });
   press("as-table", (event) => {
     const section = find("table");
@@ -336,104 +396,140 @@
     table();
     if (!section.hidden) section.scrollIntoView();
   });
+  const wordsOf = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
   let waiting = 0;
   find("filter").addEventListener("input", (event) => {
-    state.words = event.target.value.toLowerCase().split(/\s+/).filter(Boolean);
+    state.words = wordsOf(event.target.value);
     cancelAnimationFrame(waiting);
     waiting = requestAnimationFrame(() => { arrange(); table(); });
   });
   find("group").addEventListener("change", (event) => {
     state.group = event.target.value;
     const chosen = groups[Number(state.group)];
-    if (state.group !== "" && chosen) show(chosen.source.begin, chosen.source.end);
+    if (state.group !== "" && chosen) show(chosen.from.begin, chosen.from.end);
     else show(whole.a, whole.b);
     arrange();
     table();
   });
-  darkWanted.addEventListener("change", () => { legend(); draw(); });
+  wantsDark.addEventListener("change", repaint);
+  forced.addEventListener("change", repaint);
   scroller.addEventListener("scroll", () => { stops(); draw(); }, { passive: true });
   new ResizeObserver(resize).observe(scroller);
 
-  // -- the legend, drawn as the picture is
+  // -- the address: a link leads to the same part of the picture
 
-  function legend() {
-    const item = (points, spans, kind, lane) => {
-      const row = { kind, y: 0, h: kind === "lane" ? 21 : 22, points, spans, group: { busy: [], source: whole }, items: [], doubles: [] };
-      return [row, lane];
-    };
-    const mark = (api, result) => ({ a: 50, b: 50, kind: "mark", point: true, mark: [50, 50, Rows.data.apis.indexOf(api), result, 1, 0, 0, 0, 0] });
-    const event = (kind, severity, at = 50) => ({ a: at, b: at, kind, point: true, it: { kind, title: "", severity } });
-    const [fine, led, refused] = ["ok", Rows.data.expected[0], "refused"].map((text) => {
-      const place = Rows.data.texts.indexOf(text);
-      return place < 0 ? Rows.data.texts.push(text) - 1 : place;
-    });
-    const parts = [
-      ["JoinGroup", item([mark("JoinGroup", fine)], [], "lane")], ["SyncGroup", item([mark("SyncGroup", fine)], [], "lane")],
-      ["Heartbeat", item([mark("Heartbeat", fine)], [], "lane")], ["OffsetCommit", item([mark("OffsetCommit", fine)], [], "lane")],
-      ["LeaveGroup", item([mark("LeaveGroup", fine)], [], "lane")], ["told to join (again)", item([mark("JoinGroup", led)], [], "lane")], ["refused, lost or never answered", item([mark("JoinGroup", refused)], [], "lane")],
-      ["fault", item([event("fault")], [], "events")], ["command", item([event("command")], [], "events")],
-      ["finding", item([event("finding", "error", 20)], [], "events")], ["connection closed", item([event("closed")], [], "events")], ["a client says", item([event("says")], [], "lane")],
-    ];
-    find("legend").replaceChildren(...parts.map(([name, [row]]) => {
-      const made = make("li");
-      const small = document.createElement("canvas");
-      [small.width, small.height] = [44, 44];
-      small.setAttribute("aria-hidden", "true");
-      const pen = small.getContext("2d");
-      pen.scale(2, 2);
-      row.y = row.kind === "lane" ? 1 : 0;
-      Draw.frame(pen, { width: 22, height: 22, view: { a: 0, b: 100 }, rows: [row], top: 0, dark: dark(), compact: false, axis: 0 });
-      made.append(small, make("span", name));
-      return made;
-    }), ...WORDS.map(([sign, text]) => {
-      const made = make("li");
-      made.append(make("span", sign, `swatch ${text.split(" ")[0]}`), make("span", text));
-      return made;
-    }));
+  const addressed = rows.length > 0; // a page that grows has another picture every second
+  let remembering = 0;
+  function remember() {
+    if (!addressed || !document.documentElement.dataset.ready) return;
+    clearTimeout(remembering);
+    remembering = setTimeout(() => {
+      const said = new URLSearchParams();
+      if (view.a > whole.a || view.b < whole.b) said.set("from", (view.a / 1e9).toFixed(6));
+      if (view.a > whole.a || view.b < whole.b) said.set("to", (view.b / 1e9).toFixed(6));
+      if (state.group !== "") said.set("group", groups[Number(state.group)].name);
+      if (find("filter").value) said.set("filter", find("filter").value);
+      if (state.order !== "client") said.set("order", state.order);
+      if (state.chose) said.set("rows", state.low ? "low" : "high");
+      const hash = said.toString();
+      if (hash !== location.hash.slice(1)) history.replaceState(null, "", hash ? `#${hash}` : location.pathname);
+    }, 250);
   }
-  const WORDS = [["", "gap: striped, nobody owns these partitions"], ["", "double: crossed, several members own these"], ["", "band: what a member owns"]];
 
-  // -- paper: all rows, in pieces that fit on a page
+  function recall() {
+    const said = new URLSearchParams(location.hash.slice(1));
+    const group = groups.find((each) => each.name === said.get("group"));
+    state.group = find("group").value = group ? String(group.place) : "";
+    state.order = find("order").value = said.get("order") === "arrival" ? "arrival" : "client";
+    find("filter").value = said.get("filter") ?? "";
+    state.words = wordsOf(find("filter").value);
+    if (said.has("rows")) [state.low, state.chose] = [said.get("rows") === "low", true];
+    find("compact").setAttribute("aria-pressed", String(state.low));
+    const [from, to] = ["from", "to"].map((name) => Number.parseFloat(said.get(name)) * 1e9);
+    arrange();
+    if (to > from) show(from, to);
+    else show(whole.a, whole.b);
+  }
+  window.addEventListener("hashchange", recall);
+
+  // -- sheets: the picture with its labels, on paper and in files
+
+  const LEFT = 190;
+
+  // Draw rows from `start` on, with their labels at the left.
+  function sheet(sheetPen, some, wide, high, start) {
+    const { svg, context: on } = sheetPen;
+    const picture = svg ? sheetPen.add("g", { transform: `translate(${LEFT} 0)` }) : null;
+    if (picture) sheetPen.into = picture;
+    else on.translate(LEFT, 0);
+    Draw.frame(sheetPen, { width: wide - LEFT, height: high, view, rows: some, top: start, low: state.low, scene: Rows.scene });
+    if (picture) sheetPen.into = svg;
+    else on.translate(-LEFT, 0);
+    sheetPen.rect(0, 0, LEFT, high, "ground");
+    for (const row of some) {
+      const bold = row.kind === "title";
+      let title = row.title;
+      while (Draw.widthOf(title) > LEFT - 16) title = `${title.slice(0, -2)}\u2026`;
+      sheetPen.text(title, 6, row.y - start + Draw.AXIS + row.h / 2, { bold, fill: row.kind === "lane" || bold ? "ink" : "quiet" });
+    }
+    return sheetPen;
+  }
+
+  function bitmap(some, wide, high, start) {
+    const made = document.createElement("canvas");
+    [made.width, made.height] = [2 * wide, 2 * high];
+    const on = made.getContext("2d");
+    on.scale(2, 2);
+    sheet(new Draw.CanvasPen(on, Rows.scene, colours()), some, wide, high, start);
+    return made;
+  }
+
+  const endOf = (some) => (some.length ? some[some.length - 1].y + some[some.length - 1].h : 0);
 
   function onPaper() {
-    const pieces = [];
-    const wide = 1000;
-    let from = 0;
-    while (from < state.shown.length) {
+    const [pieces, theme] = [[], document.documentElement.dataset.theme];
+    document.documentElement.dataset.theme = "light"; // paper is white
+    for (let from = 0; from < state.shown.length;) {
       const start = state.shown[from].y;
       let to = from;
       while (to < state.shown.length && state.shown[to].y + state.shown[to].h - start < 560) to += 1;
       to = Math.max(to, from + 1);
-      pieces.push(piece(state.shown.slice(from, to), start, wide));
+      const some = state.shown.slice(from, to);
+      const high = endOf(some) - start + Draw.AXIS;
+      pieces.push(bitmap(some, 1000, high, start));
       from = to;
     }
+    if (theme === undefined) delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
     find("paper").replaceChildren(...pieces);
-  }
-
-  function piece(some, start, wide) {
-    const left = 180;
-    const high = some[some.length - 1].y + some[some.length - 1].h - start + Draw.AXIS;
-    const made = document.createElement("canvas");
-    [made.width, made.height] = [wide * 2, high * 2];
-    const pen = made.getContext("2d");
-    pen.scale(2, 2);
-    pen.fillStyle = "#ffffff";
-    pen.fillRect(0, 0, wide, high);
-    pen.translate(left, 0);
-    Draw.frame(pen, { width: wide - left, height: high, view, rows: some, top: start, dark: false, compact: state.compact });
-    pen.translate(-left, 0);
-    pen.fillStyle = "#ffffff";
-    pen.fillRect(0, 0, left, high);
-    pen.fillStyle = "#16191d";
-    pen.textBaseline = "middle";
-    for (const row of some) {
-      pen.font = `${row.kind === "title" ? "bold " : ""}11px system-ui, sans-serif`;
-      pen.fillText(row.title, 4, row.y - start + Draw.AXIS + row.h / 2, left - 8);
-    }
-    return made;
   }
   window.addEventListener("beforeprint", onPaper);
   window.addEventListener("afterprint", () => find("paper").replaceChildren());
+
+  // What is seen now, as a file: the rows in the window, with the time to which the picture is zoomed.
+  function seen() {
+    const some = state.shown.filter((row) => row.y + row.h > scroller.scrollTop && row.y < scroller.scrollTop + canvas.clientHeight - Draw.AXIS);
+    const start = some[0]?.y ?? 0;
+    return { some, start, wide: width() + LEFT, high: endOf(some) - start + Draw.AXIS };
+  }
+
+  function save(blob, name) {
+    const link = make("a");
+    link.href = URL.createObjectURL(blob);
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  }
+
+  press("save-svg", () => {
+    const { some, start, wide, high } = seen();
+    const { svg } = sheet(new Draw.SvgPen(Rows.scene, colours(), wide, high), some, wide, high, start);
+    save(new Blob([new XMLSerializer().serializeToString(svg)], { type: "image/svg+xml" }), "timeline.svg");
+  });
+  press("save-png", () => {
+    const { some, start, wide, high } = seen();
+    bitmap(some, wide, high, start).toBlob((blob) => save(blob, "timeline.png"));
+  });
 
   // -- begin, and go on
 
@@ -442,14 +538,14 @@
     [...find("group").options].forEach((option, place) => { option.value = place ? String(groups[place - 1].place) : ""; });
     find("group").value = state.group;
     find("group").closest("label").hidden = groups.length < 2;
-    const { sources } = Rows.data;
-    find("about").textContent = sources.map((each) => [each.name, each.run && `run ${each.run}`, each.profile, each.product].filter(Boolean).join(", ")).join(" \u00b7 ");
-    find("notices").replaceChildren(...sources.flatMap((each) => (each.notices || []).map((text) => make("li", sources.length > 1 ? `${each.name}: ${text}` : text))));
-    find("compact").setAttribute("aria-pressed", String(state.compact));
+    const { sources } = Rows.scene;
+    find("about").textContent = sources.map((each) => each.about).join(" \u00b7 ");
+    find("notices").replaceChildren(...sources.flatMap((each) => (each.notices || []).map((text) => make("li", text))));
+    find("compact").setAttribute("aria-pressed", String(state.low));
   }
 
   function welcome() {
-    if (groups.length) tell({ what: "Details", result: "", facts: [["how", "point at something in the picture, or reach it with Tab"]] });
+    if (groups.length) tell({ what: "Details", result: "", facts: [["how", "point at something in the picture, and click to keep what is said of it here; or reach it with Tab"]] });
     else tell({ what: "Nothing to draw", result: "", facts: [["why", "no group is in these rows"]] });
   }
 
@@ -463,7 +559,7 @@
     if (empty) welcome();
     [state.hot, state.pinned] = held.map((pair) => pair && (again(rows.find((row) => row.key === pair[0]), pair[1]) ?? null));
     lines = null;
-    if (!state.chose) state.compact = laneCount(rows) > LOW;
+    if (!state.chose) state.low = laneCount(rows) > LOW;
     name();
     arrange();
     table();
@@ -474,9 +570,14 @@
   window.Picture = { grow, show };
 
   name();
-  arrange();
-  legend();
-  show(whole.a, whole.b);
+  recall();
   welcome();
   document.documentElement.dataset.ready = "yes";
-})();
+}
+
+// A page of its own has its data compressed; the live page begins with none.
+{
+  const data = JSON.parse(document.getElementById("data").textContent);
+  if (typeof data === "string") inflated(data).then(beginPage);
+  else beginPage(data);
+}

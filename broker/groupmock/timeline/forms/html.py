@@ -1,8 +1,10 @@
-"""The HTML form of a picture is one page that loads nothing else. Its own script (`assets`) draws the picture, which is embedded as
-JSON; names of peers are only text."""
+"""The HTML form of a picture is one page that loads nothing else. Its own script (`assets`) draws the scene, which is embedded as
+compressed JSON; names of peers are only text."""
 
 from __future__ import annotations
 
+import zlib
+from base64 import b64encode
 from functools import cache
 from importlib.resources import files
 from typing import Final
@@ -12,7 +14,11 @@ import msgspec
 from ...text.html_document import document
 from ...text.printable import ascii_json
 from ..model import Timeline
+from ..scene import Scene, scene_of
+from ..signs import DARK, FORCED, LIGHT
+from .svg import legend
 
+ASSETS: Final = files("groupmock.timeline") / "assets"
 SCRIPTS: Final = ("1_rows.js", "2_draw.js", "3_page.js")
 TOOLS: Final = """
 <div class="tools" role="group" aria-label="View">
@@ -24,13 +30,16 @@ TOOLS: Final = """
 <button type="button" id="compact" aria-pressed="false">Low rows</button>
 <button type="button" id="as-table" aria-pressed="false">Table</button>
 <button type="button" id="theme">Light / dark</button>
+<button type="button" id="save-svg">Save SVG</button>
+<button type="button" id="save-png">Save PNG</button>
 <label>Group <select id="group"><option value="">all groups</option></select></label>
+<label>Order <select id="order"><option value="client">by client</option><option value="arrival">as they came</option></select></label>
 <label>Filter <input type="search" id="filter" autocomplete="off" spellcheck="false"></label>
 <span class="quiet" id="count" role="status"></span>
 <span class="quiet" id="span"></span>
 </div>
 """
-SECTIONS: Final = """
+SECTIONS: Final = f"""
 <section id="picture" aria-label="Picture">
 <div id="stage">
 <div id="scroll" tabindex="0" role="group" aria-label="Lanes">
@@ -40,10 +49,11 @@ SECTIONS: Final = """
 <ol id="labels"></ol>
 </div>
 </div>
+<div id="tip" hidden></div>
 <aside id="details" aria-label="Details" tabindex="0"><h2 id="what">Details</h2><dl id="facts"></dl></aside>
 </div>
 <div id="paper"></div>
-<ul id="legend" aria-label="Legend"></ul>
+<ul id="legend" aria-label="Legend">{legend()}</ul>
 <p id="keys" class="quiet"><kbd>&larr;</kbd> <kbd>&rarr;</kbd> earlier and later, <kbd>+</kbd> <kbd>&minus;</kbd> zoom,
 <kbd>Home</kbd> the whole run, <kbd>&uarr;</kbd> <kbd>&darr;</kbd> other lanes, <kbd>Tab</kbd> through the marks of a lane;
 drag to move, wheel over the axis or with <kbd>Ctrl</kbd> to zoom.</p>
@@ -73,17 +83,42 @@ BODY: Final = f"""
 
 
 def write(timeline: Timeline) -> str:
-    style, script = _assets()
-    return document("groupmock timeline", style, BODY, script=script, data=as_data(timeline))
+    data = b64encode(zlib.compress(as_json(scene_of(timeline)), 9)).decode()
+    return document("groupmock timeline", style(), BODY, script=_script(), data=f'"{data}"')
 
 
 def as_data(timeline: Timeline) -> str:
-    """Return the picture as JSON for a page: printable ASCII without `<`, so that nothing in it can end its HTML element."""
-    return ascii_json(msgspec.json.encode(timeline)).decode().replace("<", "\\u003c")
+    """Return the scene as JSON for a page: printable ASCII without `<`, so that nothing in it can end its HTML element."""
+    return ascii_json(as_json(scene_of(timeline))).decode().replace("<", "\\u003c")
+
+
+def as_json(scene: Scene) -> bytes:
+    """Return a scene as JSON, in which each item's `since` counts from that of the item before it in its row. Small numbers compress
+    better."""
+    for row in scene.rows:
+        last = 0
+        for item in row.items:
+            last, item.since = item.since, item.since - last
+    return msgspec.json.encode(scene)
 
 
 @cache
-def _assets() -> tuple[str, str]:
-    folder = files("groupmock.timeline") / "assets"
-    style = (folder / "timeline.css").read_text(encoding="utf-8")
-    return style, "\n".join((folder / name).read_text(encoding="utf-8") for name in SCRIPTS)
+def style() -> str:
+    """Return the style of the picture, with its colours."""
+    light, dark, forced = (_colours(roles) for roles in (LIGHT, DARK, FORCED))
+    return (
+        f":root {{ color-scheme: light dark; {light} }}\n"
+        f'@media (prefers-color-scheme: dark) {{ :root:not([data-theme="light"]) {{ {dark} }} }}\n'
+        f':root[data-theme="dark"] {{ color-scheme: dark; {dark} }}\n:root[data-theme="light"] {{ color-scheme: light; }}\n'
+        f"@media (forced-colors: active) {{ :root:root {{ {forced} }} }}\n"
+        f'@media print {{ :root, :root[data-theme="dark"], :root:not([data-theme="light"]) {{ color-scheme: light; {light} }} }}\n'
+    ) + (ASSETS / "timeline.css").read_text(encoding="utf-8")
+
+
+def _colours(roles: dict[str, str]) -> str:
+    return " ".join(f"--{role}: {colour};" for role, colour in roles.items())
+
+
+@cache
+def _script() -> str:
+    return "\n".join((ASSETS / name).read_text(encoding="utf-8") for name in SCRIPTS)

@@ -10,8 +10,8 @@ from groupmock_codec.units import NS_PER_S
 
 from ...rounds import OWNED, PALE, SHARED, UNKNOWN, UNOWNED, OwnershipMap, Span
 from ...text.printable import one_line
+from ..signs import HUES, PATTERNS
 from ..words import by_number, clock_text, step_of
-from .svg import HUES
 
 WIDTH, LEFT, RIGHT = 1060, 74, 14
 HEAD, MOVES, ROW, BELOW = 30, 16, 9, 26
@@ -23,8 +23,7 @@ STYLE: Final = (
     f".q{{fill:{QUIET}}}.n{{font-weight:600}}.r{{fill:{RED};font-weight:600}}.m{{text-anchor:middle}}.e{{text-anchor:end}}"
     ".o{paint-order:stroke;stroke:#fff;stroke-width:3px}"
 )
-TILES: Final = ("M0 6L6 0", "M3 0V6", "M0 0L6 6", "M0 3H6", "M0 6L6 0M0 0L6 6")
-"""The patterns of the processes 9 to 16, 17 to 24, and so on, which have the colours of the first eight."""
+TILES: Final = tuple(path for name, (path, _) in PATTERNS.items() if name.startswith("own"))
 LEGEND: Final = (
     (PALE, "connection gone, session still runs"),
     (UNOWNED, "nobody owns it"),

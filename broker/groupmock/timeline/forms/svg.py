@@ -2,231 +2,252 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Final
 
-from groupmock_codec.group_states import ASSIGNING, COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, RECONCILING, STABLE
-
 from ...text.printable import one_line
-from ..model import APIS, EXPECTED, OK, Band, Double, Event, Group, Hole, Lane, Mark, State, Timeline
-from ..words import clock_text, held_text, step_of
+from ..model import Timeline
+from ..scene import Item, Scene, SceneRow, scene_of
+from ..signs import HUES, LIGHT, PATTERNS, ROUTINE, SIGNS, SPECIAL, TILE, Part, Sign
+from ..words import clock_text, step_of
 
-WIDTH, LEFT, RIGHT = 1400, 190, 14
-AXIS, STATE, LANE, PINS = 26, 22, 34, 14
+WIDTH, LEFT, RIGHT, AXIS = 1400, 190, 14, 26
 LANES: Final = 300
 """At most this many members get a lane in a picture. A user who wants more names a group, or uses the HTML form."""
 MOST: Final = 40_000
 """At most this many elements are drawn in a picture."""
-CHARACTER: Final = 6.1
-"""The approximate width of a character in an SVG picture."""
-HUES: Final = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a8f2a", "#7a6fb0")
-"""The colours of Okabe and Ito, which can be told apart with every kind of colour blindness. Words and shapes show the same."""
-STATES: Final = {STABLE: "#009e73", PREPARING_REBALANCE: "#e69f00", COMPLETING_REBALANCE: "#56b4e9", EMPTY: "#8d8d8d"} | {
-    ASSIGNING: "#e69f00",
-    RECONCILING: "#56b4e9",
-}
-LETTERS: Final = {"fault": "!", "command": "C", "finding": "F", "closed": "x", "refused": "x", "says": "i", "note": "N"}
+THIN: Final = 2
+"""Marks of one sign are left out if they are closer than this many pixels."""
+NARROW, BROAD = frozenset("fijltrI.,:;|!'()[]/ "), frozenset("mwMW@%&\u2026")
 STYLE: Final = (
-    "text{font:11px system-ui,sans-serif;fill:#16191d}.q{fill:#555b63}.h{font-weight:600;font-size:13px}.t{stroke:#d4d8dd}"
-    ".l{fill:#eceff2}.ok{fill:#005a8d}.led{fill:#fff;stroke:#005a8d;stroke-width:1.4}.no{fill:#b3300a}.x{stroke:#16191d;stroke-width:1.6;fill:none}.r{stroke:#b3300a}.g{fill:url(#gap);stroke:#b3300a}"
-    ".d{fill:url(#double);stroke:#b3300a}.p{fill:#fff;stroke:#b3300a;stroke-width:1.4}.i{font-size:9px;font-weight:700;text-anchor:middle}"
-    ".a{text-anchor:middle}"
-)
-PATTERNS: Final = (
-    '<defs><pattern id="gap" width="6" height="6" patternUnits="userSpaceOnUse"><path d="M0 6L6 0" stroke="#b3300a"/></pattern>'
-    '<pattern id="double" width="6" height="6" patternUnits="userSpaceOnUse"><path d="M0 6L6 0M0 0L6 6" stroke="#b3300a"/></pattern></defs>'
-)
-LEGEND: Final = (
-    "▲ JoinGroup · ■ SyncGroup · | Heartbeat · ● OffsetCommit · ▼ LeaveGroup · hollow: told to join (again) · "
-    "crossed: refused, lost or never answered · striped: without an owner · cross-hatched: several owners · "
-    "! fault · C command · F finding · x connection closed"
+    f"text{{font:11px system-ui,sans-serif;dominant-baseline:central}}.q{{fill:{LIGHT['quiet']}}}.h{{font-weight:600;font-size:13px}}"
+    ".i{font-size:10px;font-weight:700;text-anchor:middle}.e{text-anchor:end}.a{text-anchor:middle}"
+    f".o{{paint-order:stroke;stroke:{LIGHT['ground']};stroke-width:3px;stroke-linejoin:round}}"
 )
 
 
 def write(timeline: Timeline) -> str:
     """Return the picture as one SVG 1.1 document."""
-    return "\n".join(_Picture(timeline).lines()) + "\n"
+    return "\n".join(_Sheet(scene_of(timeline)).lines()) + "\n"
 
 
-class _Picture:
-    def __init__(self, timeline: Timeline) -> None:
-        self._timeline = timeline
-        self._begin, self._end = timeline.begin, timeline.end
-        self._scale = (WIDTH - LEFT - RIGHT) / (self._end - self._begin)
+def legend() -> str:
+    """Return the legend of the page as HTML: each sign with its words, in the colours of the page."""
+    painter = Painter({})
+    signs = "".join(f"<li>{picture}<span>{escape(sign.words)}</span></li>" for sign, picture in _legend(painter))
+    # A pattern must not be in an element that is not displayed.
+    return signs.replace("<li>", f'<li><svg width="0" height="0" aria-hidden="true">{painter.patterns()}</svg>', 1)
+
+
+def _legend(painter: Painter) -> Iterator[tuple[Sign, str]]:
+    for sign in SIGNS.values():
+        if sign.words:
+            drawn = painter.sign(sign, 11 if sign.point else 2, 18, 11 - 8, 16, 0)
+            yield sign, f'<svg width="22" height="22" viewBox="0 0 22 22" aria-hidden="true">{drawn}</svg>'
+
+
+class Painter:
+    """Draws signs as SVG elements. `colours` maps roles to colours; a role that is missing is a variable of the page's style."""
+
+    def __init__(self, colours: Mapping[str, str]) -> None:
+        self._colours = colours
+
+    def patterns(self) -> str:
+        """Return the definitions of the patterns."""
+        tiles = (
+            f'<pattern id="{name}" width="{TILE}" height="{TILE}" patternUnits="userSpaceOnUse">'
+            f'<path d="{path}" stroke="{self._colour(role, -1)}"/></pattern>'
+            for name, (path, role) in PATTERNS.items()
+        )
+        return f"<defs>{''.join(tiles)}</defs>"
+
+    def sign(self, sign: Sign, x: float, wide: float, top: float, high: float, process: int) -> str:
+        """Return the shapes of a sign whose span begins at `x`, or whose point is there."""
+        return "".join(self._part(part, x, wide, top, high, process) for part in sign.parts)
+
+    def line(self, role: str, x: float, wide: float, y: float) -> str:
+        return f'<rect x="{x:.1f}" y="{y - 0.75:.1f}" width="{wide:.1f}" height="1.5" fill="{self._colour(role, -1)}"/>'
+
+    def _part(self, part: Part, x: float, wide: float, top: float, high: float, process: int) -> str:
+        fill, middle = self._colour(part.fill, process), top + high / 2
+        if part.shape == "glyph":
+            stroke = f' stroke="{self._colour(part.stroke, process)}" stroke-width="1.5"' if part.stroke else ""
+            return f'<path transform="translate({x:.1f} {middle:.1f}) scale({high / 12:.3g})" d="{part.drawn}" fill="{fill}"{stroke}/>'
+        if part.shape == "letter":
+            return f'<text class="i" x="{x:.1f}" y="{middle:.1f}" fill="{fill}">{part.drawn}</text>'
+        if part.shape == "edge":
+            stroke = self._colour(part.stroke, process)
+            return f'<rect x="{x:.1f}" y="{top:.1f}" width="{wide:.1f}" height="{high:.1f}" fill="none" stroke="{stroke}"/>'
+        left, y, across, down = {
+            "left": (x, top, min(3.0, wide), high), "bottom": (x, top + high - 2, wide, 2.0), "line": (x, middle - 1, wide, 2.0),
+        }.get(part.shape, (x, top, wide, high))  # fmt: skip
+        box = f'<rect x="{left:.1f}" y="{y:.1f}" width="{across:.1f}" height="{down:.1f}" fill="{fill}"'
+        drawn = f"{box}/>" if part.alpha == 1 else f'{box} fill-opacity="{part.alpha}"/>'
+        if part.shape == "full" and part.fill == "own" and process >= len(HUES):
+            drawn += f'{box.replace(fill, f"url(#{pattern_of(process)})")} fill-opacity="0.5"/>'
+        return drawn
+
+    def _colour(self, role: str, process: int) -> str:
+        if role == "own":
+            return HUES[process % len(HUES)]
+        if role in PATTERNS:
+            return f"url(#{role})"
+        return self._colours.get(role, f"var(--{role})") if role in LIGHT else role or "none"
+
+
+class _Sheet:
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._scale = (WIDTH - LEFT - RIGHT) / (scene.end - scene.begin)
+        self._painter = Painter(LIGHT)
         self._made = 0
-        self._lanes = 0
-        self._left_out: list[str] = []
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the SVG document."""
-        y, body = AXIS + 24, []
-        for group in self._timeline.groups:
-            height, lines = self._group(group, y)
-            body += lines
-            y += height + 10
-        notes = [*(text for each in self._timeline.sources for text in each.notices), *self._left_out]
-        foot = [self._text(8, y + 16 + 15 * place, line, "q") for place, line in enumerate([LEGEND, *notes])]
-        height = y + 24 + 15 * len(foot)
-        names = ", ".join(each.name for each in self._timeline.sources)
-        yield f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" role="img">'
-        yield f"<title>{_plain(f'Timeline of {names}')}</title><style>{STYLE}</style>{PATTERNS}"
-        yield f'<rect width="{WIDTH}" height="{height}" fill="#fff"/>'
-        yield self._text(8, 15, f"groupmock timeline: {names}", "h")
+        y, body, left_out = AXIS + 24, list[str](), defaultdict[int, int](int)
+        lanes = 0
+        for row in self._scene.rows:
+            lanes += row.kind == "lane"
+            if row.kind == "lane" and (lanes > LANES or self._made >= MOST):
+                left_out[row.group] += 1
+                continue
+            body += self._row(row, y)
+            y += row.high
+        notes = [text for each in self._scene.sources for text in each.notices]
+        for group, members in left_out.items():
+            notes.append(f"{members} members of {self._scene.groups[group].name} have no lane here: the page (-o out.html) has them")
+        foot: list[str] = []
+        signs_end = self._foot(foot, y + 14)
+        foot += [self._text(8, signs_end + 8 + 15 * place, line, "q") for place, line in enumerate(notes)]
+        height = signs_end + 12 + 15 * len(notes)
+        names = "; ".join(each.about for each in self._scene.sources)
+        yield f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
+        yield f'fill="{LIGHT["ink"]}" role="img">'
+        yield f"<title>{_plain(f'Timeline of {names}')}</title><style>{STYLE}</style>{self._painter.patterns()}"
+        yield f'<rect width="{WIDTH}" height="{height}" fill="{LIGHT["ground"]}"/>'
+        yield self._text(8, 12, f"groupmock timeline: {names}", "h")
         yield from self._axis(y)
         yield from body
         yield from foot
         yield "</svg>"
 
-    # -- places
+    def _foot(self, foot: list[str], y: int) -> int:
+        """Add the legend, and return where it ends."""
+        x = 8.0
+        for sign, picture in _legend(self._painter):
+            wide = 30 + _wide(sign.words)
+            if x + wide > WIDTH:
+                x, y = 8.0, y + 22
+            foot.append(f'<g transform="translate({x:.0f} {y})">{picture}{self._text(25, 11, sign.words, "q")}</g>')
+            x += wide + 14
+        return y + 26
 
     def _x(self, at: int) -> float:
-        return LEFT + (min(max(at, self._begin), self._end) - self._begin) * self._scale
-
-    def _span(self, since: int, until: int | None) -> tuple[float, float]:
-        """Return the left edge and the width at which a span of time is drawn."""
-        left = self._x(since)
-        return left, max(0.8, self._x(self._end if until is None else until) - left)
+        return LEFT + (min(max(at, self._scene.begin), self._scene.end) - self._scene.begin) * self._scale
 
     def _axis(self, bottom: int) -> Iterator[str]:
-        step = step_of(self._end - self._begin, 12)
-        first = -(-self._begin // step) * step
-        for at in range(first, self._end + 1, step):
+        begin, end = self._scene.begin, self._scene.end
+        step = step_of(end - begin, 12)
+        for at in range(-(-begin // step) * step, end + 1, step):
             x = self._x(at)
-            yield f'<path class="t" d="M{x:.1f} {AXIS + 18}V{bottom}"/>'
-            yield self._text(min(max(x, LEFT + 14), WIDTH - 24), AXIS + 10, clock_text(at, step), "q a")
+            yield f'<path d="M{x:.1f} {AXIS + 18}V{bottom}" stroke="{LIGHT["line"]}"/>'
+            yield self._text(min(max(x, LEFT + 14), WIDTH - 24), AXIS + 8, clock_text(at, step), "q a")
 
-    # -- a group
+    # -- one row
 
-    def _group(self, group: Group, y: int) -> tuple[int, list[str]]:
-        source = self._timeline.sources[group.source].name
-        several = f" ({source})" if len(self._timeline.sources) > 1 else ""
-        lines, at = [self._text(8, y + 14, f"{group.name}{several}", "h", 28)], y + 20
-        lines.append(self._text(8, at + 14, "state", "q"))
-        lines += [self._state(each, at) for each in group.states if self._seen(each.since, each.until)]
-        at += STATE
-        for spans, name, css in ((group.gaps, "without an owner", "g"), (group.doubles, "several owners", "d")):
-            if spans:
-                lines += [self._text(8, at + 14, name, "q"), *self._holes(spans, at, css)]
-                at += STATE
-        if group.events:
-            lines += [self._text(8, at + 14, "events", "q"), *(self._pin(each, at + 11) for each in group.events)]
-            at += STATE
-        drawn = 0
-        for lane in group.lanes:
-            if self._lanes >= LANES or self._made >= MOST:
-                break
-            height = LANE + PINS * any(each.kind != "says" for each in lane.events)
-            lines += self._lane(lane, at, height)
-            self._lanes += 1
-            drawn += 1
-            at += height
-        if drawn < len(group.lanes):
-            self._left_out.append(f"{len(group.lanes) - drawn} members of {group.name} have no lane here: the page (-o out.html) has them")
-        return at - y, lines
-
-    def _seen(self, since: int, until: int | None) -> bool:
-        return since <= self._end and (until is None or until >= self._begin)
-
-    def _state(self, state: State, y: int) -> str:
-        left, wide = self._span(state.since, state.until)
-        told = f"{state.state}, generation {state.generation}: {state.reason}"
-        colour = STATES.get(state.state, "#444")
-        shown = _fitting(f"{state.state} · {state.generation}", wide)
-        size = f'x="{left:.1f}" y="{y + 2}" width="{wide:.1f}" height="{STATE - 5}"'
-        box = f'<rect {size} fill="{colour}" fill-opacity=".3" stroke="{colour}"/>'
-        return self._element(box + (self._text(left + 3, y + 14, shown) if shown else ""), told)
-
-    def _holes(self, spans: list[Hole] | list[Double], y: int, css: str) -> Iterator[str]:
-        for each in spans:
-            if self._seen(each.since, each.until) and self._made < MOST:
-                left, wide = self._span(each.since, each.until)
-                box = f'<rect class="{css}" x="{left:.1f}" y="{y + 3}" width="{wide:.1f}" height="{STATE - 7}"/>'
-                yield self._element(box, held_text(self._timeline, each.held))
-
-    # -- a member
-
-    def _lane(self, lane: Lane, y: int, height: int) -> list[str]:
-        """Draw the lane of a member: marks of requests above, events below them if there are any, then its partitions over time."""
-        lines = [f'<g class="lane">{self._text(8, y + 20, lane.label, most=27)}']
-        for life in lane.lives:
-            left, wide = self._span(life.since, life.until)
-            told = f"{lane.label}: {life.came}" + (f"; gone: {life.gone}" if life.until is not None else "")
-            lines.append(self._element(f'<rect class="l" x="{left:.1f}" y="{y + 1}" width="{wide:.1f}" height="{height - 3}"/>', told))
-        lines += [self._band(each, y + height - LANE) for each in lane.bands if self._seen(each.since, each.until) and self._made < MOST]
-        lines += self._ends(lane, y)
-        lines += self._marks(lane.marks, y)
-        lines += [self._pin(each, y + 23) for each in lane.events if self._made < MOST and each.kind != "says"]
-        return [*lines, "</g>"]
-
-    def _band(self, band: Band, y: int) -> str:
-        left, wide = self._span(band.since, band.until)
-        topics = self._timeline.sets[band.held]
-        colour = HUES[(topics[0].topic * 3 + topics[0].numbers[0]) % len(HUES)] if topics else HUES[0]
-        told = held_text(self._timeline, band.held)
-        shown = _fitting(told, wide - 4)
-        box = f'<rect x="{left:.1f}" y="{y + 16}" width="{wide:.1f}" height="15" fill="{colour}" fill-opacity=".26" stroke="{colour}"/>'
-        return self._element(box + (self._text(left + 4, y + 27, shown) if shown else ""), told)
-
-    def _ends(self, lane: Lane, y: int) -> Iterator[str]:
-        for life in lane.lives:
-            if life.until is not None and life.until <= self._end:
-                x = self._x(life.until)
-                css = "x" if life.cause == "member_left" else "x r"
-                yield f'<path class="{css}" d="M{x - 4:.1f} {y + 12}l8 8m0 -8l-8 8"/>'
-
-    def _marks(self, marks: list[Mark], y: int) -> Iterator[str]:
-        last: dict[tuple[int, int], float] = {}
-        for mark in marks:
-            x, key = self._x(mark.at), (mark.api, mark.result)
-            if not self._seen(mark.at, mark.until) or x - last.get(key, -9.0) < 2 or self._made >= MOST:
+    def _row(self, row: SceneRow, y: int) -> Iterator[str]:
+        css = {"title": "h", "lane": ""}.get(row.kind, "q")
+        yield f'<g class="{row.kind}">{self._text(8, y + row.high / 2, _fitting(row.title, LEFT - 16), css)}'
+        for since, until in self._scene.groups[row.group].busy if row.kind == "lane" else ():
+            left = self._x(since)
+            yield f'<rect x="{left:.1f}" y="{y}" width="{max(1, self._x(until) - left):.1f}" height="{row.high}" fill="{LIGHT["busy"]}"/>'
+        beside = defaultdict[float, list[tuple[float, str]]](list)
+        last: dict[int, float] = {}
+        for item in row.items:
+            sign = self._scene.signs[item.sign]
+            if self._made >= MOST or item.since > self._scene.end or item.since + max(item.lasted, item.tail) < self._scene.begin:
                 continue
-            last[key] = x
-            result = self._timeline.texts[mark.result]
-            told = f"{mark.count} x {APIS[mark.api]}" if mark.count > 1 else APIS[mark.api]
-            tail = (self._x(mark.until) if mark.count > 1 else self._x(mark.at + mark.latency)) - x
-            line = f'<rect class="{_class(result)}" x="{x:.1f}" y="{y + 8}" width="{tail:.1f}" height="1.5"/>' if tail > 3 else ""
-            cross = "" if _class(result) != "no" else f'<path class="x" d="M{x - 4:.1f} {y + 5}l8 8m0 -8l-8 8"/>'
-            shape = f'<path class="{_class(result)}" d="{_shape(APIS[mark.api], x, y + 9)}"/>'
-            yield self._element(f"{line}{shape}{cross}", f"{told}: {result}")
+            x, right = self._x(item.since), self._x(item.since + max(item.lasted, item.tail))
+            if sign.layer in (ROUTINE, SPECIAL) and x - last.get(item.sign, -9.0) < THIN and sign.tail:
+                continue
+            last[item.sign] = x
+            top, high = placed(sign.box, row.high)
+            yield self._drawn(item, sign, x, max(0.8, right - x), y + top, high)
+            if sign.label == "beside":
+                beside[y + top + high / 2].append((x, self._scene.texts[item.label]))
+        for middle, points in beside.items():
+            yield from self._beside(points, middle)
+        yield "</g>"
 
-    def _pin(self, event: Event, y: int) -> str:
-        if not self._seen(event.at, event.until):
-            return ""
-        x = self._x(event.at)
-        path = f"M{x:.1f} {y - 8}l8 8l-8 8l-8 -8z" if event.kind == "fault" else f"M{x - 6:.1f} {y - 6}h12v12h-12z"
-        letter = f'<text class="i" x="{x:.1f}" y="{y + 3.5}">{LETTERS.get(event.kind, "N")}</text>'
-        return self._element(f'<path class="p" d="{path}"/>{letter}', f"{event.kind}: {event.title}: {event.text}")
-
-    def _element(self, shape: str, told: str) -> str:
+    def _drawn(self, item: Item, sign: Sign, x: float, wide: float, top: float, high: float) -> str:
         self._made += 1
-        return f"<g><title>{_plain(told)}</title>{shape}</g>"
+        drawn = self._painter.sign(sign, x, wide, top, high, item.process)
+        if sign.tail and wide > 3:
+            drawn = self._painter.line(sign.tail, x, wide, top + high / 2) + drawn
+        if sign.label == "inside" and (shown := _fitting(self._scene.texts[item.label], wide - 8)):
+            drawn += self._text(x + 5, top + high / 2, shown, "o")
+        return f"<g><title>{_plain(self._told(item))}</title>{drawn}</g>"
 
-    def _text(self, x: float, y: float, text: str, css: str = "", most: int = 400) -> str:
-        shown = text if len(text) <= most else f"{text[: most - 1]}…"
+    def _beside(self, points: list[tuple[float, str]], middle: float) -> Iterator[str]:
+        """Write each label beside its point, on the side where it has room; a label without room is left out, and is in the title."""
+        free = float(LEFT)
+        for place, (x, label) in enumerate(points):
+            following = points[place + 1][0] - 8 if place + 1 < len(points) else WIDTH
+            wide = _wide(label)
+            if x + 11 + wide <= following:
+                yield self._text(x + 11, middle, label, "o")
+                free = x + 11 + wide + 6
+            elif x - 11 - wide >= free:
+                yield self._text(x - 11, middle, label, "o e")
+                free = x + 8
+            else:
+                free = x + 8
+
+    def _told(self, item: Item) -> str:
+        texts, facts = self._scene.texts, self._scene.facts
+        parts = [": ".join(each for each in (texts[item.what], texts[item.result]) if each)]
+        for place, value in zip(item.facts[::2], item.facts[1::2], strict=True):
+            name, kind = facts[place]
+            told = texts[value] if kind == "text" else f"{value / 1e6:.3f} ms" if kind == "lasted" else str(value)
+            parts += [f"{name}: {told}"] if told and name not in ("request", "answer") else []
+        return "; ".join(parts)
+
+    def _text(self, x: float, y: float, text: str, css: str = "") -> str:
         named = f' class="{css}"' if css else ""
-        return f'<text{named} x="{x:.1f}" y="{y:.1f}">{_plain(shown)}</text>'
+        return f'<text{named} x="{x:.1f}" y="{y:.1f}">{_plain(text)}</text>'
 
 
-def _class(result: str) -> str:
-    return "ok" if result == OK else "led" if result in EXPECTED else "no"
+def pattern_of(process: int) -> str:
+    """Return the name of the pattern that tells a process from the others of its colour."""
+    patterns = [name for name in PATTERNS if name.startswith("own")]
+    return patterns[(process // len(HUES) - 1) % len(patterns)]
 
 
-def _shape(api: str, x: float, y: float) -> str:
-    shapes = {
-        "JoinGroup": f"M{x:.1f} {y - 5}l5 10h-10z", "SyncGroup": f"M{x - 4:.1f} {y - 4}h8v8h-8z",
-        "Heartbeat": (beat := f"M{x - 0.7:.1f} {y - 5}h1.4v10h-1.4z"), "ConsumerGroupHeartbeat": beat,
-        "LeaveGroup": f"M{x:.1f} {y + 5}l5 -10h-10z",
-    }  # fmt: skip
-    return shapes.get(api, f"M{x - 4:.1f} {y}a4 4 0 1 0 8 0a4 4 0 1 0 -8 0")
+def placed(box: tuple[int, int], row_high: int) -> tuple[int, int]:
+    """Return the top and the height of a sign's box in a row of a height."""
+    top = box[0] if box[0] >= 0 else row_high + box[0]
+    return top, box[1] if box[1] > 0 else row_high + box[1] - top
+
+
+def _wide(text: str) -> float:
+    """Return about how wide a text of 11 pixels is, rather more than less, because the reader's font is unknown."""
+    return sum(3.9 if each in NARROW else 9.9 if each in BROAD else 6.9 for each in text)
 
 
 def _fitting(text: str, wide: float) -> str:
     """Return the beginning of a text that fits into the width, or "" if too little fits."""
-    room = int((wide - 6) / CHARACTER)
-    if len(text) <= room:
+    if _wide(text) <= wide:
         return text
-    return f"{text[: room - 1]}…" if room >= 4 else ""
+    room = wide - _wide("\u2026")
+    kept = 0
+    for each in text:
+        room -= _wide(each)
+        if room < 0:
+            break
+        kept += 1
+    return f"{text[:kept]}\u2026" if kept >= 3 else ""
 
 
 def _plain(text: str) -> str:

@@ -1,0 +1,339 @@
+"""Lay a picture out: rows of items, with the sign, the label and the words of each item. Times stay times, because a page can be zoomed.
+
+The SVG form and the page's script (`assets`) draw a scene, and add only the scale of time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import msgspec
+
+from ..story.words import count
+from .model import APIS, OK, Band, Double, Event, Group, Hole, Lane, Life, Mark, Round, Source, State, Timeline
+from .ownership_rows import map_rows
+from .signs import HUES, PATTERNS, PINS, SIGNS, TILE, Sign
+from .words import by_number, held_text
+
+FACTS: Final = {
+    "came": "text", "gone": "text", "cause": "text", "partitions": "text", "owners": "text", "why": "text",
+    "generation": "text", "members": "number", "leader": "text", "joined last": "text", "moved partitions": "text",
+    "preparing": "lasted", "completing": "lasted", "protocol": "text", "told": "text", "plan taken": "text",
+    "answered after": "lasted", "slowest answer after": "lasted", "request": "text", "answer": "text", "row": "number", "details": "text",
+    "times": "number", "rows": "text", "member id": "text", "client id": "text", "static id": "text", "client library": "text",
+    "host": "text", "group": "text", "journal": "text",
+}  # fmt: skip
+"""Maps the names of facts to what their values are: an index into `Scene.texts`, a number, or a number of ns."""
+PLACES: Final = {name: place for place, name in enumerate(FACTS)}
+TEXTS: Final = frozenset(name for name, kind in FACTS.items() if kind == "text")
+PINNED, PINNED_LOW = 15, 12
+"""The additional height of a lane that has events."""
+KINDS: Final = {"closed": "connection closed", "refused": "not let in", "says": "client says"}
+
+
+class Item(msgspec.Struct, array_like=True):
+    """One thing in a row: from `since`, for `lasted` ns. `sign` is an index into `Scene.signs`, and `process` the number of the process
+    whose colour it has, or -1. `tail` is how long its line lasts. `label`, `what` and `result` are indexes into `Scene.texts`, and `facts`
+    has pairs of an index into `Scene.facts` and a value."""
+
+    since: int
+    lasted: int
+    sign: int
+    process: int
+    tail: int
+    label: int
+    what: int
+    result: int
+    facts: list[int]
+
+
+class SceneRow(msgspec.Struct, omit_defaults=True):
+    """A row of a scene, with its height in pixels, normally and if rows are low.
+
+    `kind` is title, state, lane or another word, and `key` is the same for the same row of a later picture. `group` is an index into
+    `Scene.groups`, -1 for the row of a journal. `words` are further words by which the row is found. `arrival` is the place of a lane in
+    the order in which members were first seen. A row with a key in `under` is shown only while that row is open.
+    """
+
+    kind: str
+    key: str
+    title: str
+    group: int
+    source: int
+    high: int
+    low: int
+    words: str = ""
+    arrival: int = 0
+    under: str = ""
+    facts: list[int] = []
+    items: list[Item] = []
+
+
+class SceneGroup(msgspec.Struct):
+    """A group of a scene: its name, the index of its journal, and from when until when it rebalanced."""
+
+    name: str
+    source: int
+    busy: list[tuple[int, int]]
+
+
+class SceneSource(msgspec.Struct):
+    """A journal of a scene: what is said about it, and its times."""
+
+    about: str
+    notices: list[str]
+    epoch_ns: int
+    begin: int
+    end: int
+
+
+class Scene(msgspec.Struct):
+    """A picture that is laid out. `facts` has the names of facts, each with the kind of its value."""
+
+    begin: int
+    end: int
+    sources: list[SceneSource]
+    groups: list[SceneGroup]
+    rows: list[SceneRow]
+    texts: list[str]
+    facts: list[tuple[str, str]]
+    signs: list[Sign]
+    hues: tuple[str, ...] = HUES
+    patterns: dict[str, tuple[str, str]] = msgspec.field(default_factory=lambda: PATTERNS)
+    tile: int = TILE
+
+
+def scene_of(timeline: Timeline) -> Scene:
+    """Return the scene of a picture."""
+    return SceneBuilder(timeline).scene()
+
+
+class SceneBuilder:
+    """The builder lays out one picture. The method `add` adds a row, and `item` makes one of its items."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self.timeline = timeline
+        self.rows: list[SceneRow] = []
+        self._groups: list[SceneGroup] = []
+        self._texts: dict[str, int] = {"": 0}
+        self._of_texts = [self.text(each) for each in timeline.texts]
+        self._of_sets = [self.text(held_text(timeline, place)) for place in range(len(timeline.sets))]
+        self._places = {name: place for place, name in enumerate(SIGNS)}
+        result = dict.fromkeys(timeline.expected, "led") | {OK: OK}
+        self._results = [result.get(each, "no") for each in timeline.texts]
+
+    def scene(self) -> Scene:
+        timeline = self.timeline
+        for place, source in enumerate(timeline.sources):
+            if source.events:
+                items = [self._event(each, " row") for each in source.events]
+                self.add("events", "cluster", -1, place, items, words=source.name)
+        for group in timeline.groups:
+            self._group(group)
+        return Scene(
+            timeline.begin, timeline.end, [self._source(each) for each in timeline.sources], self._groups, self.rows, list(self._texts),
+            list(FACTS.items()), list(SIGNS.values()),
+        )  # fmt: skip
+
+    def text(self, text: str) -> int:
+        """Return the index of a text."""
+        return self._texts.setdefault(text, len(self._texts))
+
+    def add(
+        self, kind: str, title: str, group: int, source: int, items: Iterable[Item], high: int = 24, low: int = 24, *,
+        key: str = "", words: str = "", arrival: int = 0, under: str = "", facts: list[int] | None = None,
+    ) -> None:  # fmt: skip
+        """Add a row below the rows before."""
+        ordered = sorted(items, key=lambda each: (self._layer(each), each.since))
+        name = self._key(kind, key or title, group) or f"{kind}\n{source}"
+        self.rows.append(SceneRow(kind, name, title, group, source, high, low, words, arrival, under, facts or [], ordered))
+
+    def item(
+        self, sign: str, since: int, until: int, what: str, result: str = "", label: str = "", process: int = -1, tail: int = 0,
+        **facts: Any,
+    ) -> Item:  # fmt: skip
+        """Return an item of a row. `facts` are by the names of `FACTS`, with underscores for blanks; those that say nothing are left
+        out."""
+        text = self.text
+        return Item(
+            since, max(0, until - since), self._places[sign], process, tail, text(label), text(what), text(result), self.facts(**facts)
+        )  # fmt: skip
+
+    def facts(self, **facts: Any) -> list[int]:
+        """Return facts as pairs of numbers."""
+        found: list[int] = []
+        for given, value in facts.items():
+            name = given.replace("_", " ")
+            if value != "" and value is not None:
+                found += (PLACES[name], self.text(str(value)) if name in TEXTS else value)
+        return found
+
+    def _key(self, kind: str, title: str, group: int) -> str:
+        """Return the key of a row of a group, or "" for no row."""
+        return f"{self._groups[group].name}\n{kind}\n{title}" if title and group >= 0 else ""
+
+    def _layer(self, item: Item) -> int:
+        return self._signs[item.sign].layer
+
+    _signs: Final = list(SIGNS.values())
+
+    # -- a journal and a group
+
+    def _source(self, source: Source) -> SceneSource:
+        about = ", ".join(each for each in (source.name, source.run and f"run {source.run}", source.profile, source.product) if each)
+        return SceneSource(about, source.notices, source.epoch_ns, source.begin, source.end)
+
+    def _group(self, group: Group) -> None:
+        source = self.timeline.sources[group.source]
+        name = f"{group.name} ({source.name})" if len(self.timeline.sources) > 1 else group.name
+        busy = [(each.since, _end(each.until, source)) for each in group.states if each.state.startswith(("Preparing", "Completing"))]
+        self._groups.append(SceneGroup(name, group.source, busy))
+        place, of = len(self._groups) - 1, group.source
+        self.add("title", name, place, of, [], 30, 30)
+        self.add("state", "state", place, of, [self._state(each, source) for each in group.states])
+        if group.rounds or group.generations:
+            self.add("rebalances", "rebalances", place, of, self._rebalances(group, source))
+        if group.gaps:
+            self.add("gap", "without an owner", place, of, [self._hole("gap", each, source) for each in group.gaps])
+        if group.doubles:
+            self.add("double", "several owners", place, of, [self._double("double", each, group, source) for each in group.doubles])
+        if group.events:
+            self.add("events", "events", place, of, [self._event(each, " row") for each in group.events])
+        self._map(group, place)
+        self._lanes(group, place, source)
+
+    def _state(self, state: State, source: Source) -> Item:
+        sign = f"state {state.state}" if f"state {state.state}" in SIGNS else "state"
+        return self.item(
+            sign, state.since, _end(state.until, source), state.state, label=f"{state.state} \u00b7 generation {state.generation}",
+            generation=state.generation, members=state.members, why=state.reason, cause=state.cause,
+        )  # fmt: skip
+
+    def _rebalances(self, group: Group, source: Source) -> Iterator[Item]:
+        for each in group.rounds:
+            yield self._round(each, source)
+        for told in group.generations:
+            planned = "never" if told.planned is None else f"{told.planned / 1e9:.3f} s"
+            yield self.item(
+                "generation", told.began, told.began, f"generation {told.number}", "settled" if told.settled else "not settled",
+                f"gen {told.number}", protocol=told.protocol, leader=told.leader, members=told.members,
+                told=f"{told.heard} of {told.members}", plan_taken=planned,
+            )  # fmt: skip
+
+    def _round(self, each: Round, source: Source) -> Item:
+        return self.item(
+            "rebalance", each.began, _end(each.ended, source), f"rebalance {each.number}", each.ended_in or "under way", why=each.reason,
+            cause=each.cause, generation=f"{each.generation_before} to {each.generation_after}", members=each.members, leader=each.leader,
+            joined_last=each.last_joined, moved_partitions="not known" if each.moves is None else each.moves, preparing=each.preparing, completing=each.completing,
+        )  # fmt: skip
+
+    def _hole(self, sign: str, hole: Hole, source: Source) -> Item:
+        partitions = self._count(hole.held)
+        return self.item(
+            sign, hole.since, _end(hole.until, source), f"{count(partitions, 'partition')} without an owner",
+            "" if hole.until is not None else "to the end", str(partitions), partitions=held_text(self.timeline, hole.held),
+        )  # fmt: skip
+
+    def _double(self, sign: str, double: Double, group: Group, source: Source) -> Item:
+        partitions = self._count(double.held)
+        return self.item(
+            sign, double.since, _end(double.until, source), f"{count(partitions, 'partition')} with {len(double.lanes)} owners",
+            "" if double.until is not None else "to the end", str(partitions) if sign == "double" else "",
+            partitions=held_text(self.timeline, double.held), owners=", ".join(group.lanes[each].label for each in double.lanes),
+        )  # fmt: skip
+
+    def _map(self, group: Group, place: int) -> None:
+        for row in map_rows(self.timeline, group):
+            items = [
+                self.item(
+                    each.sign, each.since, each.until, each.what, label=each.label, process=each.process, partitions=each.partitions,
+                    owners=each.owners, moved_partitions=each.moved, why=each.why,
+                )
+                for each in row.items
+            ]  # fmt: skip
+            self.add(row.kind, row.title, place, group.source, items, row.high, row.high, under=self._key("topic", row.under, place))
+
+    def _count(self, held: int) -> int:
+        return sum(len(each.numbers) for each in self.timeline.sets[held])
+
+    # -- the lanes of the members
+
+    def _lanes(self, group: Group, place: int, source: Source) -> None:
+        """Add the lanes in the order of their clients. A client that comes back as another member has its lanes side by side."""
+        shared: dict[int, list[Item]] = {}
+        for each in group.doubles:
+            for owner in each.lanes:
+                shared.setdefault(owner, []).append(self._double("same", each, group, source))
+        ordered = sorted(enumerate(group.lanes), key=lambda each: (not each[1].member_id, by_number(each[1].instance or each[1].client_id or each[1].label)))
+        for arrival, lane in ordered:
+            items = [*self._lane(lane, lane.process, source), *shared.get(arrival, [])]
+            pinned = any(self._layer(each) == PINS and self._signs[each.sign].name != "aside" for each in items)
+            words = " ".join(each for each in (lane.member_id, lane.client_id, lane.instance, lane.library, lane.host) if each)
+            facts = self.facts(
+                member_id=lane.member_id, client_id=lane.client_id, static_id=lane.instance, client_library=lane.library, host=lane.host
+            )  # fmt: skip
+            self.add(
+                "lane", lane.label, place, group.source, items, 36 + pinned * PINNED, 24 + pinned * PINNED_LOW, key=lane.member_id,
+                words=words, arrival=arrival, facts=facts,
+            )  # fmt: skip
+
+    def _lane(self, lane: Lane, process: int, source: Source) -> Iterator[Item]:
+        for life in lane.lives:
+            yield from self._life(life, source)
+        for band in lane.bands:
+            yield self._band(band, process, source)
+        for mark in lane.marks:
+            yield self._mark(mark)
+        for event in lane.events:
+            yield self._event(event, "")
+
+    def _life(self, life: Life, source: Source) -> Iterator[Item]:
+        stays = life.until is None
+        facts: dict[str, Any] = {"came": life.came, "gone": "" if stays else life.gone, "cause": life.cause}
+        yield self.item("life", life.since, _end(life.until, source), "member", "still there" if stays else life.gone, **facts)
+        if life.until is not None:
+            cause = life.cause.replace("_", " ")
+            sign = "left" if life.cause == "member_left" else "removed"
+            label = "" if sign == "left" else cause or "gone"
+            yield self.item(sign, life.until, life.until, cause or "gone", life.gone, label, came=life.came)
+
+    def _band(self, band: Band, process: int, source: Source) -> Item:
+        until, held = _end(band.until, source), self._of_sets[band.held]
+        what, open_end = f"owns {count(self._count(band.held), 'partition')}", "" if band.until is not None else "to the end"
+        return Item(
+            band.since, max(0, until - band.since), self._places["band"], process, 0, held, self.text(what), self.text(open_end),
+            [PLACES["partitions"], held],
+        )  # fmt: skip
+
+    def _mark(self, mark: Mark) -> Item:
+        api, alike = APIS[mark.api], mark.count > 1
+        after = PLACES["slowest answer after" if alike else "answered after"]
+        tail = mark.until - mark.at if alike else mark.latency
+        facts = [
+            after, mark.latency, PLACES["request"], self._of_texts[mark.asked], PLACES["answer"], self._of_texts[mark.answered],
+            PLACES["row"], mark.seq,
+        ]  # fmt: skip
+        return Item(
+            mark.at, mark.until - mark.at, self._places[f"{api} {self._results[mark.result]}"], -1, tail, 0,
+            self.text(f"{api} ({mark.count} alike)" if alike else api), self._of_texts[mark.result], facts,
+        )  # fmt: skip
+
+    def _event(self, event: Event, where: str) -> Item:
+        sign = "finding error" if (event.kind, event.severity) == ("finding", "error") else event.kind
+        label = event.title.removeprefix("fault rule ").replace("_", " ")
+        if event.kind == "says" and not where:
+            label = label.partition(" says: ")[2] or label
+        if event.kind == "closed":
+            label = "connection closed"
+        if event.kind == "says" and event.text and not where:
+            sign, label = "aside", ""
+        what = event.title if event.kind in ("says", "closed") else f"{KINDS.get(event.kind, event.kind)}: {event.title}"
+        return self.item(
+            f"{sign}{where}", event.at, event.until, what, event.severity, label, details=event.text,
+            times=event.count if event.count > 1 else None, rows=", ".join(map(str, event.rows)),
+        )  # fmt: skip
+
+
+def _end(until: int | None, source: Source) -> int:
+    return source.end if until is None else until
