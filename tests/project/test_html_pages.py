@@ -135,7 +135,7 @@ def timeline(name: str) -> str:
     """The timeline has names in its data, which tests/unit/timeline checks; tests/live/timeline checks that its script inserts them as
     text."""
     marks, events = [drawn.Mark(1, 1, 0, 0, 1, 1, 1, 0, 0)], [drawn.Event(1, 1, "fault", name)]
-    lane = drawn.Lane(name, name, name, name, name, name, [drawn.Life(1, name, 2, name)], [], marks, events)
+    lane = drawn.Lane(name, name, name, name, name, name, 0, [drawn.Life(1, name, 2, name)], [], marks, events)
     group = drawn.Group(name, 0, [drawn.State(1, None, name, 1, 1, name)], lanes=[lane])
     source = drawn.Source(name, name, name, name, 0, 0, 2, [name])
     return write_timeline(drawn.Timeline("0", [source], [group], [name], [], [name]))

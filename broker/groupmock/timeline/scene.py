@@ -225,7 +225,8 @@ class SceneBuilder:
         return self.item(
             "rebalance", each.began, _end(each.ended, source), f"rebalance {each.number}", each.ended_in or "under way", why=each.reason,
             cause=each.cause, generation=f"{each.generation_before} to {each.generation_after}", members=each.members, leader=each.leader,
-            joined_last=each.last_joined, moved_partitions="not known" if each.moves is None else each.moves, preparing=each.preparing, completing=each.completing,
+            joined_last=each.last_joined,
+            moved_partitions="not known" if each.moves is None else each.moves, preparing=each.preparing, completing=each.completing,
         )  # fmt: skip
 
     def _hole(self, sign: str, hole: Hole, source: Source) -> Item:
@@ -265,8 +266,7 @@ class SceneBuilder:
         for each in group.doubles:
             for owner in each.lanes:
                 shared.setdefault(owner, []).append(self._double("same", each, group, source))
-        ordered = sorted(enumerate(group.lanes), key=lambda each: (not each[1].member_id, by_number(each[1].instance or each[1].client_id or each[1].label)))
-        for arrival, lane in ordered:
+        for arrival, lane in sorted(enumerate(group.lanes), key=lambda each: _by_client(each[1])):
             items = [*self._lane(lane, lane.process, source), *shared.get(arrival, [])]
             pinned = any(self._layer(each) == PINS and self._signs[each.sign].name != "aside" for each in items)
             words = " ".join(each for each in (lane.member_id, lane.client_id, lane.instance, lane.library, lane.host) if each)
@@ -337,3 +337,7 @@ class SceneBuilder:
 
 def _end(until: int | None, source: Source) -> int:
     return source.end if until is None else until
+
+
+def _by_client(lane: Lane) -> tuple[bool, tuple[str, int]]:
+    return not lane.member_id, by_number(lane.instance or lane.client_id or lane.label)

@@ -60,8 +60,8 @@ class Sign(msgspec.Struct, omit_defaults=True):
 
     `box` and `low` have the top and the height of the item in a row of normal and of low height. A negative top counts from the bottom of
     the row, and a height below 1 ends so far above it. Signs of a higher `layer` are drawn over others. `label` is where the item's label
-    is drawn: "inside" of a span, or "beside" a point. `tail` has the colour of the line that shows how long a point lasted. `words` are
-    those of the legend, which a sign without words is not in.
+    is drawn: "inside" of a span, or "beside" a point, `beside` pixels from it. `tail` has the colour of the line that shows how long a
+    point lasted. `words` are those of the legend, which a sign without words is not in.
     """
 
     name: str
@@ -70,6 +70,7 @@ class Sign(msgspec.Struct, omit_defaults=True):
     low: tuple[int, int] = (0, 0)
     layer: int = 0
     label: str = ""
+    beside: int = 11
     tail: str = ""
     point: bool = False
     words: str = ""
@@ -118,7 +119,7 @@ def _mark(api: str, result: str) -> Sign:
 def _pin(name: str, colour: str, path: str, letter: str, words: str, at_rest: bool = False) -> list[Sign]:
     """Return the signs of an event in the lane of a member and in the row of a group."""
     parts = (Part("glyph", "ground", 1, path, colour), Part("letter", colour, 1, letter))
-    in_lane = Sign(name, parts, (17, 13), (11, 11), PINS, "beside", "quiet", point=True, words=words)
+    in_lane = Sign(name, parts, (17, 13), (11, 11), PINS, "beside", tail="quiet", point=True, words=words)
     return [in_lane, msgspec.structs.replace(in_lane, name=f"{name} row", box=IN_EVENTS, low=IN_EVENTS, words="")]
 
 
@@ -132,7 +133,7 @@ SIGNS: Final[dict[str, Sign]] = {
         *(bar(f"state {state}", colour, ROW) for state, colour in STATES.items()),
         bar("state", "quiet", ROW),
         Sign("rebalance", (Part("bottom", "quiet"), Part("bottom", "quiet")), ROW, ROW, BANDS, words="a rebalance"),
-        Sign("generation", (Part("glyph", "ink", 1, TICK),), ROW, ROW, SPECIAL, "beside", point=True, words="a generation"),
+        Sign("generation", (Part("glyph", "ink", 1, TICK),), ROW, ROW, SPECIAL, "beside", 4, point=True, words="a generation"),
         Sign("gap", (Part("full", "gap"), Part("edge", "", 1, "", "bad")), ROW, ROW, BANDS, "inside", words="partitions that nobody owns"),
         Sign(
             "double", (Part("full", "double"), Part("edge", "", 1, "", "bad")), ROW, ROW, BANDS, "inside",
@@ -144,12 +145,12 @@ SIGNS: Final[dict[str, Sign]] = {
             words="its owner's connection is gone, the session still runs",
         ),
         Sign(UNOWNED, (Part("line", "bad"),), CELL, CELL, BANDS, words="nobody owns it"),
-        Sign(SHARED, (Part("full", "double"), Part("edge", "", 1, "", "bad")), CELL, CELL, BANDS, "inside", words="several own it"),
+        Sign(SHARED, (Part("full", "double"), Part("edge", "", 1, "", "bad")), CELL, CELL, BANDS, "inside"),
         Sign(UNKNOWN, (Part("full", "life"),), CELL, CELL, BANDS),
         Sign("several", (Part("full", "quiet", PALE_TINT),), ROW, ROW, BANDS, "inside"),
         Sign(f"{UNOWNED} together", (Part("full", "ground"), Part("edge", "", 1, "", "bad")), ROW, ROW, BANDS, "inside"),
         Sign(f"{PALE} together", (Part("full", "own", PALE_TINT),), ROW, ROW, BANDS, "inside"),
-        Sign("moved", (Part("glyph", "ink", 1, TICK),), (2, -2), (2, -2), SPECIAL, "beside", point=True, words="partitions moved"),
+        Sign("moved", (Part("glyph", "ink", 1, TICK),), (2, -2), (2, -2), SPECIAL, "beside", 4, point=True, words="partitions moved"),
         Sign("moved nothing", (Part("glyph", "quiet", 1, TICK),), (2, -2), (2, -2), SPECIAL, point=True),
         *(_mark(api, result) for api in GLYPHS for result in ("ok", "led", "no")),
         Sign("left", (_CROSSED,), (3, 12), (1, 9), SPECIAL, point=True, words="left by itself"),

@@ -279,13 +279,13 @@ const Draw = (() => {
         box.top += shift;
         sign(paint, item, box);
         if (item.sign.label === "beside" && !(at.low && row.kind === "lane" && item.sign.box[0] < 5)) {
-          const middle = box.top + box.high / 2;
-          if (!beside.has(middle)) beside.set(middle, []);
-          beside.get(middle).push([box.x, item.label]);
+          const line = `${box.top + box.high / 2} ${item.sign.beside ?? 11}`;
+          if (!beside.has(line)) beside.set(line, []);
+          beside.get(line).push([box.x, item.label]);
         }
       }
     }
-    for (const [middle, points] of beside) labels(paint, points, middle);
+    for (const [line, points] of beside) labels(paint, points, ...line.split(" ").map(Number));
   }
 
   function sign(paint, item, { x, right, top, high }) {
@@ -329,17 +329,17 @@ const Draw = (() => {
   }
 
   // Each label is beside its point, on the side where it has room; a label without room is left out until the picture is zoomed.
-  function labels({ pen, at }, points, middle) {
+  function labels({ pen, at }, points, middle, far) {
     let free = 0;
     points.forEach(([x, label], place) => {
-      const following = place + 1 < points.length ? points[place + 1][0] - 9 : at.width;
+      const following = place + 1 < points.length ? points[place + 1][0] - far : at.width;
       const wide = widthOf(label);
-      if (label && x + 11 + wide <= following) {
-        pen.text(label, x + 11, middle, { halo: true });
-        free = x + 11 + wide + 6;
+      if (label && x + far + wide <= following) {
+        pen.text(label, x + far, middle, { halo: true });
+        free = x + far + wide + 6;
       } else {
-        if (label && x - 11 - wide >= free) pen.text(label, x - 11, middle, { halo: true, anchor: "end" });
-        free = x + 9;
+        if (label && x - far - wide >= free) pen.text(label, x - far, middle, { halo: true, anchor: "end" });
+        free = x + far;
       }
     });
   }

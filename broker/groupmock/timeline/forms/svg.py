@@ -163,7 +163,7 @@ class _Sheet:
         for since, until in self._scene.groups[row.group].busy if row.kind == "lane" else ():
             left = self._x(since)
             yield f'<rect x="{left:.1f}" y="{y}" width="{max(1, self._x(until) - left):.1f}" height="{row.high}" fill="{LIGHT["busy"]}"/>'
-        beside = defaultdict[float, list[tuple[float, str]]](list)
+        beside = defaultdict[tuple[float, int], list[tuple[float, str]]](list)
         last: dict[int, float] = {}
         for item in row.items:
             sign = self._scene.signs[item.sign]
@@ -176,9 +176,9 @@ class _Sheet:
             top, high = placed(sign.box, row.high)
             yield self._drawn(item, sign, x, max(0.8, right - x), y + top, high)
             if sign.label == "beside":
-                beside[y + top + high / 2].append((x, self._scene.texts[item.label]))
-        for middle, points in beside.items():
-            yield from self._beside(points, middle)
+                beside[y + top + high / 2, sign.beside].append((x, self._scene.texts[item.label]))
+        for (middle, far), points in beside.items():
+            yield from self._beside(points, middle, far)
         yield "</g>"
 
     def _drawn(self, item: Item, sign: Sign, x: float, wide: float, top: float, high: float) -> str:
@@ -190,20 +190,20 @@ class _Sheet:
             drawn += self._text(x + 5, top + high / 2, shown, "o")
         return f"<g><title>{_plain(self._told(item))}</title>{drawn}</g>"
 
-    def _beside(self, points: list[tuple[float, str]], middle: float) -> Iterator[str]:
+    def _beside(self, points: list[tuple[float, str]], middle: float, far: int) -> Iterator[str]:
         """Write each label beside its point, on the side where it has room; a label without room is left out, and is in the title."""
         free = float(LEFT)
         for place, (x, label) in enumerate(points):
-            following = points[place + 1][0] - 8 if place + 1 < len(points) else WIDTH
+            following = points[place + 1][0] - far if place + 1 < len(points) else WIDTH
             wide = _wide(label)
-            if x + 11 + wide <= following:
-                yield self._text(x + 11, middle, label, "o")
-                free = x + 11 + wide + 6
-            elif x - 11 - wide >= free:
-                yield self._text(x - 11, middle, label, "o e")
-                free = x + 8
+            if x + far + wide <= following:
+                yield self._text(x + far, middle, label, "o")
+                free = x + far + wide + 6
+            elif x - far - wide >= free:
+                yield self._text(x - far, middle, label, "o e")
+                free = x + far
             else:
-                free = x + 8
+                free = x + far
 
     def _told(self, item: Item) -> str:
         texts, facts = self._scene.texts, self._scene.facts
