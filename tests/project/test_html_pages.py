@@ -31,6 +31,9 @@ from groupmock_clients.probe.verdicts.report_model import (
     Report,
     RowResult,
 )  # fmt: skip
+from groupmock_clients.scenarios.heat_table import page as write_scenarios
+from groupmock_clients.scenarios.play import Sizes
+from groupmock_clients.scenarios.results import ScenarioResult, ScenarioResults
 from groupmock_pipeline.report import draw
 from groupmock_pipeline.report.first_screen import Link, Sentence
 from groupmock_pipeline.report.page import page
@@ -131,6 +134,15 @@ def audit(name: str) -> str:
     return write_audit(report_of([Source(name=name, audit=found, notices=[name])], [name]))
 
 
+def scenarios(name: str) -> str:
+    figures = dict.fromkeys(("generations", "moved", "unowned_s"), 1.0)
+    found = [
+        ScenarioResult(scenario="scale-up", protocol="range", client=name, figures=figures, broken=[name]),
+        ScenarioResult(scenario="scale-up", protocol="design-1", client=name, trouble=name),
+    ]
+    return write_scenarios(ScenarioResults(stage="live", sizes=Sizes().as_fields(), libraries={name: name}, results=found))
+
+
 def timeline(name: str) -> str:
     """The timeline has names in its data, which tests/unit/timeline checks; tests/live/timeline checks that its script inserts them as
     text."""
@@ -145,6 +157,7 @@ WRITERS: Final[dict[str, Callable[[str], str]]] = {
     "broker/groupmock/audit/forms/html.py": audit,
     "broker/groupmock/timeline/forms/html.py": timeline,
     "clients/groupmock_clients/probe/report/html.py": probe,
+    "clients/groupmock_clients/scenarios/heat_table.py": scenarios,
     "pipeline/groupmock_pipeline/report/page.py": report,
     "tools/live/report.py": live,
 }

@@ -32,10 +32,12 @@ $ groupmock scenario list
 $ groupmock scenario run death-in-time --virtual --members 100 --partitions 400
 $ groupmock scenario run death-in-time --live --protocol design-2/aiokafka --journal /tmp/journals
 $ groupmock scenario table --live --agree --json measured.json
-$ groupmock scenario table --virtual --report table.html
+$ groupmock scenario table --report html --output scenarios.html
 ```
 
-The page of `--report` has for every run the figures and a small [ownership map](../how-to/timeline.md#read-the-ownership-map).
+With `--report html` the table is a page: a line per scenario, a column per protocol, and in each cell a small [ownership
+map](../how-to/timeline.md#read-the-ownership-map) of the run, its moves, its partition-seconds without an owner and its generations, shaded
+beside the other protocols.
 
 Every run of a scenario must keep [the invariants](../how-to/cooperative.md#checked-invariants), and no run may lose a record. With twin
 consumers only records of a killed process may be delivered twice. With `--agree`, a live run and the virtual run of the same scenario must

@@ -1,40 +1,59 @@
-"""Write the results of scenarios as an HTML page: a line per scenario, a column per protocol and client, and in each cell the ownership map
-of the run and its figures. The larger a figure is in its line, the darker is its ground."""
+"""The heat table of `groupmock scenario table --report html`: a page with a line per scenario and a column per protocol and client.
+
+Each cell has the ownership map of one run, the moves, the time without an owner and the generations. The background of a figure says how
+much that is beside the other protocols in the same scenario; the numbers say the same without colour.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Final
 
 from groupmock.rounds import ownership_maps
 from groupmock.text.html_document import document
+from groupmock.text.printable import one_line
 from groupmock.timeline.forms.ownership import thumbnail
 
-from . import table
 from .catalogue import SCENARIOS, TOUR
 from .play import GROUP, RUNNER, Row
 from .results import ScenarioResult, ScenarioResults
+from .table import TITLES, sizes
 
-FIGURES: Final = {"moved": "moved", "unowned_s": "s without owner", "undelivered_s": "s not delivered", "duplicates": "twice"}
-"""Maps the fields of Figures that a cell shows to their units."""
-DARKEST: Final = 0.5
-STYLE: Final = """
-:root { color-scheme: light dark; --ink: #16191d; --ground: #fff; --line: #d4d8dd; --quiet: #555b63; --heat: 230,159,0; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e8eaed; --ground: #15181c; --line: #363c44; --quiet: #a7adb5; } }
-body { margin: 1rem; background: var(--ground); color: var(--ink); font: 14px/1.4 system-ui, sans-serif; }
-h1 { font-size: 1.15rem; } p { color: var(--quiet); max-width: 60rem; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; }
-th, td { border: 1px solid var(--line); padding: .4rem; vertical-align: top; }
-th { text-align: left; font-weight: 600; } th small { display: block; font-weight: 400; color: var(--quiet); max-width: 14rem; }
-td svg { display: block; border: 1px solid var(--line); } ul { list-style: none; margin: .3rem 0 0; padding: 0; font-size: .82rem; }
-li { padding: 0 .3rem; white-space: nowrap; } .bad { color: #b3300a; max-width: 10rem; }
-@media (prefers-color-scheme: dark) { .bad { color: #ff8f6b; } }
-"""
-ABOUT: Final = (
+LEVELS: Final = 4
+"""The number of shades above none."""
+MEASURES: Final = {
+    "moved": ("moved", "partitions that another process got than had them before"),
+    "unowned_s": ("s unowned", "partition-seconds without an owner"),
+    "generations": ("generations", "generations, or in consumer groups epochs, that the group went through"),
+}
+"""Maps a field of Figures to its unit in a cell, and to what the legend says about it."""
+OF_PICTURES: Final = (
     "In each picture a line is a partition and the colour is the process that owns it: pale while the connection of the owner is gone and "
-    "its session still runs, a red line while nobody owns it. Seconds are partition-seconds."
+    "its session still runs, a red line while nobody owns it."
 )
+Place = tuple[str, str, str]
+"""The scenario, protocol and client of a cell."""
+STYLE: Final = """
+:root { color-scheme: light dark; --paper: #fff; --ink: #1a1a1a; --quiet: #555b63; --line: #d4d8dd; --bad: #a3161f;
+--h1: #fdf0e0; --h2: #fbd9b0; --h3: #f7b774; --h4: #ee9440; }
+@media (prefers-color-scheme: dark) { :root { --paper: #16181a; --ink: #ececec; --quiet: #a7adb5; --line: #3a3d40; --bad: #ff9a92;
+--h1: #33261a; --h2: #4d3518; --h3: #6b4415; --h4: #8a5310; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 1.5rem 1.25rem 3rem; background: var(--paper); color: var(--ink); font: 15px/1.45 system-ui, sans-serif; }
+h1 { font-size: 1.5rem; margin: 0 0 .25rem; } p { max-width: 60rem; margin: .25rem 0 .75rem; } .quiet { color: var(--quiet); }
+.key { display: flex; flex-wrap: wrap; gap: .4rem 1.25rem; list-style: none; margin: 0 0 1rem; padding: 0; }
+.wide { overflow-x: auto; } .wide:focus-visible { outline: 2px solid; }
+table { border-collapse: collapse; } th, td { border: 1px solid var(--line); padding: .35rem .5rem; text-align: left; vertical-align: top; }
+thead th { white-space: nowrap; vertical-align: bottom; } th .quiet { display: block; font-weight: 400; font-size: .8125rem; }
+tbody th { min-width: 12rem; max-width: 16rem; position: sticky; left: 0; background: var(--paper); }
+td ul { list-style: none; margin: 0; padding: 0; } td li { padding: .05rem .4rem; white-space: nowrap; font-variant-numeric: tabular-nums; }
+.most { font-weight: 700; } .bad { color: var(--bad); } td .map { margin-bottom: .3rem; } .map svg { display: block; }
+li, .shade { -webkit-print-color-adjust: exact; print-color-adjust: exact; } .shade { padding: 0 .5rem; }
+.h1 { background: var(--h1); } .h2 { background: var(--h2); } .h3 { background: var(--h3); } .h4 { background: var(--h4); }
+@media print { .wide { overflow: visible; } tr { break-inside: avoid; } table { font-size: 8pt; } tbody th { position: static; } }
+""".strip()
 
 
 def picture(rows: Sequence[Row]) -> str:
@@ -47,37 +66,74 @@ def picture(rows: Sequence[Row]) -> str:
 
 def page(results: ScenarioResults) -> str:
     """Return the page as one HTML document."""
-    columns = list(dict.fromkeys((each.protocol, each.client) for each in results.results))
-    head = "".join(f'<th scope="col">{escape(table.TITLES[protocol])}<small>{escape(client)}</small></th>' for protocol, client in columns)
-    lines = "".join(_line(results, name, about, columns) for name, about in ((each.name, each.about) for each in (*SCENARIOS, TOUR)))
-    body = (
-        f"<main><h1>What a restart, a death or scaling costs a consumer group</h1>"
-        f"<p>{escape(table.sizes(results))}</p><p>{escape(ABOUT)}</p>"
-        f'<div class="wide" tabindex="0" role="group" aria-label="Table of scenarios"><table><thead><tr><th scope="col">scenario</th>{head}'
-        f"</tr></thead><tbody>{lines}</tbody></table></div></main>"
-    )
-    return document("groupmock scenario table", STYLE, body, drawn=True)
+    found = {(each.scenario, each.protocol, each.client): each for each in results.results}
+    columns = [(name, client) for name in TITLES for client in dict.fromkeys(each[2] for each in found if each[1] == name)]
+    drawn = any(each.picture for each in results.results)
+    body = [
+        "<main><h1>Scenarios: what each protocol costs</h1>",
+        f'<p class="quiet">{escape(one_line(sizes(results)))}</p>',
+        f"<p>A stronger colour is more than elsewhere in the same line: {''.join(_shades())}. The most of a line is <b>bold</b>.</p>",
+        '<ul class="key">',
+        *(f"<li><b>{unit}</b> {about}</li>" for unit, about in MEASURES.values()),
+        "</ul>",
+        *([f"<p>{OF_PICTURES}</p>"] if drawn else []),
+        '<div class="wide" role="region" tabindex="0" aria-label="Scenarios by protocol"><table>',
+        f"<thead><tr><th>scenario</th>{''.join(_head(*column) for column in columns)}</tr></thead><tbody>",
+        *(line for scenario in (*SCENARIOS, TOUR) for line in _line(scenario.name, scenario.about, columns, found)),
+        "</tbody></table></div></main>",
+    ]
+    return document("groupmock scenarios", STYLE, "\n".join(body), drawn=drawn)
 
 
-def _line(results: ScenarioResults, name: str, about: str, columns: Sequence[tuple[str, str]]) -> str:
-    mine = {(each.protocol, each.client): each for each in results.results if each.scenario == name}
-    if not mine:
-        return ""
-    highest = {field: max((each.figures or {}).get(field, 0.0) for each in mine.values()) for field in FIGURES}
-    cells = "".join(f"<td>{''.join(_cell(mine[each], highest)) if each in mine else '&#8211;'}</td>" for each in columns)
-    return f'<tr><th scope="row">{escape(name)}<small>{escape(about)}</small></th>{cells}</tr>'
+def _shades() -> Iterator[str]:
+    for level in range(LEVELS + 1):
+        yield f'<span class="shade h{level}">{("none", "a little", "some", "much", "the most")[level]}</span>'
 
 
-def _cell(result: ScenarioResult, highest: dict[str, float]) -> Iterator[str]:
-    yield result.picture
-    for problem in [*([result.trouble.splitlines()[0]] if result.trouble else []), *result.broken]:
-        yield f'<p class="bad">{escape(problem)}</p>'
-    if result.figures is None:
+def _head(protocol: str, client: str) -> str:
+    return f'<th scope="col">{escape(TITLES[protocol])}<span class="quiet">{escape(client)}</span></th>'
+
+
+def _line(
+    scenario: str, about: str, columns: Sequence[tuple[str, str]], found: Mapping[Place, ScenarioResult]
+) -> Iterator[str]:  # fmt: skip
+    places = [(scenario, *column) for column in columns]
+    if not any(place in found for place in places):
         return
-    yield "<ul>"
-    for field, unit in FIGURES.items():
-        value = result.figures[field]
-        share = value / highest[field] if highest[field] else 0.0
-        shown = f"{value:.1f}" if field.endswith("_s") else f"{value:g}"
-        yield f'<li style="background: rgba(var(--heat),{share * DARKEST:.2f})">{shown} {unit}</li>'
-    yield "</ul>"
+    figures = [result.figures for place in places if (result := found.get(place)) is not None and result.figures is not None]
+    most = {name: _most([each[name] for each in figures]) for name in MEASURES}
+    yield f'<tr><th scope="row">{scenario}<span class="quiet">{escape(about)}</span></th>'
+    for place in places:
+        yield f"<td>{_cell(found.get(place), most)}</td>"
+    yield "</tr>"
+
+
+def _most(values: Sequence[float]) -> float:
+    """Return the greatest value, or infinity if the values do not differ, because then no cell of the line stands out."""
+    return max(values) if len(set(values)) > 1 else math.inf
+
+
+def _cell(result: ScenarioResult | None, most: Mapping[str, float]) -> str:
+    if result is None:
+        return '<span class="quiet">not played</span>'
+    if result.figures is None:
+        return f'<span class="bad">{_text((result.trouble or "unknown").splitlines()[0])}</span>'
+    shown = f'<div class="map">{result.picture}</div>' if result.picture else ""
+    broken = "".join(f'<div class="bad">{_text(each)}</div>' for each in result.broken)
+    return f"{shown}<ul>{''.join(_figure(name, result.figures[name], most[name]) for name in MEASURES)}</ul>{broken}"
+
+
+def _figure(name: str, value: float, most: float) -> str:
+    level = level_of(value, most)
+    unit = MEASURES[name][0].removesuffix("s") if name == "generations" and value == 1 else MEASURES[name][0]
+    number = f"{value:.1f}" if name.endswith("_s") else f"{value:g}"
+    return f'<li class="h{level}{" most" if level == LEVELS and value == most else ""}">{number} {unit}</li>'
+
+
+def level_of(value: float, most: float) -> int:
+    """Return the shade of a value, from 0 (nothing) to LEVELS, beside the greatest value of its line."""
+    return math.ceil(LEVELS * value / most)
+
+
+def _text(text: str) -> str:
+    return escape(one_line(text))

@@ -2,11 +2,11 @@
 
     groupmock scenario list
     groupmock scenario run NAME [--protocol NAME[/CLIENT]] [--virtual | --live] [--journal FOLDER]
-    groupmock scenario table [--virtual | --live] [--json FILE] [--report FILE.html]
+    groupmock scenario table [--virtual | --live] [--json FILE] [--report html] [--output FILE]
 
 `--live`: stock clients in processes of their own, over TCP (needs groupmock[cooperative-aiokafka,cooperative-kafka-python]).
 `--virtual`: scripted members on a virtual clock, in milliseconds (the default).
-`table` prints the Characteristics of "Incremental Cooperative Rebalancing" with figures.
+`table` prints the Characteristics of "Incremental Cooperative Rebalancing" with figures; with `--report html` it writes a heat table.
 `--agree` compares each live run with its virtual twin: moves and rounds must be the same.
 Exit codes: 0 all were measured, 1 an invariant was broken or a record lost, 2 bad use, 4 some could not be measured.
 """
@@ -63,7 +63,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--agree", action="store_true", help="live: play every run's virtual twin too; 1 if moves or rounds differ")
     parser.add_argument("--journal", type=Path, metavar="FOLDER", help="keep the journal of every run there")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write what was measured there as well")
-    parser.add_argument("--report", type=Path, metavar="FILE.html", help="write a page with the figures and a picture of every run")
+    parser.add_argument("--report", choices=("text", "html"), default="text", help="form of the table (default text)")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write the table there (default: stdout)")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -75,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         _check(arguments)
         sizes = sizes_of(arguments)
-        todo = jobs(arguments.stage, sizes, arguments.names, arguments.protocol, arguments.journal, arguments.report is not None)
+        todo = jobs(arguments.stage, sizes, arguments.names, arguments.protocol, arguments.journal, arguments.report == "html")
     except (LookupError, ValueError, Unsupported) as bad:
         return _refuse(str(bad.args[0]))
     with _ended_by_signals():
@@ -111,7 +112,9 @@ def _check(arguments: argparse.Namespace) -> None:
             make_folder(str(arguments.journal))
         except OSError as failure:
             raise ValueError(f"--journal: {failure.strerror}") from None
-    for flag, file in (("--json", arguments.json), ("--report", arguments.report)):
+    if arguments.report == "html" and arguments.action != "table":
+        raise ValueError("--report html is for `groupmock scenario table`")
+    for flag, file in (("--json", arguments.json), ("--output", arguments.output)):
         if file is not None and not file.absolute().parent.is_dir():
             raise ValueError(f"{flag} {file}: there is no such folder; make it first")
 
@@ -153,12 +156,21 @@ def _measure(arguments: argparse.Namespace, sizes: Sizes, todo: list[Job]) -> in
     results = collected(arguments.stage, sizes, done)
     if arguments.json is not None:
         arguments.json.write_bytes(to_json(results))
-    if arguments.report is not None:
+    _write(arguments, results)
+    return verdict(done)
+
+
+def _write(arguments: argparse.Namespace, results: ScenarioResults) -> None:
+    if arguments.report == "html":
         from .heat_table import page
 
-        arguments.report.write_text(page(results), encoding="utf-8")
-    print("\n".join(map(one_line, _shown(arguments.action, results))))
-    return verdict(done)
+        text = page(results)
+    else:
+        text = "\n".join(map(one_line, _shown(arguments.action, results))) + "\n"
+    if arguments.output is None:
+        sys.stdout.write(text)
+    else:
+        arguments.output.write_text(text, encoding="utf-8")
 
 
 def _compared(todo: list[Job], done: list[ScenarioResult]) -> list[ScenarioResult]:

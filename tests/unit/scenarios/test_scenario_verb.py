@@ -74,11 +74,11 @@ def test_table_prints_the_characteristics_first(capsys: pytest.CaptureFixture[st
 def test_the_report_has_a_picture_and_the_figures_of_every_run(tmp_path: Path) -> None:
     page, measured, plain = tmp_path / "table.html", tmp_path / "out.json", tmp_path / "plain.json"
     words = ("table", "rolling-bounce", "scale-up", "--protocol", "range", "--protocol", "design-2/scripted", "--members", "3")
-    assert scenario(*words, "--report", str(page), "--json", str(measured)) == 0
+    assert scenario(*words, "--report", "html", "--output", str(page), "--json", str(measured)) == 0
     cells = ElementTree.fromstring(page.read_text().partition("<main>")[2].partition("</main>")[0].join(("<main>", "</main>"))).iter("td")
     told = [([each.tag.rpartition("}")[2] for each in cell], [line.text for line in cell.iter("li")]) for cell in cells]
     assert [(tags, lines[0]) for tags, lines in told] == [
-        (["svg", "ul"], "32 moved"), (["svg", "ul"], "0 moved"), (["svg", "ul"], "6 moved"), (["svg", "ul"], "3 moved"),
+        (["div", "ul"], "32 moved"), (["div", "ul"], "0 moved"), (["div", "ul"], "6 moved"), (["div", "ul"], "3 moved"),
     ]  # fmt: skip
     assert scenario(*words, "--json", str(plain)) == 0
     assert plain.read_bytes() == measured.read_bytes(), "pictures are not in the JSON"
