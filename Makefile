@@ -119,7 +119,7 @@ docs: $(VENV)/.installed-test
 	@"$(PY)" -m tools.pages
 
 site: $(VENV)/.installed-dev
-	@NO_MKDOCS_2_WARNING=1 "$(BIN)/mkdocs" build --strict --quiet
+	@"$(PY)" -m tools.site_builder
 
 mutations: $(VENV)/.installed-test
 	@"$(PY)" -m tools.mutations
@@ -150,7 +150,7 @@ ci:
 	@CI=true bash .ci/run
 
 clean:
-	rm -rf build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .ci/out
+	rm -rf build dist site .cache .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .ci/out
 	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: clean-venv
