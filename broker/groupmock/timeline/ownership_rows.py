@@ -127,11 +127,11 @@ def _summary(group: Group, now: Counter[tuple[str, tuple[int, ...]]], of: int, s
     worst = next((state for state in WORST if states[state] > 0), None)
     if worst is None:
         return None
-    owners = sorted({each for (_, processes), number in now.items() if number > 0 for each in processes})
+    owners = sorted({each for (state, processes), number in now.items() if number > 0 and state == worst for each in processes})
     names = ", ".join(group.processes[each] for each in owners)
     told = f"{states[worst]} of {of} {worst}"
     if worst == OWNED:
         told += f" by {names}" if len(owners) < 3 else f" by {len(owners)} processes"
     alone = owners[0] if len(owners) == 1 else -1
-    sign = worst if worst != OWNED else OWNED if alone >= 0 else "several"
+    sign = "several" if worst in (OWNED, PALE) and alone < 0 else worst
     return MapItem(f"{sign} together" if sign in (UNOWNED, PALE) else sign, since, until, told, told, alone, owners=names)

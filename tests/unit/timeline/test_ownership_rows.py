@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from xml.etree import ElementTree
 
 import msgspec
 from cases import for_each
@@ -11,10 +13,12 @@ from random_groups import history
 from rebalance_corners import BOTH, JOINED, SWAPPED
 
 from groupmock.journal.rows import ROWS, Row
-from groupmock.rounds import OWNED, SHARED, UNOWNED
+from groupmock.rounds import OWNED, PALE, SHARED, UNOWNED
 from groupmock.timeline.drawing import Drawing, written
+from groupmock.timeline.forms.svg import Painter
 from groupmock.timeline.model import OWNERSHIP, Group, Source, Stretch, Timeline, Topics
 from groupmock.timeline.ownership_rows import UNFOLDED, MapRow, map_rows
+from groupmock.timeline.signs import HUES, LIGHT, SIGNS
 from tools.mistakes.stage import Stage
 
 
@@ -71,6 +75,25 @@ def test_many_partitions_are_folded_to_their_topic(partitions: int, folded: bool
     assert {each.under for each in rows if each.kind == "partition"} == {topics[0].title if folded else ""}
 
 
+def test_the_svg_has_the_topic_for_its_partitions() -> None:
+    stage = Stage({"orders": UNFOLDED + 1})
+    stage.together(stage.consumer("anna"))
+    stage.sleep(1000)
+    texts = [
+        each.text for each in ElementTree.fromstring(written("svg", drawn(list(stage.ring.rows)))).iter() if each.tag.endswith("}text")
+    ]
+    assert "orders (65 partitions)" in texts
+    assert "orders/0" not in texts
+
+
+@for_each("sign", [OWNED, PALE, "band"])
+def test_no_two_processes_of_a_group_look_alike(sign: str) -> None:
+    looks = [Painter(LIGHT).sign(SIGNS[sign], 0, 9, 0, 9, process) for process in range(48)]
+    assert len(set(looks)) == 48
+    colours = [re.findall("#[0-9a-f]{6}", look) for look in looks[:8]]
+    assert len({colour for found in colours for colour in found if colour in HUES}) == 8, "the first eight differ by their colour alone"
+
+
 def test_a_topic_shows_the_worst_state_of_its_partitions() -> None:
     def stretch(since: int, until: int | None, held: int, state: str, *processes: int) -> Stretch:
         return Stretch(since, until, held, OWNERSHIP.index(state), list(processes))
@@ -84,7 +107,7 @@ def test_a_topic_shows_the_worst_state_of_its_partitions() -> None:
     sets = [[Topics(0, list(range(40)))], [Topics(0, list(range(40, 80)))]]
     (topic,) = (each for each in map_rows(Timeline("", [source], [group], ["t"], sets, []), group) if each.kind == "topic")
     assert [(each.since, each.until, each.sign, each.what, each.process) for each in topic.items] == [
-        (0, 10, "several", "80 of 80 owned by a, b", -1), (10, 20, "unowned together", "40 of 80 unowned", 1),
+        (0, 10, "several", "80 of 80 owned by a, b", -1), (10, 20, "unowned together", "40 of 80 unowned", -1),
         (20, 30, SHARED, "40 of 80 two owners", -1), (30, 40, OWNED, "80 of 80 owned by b", 1),
     ]  # fmt: skip
 

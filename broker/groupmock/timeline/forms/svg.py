@@ -109,6 +109,8 @@ class _Sheet:
         y, body, left_out = AXIS + 24, list[str](), defaultdict[int, int](int)
         lanes = 0
         for row in self._scene.rows:
+            if row.under:  # The row is folded, and a picture on paper does not open.
+                continue
             lanes += row.kind == "lane"
             if row.kind == "lane" and (lanes > LANES or self._made >= MOST):
                 left_out[row.group] += 1
