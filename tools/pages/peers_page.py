@@ -9,7 +9,7 @@ from groupmock_clients.probe.language.scope import MIN_SESSION
 from groupmock_clients.probe.report.json import from_json
 from groupmock_clients.probe.verdicts.outcome import BROKEN, VERDICTS
 from groupmock_clients.probe.verdicts.report_model import ExchangeResult, Report
-from tools.peers.peer_servers import KAFKA, OLDER, PEERS
+from tools.peers.peer_servers import KAFKA, PEERS
 from tools.peers.probing import DIED, older_than_rules, short
 from tools.records import RECORDS
 
@@ -21,8 +21,8 @@ def text() -> str:
 
 
 def outdated() -> list[str]:
-    """Return a sentence for each report that is older than the rules, without those of which the page says so."""
-    return older_than_rules({name: report for name, report in reports_on_disk().items() if name not in OLDER}, load_suite())
+    """Return a sentence for each report that is older than the rules."""
+    return older_than_rules(reports_on_disk(), load_suite())
 
 
 def page(reports: dict[str, Report]) -> str:
@@ -50,11 +50,6 @@ def _page(reports: dict[str, Report]) -> Iterator[str]:
         numbers = " | ".join(str(rows.get(verdict, 0)) for verdict in verdicts)
         judged = dialogues["kept"] + dialogues["broken"]
         yield f"| {_title(name)} | {report.started[:10]} | {report.broker.release} | {numbers} | {dialogues['kept']} of {judged} |"
-    older = {_title(name): len(report.rows) for name, report in reports.items() if name in OLDER}
-    if older:
-        yield ""
-        yield f"The probe has {len(load_suite().rows)} rows today. These reports are older and have fewer:"
-        yield f"{', '.join(f'{title} ({rows})' for title, rows in older.items())}."
     for name, report in reports.items():
         if any(row.verdict == BROKEN for row in report.rows):
             yield ""

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
 from groupmock_clients.probe.language.exchange import BASE_SETTINGS, RELEASES
 from tools.runs import ROOT
@@ -56,9 +55,6 @@ PEERS = {
 }
 KAFKA = "apache-kafka-"
 """The prefix of reports about Apache Kafka itself, which are taken with `groupmock probe --report json` and stored by `keep`."""
-
-OLDER: Final = ("kfake", "librdkafka", "librdkafka-below-flexible")
-"""Reports that are older than the rules, which the page says. A report that is made anew is taken out of this list."""
 
 
 @contextmanager
