@@ -1,4 +1,4 @@
-"""Runs that a timeline must show well: three stock consumers, a crash, cooperative members, faults, findings and hundreds of members."""
+"""Runs that a timeline must show well: a crash, rolling bounces, open transactions, hanging rebalances, faults, findings, many members."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.workers.timeline_page import crowd_journal
+from kitchen_of_two import Kitchen
 
 from groupmock.journal.read import read
 from groupmock.journal.rows import ClientRow
@@ -75,6 +76,46 @@ def _journal_of(name: str, protocol: str, folder: Path, members: int) -> Path:
 def three_hundred(folder: Path) -> Timeline:
     """Run three hundred members for ten minutes; one is killed, and another leaves."""
     return of_journal(str(crowd_journal(folder, 300, 600)))
+
+
+def crowd(folder: Path) -> Timeline:
+    """Run 240 members for ten minutes; one is killed, and another leaves."""
+    return of_journal(str(crowd_journal(folder, 240, 600)))
+
+
+def stuck(folder: Path) -> Timeline:
+    """Run a producer whose second transaction stays open, and a reader of committed records who waits behind it."""
+    kitchen = Kitchen()
+    kitchen.begin()
+    kitchen.sleep(800)
+    kitchen.end()
+    kitchen.sleep(700)
+    kitchen.begin()
+    for offset in range(8):
+        kitchen.produce("orders", 0, 3)
+        kitchen.fetch(min(offset, 2), isolation_level=1)
+        for member in (kitchen.anna, kitchen.ben):
+            member.beat()
+        kitchen.sleep(500)
+    return _drawn("stuck", kitchen)
+
+
+def hanging(folder: Path) -> Timeline:
+    """Run a rebalance that ben holds up: he sends heartbeats, but does not join again."""
+    stage = Stage({"orders": 6})
+    anna, ben = (stage.consumer(name, rebalance_ms=60_000) for name in ("anna", "ben"))
+    stage.together(anna, ben)
+    for _ in range(4):
+        anna.beat()
+        ben.beat()
+        stage.sleep(500)
+    stage.consumer("cleo", rebalance_ms=60_000).join()
+    anna.beat()
+    anna.join()
+    for _ in range(12):
+        ben.beat()
+        stage.sleep(500)
+    return _drawn("hanging", stage)
 
 
 def struck(folder: Path) -> Timeline:
@@ -145,6 +186,13 @@ SITUATIONS: Final[dict[str, Callable[[Path], Timeline]]] = {
     "three-consumers": three_consumers,
     "crash": lambda folder: scenario_played("death-too-late", "range", folder, 3),
     "design-2": lambda folder: scenario_played("death-in-time", "design-2", folder),
+    "bounce-eager": lambda folder: scenario_played("rolling-bounce", "range", folder, 3),
+    "bounce-kip-429": lambda folder: scenario_played("rolling-bounce", "cooperative-sticky", folder, 3),
+    "bounce-design-2": lambda folder: scenario_played("rolling-bounce", "design-2", folder, 3),
+    "bounce-kip-848": lambda folder: scenario_played("rolling-bounce", "kip-848", folder, 3),
+    "crowd": crowd,
+    "stuck": stuck,
+    "hanging": hanging,
     "eager-and-design-2": lambda folder: side_by_side("rolling-bounce", ("range", "design-2"), folder),
     "three-hundred": three_hundred,
     "faults": struck,

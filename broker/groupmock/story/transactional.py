@@ -134,7 +134,7 @@ class Transactions(RowReader):
 
     @takes
     def _request(self, row: RequestRow) -> None:
-        if row.api_name in APIS and (name := _id_of(row.message)) is not None:
+        if row.api_name in APIS and (name := id_of(row.message)) is not None:
             self._asked[row.ticket] = name, row
             if len(self._asked) > OPEN_REQUESTS:
                 self._asked.popitem(last=False)
@@ -157,17 +157,7 @@ class Transactions(RowReader):
         """Note the partitions that an answer adds to a transaction: one to AddPartitionsToTxn, or to a Produce that adds its partition
         itself (KIP-890)."""
         if row.error is None and asked.api_name in WRITES and name in self._open:
-            self._open[name].update(self._partitions(asked))
-
-    def _partitions(self, asked: RequestRow) -> Iterator[Partition]:
-        if asked.api_name == "Produce":
-            for topic in items(asked.message, "topic_data"):
-                name = self._names.of(topic)
-                yield from ((name, number(each, "index")) for each in items(topic, "partition_data") if name is not None)
-            return
-        listed = items(asked.message, "transactions")
-        for topic in items(listed[0], "topics") if listed else items(asked.message, "v3_and_below_topics"):
-            yield from ((str(field(topic, "name")), each) for each in items(topic, "partitions"))
+            self._open[name].update(partitions_of(asked, self._names))
 
 
 def tell_id(rows: Iterable[Row | UnknownRow], transactional_id: str) -> list[str]:
@@ -178,7 +168,19 @@ def tell_id(rows: Iterable[Row | UnknownRow], transactional_id: str) -> list[str
     return [line for section in found.sections(0) for line in section[1:]]
 
 
-def _id_of(message: Any) -> str | None:
+def partitions_of(asked: RequestRow, names: TopicNames) -> Iterator[Partition]:
+    """Yield the partitions that a request adds to a transaction: an AddPartitionsToTxn, or a Produce (KIP-890)."""
+    if asked.api_name == "Produce":
+        for topic in items(asked.message, "topic_data"):
+            name = names.of(topic)
+            yield from ((name, number(each, "index")) for each in items(topic, "partition_data") if name is not None)
+        return
+    listed = items(asked.message, "transactions")
+    for topic in items(listed[0], "topics") if listed else items(asked.message, "v3_and_below_topics"):
+        yield from ((str(field(topic, "name")), each) for each in items(topic, "partitions"))
+
+
+def id_of(message: Any) -> str | None:
     """Return the transactional id of a request. AddPartitionsToTxn has a list of ids from version 4 on, but clients send only one."""
     listed = items(message, "transactions")
     named = field(listed[0], "transactional_id") if listed else field(message, "transactional_id")

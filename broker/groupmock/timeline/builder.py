@@ -40,6 +40,7 @@ from .interned import Tables
 from .model import APIS, LOST, NEVER, OK, OPEN, Band, Event, Group, Source
 from .said import unsaid
 from .thinning import Dots, S, Spans
+from .transaction_track import TransactionTrack
 
 MOST_ROUTINE: Final = 20_000
 """At most this many marks of accepted heartbeats and commits are kept."""
@@ -103,6 +104,7 @@ class TimelineBuilder(RowReader):
         self._tracks: dict[str, GroupTrack] = {}
         self.others: set[str] = set()
         """The printable names of groups that are not drawn, at most `most_others` of them."""
+        self.transactions = TransactionTrack()
         self._rebalances = Rebalances(group, self._watched)
         self._routine = Dots[Asking](most.routine, more_asking)
         self._special = Dots[Asking](most.special, more_asking)
@@ -164,6 +166,8 @@ class TimelineBuilder(RowReader):
             text(header.profile) if header else "", header.epoch_ns if header else 0, self._begin, self._now,
             [*notices, *self._left_out()], sorted(events, key=lambda each: each.at),
         )  # fmt: skip
+        if self._only is None:
+            made.transactions, made.held_back = self.transactions.lanes()
         return made, [self._shown(group) for group in groups]
 
     # -- what is where
@@ -215,6 +219,8 @@ class TimelineBuilder(RowReader):
                 yield f"{spans.dropped} {what} shorter than {seconds(spans.shortest)} s are not drawn"
         states = sum(track.left_out for track in self._tracks.values())
         lanes = sum(track.lanes.left_out for track in self._tracks.values())
+        if self.transactions.left_out:
+            yield f"{self.transactions.left_out} transactions and changes of transactional ids are not drawn"
         if states:
             yield f"{states} changes of state are not drawn"
         if lanes:
@@ -230,6 +236,7 @@ class TimelineBuilder(RowReader):
     def _request(self, row: RequestRow) -> None:
         if row.api_name == "ApiVersions":
             self._learn_library(row)
+        self.transactions.request(row)
         group = field(row.message, "group_id") if row.api_name in APIS else None
         if not isinstance(group, str) or self._track(group) is None:
             return
@@ -239,6 +246,7 @@ class TimelineBuilder(RowReader):
 
     @takes
     def _reply(self, row: ReplyRow) -> None:
+        self.transactions.reply(row)
         asked = self._asked.pop(row.ticket, None)
         if asked is None:
             return
@@ -328,6 +336,9 @@ class TimelineBuilder(RowReader):
     def _command(self, row: CommandRow) -> None:
         if row.name in SILENT:
             return
+        if "transactional_id" in row.arguments:
+            self.transactions.command(row)
+            return
         group, member = row.arguments.get("group"), row.arguments.get("member")
         told = Event(row.t, row.t, "command", text(row.name), facts(row.arguments))
         if not isinstance(group, str):
@@ -350,6 +361,7 @@ class TimelineBuilder(RowReader):
 
     @takes
     def _note(self, row: NoteRow) -> None:
+        self.transactions.note(row)
         if row.what == NODE_STALLED:
             self._stalled[row.node] = Event(row.t, row.t, "note", f"node {row.node} stalls", facts(row.fields))
         elif row.what == NODE_RESUMED:

@@ -19,6 +19,7 @@ from .forms import FORMS
 from .interned import Tables
 from .model import APIS as DRAWN
 from .model import Group, Source, Timeline
+from .transaction_track import READ as OF_TRANSACTIONS
 
 ENDINGS: Final = {".html": "html", ".htm": "html", ".svg": "svg", ".perfetto.json": "perfetto", ".json": "perfetto"}
 """Maps the endings of file names to forms of pictures."""
@@ -75,6 +76,8 @@ class Drawing:
                 rows.only = READ
             for row in rows:
                 builder.feed(row)
+                if builder.transactions.found and isinstance(rows, JournalReader) and rows.only is READ:
+                    rows.only = READ | OF_TRANSACTIONS
         source, groups = builder.finish(len(self._sources), [])
         self._others |= builder.others
         self._sources.append(source)

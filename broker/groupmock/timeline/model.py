@@ -192,9 +192,42 @@ class Group(msgspec.Struct, omit_defaults=True):
     events: list[Event] = []
 
 
+class Transaction(msgspec.Struct, omit_defaults=True):
+    """A transaction from its begin until its markers were written. `outcome` is commit or abort from `decided` on, and committed or aborted
+    at the end. `reason` is why it began or was decided, and `partitions` those that it wrote to."""
+
+    since: int
+    until: int | None = None
+    outcome: str = ""
+    decided: int | None = None
+    reason: str = ""
+    partitions: str = ""
+
+
+class TransactionLane(msgspec.Struct, omit_defaults=True):
+    """The row of the picture that shows one transactional id. `producer` says its newest producer id and epoch."""
+
+    name: str
+    producer: str = ""
+    transactions: list[Transaction] = []
+    events: list[Event] = []
+
+
+class HeldBack(msgspec.Struct, omit_defaults=True):
+    """A partition whose last stable offset stays at `offset` because of an open transaction of the transactional id `name`. Readers of
+    committed records do not get the `records` behind it, as many as the rows show."""
+
+    since: int
+    partition: str
+    name: str
+    offset: int
+    records: int = 0
+    until: int | None = None
+
+
 class Source(msgspec.Struct, omit_defaults=True):
     """One journal of the picture, drawn from `begin` to `end`. `notices` has a sentence for each thing that is missing or left out.
-    `events` are those of no group."""
+    `events` are those of no group. `transactions` are the lanes of transactional ids, and `held_back` what they hold back."""
 
     name: str
     run: str
@@ -205,6 +238,8 @@ class Source(msgspec.Struct, omit_defaults=True):
     end: int
     notices: list[str] = []
     events: list[Event] = []
+    transactions: list[TransactionLane] = []
+    held_back: list[HeldBack] = []
 
 
 class Topics(msgspec.Struct, array_like=True):

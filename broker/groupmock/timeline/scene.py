@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from ..story.words import count
-from .model import APIS, OK, Band, Double, Event, Group, Hole, Lane, Life, Mark, Round, Source, State, Timeline
+from .model import APIS, OK, OPEN, WAITS, Band, Double, Event, Group, Hole, Lane, Life, Mark, Round, Source, State, Timeline, Transaction
 from .ownership_rows import map_rows
 from .signs import HUES, PATTERNS, PINS, SIGNS, TILE, Sign
 from .words import by_number, held_text
@@ -22,7 +22,7 @@ FACTS: Final = {
     "preparing": "lasted", "completing": "lasted", "protocol": "text", "told": "text", "plan taken": "text",
     "answered after": "lasted", "slowest answer after": "lasted", "request": "text", "answer": "text", "row": "number", "details": "text",
     "times": "number", "rows": "text", "member id": "text", "client id": "text", "static id": "text", "client library": "text",
-    "host": "text", "group": "text", "journal": "text",
+    "host": "text", "transactional id": "text",
 }  # fmt: skip
 """Maps the names of facts to what their values are: an index into `Scene.texts`, a number, or a number of ns."""
 PLACES: Final = {name: place for place, name in enumerate(FACTS)}
@@ -120,7 +120,7 @@ class SceneBuilder:
         self._of_texts = [self.text(each) for each in timeline.texts]
         self._of_sets = [self.text(held_text(timeline, place)) for place in range(len(timeline.sets))]
         self._places = {name: place for place, name in enumerate(SIGNS)}
-        result = dict.fromkeys(timeline.expected, "led") | {OK: OK}
+        result = dict.fromkeys(timeline.expected, "led") | {OK: OK, OPEN: "open", WAITS: "open"}
         self._results = [result.get(each, "no") for each in timeline.texts]
 
     def scene(self) -> Scene:
@@ -129,6 +129,7 @@ class SceneBuilder:
             if source.events:
                 items = [self._event(each, " row") for each in source.events]
                 self.add("events", "cluster", -1, place, items, words=source.name)
+            self._transactions(source, place)
         for group in timeline.groups:
             self._group(group)
         return Scene(
@@ -183,6 +184,35 @@ class SceneBuilder:
     def _source(self, source: Source) -> SceneSource:
         about = ", ".join(each for each in (source.name, source.run and f"run {source.run}", source.profile, source.product) if each)
         return SceneSource(about, source.notices, source.epoch_ns, source.begin, source.end)
+
+    def _transactions(self, source: Source, place: int) -> None:
+        for lane in source.transactions:
+            items = [self._event(each, " row") for each in lane.events]
+            for each in lane.transactions:
+                items += self._transaction(each, source)
+            self.add("transactions", lane.name, -1, place, items, key=lane.name, words=f"transaction {lane.producer}")
+        rows: dict[str, list[Item]] = {}
+        for held in source.held_back:
+            told = count(held.records, "record")
+            item = self.item(
+                "held back", held.since, _end(held.until, source), f"{told} behind the last stable offset {held.offset}",
+                "" if held.until is not None else "to the end", f"stable offset {held.offset} \u00b7 {told} behind it",
+                partitions=held.partition, transactional_id=held.name,
+            )  # fmt: skip
+            rows.setdefault(held.partition, []).append(item)
+        for partition, items in rows.items():
+            self.add("held", f"{partition} held back", -1, place, items, words="transaction")
+
+    def _transaction(self, each: Transaction, source: Source) -> Iterator[Item]:
+        end = _end(each.until, source)
+        facts: dict[str, Any] = {"partitions": each.partitions, "why": each.reason}
+        decided = end if each.decided is None else each.decided
+        yield self.item("transaction", each.since, decided, "transaction", each.outcome or "open", each.outcome or "open", **facts)
+        if each.decided is not None:
+            word = "commit" if each.outcome.startswith("commit") else "abort"
+            yield self.item(word, decided, end, f"{word}: the markers are written", "" if each.until is not None else "to the end", word)
+        if each.until is not None and each.outcome in ("committed", "aborted"):
+            yield self.item(each.outcome, end, end, f"transaction {each.outcome}", **facts)
 
     def _group(self, group: Group) -> None:
         source = self.timeline.sources[group.source]

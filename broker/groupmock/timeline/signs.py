@@ -80,6 +80,7 @@ FULL, LIFE, BANDS, OVER, ROUTINE, SPECIAL, PINS = range(7)
 """Signs of a later layer are drawn over those of an earlier one."""
 TRIANGLE, SQUARE, STROKE = "M0-5L5 5L-5 5Z", "M-4-4H4V4H-4Z", "M-.8-5H.8V5H-.8Z"
 CIRCLE, DOWN = "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0Z", "M0 5L5-5L-5-5Z"
+TICKED: Final = "M-5 0L-1 4L6-4L4.5-5.5L-1 1L-3.5-1.5Z"
 CROSS: Final = "M-4-4L4 4M-4 4L4-4"
 DIAMOND, BOX, FLAG = "M0-8L8 0L0 8L-8 0Z", "M-6-6H6V6H-6Z", "M-6 9V-6H7V5H-6"
 SMALL: Final = "M0-2L3.5 4L-3.5 4Z"
@@ -105,11 +106,13 @@ def bar(name: str, colour: str, box: tuple[int, int], words: str = "", low: tupl
 
 
 def _mark(api: str, result: str) -> Sign:
-    colour = "bad" if result == "no" else "good"
-    glyph = Part("glyph", "ground", 1, GLYPHS[api], colour) if result == "led" else Part("glyph", colour, 1, GLYPHS[api])
+    colour = {"no": "bad", "open": "warn"}.get(result, "good")
+    hollow = result in ("led", "open")
+    glyph = Part("glyph", "ground", 1, GLYPHS[api], colour) if hollow else Part("glyph", colour, 1, GLYPHS[api])
     words = {
         ("JoinGroup", "led"): "told to join (again)",
-        ("JoinGroup", "no"): "refused, lost or never answered",
+        ("JoinGroup", "open"): "no answer so far",
+        ("JoinGroup", "no"): "refused, lost or abandoned",
     }.get((api, result), "" if result != "ok" or api in ("TxnOffsetCommit", "ConsumerGroupHeartbeat") else LEGEND.get(api, api))
     parts = (glyph, Part("glyph", "", 1, CROSS, "ink")) if result == "no" else (glyph,)
     layer = ROUTINE if result == "ok" and api not in ("JoinGroup", "SyncGroup", "LeaveGroup") else SPECIAL
@@ -152,7 +155,16 @@ SIGNS: Final[dict[str, Sign]] = {
         Sign(f"{PALE} together", (Part("full", "own", PALE_TINT),), ROW, ROW, BANDS, "inside"),
         Sign("moved", (Part("glyph", "ink", 1, TICK),), (2, -2), (2, -2), SPECIAL, "beside", 4, point=True, words="partitions moved"),
         Sign("moved nothing", (Part("glyph", "quiet", 1, TICK),), (2, -2), (2, -2), SPECIAL, point=True),
-        *(_mark(api, result) for api in GLYPHS for result in ("ok", "led", "no")),
+        bar("transaction", "#7a6fb0", ROW, "an open transaction"),
+        bar("commit", "#009e73", ROW, "it commits, until its markers are written"),
+        bar("abort", "#d55e00", ROW, "it aborts, until its markers are written"),
+        Sign("committed", (Part("glyph", "good", 1, TICKED),), IN_EVENTS, IN_EVENTS, PINS, point=True, words="committed"),
+        Sign("aborted", (Part("glyph", "", 1, CROSS, "bad"),), IN_EVENTS, IN_EVENTS, PINS, point=True, words="aborted"),
+        Sign(
+            "held back", (Part("full", "ground"), Part("full", "gap"), Part("edge", "", 1, "", "bad")), ROW, ROW, BANDS, "inside",
+            words="records behind the last stable offset",
+        ),
+        *(_mark(api, result) for api in GLYPHS for result in ("ok", "led", "open", "no")),
         Sign("left", (_CROSSED,), (3, 12), (1, 9), SPECIAL, point=True, words="left by itself"),
         Sign(
             "removed", (Part("glyph", "", 1, CROSS, "bad"),), (17, 13), (11, 11), PINS, "beside", point=True,
