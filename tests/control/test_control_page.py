@@ -17,6 +17,9 @@ from groupmock.journal.rows import ReplyRow
 from groupmock.timeline.forms import html
 from groupmock.timeline.model import Timeline
 
+SCRIPTS = ("main", "api", "dom", "faults", "findings", "groups", "keys", "machine", "messages", "tail", "transactions", "trend")
+"""The scripts of the page's own. Those of the timeline come on top."""
+
 
 async def test_the_page_and_its_files_are_there_under_a_policy(api) -> None:
     async with api.session.get(f"{api.control.url}/") as answer:
@@ -24,8 +27,7 @@ async def test_the_page_and_its_files_are_there_under_a_policy(api) -> None:
         assert (answer.status, answer.content_type) == (200, "text/html")
     files = re.findall(r'(?:src|href)="(/page/[^"]+)"', page)
     assert len(files) >= 6
-    names = ("api", "dom", "faults", "findings", "groups", "keys", "machine", "messages", "tail", "transactions", "trend")
-    scripts = [f"/page/{name}.js" for name in names]
+    scripts = [f"/page/{name}.js" for name in SCRIPTS]
     for path in ["/", *files, *scripts]:
         async with api.session.get(api.control.url + path) as answer:
             text = await answer.text()
@@ -56,6 +58,19 @@ async def test_the_page_is_for_everybody_and_holds_nothing(open_api) -> None:
             assert (await api.ask("GET", wrong, headers={"Authorization": ""}))[0] == 404, wrong
     async with open_api() as api:
         assert "data-token" not in (await api.ask("GET", "/"))[1]
+
+
+async def test_the_page_uses_what_the_scripts_of_the_timeline_have(api) -> None:
+    page = await api.ask("GET", "/")
+    scripts = [(await api.ask("GET", path))[1] for path in re.findall(r'src="(/page/\w+\.js)"', page[1])]
+    own = [(await api.ask("GET", f"/page/{name}.js"))[1] for name in SCRIPTS]
+    (has,) = re.findall(r"window\.Picture = \{ ([\w, ]+) \}", "\n".join(scripts))
+    assert set(re.findall(r"\bPicture\.(\w+)", "\n".join(own))) <= set(has.split(", "))
+    assert not re.search(r"\b(Draw|Rows)\.", "\n".join(own))
+    style = (await api.ask("GET", "/page/page.css"))[1]
+    for states in (await api.get("/v1/states")).values():
+        for each in states:
+            assert f'[data-state="{each["state"]}"] {{ --hue: #' in style
 
 
 async def test_states_are_the_table_of_the_coordinator(api) -> None:

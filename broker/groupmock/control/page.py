@@ -18,6 +18,7 @@ from ..journal.rows import KINDS
 from ..text.html_document import NOTHING
 from ..timeline.forms.html import ASSETS, SCRIPTS, SECTIONS, TOOLS, as_data, style
 from ..timeline.model import Timeline
+from ..timeline.signs import STATES
 from ..version import __version__
 from .context import ControlContext
 from .route import HTML, ControlCall, Document
@@ -71,4 +72,5 @@ def _parts() -> dict[str, Document]:
     own = files("groupmock.control") / "assets"
     there = {each.name: each.read_bytes() for each in own.iterdir()} | {name: (ASSETS / name).read_bytes() for name in SCRIPTS}
     there["timeline.css"] = style().encode()
+    there["page.css"] += "".join(f'[data-state="{state}"] {{ --hue: {colour}; }}\n' for state, colour in STATES.items()).encode()
     return {name: Document(MEDIA[kind], data) for name, data in sorted(there.items()) if (kind := name.rpartition(".")[2]) in MEDIA}

@@ -19,15 +19,20 @@ PAGE: Final = "groupmock-timeline.html"
 
 
 class Window(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """The number of seconds that a picture shows, and its form."""
+    """The number of seconds that a picture shows."""
 
     seconds: Annotated[int, Meta(description="the last so many seconds of the run", ge=1, le=MOST_SECONDS)] = 120
+
+
+class PictureAsk(Window, kw_only=True, forbid_unknown_fields=True):
+    """The number of seconds that a picture shows, and its form."""
+
     scene: Annotated[bool, Meta(description="as the page draws it: rows of signs and words instead of facts")] = False
 
 
 async def picture(context: ControlContext, call: ControlCall) -> Document:
     """Return the picture of a group. Raises NoSuch."""
-    return Document(JSON, await _drawn(context, call))
+    return Document(JSON, await _drawn(context, call, call.query.scene))
 
 
 async def page(context: ControlContext, call: ControlCall) -> Document:
@@ -36,9 +41,9 @@ async def page(context: ControlContext, call: ControlCall) -> Document:
     return Document(HTML, await asyncio.to_thread(_page, await _drawn(context, call)), PAGE)
 
 
-async def _drawn(context: ControlContext, call: ControlCall) -> bytes:
+async def _drawn(context: ControlContext, call: ControlCall, scene: bool = False) -> bytes:
     group_of(context.running.cluster, call.path.group)
-    return await context.pictures.of(call.path.group, call.query.seconds, call.query.scene)
+    return await context.pictures.of(call.path.group, call.query.seconds, scene)
 
 
 def _page(picture: bytes) -> bytes:

@@ -188,7 +188,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     Route("GET", "/events", None, "Server-sent events: the rows that fit, as they come (`curl -N`). `lost`: who read too slowly missed so "
           "many; `end`: the cluster is reset, or is no more.", event_stream.events, query=event_stream.Listen, answer=str, gives=EVENTS),
     Route("GET", "/timeline/{group}", None, "The picture of a group's last seconds, as data: lanes, bands, marks "
-          "(docs/how-to/timeline.md).", picture_calls.picture, GroupPath, picture_calls.Window, answer=Timeline),
+          "(docs/how-to/timeline.md).", picture_calls.picture, GroupPath, picture_calls.PictureAsk, answer=Timeline),
     Route("GET", "/timeline/{group}/page", None, "The same as the page that `groupmock timeline` writes.", picture_calls.page, GroupPath,
           picture_calls.Window, answer=str, gives=HTML),
     Route("GET", "/audit", None, "What the clients were found to do, rule by rule; 409 where nobody is audited (`--audit`).",

@@ -3,9 +3,6 @@ import { called, choice, find, keyed, make, partitions, say } from "./dom.js";
 import { machine } from "./machine.js";
 import { showTrend } from "./trend.js";
 
-/* global Draw */
-const hue = (state) => Draw.STATES[state] ?? "#8d8d8d";
-
 export function showGroups(groups, chosen, choose) {
   find("all").classList.toggle("no-group", !groups.length);
   find("welcome").hidden = groups.length > 0;
@@ -14,7 +11,7 @@ export function showGroups(groups, chosen, choose) {
     row.radio.checked = group.group_id === chosen;
     say(row.label, group.group_id);
     const [, state, generation, members, lag, rate] = row.children;
-    state.style.setProperty("--hue", hue(group.state));
+    state.dataset.state = group.state;
     say(state, group.state);
     state.classList.toggle("held", Boolean(group.held));
     say(generation, group.generation);
@@ -32,7 +29,6 @@ export function showMachine(states, group, details) {
   if (key !== drawn) {
     drawn = key;
     const picture = machine(kind, group?.state, group?.held);
-    for (const box of picture.querySelectorAll(".state-box")) box.style.setProperty("--hue", hue(box.dataset.state));
     find("machine").replaceChildren(picture);
     const before = find("hold-state").value;
     find("hold-state").replaceChildren(...kind.filter((each) => each.next.length).map(({ state }) => make("option", state)));
