@@ -21,6 +21,12 @@ def contradiction(settings: Settings, origins: Mapping[str, str]) -> str | None:
         places = {origins[key] for key in ("group.min.session.timeout.ms", "group.max.session.timeout.ms") if key in origins}
         bounds = f"group.min.session.timeout.ms ({lowest}) is above group.max.session.timeout.ms ({highest})"
         return f"{' and '.join(sorted(places))}: {bounds}"
+    if settings.super_users:
+        from ..core.settings import super_users_of  # This import is late, because a server that only listens does not need it.
+
+        for each in super_users_of(settings.super_users):
+            if ":" not in each:
+                return f"{origins['super.users']}: super.users has {each!r}: a principal has a type, as in User:{each}"
     if settings.compression_open and not opening.available():
         return f"{origins[OPENS]}: {OPENS} needs {opening.LIBRARY}: {pip_install('compression')}"
     return None

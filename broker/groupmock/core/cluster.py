@@ -4,17 +4,27 @@ behaviours of APIs, which use several parts, get the cluster."""
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from .authorizer.acl import CLUSTER, CLUSTER_NAME, DESCRIBE, all_operations
 from .environment import Environment
 from .groups.registry import GroupRegistry
 from .log.topics import Topics
 from .transactions.coordinator import TransactionCoordinator
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .authorizer.authorizer import Authorizer
+    from .events import Request
     from .hosting import Hosting
     from .quotas import Quotas
     from .scram import Credentials
+    from .turn import Turn
+
+NOTHING: Final[frozenset[str]] = frozenset()
+NOT_ASKED: Final = -(2**31)
+"""The authorized operations of a resource for which the request did not ask, or which it may not describe."""
 
 
 class Cluster:
@@ -27,6 +37,34 @@ class Cluster:
         self.topics = topics
         self.groups = groups
         self.transactions = transactions
+        self.authorizer = self._authorizer()
+        """Decides what principals may do, or is None if everybody may do everything."""
+
+    def _authorizer(self) -> Authorizer | None:
+        if not self.environment.settings.authorizer_class_name:
+            return None
+        from .authorizer.authorizer import Authorizer  # This import is late, because most clusters have no authorizer.
+
+        return Authorizer(self.environment.settings, self.groups.end_leases)
+
+    def denied(self, turn: Turn, request: Request, operation: int, kind: int, names: Iterable[str]) -> frozenset[str]:
+        """Return those of the names on which the sender may not do the operation, each with a row in the journal."""
+        return NOTHING if self.authorizer is None else self.authorizer.denied(turn, request, operation, kind, names)
+
+    def allows(self, request: Request, operation: int, kind: int, name: str) -> bool:
+        """Return whether the sender may do the operation. A refusal has no row in the journal, because the answer only omits something."""
+        authorizer = self.authorizer
+        return authorizer is None or authorizer.allows(request.principal, request.client_host, operation, kind, name)
+
+    def operations(self, request: Request, kind: int, name: str) -> int:
+        """Return the operations that the sender may do on the resource as bits: bit n stands for operation n."""
+        if self.authorizer is None:
+            return all_operations(kind, self.environment.settings.quirks)
+        return self.authorizer.operations(request, kind, name)
+
+    def own_operations(self, request: Request) -> int:
+        """Return the operations that the sender may do on the cluster as bits: 0 if it may not describe the cluster (SEC-74)."""
+        return self.operations(request, CLUSTER, CLUSTER_NAME) if self.allows(request, DESCRIBE, CLUSTER, CLUSTER_NAME) else 0
 
     @property
     def hostings(self) -> tuple[Hosting, ...]:

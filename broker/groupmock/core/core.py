@@ -48,6 +48,8 @@ from .turn import TimerHandler, Turn
 from .work import keeps
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .dice import Bits
     from .identity import Identity
     from .settings import Settings
@@ -63,7 +65,7 @@ class Core:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.environment = cluster.environment
-        self.behaviour = apis.behaviour
+        self.behaviour = apis.behaviour if cluster.authorizer is None else _checked_behaviour()
         """Returns the function that handles the requests of an API key. Raises KeyError if there is none; the driver never dispatches
         such a request."""
         self.timer_handlers: dict[str, TimerHandler] = {
@@ -189,3 +191,7 @@ class Core:
         return handle
 
 
+def _checked_behaviour() -> Callable[[int], apis.Behaviour]:
+    from .gate import behaviour  # This import is late, because most clusters have no authorizer.
+
+    return behaviour

@@ -143,6 +143,10 @@ class Quirks(msgspec.Struct, frozen=True):
     refused_transactional_commit_makes_group: bool = False  # 3.9: a refused TxnOffsetCommit to an unknown group creates an Empty group
     # 3.9: AddPartitionsToTxn and AddOffsetsToTxn check producer id and epoch (errors 49, 90) before a pending end (51)
     producer_checked_before_busy: bool = False
+    broker_name_checked_before_rights: bool = False  # 3.9: IncrementalAlterConfigs refuses another broker's id (42) before a right (31)
+    # 3.9: DescribeTopicPartitions sorts the topics that it refuses before they come into a hash set
+    refused_topics_sorted: bool = False
+    acl_host_unchecked: bool = False  # 4.3 3.9: CreateAcls accepts an empty host, which no address matches
     # 4.4 4.3: Produce v0 to v2 are advertised, because librdkafka looks for them, but close the connection
     old_produce_closes: bool = False
 
@@ -400,6 +404,21 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int,
         setting("groupmock.transaction.max.partitions", "most partitions that one transaction may have; further ones are refused (44)", 1),
     ] = 1_000
+    authorizer_class_name: Annotated[
+        str,
+        setting(
+            "authorizer.class.name",
+            "class of the authorizer that decides what principals may do by ACLs; empty: everybody may do everything",
+            choices=("", "org.apache.kafka.metadata.authorizer.StandardAuthorizer"),
+        ),
+    ] = ""
+    super_users: Annotated[
+        str, setting("super.users", "principals that may do everything, separated by semicolons: User:admin;User:root")
+    ] = ""
+    allow_everyone_if_no_acl_found: Annotated[
+        bool,
+        setting("allow.everyone.if.no.acl.found", "with an authorizer, allow everything on resources that no ACL covers"),
+    ] = False
     quirks: Quirks = Quirks()
 
     def room(self) -> Room:
@@ -410,3 +429,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 def listed(text: str) -> tuple[str, ...]:
     """Split the value of a list setting at its commas. The result is cached, because every heartbeat of a consumer asks."""
     return tuple([each.strip() for each in text.split(",")])
+
+
+def super_users_of(text: str) -> list[str]:
+    """Split the value of `super.users`, which separates principals with semicolons."""
+    return [each.strip() for each in text.split(";") if each.strip()]

@@ -17,7 +17,7 @@ from groupmock_codec import APIS
 from groupmock_codec.units import NS_PER_MS
 
 from ..core.effects import Abandoned, Close, Replies, Reply, Silent
-from ..core.events import Command, Disconnected, Request
+from ..core.events import ANONYMOUS, Command, Disconnected, Request
 from ..core.turn import Turn
 from ..core.work import OF_GROUPS, Asks, Work, at_once, on
 from .ask import ABANDONED, CLOSED, LOST, PARKED, SILENT, Ask, Connection
@@ -103,14 +103,15 @@ class CoreRig:
         client_id: str | None = "rig",
         node: int = 1,
         client_host: str = HOST,
+        principal: str = ANONYMOUS,
         ticket: int | None = None,
         draws: Sequence[str] = (),
     ) -> Ask:
         """Send one request without moving the clock. The returned request has the answer, if it came at once.
 
         `connection` is a name, opened at first use; None gives the request a connection of its own. `ticket` is its number in the run,
-        None for the next one. `draws` is what fed dice give it. Requests sent without moving the clock arrive together. A request that
-        commits an offset is answered only when the clock moves, with `sleep(0)` at the earliest."""
+        None for the next one. `principal` is its authenticated sender. `draws` is what fed dice give it. Requests sent without moving the
+        clock arrive together. A request that commits an offset is answered only when the clock moves, with `sleep(0)` at the earliest."""
         if self._coded:
             api = APIS[key].request
             message = api.decode(version, api.encode(version, message))
@@ -118,7 +119,8 @@ class CoreRig:
         if ticket is None:
             self._tickets += 1
             ticket = self._tickets
-        ask = Ask(Request(ticket, link.number, node, key, version, client_id, client_host, message), link, self.now, draws)
+        request = Request(ticket, link.number, node, key, version, client_id, client_host, message, principal=principal)
+        ask = Ask(request, link, self.now, draws)
         if link.ended:
             ask.status = CLOSED
         elif link.flying is not None:

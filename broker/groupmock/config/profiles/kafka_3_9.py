@@ -80,6 +80,9 @@ PROFILE = Profile(
         {
             "malformed_subscription_hangs",
             "doubled_protocol_hangs",
+            "acl_host_unchecked",
+            "broker_name_checked_before_rights",
+            "refused_topics_sorted",
             "assignor_change_computes_nothing",
             "emptied_group_keeps_assignment_epoch",
             "malformed_metadata_fails",

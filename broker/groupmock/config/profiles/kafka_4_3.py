@@ -73,6 +73,7 @@ PROFILE = Profile(
         {
             "malformed_subscription_hangs",
             "doubled_protocol_hangs",
+            "acl_host_unchecked",
             "assignor_change_computes_nothing",
             "emptied_group_keeps_assignment_epoch",
             "malformed_metadata_fails",

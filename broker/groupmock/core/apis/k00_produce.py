@@ -20,7 +20,9 @@ from groupmock_codec.messages.k00_produce import (
 )
 from groupmock_codec.records import Batch, RecordsError
 
+from ..authorizer.acl import TOPIC, TRANSACTIONAL_ID, WRITE
 from ..budget import Ration, within
+from ..cluster import NOTHING
 from ..effects import Close, Silent
 from ..java.orders import java_computed_order, scala_map_order, scala_table_order
 from ..log.partition import Partition
@@ -93,7 +95,7 @@ class Produce:
     """Handles one Produce request of a client. Its partitions that got records are in `grown`."""
 
     def __init__(self, cluster: Cluster, request: Request, asked: ProduceRequest, turn: Turn) -> None:
-        self._topics, self._request, self._asked, self._turn = cluster.topics, request, asked, turn
+        self._cluster, self._topics, self._request, self._asked, self._turn = cluster, cluster.topics, request, asked, turn
         self._transactions = cluster.transactions
         self._room = turn.settings.room()
         # Versions that add partitions to a transaction are always verified (ReplicaManager.maybeSendPartitionsToTransactionCoordinator).
@@ -109,11 +111,22 @@ class Produce:
         try:
             transactional = any(is_transactional(data.records or b"") for topic in asked.topic_data for data in topic.partition_data)
             code, message = error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, None
-            if not transactional or asked.transactional_id is not None:
+            if not transactional or (asked.transactional_id is not None and self._may_write_in(asked.transactional_id)):
                 return {}
         except Refused as refused:
             code, message = refused.error_code, refused.message
         return self._whole(code, message)
+
+    def _may_write_in(self, transactional_id: str) -> bool:
+        return not self._cluster.denied(self._turn, self._request, WRITE, TRANSACTIONAL_ID, (transactional_id,))
+
+    def _denied(self) -> frozenset[str]:
+        """Return the names of those topics of the request to which the sender may not write."""
+        if self._cluster.authorizer is None:
+            return NOTHING
+        by_id, name_of = self._request.version >= IDS_SINCE, self._topics.name_of
+        names = [name_of(topic.topic_id) if by_id else topic.name for topic in self._asked.topic_data if topic.partition_data]
+        return self._cluster.denied(self._turn, self._request, WRITE, TOPIC, [name for name in names if name is not None])
 
     def _whole(self, code: int, message: str | None) -> dict[Place, PartitionProduceResponse]:
         """Return rows that refuse every partition of the request with the same error. Kafka cannot even answer a refusal if records are
@@ -131,12 +144,16 @@ class Produce:
         """Return the rows of all partitions in the order of Kafka's maps, beginning with the partitions that reached a log. If a
         partition is listed twice, the last readable records are written, though the row is that of the unreadable ones."""
         readable: dict[Place, list[Batch] | TooShort | None] = {}
+        denied, unauthorized = self._denied(), dict[Place, PartitionProduceResponse]()
         absent: dict[Place, PartitionProduceResponse] = {}
         unreadable: dict[Place, PartitionProduceResponse] = {}
         for asked in self._asked.topic_data:
             for data in asked.partition_data:
                 place = Place(asked.name, asked.topic_id, data.index)
                 topic = self._topic(place)
+                if denied and (asked.name if topic is None else topic.name) in denied:
+                    unauthorized[place] = _row(place, error_codes.TOPIC_AUTHORIZATION_FAILED)
+                    continue
                 if topic is None or not 0 <= place.partition < len(topic.partitions):
                     absent[place] = _row(place, self._absent(topic))
                     continue
@@ -166,6 +183,7 @@ class Produce:
         rows = {
             **{place: reached[place] for place in self._fenced},
             **reached,
+            **{place: unauthorized[place] for place in scala_table_order(unauthorized, self._hash)},
             **{place: absent[place] for place in scala_table_order(absent, self._hash)},
             **{place: unreadable[place] for place in scala_table_order(unreadable, self._hash)},
         }

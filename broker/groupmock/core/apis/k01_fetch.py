@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Final
 from groupmock_codec import error_codes
 from groupmock_codec.messages.k01_fetch import FetchRequest, FetchResponse
 
+from ..authorizer.acl import CLUSTER, CLUSTER_ACTION, CLUSTER_NAME, READ, TOPIC
 from ..budget import Ration, within
+from ..cluster import NOTHING
 from ..log.fetches import FOLLOWERS_SINCE, WaitingFetch, failed
 from ..log.read_replica import RACK_AWARE
-from ..log.sessions import SessionRefused
+from ..log.sessions import Context, SessionRefused
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -48,14 +50,18 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         ration.take(asked_for, PARTITION_COST)
         ration.take(sessions.size(asked.session_id), KEPT_COST)
         ration.take(within([topic.partitions for topic in asked.forgotten_topics_data]) + len(asked.forgotten_topics_data))
+    replica = asked.replica_state.replica_id if request.version >= REPLICA_STATE_SINCE else asked.replica_id
     try:
         context = sessions.context(asked, request.version, topics.name_of, turn.wall_ms)
     except SessionRefused as refused:
         turn.reply(request.ticket, FetchResponse(error_code=refused.code))
         return
+    denied = NOTHING if cluster.authorizer is None else _denied(cluster, request, turn, context, replica)
     # Kafka notices a wrong isolation level only when it reads a log, so a fetch without an existing partition is answered as usual:
     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
-    if asked.isolation_level not in (0, 1) and any(topics.find(slot.topic or "", slot.partition) for slot in context.slots.values()):
+    if asked.isolation_level not in (0, 1) and any(
+        topics.find(slot.topic or "", slot.partition) for slot in context.slots.values() if slot.topic not in denied
+    ):
         turn.reply(request.ticket, failed(turn.quirks, asked, request.version, error_codes.UNKNOWN_SERVER_ERROR))
         return
     limits = turn.settings
@@ -66,7 +72,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         asked=asked,
         node=request.node,
         version=request.version,
-        replica=asked.replica_state.replica_id if request.version >= REPLICA_STATE_SINCE else asked.replica_id,
+        replica=replica,
         # An answer never exceeds its limit of bytes, so a fetch with a larger minimum would always wait for max_wait_ms
         # (KafkaApis.handleFetchRequest).
         min_bytes=min(asked.min_bytes, most),
@@ -76,8 +82,18 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         context=context,
         listener=request.listener,
         rack=asked.rack_id if request.version >= FOLLOWERS_SINCE and limits.replica_selector_class == RACK_AWARE else "",
+        denied=denied,
     )
     topics.fetches.serve(turn, fetch)
+
+
+def _denied(cluster: Cluster, request: Request, turn: Turn, context: Context, replica: int) -> frozenset[str | None]:
+    """Return the topics that the sender may not read, which a waiting fetch does not learn anew (SEC-115). A follower may read all topics
+    or none, even those with unknown ids."""
+    wanted = {slot.topic: None for slot in context.slots.values()}
+    if replica < 0:
+        return cluster.denied(turn, request, READ, TOPIC, [name for name in wanted if name is not None])
+    return frozenset(wanted) if cluster.denied(turn, request, CLUSTER_ACTION, CLUSTER, (CLUSTER_NAME,)) else NOTHING
 
 
 def _beyond_the_cache(cluster: Cluster, asked: FetchRequest) -> bool:

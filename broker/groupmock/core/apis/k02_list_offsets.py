@@ -14,11 +14,13 @@ from groupmock_codec.messages.k02_list_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,
+    ListOffsetsTopic,
     ListOffsetsTopicResponse,
 )
 from groupmock_codec.records import RecordsError
 from groupmock_codec.room import Room
 
+from ..authorizer.acl import DESCRIBE, TOPIC
 from ..budget import Ration, within
 from ..java.hashes import java_hash
 from ..java.orders import scala_table_order, scala_trie_order
@@ -54,14 +56,18 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     ration = Ration(turn.settings)
     ration.take_names([topic.name for topic in asked.topics], TOPIC_COST)
     ration.take(within([topic.partitions for topic in asked.topics]), PARTITION_COST)
-    if asked.isolation_level not in (0, 1) and not turn.quirks.list_offsets_in_order:
-        turn.reply(request.ticket, _failed(asked))
+    denied = cluster.denied(turn, request, DESCRIBE, TOPIC, (topic.name for topic in asked.topics))
+    allowed = [topic for topic in asked.topics if topic.name not in denied]
+    if allowed and asked.isolation_level not in (0, 1) and not turn.quirks.list_offsets_in_order:
+        # Kafka 4's handler throws at an unknown isolation level.
+        failed = _failed(asked.topics, error_codes.UNKNOWN_SERVER_ERROR)
+        turn.reply(request.ticket, ListOffsetsResponse(topics=failed))
         return
-    twice = _twice(asked)
+    twice = _twice(allowed)
     merged = request.version > 0 and not turn.quirks.list_offsets_in_order
     rows: list[Row] = []
     room = turn.settings.room()
-    for topic in asked.topics:
+    for topic in allowed:
         for wanted in topic.partitions:
             place = Place(topic.name, b"", wanted.partition_index)
             # Kafka handles v0 separately, without looking for duplicates (KafkaApis.handleListOffsetRequestV0).
@@ -72,29 +78,27 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
                 rows.append((place, _answer(cluster, request, asked, topic.name, wanted, room)))
     # Kafka 4.3 answers each partition once, with INVALID_REQUEST (42) if it was listed twice. Kafka 3.9 answers row by row:
     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
-    topics = _merged(rows) if merged else _in_order(asked, rows)
+    topics = _merged(rows) if merged else _in_order(allowed, rows)
+    topics += _failed([topic for topic in asked.topics if topic.name in denied], error_codes.TOPIC_AUTHORIZATION_FAILED)
     turn.reply(request.ticket, ListOffsetsResponse(topics=topics))
 
 
-def _failed(asked: ListOffsetsRequest) -> ListOffsetsResponse:
-    """Answer a request with an unknown isolation level, at which Kafka 4's handler throws."""
-    code = error_codes.UNKNOWN_SERVER_ERROR
-    topics = [
+def _failed(topics: list[ListOffsetsTopic], code: int) -> list[ListOffsetsTopicResponse]:
+    return [
         ListOffsetsTopicResponse(name=topic.name, partitions=[_refused(each.partition_index, code) for each in topic.partitions])
-        for topic in asked.topics
+        for topic in topics
     ]
-    return ListOffsetsResponse(topics=topics)
 
 
-def _twice(asked: ListOffsetsRequest) -> set[Place]:
-    counted = Counter(Place(topic.name, b"", each.partition_index) for topic in asked.topics for each in topic.partitions)
+def _twice(topics: list[ListOffsetsTopic]) -> set[Place]:
+    counted = Counter(Place(topic.name, b"", each.partition_index) for topic in topics for each in topic.partitions)
     return {place for place, times in counted.items() if times > 1}
 
 
-def _in_order(asked: ListOffsetsRequest, rows: list[Row]) -> list[ListOffsetsTopicResponse]:
+def _in_order(topics: list[ListOffsetsTopic], rows: list[Row]) -> list[ListOffsetsTopicResponse]:
     """Return the rows in the order of the request, as Kafka 3.9 does in every version and later releases do in v0."""
     left = iter(rows)
-    return [ListOffsetsTopicResponse(name=topic.name, partitions=[next(left)[1] for _ in topic.partitions]) for topic in asked.topics]
+    return [ListOffsetsTopicResponse(name=topic.name, partitions=[next(left)[1] for _ in topic.partitions]) for topic in topics]
 
 
 def _merged(rows: list[Row]) -> list[ListOffsetsTopicResponse]:

@@ -4,7 +4,7 @@ tests/unit/core/apis/test_metadata_answers.py."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -19,9 +19,11 @@ from groupmock_codec.messages.k03_metadata import (
     MetadataResponseTopic,
 )
 
+from ..authorizer.acl import CLUSTER, CLUSTER_NAME, CREATE, DESCRIBE, TOPIC
 from ..budget import Ration
+from ..cluster import NOT_ASKED, NOTHING
 from ..java.hashes import MASK, java_hash
-from ..java.orders import SMALL_MAP, java_copied_order, scala_map_order, scala_table_order, scala_trie_order
+from ..java.orders import SMALL_MAP, java_copied_order, scala_table_order, scala_trie_order
 from ..log import internal, names
 from ..log.partition import Partition
 from ..log.placement import CREATION_COST, MADE_COST, TOPIC_SIZE
@@ -42,10 +44,6 @@ OPERATIONS_SINCE: Final = 8
 TOPIC_COST: Final = 3
 NAME_COST: Final = 7
 PARTITION_COST: Final = 1
-# A broker without an authorizer allows all operations; bit n stands for AclOperation n.
-TOPIC_OPERATIONS: Final = 3576
-CLUSTER_OPERATIONS: Final = 8096
-NOT_ASKED: Final = -(2**31)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -62,7 +60,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _answered(cluster: Cluster, request: Request, asked: MetadataRequest, turn: Turn) -> Steps:
-    rows = Rows(cluster, asked, turn)
+    rows = Rows(cluster, request, asked, turn)
     # An empty list of topics means all topics in v0, which cannot send null, but no topics since v1.
     everything = asked.topics is None or (request.version == 0 and not asked.topics)
     found = rows.all() if everything else (yield from rows.some(request.version))
@@ -76,7 +74,7 @@ def _answered(cluster: Cluster, request: Request, asked: MetadataRequest, turn: 
         cluster_id=environment.identity.cluster_id,
         controller_id=cluster.topics.controller(),
         topics=found,
-        cluster_authorized_operations=CLUSTER_OPERATIONS if operations else NOT_ASKED,
+        cluster_authorized_operations=cluster.own_operations(request) if operations else NOT_ASKED,
     )
     turn.reply(request.ticket, answer)
 
@@ -122,13 +120,21 @@ def _ids_refused(topics: list[MetadataRequestTopic], version: int) -> MetadataRe
 class Rows:
     """The topic rows of one Metadata answer."""
 
-    def __init__(self, cluster: Cluster, asked: MetadataRequest, turn: Turn) -> None:
+    def __init__(self, cluster: Cluster, request: Request, asked: MetadataRequest, turn: Turn) -> None:
+        self._cluster, self._request = cluster, request
         self._topics, self._asked, self._turn = cluster.topics, asked, turn
 
     def all(self) -> list[MetadataResponseTopic]:
-        """Return the rows of all topics in the order of their creation."""
-        topics = self._topics
-        return [self._row(topic) for name in topics.names() if (topic := topics.get(name)) is not None]
+        """Return the rows of all topics that the sender may describe, in the order of their creation."""
+        topics, cluster = self._topics, self._cluster
+        return [
+            self._row(topic)
+            for name in topics.names()
+            if (topic := topics.get(name)) is not None and cluster.allows(self._request, DESCRIBE, TOPIC, name)
+        ]
+
+    def _denied(self, operation: int, names: Iterable[str]) -> frozenset[str]:
+        return self._cluster.denied(self._turn, self._request, operation, TOPIC, names)
 
     def some(self, version: int) -> Generator[None, None, list[MetadataResponseTopic]]:
         """Return the rows of the requested topics, existing ones first, in steps. A name that is listed twice is answered once."""
@@ -141,10 +147,11 @@ class Rows:
         found: list[MetadataResponseTopic] = []
         absent: list[str] = []
         names_asked = dict.fromkeys(topic.name or "" for topic in wanted)
+        denied = self._denied(DESCRIBE, names_asked)
         # Topics are in Kafka's order, which puts the names into a Scala set and takes the existing topics out. Since 4.4 those are taken
         # out of a copy, which is a Java set.
         many = len(names_asked) > SMALL_MAP
-        in_order = scala_map_order(names_asked, java_hash)
+        in_order = _in_set([name for name in names_asked if name not in denied], many)
         for name in in_order:
             topic = self._topics.get(name)
             if topic is not None:
@@ -154,33 +161,48 @@ class Rows:
         if not self._turn.quirks.missing_topics_in_a_scala_set:
             missing = set(absent)
             absent = [name for name in java_copied_order(in_order, java_hash) if name in missing]
-        elif many:
-            absent = scala_trie_order(absent, java_hash)
+        else:
+            absent = _in_set(absent, many)
+        uncreatable = self._uncreatable(absent)
         for name in absent:
-            found.append(self._missing_row(name))
+            if name not in uncreatable:
+                found.append(self._missing_row(name))
             yield
+        found += [_unauthorized(name, name in names.INTERNAL) for name in absent if name in uncreatable]
+        found += [_unauthorized(name, internal=False) for name in _in_set([name for name in names_asked if name in denied], many)]
         return found
+
+    def _uncreatable(self, absent: list[str]) -> frozenset[str]:
+        """Return those of the missing topics that the sender may not create, if they would be created."""
+        creates = self._asked.allow_auto_topic_creation and self._turn.settings.auto_create_topics_enable
+        if not absent or not creates or self._cluster.allows(self._request, CREATE, CLUSTER, CLUSTER_NAME):
+            return NOTHING
+        return self._denied(CREATE, absent)
 
     def _by_id(self, ids: list[bytes]) -> list[MetadataResponseTopic]:
         found: list[MetadataResponseTopic] = []
         missing: list[MetadataResponseTopic] = []
+        unauthorized: list[MetadataResponseTopic] = []
+        denied = self._denied(DESCRIBE, [name for name in map(self._topics.name_of, ids) if name is not None])
         for topic_id in dict.fromkeys(ids):
             name = self._topics.name_of(topic_id)
             topic = None if name is None else self._topics.get(name)
-            if topic is not None:
+            if topic is not None and topic.name in denied:
+                unauthorized.append(_unauthorized(None, internal=False, topic_id=topic_id))
+            elif topic is not None:
                 found.append(self._row(topic))
             else:
                 missing.append(MetadataResponseTopic(error_code=error_codes.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id))
         # Metadata answers unknown topic ids first and unknown names last:
         # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
-        return missing + found
+        return missing + found + unauthorized
 
     def _missing_row(self, name: str) -> MetadataResponseTopic:
         return MetadataResponseTopic(
             error_code=self._missing(name),
             name=name,
             is_internal=name in names.INTERNAL,
-            topic_authorized_operations=self._operations(),
+            topic_authorized_operations=self._operations(name),
         )
 
     def _missing(self, name: str) -> int:
@@ -220,15 +242,26 @@ class Rows:
                 )
                 for partition in self._in_order(topic.partitions)
             ],
-            topic_authorized_operations=self._operations(),
+            topic_authorized_operations=self._operations(topic.name),
         )
 
     def _in_order(self, partitions: list[Partition]) -> list[Partition]:
         """Return the partitions in the order of an answer: by index, or in Kafka 3.9 in the order of a Scala set."""
         return scala_table_order(partitions, _row_hash) if self._turn.quirks.metadata_rows_in_a_set else partitions
 
-    def _operations(self) -> int:
-        return TOPIC_OPERATIONS if self._asked.include_topic_authorized_operations else NOT_ASKED
+    def _operations(self, name: str) -> int:
+        wanted = self._asked.include_topic_authorized_operations
+        return self._cluster.operations(self._request, TOPIC, name) if wanted else NOT_ASKED
+
+
+def _in_set(held: list[str], many: bool) -> list[str]:
+    """Return these names in the order of a Scala set that is a part of a larger one. `many`: that one has more than four names."""
+    return scala_trie_order(held, java_hash) if many else held
+
+
+def _unauthorized(name: str | None, internal: bool, topic_id: bytes = ZERO_UUID) -> MetadataResponseTopic:
+    code = error_codes.TOPIC_AUTHORIZATION_FAILED
+    return MetadataResponseTopic(error_code=code, name=name, topic_id=topic_id, is_internal=internal)
 
 
 def _row_hash(partition: Partition) -> int:

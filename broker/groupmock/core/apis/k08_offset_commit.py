@@ -13,10 +13,12 @@ from groupmock_codec.messages.k08_offset_commit import (
     OffsetCommitResponseTopic,
 )
 
+from ..authorizer.acl import GROUP, READ, TOPIC
+from ..authorizer.right import Right
 from ..budget import Ration, within
 from ..groups import causes
 from ..groups.offsets import commits
-from ..groups.offsets.commit_topics import Head, Line, Result, Rows, grouped, heads_of, lines_of
+from ..groups.offsets.commit_topics import Head, Line, Result, Rows, grouped, heads_of, lines_of, names_of
 from ..groups.offsets.commits import Commit, Prepared
 from ..groups.type import Committer
 from ..java.hashes import id_partition_hash
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 TOPIC_COST: Final = 5
 PARTITION_COST: Final = 7
 IDS_SINCE: Final = 10  # Since this version of OffsetCommit, topics have ids and no names (KIP-848).
+
+RIGHTS: Final = (Right(READ, GROUP, "group_id"),)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -47,8 +51,9 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 def _answered(cluster: Cluster, request: Request, message: OffsetCommitRequest, turn: Turn) -> Steps:
     topics, by_id = cluster.topics, request.version >= IDS_SINCE
+    denied = cluster.denied(turn, request, READ, TOPIC, names_of(topics, message.topics, by_id))
     while True:
-        lines, deleted = lines_of(topics, message.topics, by_id), topics.deleted
+        lines, deleted = lines_of(topics, message.topics, by_id, denied), topics.deleted
         # The topics are checked before anything is stored. If a partition is listed twice, Kafka 3.9 only considers the last entry, even if
         # its metadata is too large: docs/kafka/differences.md#groups
         refused = [line for line in lines if line.error]
@@ -58,10 +63,10 @@ def _answered(cluster: Cluster, request: Request, message: OffsetCommitRequest, 
             answers = [(line, error_codes.UNSUPPORTED_VERSION) for line in lines]
             turn.reply(request.ticket, OffsetCommitResponse(topics=_rows(grouped(answers, merge=False))))
             return
-        heads = heads_of(topics, message.topics, by_id, lines)
+        heads = heads_of(topics, message.topics, by_id, denied, lines)
         prepared = yield from commits.prepare(turn, message.group_id, (_wanted(request.version, message, line) for line in taken))
         yield from turn.others_first(message.group_id)
-        if topics.deleted == deleted or lines_of(topics, message.topics, by_id) == lines:
+        if topics.deleted == deleted or lines_of(topics, message.topics, by_id, denied) == lines:
             break  # If a topic of the request was deleted between two steps, the loop starts again, because nothing was stored yet.
     # If no partition passed, the coordinator is not asked, so an error of the group does not show (docs/kafka/offsets.md#c-empty-topics).
     errors = _commit(cluster, turn, request, message, prepared) if taken else []
@@ -130,3 +135,10 @@ def _rows(groups: list[Rows]) -> list[OffsetCommitResponseTopic]:
         )
         for name, topic_id, partitions in groups
     ]
+
+
+def refused(request: Request, code: int, text: str) -> OffsetCommitResponse:
+    message = request.message
+    assert isinstance(message, OffsetCommitRequest)
+    rows = [Rows(topic.name, topic.topic_id, [(each.partition_index, code) for each in topic.partitions]) for topic in message.topics]
+    return OffsetCommitResponse(topics=_rows(rows))

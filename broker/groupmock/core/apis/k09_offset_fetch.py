@@ -21,6 +21,7 @@ from groupmock_codec.messages.k09_offset_fetch import (
     OffsetFetchResponseTopics,
 )
 
+from ..authorizer.acl import DESCRIBE, GROUP, TOPIC
 from ..budget import Ration, within
 from ..groups.offsets.commits import NO_OFFSET
 from ..groups.offsets.committed import At, CommittedOffsets, Offset
@@ -94,12 +95,15 @@ def _take(
 
 def _one_group(cluster: Cluster, turn: Turn, request: Request, message: OffsetFetchRequest) -> OffsetFetchResponse:
     wanted = None if message.topics is None else [(topic.name, topic.partition_indexes) for topic in message.topics]
+    denied = bool(cluster.denied(turn, request, DESCRIBE, GROUP, (message.group_id,)))
+    if denied and request.version == 0:
+        return _answer(_everywhere(_in_java_order(wanted or []), error_codes.GROUP_AUTHORIZATION_FAILED))
+    error = error_codes.GROUP_AUTHORIZATION_FAILED if denied else cluster.groups.gate(message.group_id, request.node)
     # OffsetFetch v0 is answered before the coordinator is checked, because it reads offsets that are not stored in a coordinator (P2-c22).
     if request.version == 0:
         return _answer(_everywhere(_in_java_order(wanted or []), error_codes.UNSUPPORTED_VERSION))
-    error = cluster.groups.gate(message.group_id, request.node)
     if not error:
-        return _answer(_fetch(cluster, turn, message.group_id, wanted, message.require_stable))
+        return _answer(_fetch(cluster, turn, request, message.group_id, wanted, message.require_stable))
     # OffsetFetch v1 has no top-level error, so each partition has the error code, and in Kafka 3.9 the answer has no partitions (P2-c4).
     if request.version >= 2:
         return OffsetFetchResponse(error_code=error)
@@ -134,17 +138,21 @@ def _everywhere(wanted: Wanted, error: int) -> list[Topic]:
     return [(name, [FoundOffsets(index, NO_OFFSET, error) for index in indexes]) for name, indexes in wanted]
 
 
-def _fetch(cluster: Cluster, turn: Turn, group_id: str, wanted: Wanted | None, stable: bool) -> Iterable[Topic]:
-    """Return the offsets of the listed partitions, or of all partitions with an offset. `stable`: 88 where a commit is pending in a
-    transaction (KIP-447)."""
+def _fetch(cluster: Cluster, turn: Turn, request: Request, group_id: str, wanted: Wanted | None, stable: bool) -> Iterable[Topic]:
+    """Return the offsets of the listed partitions, or of all partitions with an offset whose topics the sender may describe. `stable`: 88
+    where a commit is pending in a transaction (KIP-447)."""
     group = cluster.groups.find(group_id)
     offsets = CommittedOffsets() if group is None else group.offsets
     unstable = offsets.unstable if stable else frozenset()
     if wanted is None:
-        return _all(turn, offsets, unstable)
+        return [topic for topic in _all(turn, offsets, unstable) if cluster.allows(request, DESCRIBE, TOPIC, topic[0])]
+    denied = cluster.denied(turn, request, DESCRIBE, TOPIC, (name for name, _ in wanted))
+    unauthorized = [topic for topic in wanted if topic[0] in denied]
+    wanted = [topic for topic in wanted if topic[0] not in denied] if denied else wanted
     if turn.quirks.duplicates_answered_once:
         wanted = _once(wanted)
-    return [(name, [_found(offsets, name, index, unstable) for index in indexes]) for name, indexes in wanted]
+    found = [(name, [_found(offsets, name, index, unstable) for index in indexes]) for name, indexes in wanted]
+    return found + _everywhere(unauthorized, error_codes.TOPIC_AUTHORIZATION_FAILED)
 
 
 def _found(offsets: CommittedOffsets, name: str, index: int, unstable: frozenset[At]) -> FoundOffsets:
@@ -172,40 +180,51 @@ def _once(wanted: Wanted) -> Wanted:
 
 
 def _group(cluster: Cluster, turn: Turn, request: Request, wanted: OffsetFetchRequestGroup, stable: bool) -> OffsetFetchResponseGroup:
+    if cluster.denied(turn, request, DESCRIBE, GROUP, (wanted.group_id,)):
+        return OffsetFetchResponseGroup(group_id=wanted.group_id, error_code=error_codes.GROUP_AUTHORIZATION_FAILED)
     error, group = cluster.groups.reach(wanted.group_id, request.node)
     if group is not None and request.version >= MEMBER_EPOCH_SINCE:
         error = group.admit_fetch(wanted.member_id, wanted.member_epoch)
     if error:
         return OffsetFetchResponseGroup(group_id=wanted.group_id, error_code=error)
-    topics = list(_topics_by_id(cluster, turn, wanted, stable) if request.version >= 10 else _topics_by_name(cluster, turn, wanted, stable))
+    read = _topics_by_id if request.version >= 10 else _topics_by_name
+    topics = list(read(cluster, turn, request, wanted, stable))
     return OffsetFetchResponseGroup(group_id=wanted.group_id, topics=topics)
 
 
-def _topics_by_name(cluster: Cluster, turn: Turn, wanted: OffsetFetchRequestGroup, stable: bool) -> Iterator[OffsetFetchResponseTopics]:
+def _topics_by_name(
+    cluster: Cluster, turn: Turn, request: Request, wanted: OffsetFetchRequestGroup, stable: bool
+) -> Iterator[OffsetFetchResponseTopics]:
     listed = None if wanted.topics is None else [(topic.name, topic.partition_indexes) for topic in wanted.topics]
-    for name, found in _fetch(cluster, turn, wanted.group_id, listed, stable):
+    for name, found in _fetch(cluster, turn, request, wanted.group_id, listed, stable):
         yield OffsetFetchResponseTopics(name=name, partitions=[_new(one) for one in found])
 
 
-def _topics_by_id(cluster: Cluster, turn: Turn, wanted: OffsetFetchRequestGroup, stable: bool) -> Iterator[OffsetFetchResponseTopics]:
-    """Yield the topics with known ids in request order, followed by those with unknown ids, whose partitions get UNKNOWN_TOPIC_ID (100)."""
+def _topics_by_id(
+    cluster: Cluster, turn: Turn, request: Request, wanted: OffsetFetchRequestGroup, stable: bool
+) -> Iterator[OffsetFetchResponseTopics]:
+    """Yield the topics with known ids in request order, followed by those with unknown ids, whose partitions get UNKNOWN_TOPIC_ID (100),
+    and those that the sender may not describe."""
     topics = cluster.topics
     listed: Wanted | None = None
-    unknown = []
+    unknown: list[tuple[OffsetFetchRequestTopics, int]] = []
     if wanted.topics is not None:
         listed = []
-        for topic in wanted.topics:
-            name = topics.name_of(topic.topic_id)
+        names = [topics.name_of(topic.topic_id) for topic in wanted.topics]
+        denied = cluster.denied(turn, request, DESCRIBE, TOPIC, [name for name in names if name is not None])
+        for topic, name in zip(wanted.topics, names, strict=True):
             if name is None:
-                unknown.append(topic)
+                unknown.append((topic, error_codes.UNKNOWN_TOPIC_ID))
+            elif name in denied:
+                unknown.append((topic, error_codes.TOPIC_AUTHORIZATION_FAILED))
             else:
                 listed.append((name, topic.partition_indexes))
-    for name, found in _fetch(cluster, turn, wanted.group_id, listed, stable):
+    for name, found in _fetch(cluster, turn, request, wanted.group_id, listed, stable):
         topic_id = topics.topic_id(name)
         if topic_id is not None:
             yield OffsetFetchResponseTopics(name=name, topic_id=topic_id, partitions=[_new(one) for one in found])
-    for topic in unknown:
-        refused = [_new(FoundOffsets(index, NO_OFFSET, error_codes.UNKNOWN_TOPIC_ID)) for index in topic.partition_indexes]
+    for topic, code in unknown:
+        refused = [_new(FoundOffsets(index, NO_OFFSET, code)) for index in topic.partition_indexes]
         yield OffsetFetchResponseTopics(topic_id=topic.topic_id, partitions=refused)
 
 

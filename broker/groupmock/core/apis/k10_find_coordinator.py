@@ -9,6 +9,8 @@ from groupmock_codec import error_codes
 from groupmock_codec.error_codes import TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 from groupmock_codec.messages.k10_find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 
+from ..authorizer import acl
+from ..authorizer.acl import CLUSTER_ACTION, DESCRIBE
 from ..budget import Ration
 from ..java.numbers import whole_number
 
@@ -21,7 +23,9 @@ KEY_COST: Final = 4
 GROUP: Final = 0
 TRANSACTION: Final = 1
 SHARE: Final = 2
-_NOT_AUTHORIZED: Final = "Transactional Id authorization failed."
+SHARE_SINCE: Final = 6
+RIGHT_OF_KEY: Final = {GROUP: (DESCRIBE, acl.GROUP), TRANSACTION: (DESCRIBE, acl.TRANSACTIONAL_ID), SHARE: (CLUSTER_ACTION, acl.CLUSTER)}
+"""The operation and the resource type of the right that each key type needs."""
 _NOT_AVAILABLE: Final = "The coordinator is not available."
 # This error message is Kafka's default one for INVALID_REQUEST, word for word (P2-b7).
 _MALFORMED: Final = (
@@ -52,11 +56,16 @@ def _find(cluster: Cluster, turn: Turn, request: Request, key_type: int, key: st
     version = request.version
     if key_type not in (GROUP, TRANSACTION, SHARE):
         return _refused(key, error_codes.INVALID_REQUEST, _MALFORMED)
+    if key_type == SHARE and version < SHARE_SINCE:
+        return _refused(key, error_codes.INVALID_REQUEST, _MALFORMED if version < 4 else "")
+    operation, kind = RIGHT_OF_KEY[key_type]
+    if cluster.denied(turn, request, operation, kind, (acl.CLUSTER_NAME if kind == acl.CLUSTER else key,)):
+        return _refused(key, acl.DENIED[kind], acl.DENIED_TEXT[kind] if version < 4 or kind == acl.CLUSTER else "")
     if key_type == SHARE:
-        return _share_coordinator(cluster, version, key)
+        return _share_coordinator(cluster, key)
     if key_type == TRANSACTION and not turn.settings.transactions_enable:
         turn.note("transactions_not_served", transactional_id=key)
-        return _refused(key, TRANSACTIONAL_ID_AUTHORIZATION_FAILED, _NOT_AUTHORIZED if version < 4 else "")
+        return _refused(key, TRANSACTIONAL_ID_AUTHORIZATION_FAILED, acl.DENIED_TEXT[acl.TRANSACTIONAL_ID] if version < 4 else "")
     node = _node_of_group(cluster, turn, key) if key_type == GROUP else _node_of_transaction(cluster, turn, key)
     # A partition keeps its leader while that node is down; COORDINATOR_NOT_AVAILABLE (15) makes the client ask again
     # (docs/kafka/apis.md#findcoordinator).
@@ -87,11 +96,8 @@ def _node_of_transaction(cluster: Cluster, turn: Turn, transactional_id: str) ->
     return hosting.node_of(transactional_id) if hosting.make_topic(turn) else None
 
 
-def _share_coordinator(cluster: Cluster, version: int, key: str) -> Coordinator:
-    """Answer the look-up of a share coordinator with COORDINATOR_NOT_AVAILABLE (15), because there are no share groups here. Below v6
-    the key type does not exist."""
-    if version < 6:
-        return _refused(key, error_codes.INVALID_REQUEST, _MALFORMED if version < 4 else "")
+def _share_coordinator(cluster: Cluster, key: str) -> Coordinator:
+    """Answer the look-up of a share coordinator with COORDINATOR_NOT_AVAILABLE (15), because there are no share groups here."""
     # For share groups Kafka 3.9 answers COORDINATOR_NOT_AVAILABLE (15) to any key (P2-c14).
     if not cluster.environment.settings.quirks.share_coordinator_unchecked and not _is_share_key(key):
         return _refused(key, error_codes.INVALID_REQUEST, "")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 from groupmock_codec import error_codes
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest
 
+from ..authorizer.acl import GROUP, READ
+from ..authorizer.right import Right
 from ..budget import OverBudget
 from ..groups import causes
 from ..groups.classic import answers, membership, rebalance, replacement, sessions
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 FREE_BYTES: Final = 65_536
 """A JoinGroup is accepted unchecked if the group's metadata does not exceed this size, so groupmock.group.max.bytes may not be smaller."""
+
+RIGHTS: Final = (Right(READ, GROUP, "group_id"),)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -294,3 +298,8 @@ def _replace(turn: Turn, group: Group, request: Request, old: Member, terms: Joi
     sessions.end(turn, group, old.member_id)
     why = causes.instance_returned(new.group_instance_id, new.member_id, reason)
     return rebalance.go_on(turn, group, Do.REBALANCE if do is Do.KEEP else do, why)
+
+
+def refused(request: Request, code: int, text: str) -> JoinGroupResponse:
+    # Unlike other early refusals, this one does not echo the member id (SEC-93).
+    return answers.join_refused(code, request.version)

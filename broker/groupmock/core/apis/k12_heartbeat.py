@@ -3,11 +3,13 @@ comes with a lease: the driver may repeat it while the group's epoch stands."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from groupmock_codec import error_codes
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest, HeartbeatResponse
 
+from ..authorizer.acl import GROUP, READ
+from ..authorizer.right import Right
 from ..effects import Lease
 from ..groups.classic import membership, sessions
 from ..groups.classic.states import ANSWERS, HEARTBEAT
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..groups.type import GroupType
     from ..turn import Turn
+
+RIGHTS: Final = (Right(READ, GROUP, "group_id"),)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:

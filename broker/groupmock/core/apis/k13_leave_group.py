@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 from groupmock_codec import error_codes
 from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity, MemberResponse
 
+from ..authorizer.acl import GROUP, READ
+from ..authorizer.right import Right
 from ..budget import take
 from ..groups import causes
 from ..groups.causes import Why
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 ENTRY_COST: Final = 12
 FEW: Final = 10
+
+RIGHTS: Final = (Right(READ, GROUP, "group_id"),)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:

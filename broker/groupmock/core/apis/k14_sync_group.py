@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 from groupmock_codec import error_codes
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
 
+from ..authorizer.acl import GROUP, READ
+from ..authorizer.right import Right
 from ..budget import take
 from ..groups.classic import answers, membership, rebalance, sessions
 from ..groups.classic.states import ANSWERS, COLLECT, SYNC, Do
@@ -14,6 +16,8 @@ from ..groups.classic.type import ClassicGroup
 from ..groups.consumer.type import ConsumerGroup
 
 if TYPE_CHECKING:
+    from groupmock_codec.messages.k14_sync_group import SyncGroupResponse
+
     from ..cluster import Cluster
     from ..events import Request
     from ..groups.classic.group import Group
@@ -21,6 +25,8 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 FREE: Final = 100  # A SyncGroup with at most this many assignments does not count as work (core.budget).
+
+RIGHTS: Final = (Right(READ, GROUP, "group_id", when=lambda request: not _lacks_names(request)),)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -61,7 +67,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 def _gate(cluster: Cluster, turn: Turn, request: Request, message: SyncGroupRequest) -> tuple[int, GroupType | None]:
     """Check what does not depend on the group's state or members, and return an error code or the group. A null type or name (v5) is
     checked first (KIP-559, SERVER-39)."""
-    if request.version >= 5 and (message.protocol_type is None or message.protocol_name is None):
+    if _lacks_names(request):
         return error_codes.INCONSISTENT_GROUP_PROTOCOL, None
     if not message.group_id:
         return error_codes.INVALID_GROUP_ID, None
@@ -71,6 +77,12 @@ def _gate(cluster: Cluster, turn: Turn, request: Request, message: SyncGroupRequ
     if error == error_codes.COORDINATOR_LOAD_IN_PROGRESS and turn.quirks.sync_while_loading_rebalances:
         return error_codes.REBALANCE_IN_PROGRESS, None
     return error, group
+
+
+def _lacks_names(request: Request) -> bool:
+    message = request.message
+    assert isinstance(message, SyncGroupRequest)
+    return request.version >= 5 and (message.protocol_type is None or message.protocol_name is None)
 
 
 def _checked(turn: Turn, group: Group, version: int, message: SyncGroupRequest) -> int:
@@ -93,3 +105,7 @@ def _names_fit(turn: Turn, group: Group, message: SyncGroupRequest) -> bool:
         return not turn.quirks.sync_before_first_generation_inconsistent
     # Kafka does not distinguish null and "" in a protocol name (docs/kafka/apis.md#gates-in-front-of-the-coordinator).
     return (message.protocol_name or "") == (group.protocol_name or "")
+
+
+def refused(request: Request, code: int, text: str) -> SyncGroupResponse:
+    return answers.sync_refused(code)

@@ -13,7 +13,9 @@ from groupmock_codec.messages.k15_describe_groups import (
     DescribeGroupsResponse,
 )
 
+from ..authorizer.acl import DESCRIBE, GROUP
 from ..budget import Ration, fitting
+from ..cluster import NOT_ASKED
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -22,11 +24,6 @@ if TYPE_CHECKING:
 
 GROUP_COST: Final = 9
 MEMBER_COST: Final = 4
-NOT_ASKED: Final = -(2**31)
-# The bits of the number are those of READ (3), DELETE (6), DESCRIBE (8), DESCRIBE_CONFIGS (10) and ALTER_CONFIGS (11).
-ALL_OPERATIONS: Final = 3400
-# Kafka 3.9 has no group configs (P2-c14).
-ALL_OPERATIONS_WITHOUT_CONFIGS: Final = 328
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -35,13 +32,15 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     assert isinstance(message, DescribeGroupsRequest)
     ration = _price(cluster, turn, message.groups)
     asked = message.include_authorized_operations and request.version >= 3
-    operations = _operations(turn) if asked else NOT_ASKED
+    denied = cluster.denied(turn, request, DESCRIBE, GROUP, message.groups)
     # Kafka 4.3 answers by offsets partition, and Kafka 3.9 in the order of the request: docs/kafka/differences.md#groups
     described: dict[str, DescribedGroup] = {}  # Each group is described once, even if the request names it often.
     sizes: dict[str, int] = {}
-    groups = []
-    for group_id in cluster.groups.in_order(turn, message.groups):
+    code = error_codes.GROUP_AUTHORIZATION_FAILED
+    groups = [DescribedGroup(error_code=code, error_message=None, group_id=each) for each in message.groups if each in denied]
+    for group_id in cluster.groups.in_order(turn, [each for each in message.groups if each not in denied]):
         if group_id not in described:
+            operations = cluster.operations(request, GROUP, group_id) if asked else NOT_ASKED
             described[group_id] = _describe(cluster, turn, request, group_id, operations)
             sizes[group_id] = _size(described[group_id])
         ration.take(0, size=sizes[group_id])
@@ -64,10 +63,6 @@ def _price(cluster: Cluster, turn: Turn, group_ids: list[str]) -> Ration:
 def _size(described: DescribedGroup) -> int:
     stored = [len(each.member_metadata) + len(each.member_assignment) + len(each.member_id) for each in described.members]
     return len(described.group_id) + sum(stored)
-
-
-def _operations(turn: Turn) -> int:
-    return ALL_OPERATIONS_WITHOUT_CONFIGS if turn.quirks.no_group_configs else ALL_OPERATIONS
 
 
 def _describe(cluster: Cluster, turn: Turn, request: Request, group_id: str, operations: int) -> DescribedGroup:

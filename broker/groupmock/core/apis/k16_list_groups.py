@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from groupmock_codec import error_codes
 from groupmock_codec.messages.k16_list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 
+from ..authorizer.acl import CLUSTER, CLUSTER_NAME, DESCRIBE, GROUP
 from ..budget import Ration
 
 if TYPE_CHECKING:
@@ -28,12 +29,12 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     loading = cluster.groups.hosting.loading(request.node)
     # Kafka 3.9 lists the groups loaded so far besides COORDINATOR_LOAD_IN_PROGRESS (14) (P2-c2).
     hidden = loading and not turn.quirks.list_while_loading_shows_groups
-    groups = [] if hidden else _listed(cluster, turn, request.node, message)
+    groups = [] if hidden else _listed(cluster, turn, request, message)
     error = error_codes.COORDINATOR_LOAD_IN_PROGRESS if loading else error_codes.NONE
     turn.reply(request.ticket, ListGroupsResponse(error_code=error, groups=groups))
 
 
-def _listed(cluster: Cluster, turn: Turn, node: int, message: ListGroupsRequest) -> list[ListedGroup]:
+def _listed(cluster: Cluster, turn: Turn, request: Request, message: ListGroupsRequest) -> list[ListedGroup]:
     # The groups are sorted only after the cost is charged to the budget, because sorting is the expensive part of ListGroups.
     ration = Ration(turn.settings)
     ids = [group.group_id for group in cluster.groups.all()]
@@ -43,6 +44,7 @@ def _listed(cluster: Cluster, turn: Turn, node: int, message: ListGroupsRequest)
     states = {normal(state) for state in message.states_filter}
     # Unlike in filters of states, blanks around a group type count, so that " classic" matches nothing (P2-b9).
     types = {kind.lower() for kind in message.types_filter}
+    may_see_all = cluster.allows(request, DESCRIBE, CLUSTER, CLUSTER_NAME)
     return [
         ListedGroup(
             group_id=group.group_id,
@@ -51,8 +53,9 @@ def _listed(cluster: Cluster, turn: Turn, node: int, message: ListGroupsRequest)
             group_state=str(group.state),
             group_type=group.group_type,
         )
-        for group in cluster.groups.groups_on(node)
+        for group in cluster.groups.groups_on(request.node)
         if (not states or normal(str(group.state)) in states) and (not types or group.group_type in types)
+        and (may_see_all or cluster.allows(request, DESCRIBE, GROUP, group.group_id))
     ]
 
 

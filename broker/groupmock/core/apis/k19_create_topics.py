@@ -17,7 +17,10 @@ from groupmock_codec.messages.k19_create_topics import (
     CreateTopicsResponse,
 )
 
+from ..authorizer.acl import CLUSTER, CLUSTER_NAME, CREATE, DESCRIBE_CONFIGS, TOPIC
 from ..budget import OverBudget, Ration, within
+from ..java.hashes import java_hash
+from ..java.orders import java_order
 from ..log import assignments, configs
 from ..log.config_keys import topic_keys
 from ..log.described import TopicConfigs
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from ..work import Steps
 
 DEFAULT: Final = -1
+METADATA_TOPIC: Final = "__cluster_metadata"
 NAME_COST: Final = 3
 CONFIG_COST: Final = 3
 SHOWN_COST: Final = 40  # The configs in the answer about one created topic count as this much work.
@@ -50,25 +54,49 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     asked = request.message
     assert isinstance(asked, CreateTopicsRequest)
     seen = Counter(topic.name for topic in asked.topics)
-    wanted = [topic for topic in asked.topics if seen[topic.name] == 1]
+    denied = _uncreatable(cluster, request, turn, seen)
+    wanted = [topic for topic in asked.topics if seen[topic.name] == 1 and topic.name not in denied]
     whole = _whole_refused(cluster, asked, wanted, turn)
     if whole is not None:
         turn.reply(request.ticket, CreateTopicsResponse(topics=[_refused(topic.name, whole) for topic in asked.topics]))
     else:
         twice = [name for name, times in seen.items() if times > 1]
         elements = len(wanted) * TOPIC_SIZE + partitions_of(cluster, wanted)
-        turn.begin_on_topics(partial(_answered, cluster, request, wanted, twice, asked.validate_only), elements)
+        turn.begin_on_topics(partial(_answered, cluster, request, wanted, twice, denied, asked.validate_only), elements)
 
 
-def _answered(cluster: Cluster, request: Request, wanted: list[CreatableTopic], twice: list[str], validate_only: bool, turn: Turn) -> Steps:
+def _uncreatable(cluster: Cluster, request: Request, turn: Turn, seen: Counter[str]) -> list[str]:
+    """Return the names that the sender may not create, without those that are listed twice, in the order of Kafka's hash set."""
+    if cluster.allows(request, CREATE, CLUSTER, CLUSTER_NAME):
+        return []
+    names = [name for name, times in seen.items() if times == 1 and name != METADATA_TOPIC]
+    denied = cluster.denied(turn, request, CREATE, TOPIC, names)
+    return [name for name in java_order(names, java_hash) if name in denied]
+
+
+def _answered(
+    cluster: Cluster,
+    request: Request,
+    wanted: list[CreatableTopic],
+    twice: list[str],
+    denied: list[str],
+    validate_only: bool,
+    turn: Turn,
+) -> Steps:
+    # The configs of a new topic are shown only to somebody who may describe them.
+    hidden = cluster.denied(turn, request, DESCRIBE_CONFIGS, TOPIC, (topic.name for topic in wanted)) if wanted else ()
     shown = Shown(TopicConfigs(cluster.topics.broker_overrides(request.node), turn.settings))
     results = []
     for topic in wanted:
         result = yield from _result(cluster, shown, topic, validate_only, turn)
+        if topic.name in hidden and not result.error_code:
+            result.num_partitions = result.replication_factor = DEFAULT
+            result.configs, result.topic_config_error_code = [], error_codes.TOPIC_AUTHORIZATION_FAILED
         results.append(result)
         yield
     often = TopicRefused(error_codes.INVALID_REQUEST, "Duplicate topic name.")
     results += [_refused(name, often) for name in twice]
+    results += [_refused(name, TopicRefused(error_codes.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")) for name in denied]
     turn.reply(request.ticket, CreateTopicsResponse(topics=results))
 
 

@@ -12,6 +12,7 @@ from groupmock_codec import error_codes
 from groupmock_codec.declare import ZERO_UUID
 from groupmock_codec.messages.k20_delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 
+from ..authorizer.acl import CLUSTER, CLUSTER_NAME, DELETE, DENIED_TEXT, DESCRIBE, TOPIC
 from ..budget import Ration
 from ..effects import Reply
 from ..log.placement import TOPIC_SIZE
@@ -35,7 +36,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     assert isinstance(asked, DeleteTopicsRequest)
     states = _states_of(asked, request.version)
     _check_price(cluster, states, turn)
-    wrong = list(_wrong(cluster, states))
+    wrong = list(_wrong(cluster, request, turn, states))
     bad = {(row.name, row.topic_id) for row in wrong if row.error_code == error_codes.INVALID_REQUEST}
     formed = any((state.name, state.topic_id) not in bad for state in states)
     # Errors of the request itself are reported before REQUEST_TIMED_OUT (7):
@@ -79,8 +80,9 @@ def _states_of(asked: DeleteTopicsRequest, version: int) -> list[DeleteTopicStat
     return asked.topics if version >= BY_ID_SINCE else [DeleteTopicState(name=name) for name in asked.topic_names]
 
 
-def _wrong(cluster: Cluster, states: list[DeleteTopicState]) -> Iterable[DeletableTopicResult]:
-    """Yield the refused topics in the order in which the controller finds them: malformed, then listed twice, then unknown."""
+def _wrong(cluster: Cluster, request: Request, turn: Turn, states: list[DeleteTopicState]) -> Iterable[DeletableTopicResult]:
+    """Yield the refused topics in the order in which the controller finds them: malformed, then listed twice, then unknown or
+    denied."""
     formed: list[DeleteTopicState] = []
     for state in states:
         if state.name is not None and state.topic_id != ZERO_UUID:
@@ -97,19 +99,34 @@ def _wrong(cluster: Cluster, states: list[DeleteTopicState]) -> Iterable[Deletab
     for topic_id, times in ids.items():
         if times > 1:
             yield _invalid(None, topic_id, "Duplicate topic id.")
-    yield from _unknown(cluster, names, ids)
+    denied: frozenset[str] = frozenset()
+    # Whoever may do everything on the cluster may delete every topic (ControllerApis.deleteTopics).
+    if not cluster.allows(request, DELETE, CLUSTER, CLUSTER_NAME):
+        listed = [*names, *(name for name in map(cluster.topics.name_of, ids) if name is not None)]
+        denied = cluster.denied(turn, request, DELETE, TOPIC, listed)
+    yield from _unknown(cluster, request, names, ids, denied)
 
 
-def _unknown(cluster: Cluster, names: Counter[str], ids: Counter[bytes]) -> Iterable[DeletableTopicResult]:
-    topics = cluster.topics
+def _unknown(
+    cluster: Cluster, request: Request, names: Counter[str], ids: Counter[bytes], denied: frozenset[str]
+) -> Iterable[DeletableTopicResult]:
+    """Yield the topics that do not exist, or that are `denied`. A topic by name whose existence the sender may not learn is denied as
+    well, and a topic by id is told without its name then (SEC-96)."""
+    topics, code = cluster.topics, error_codes.TOPIC_AUTHORIZATION_FAILED
     for topic_id, times in ids.items():
         if times == 1 and topics.name_of(topic_id) is None:
             yield _refused(None, topic_id, error_codes.UNKNOWN_TOPIC_ID, NO_SUCH_ID)
+    for topic_id, times in ids.items():
+        name = topics.name_of(topic_id)
+        if times == 1 and name in denied:
+            yield _refused(name if cluster.allows(request, DESCRIBE, TOPIC, name or "") else None, topic_id, code, DENIED_TEXT[TOPIC])
     for name, times in names.items():
         known = topics.topic_id(name)
         if times > 1:
             continue
-        if known is None:
+        if name in denied and (known is not None or not cluster.allows(request, DESCRIBE, TOPIC, name)):
+            yield _refused(name, ZERO_UUID, code, DENIED_TEXT[TOPIC])
+        elif known is None:
             yield _refused(name, ZERO_UUID, error_codes.UNKNOWN_TOPIC_OR_PARTITION, NO_SUCH_TOPIC)
         elif known in ids:
             yield _invalid(name, known, "The provided topic name maps to an ID that was already supplied.")

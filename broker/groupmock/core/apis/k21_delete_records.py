@@ -13,9 +13,10 @@ from groupmock_codec.messages.k21_delete_records import (
     DeleteRecordsTopicResult,
 )
 
+from ..authorizer.acl import DELETE, TOPIC
 from ..budget import Ration, within
 from ..java.hashes import java_hash
-from ..java.orders import scala_map_order, scala_table_order, scala_trie_order
+from ..java.orders import SMALL_MAP, scala_map_order, scala_table_order, scala_trie_order
 from ..log.config_keys import split_list
 from ..log.place import Place, by_name
 from ..log.topics import Topic
@@ -48,24 +49,30 @@ def _answered(cluster: Cluster, request: Request, asked: DeleteRecordsRequest, t
     wanted = {Place(topic.name, b"", each.partition_index): each.offset for topic in asked.topics for each in topic.partitions}
     found: dict[Place, DeleteRecordsPartitionResult] = {}
     absent: dict[Place, DeleteRecordsPartitionResult] = {}
+    denied = cluster.denied(turn, request, DELETE, TOPIC, (topic.name for topic in asked.topics))
+    unauthorized: dict[Place, DeleteRecordsPartitionResult] = {}
     hashes: dict[Place, int] = {}
     for place in wanted:
         hashes[place] = by_name(place)
         if not len(hashes) % A_FEW:
             yield
     for place in scala_table_order(wanted, hashes.__getitem__):
-        if cluster.topics.find(place.name, place.partition) is not None:
+        if place.name in denied:
+            unauthorized[place] = _refused(place, error_codes.TOPIC_AUTHORIZATION_FAILED)
+        elif cluster.topics.find(place.name, place.partition) is not None:
             found[place] = _delete(cluster, request.node, place, wanted[place])
         else:
             absent[place] = _refused(place, error_codes.UNKNOWN_TOPIC_OR_PARTITION)
         if (len(found) + len(absent)) % A_FEW == A_FEW - 1:
             yield
-    order = scala_table_order if found else scala_map_order
+    # The parts of a large immutable map are ordered like large ones, even if they are small.
+    order = scala_table_order if found else scala_trie_order if len(wanted) > SMALL_MAP else scala_map_order
     topics: dict[str, list[Place]] = {}
-    for place in order([*found, *absent], hashes.__getitem__):
+    by_table = [place for rows in (found, unauthorized, absent) for place in scala_table_order(rows, hashes.__getitem__)]
+    for place in order(by_table, hashes.__getitem__):
         topics.setdefault(place.name, []).append(place)
     yield
-    rows, results = {**found, **absent}, []
+    rows, results = {**found, **unauthorized, **absent}, []
     for name in scala_trie_order(topics, java_hash):
         partitions = [rows[place] for place in order(topics[name], hashes.__getitem__)]
         results.append(DeleteRecordsTopicResult(name=name, partitions=partitions))

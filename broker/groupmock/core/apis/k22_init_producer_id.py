@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 from groupmock_codec import error_codes
 from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
+from ..authorizer.acl import CLUSTER, CLUSTER_NAME, IDEMPOTENT_WRITE, TOPIC, TRANSACTIONAL_ID, WRITE
+from ..authorizer.right import Right
 from ..transactions.codes import Given, fenced_code
 from ..transactions.transactional_id import NONE, Holder
 
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 FENCED_SINCE: Final = 4
+
+RIGHTS: Final = (Right(WRITE, TRANSACTIONAL_ID, "transactional_id"),)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -34,6 +38,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _given(cluster: Cluster, request: Request, asked: InitProducerIdRequest, turn: Turn) -> Given:
+    if asked.transactional_id is None and not _may_be_idempotent(cluster, request, turn):
+        return Given(error_codes.CLUSTER_AUTHORIZATION_FAILED)
     if (asked.producer_id == NONE) != (asked.producer_epoch == NONE):
         return Given(error_codes.INVALID_REQUEST)
     name = asked.transactional_id
@@ -54,3 +60,15 @@ def _given(cluster: Cluster, request: Request, asked: InitProducerIdRequest, tur
         return Given(code)
     own = None if asked.producer_id == NONE else Holder(asked.producer_id, asked.producer_epoch)
     return cluster.transactions.init(turn, name, asked.transaction_timeout_ms, own, request.client_id)
+
+
+def _may_be_idempotent(cluster: Cluster, request: Request, turn: Turn) -> bool:
+    """True if the sender may write idempotently, for which the right to write to any topic is enough (KIP-679)."""
+    authorizer = cluster.authorizer
+    if authorizer is None or authorizer.allows_on_any(request, WRITE, TOPIC):
+        return True
+    return not cluster.denied(turn, request, IDEMPOTENT_WRITE, CLUSTER, (CLUSTER_NAME,))
+
+
+def refused(request: Request, code: int, text: str) -> InitProducerIdResponse:
+    return InitProducerIdResponse(error_code=code, producer_epoch=NONE)

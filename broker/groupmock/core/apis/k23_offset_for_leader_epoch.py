@@ -13,6 +13,7 @@ from groupmock_codec.messages.k23_offset_for_leader_epoch import (
     OffsetForLeaderTopicResult,
 )
 
+from ..authorizer.acl import CLUSTER, CLUSTER_ACTION, CLUSTER_NAME, DESCRIBE, TOPIC
 from ..budget import take, within
 from ..log.fetches import fence
 from ..log.partition import Partition
@@ -30,12 +31,24 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     asked = request.message
     assert isinstance(asked, OffsetForLeaderEpochRequest)
     take(turn.settings, within([topic.partitions for topic in asked.topics]) + len(asked.topics), PARTITION_COST)
+    # Brokers send this request with a right on the cluster, and consumers with rights on the topics (KIP-320).
+    by_topic = not cluster.allows(request, CLUSTER_ACTION, CLUSTER, CLUSTER_NAME)
+    denied = cluster.denied(turn, request, DESCRIBE, TOPIC, (topic.topic for topic in asked.topics)) if by_topic else ()
     topics = [
         OffsetForLeaderTopicResult(
             topic=topic.topic,
             partitions=[_answer(cluster.topics.find(topic.topic, wanted.partition), request.node, wanted) for wanted in topic.partitions],
         )
         for topic in asked.topics
+        if topic.topic not in denied
+    ]
+    code = error_codes.TOPIC_AUTHORIZATION_FAILED
+    topics += [
+        OffsetForLeaderTopicResult(
+            topic=topic.topic, partitions=[EpochEndOffset(error_code=code, partition=each.partition) for each in topic.partitions]
+        )
+        for topic in asked.topics
+        if topic.topic in denied
     ]
     turn.reply(request.ticket, OffsetForLeaderEpochResponse(topics=topics))
 

@@ -16,9 +16,12 @@ from groupmock_codec.messages.k24_add_partitions_to_txn import (
     AddPartitionsToTxnTransaction,
 )
 
+from ..authorizer.acl import CLUSTER_ACTION, TOPIC, TRANSACTIONAL_ID, WRITE
+from ..authorizer.right import Right
 from ..budget import Ration, within
 from ..java.hashes import java_hash, partition_hash
 from ..java.orders import java_order, scala_table_order
+from ..log.names import INTERNAL
 from ..transactions import causes
 from ..transactions.codes import NOT_LOGGED, fenced_code
 from ..transactions.transactional_id import At, Holder
@@ -33,6 +36,11 @@ BATCHED_SINCE: Final = 4
 TRANSACTION_COST: Final = 6
 TOPIC_COST: Final = 4
 PARTITION_COST: Final = 5
+
+RIGHTS: Final = (
+    Right(WRITE, TRANSACTIONAL_ID, "v3_and_below_transactional_id", when=lambda request: request.version < BATCHED_SINCE),
+    Right(CLUSTER_ACTION, when=lambda request: request.version >= BATCHED_SINCE),
+)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -85,6 +93,7 @@ def _added(
     (AddPartitionsToTxnRequest.partitionsByTransaction, errorResponseForTransaction)."""
     codes = dict(_codes(cluster, request, turn, asked, _places(last)))
     mapped = asked.verify_only or error_codes.UNKNOWN_TOPIC_OR_PARTITION in codes.values()
+    mapped = mapped or error_codes.TOPIC_AUTHORIZATION_FAILED in codes.values()
     if first is not last and not mapped and codes:
         codes = dict.fromkeys(_places(first), next(iter(codes.values())))
     return AddPartitionsToTxnResult(transactional_id=asked.transactional_id, topic_results=_results(codes, mapped))
@@ -97,10 +106,9 @@ def _places(asked: AddPartitionsToTxnTransaction) -> list[At]:
 def _codes(
     cluster: Cluster, request: Request, turn: Turn, asked: AddPartitionsToTxnTransaction, places: Sequence[At]
 ) -> Iterable[tuple[At, int]]:
-    unknown = {at for at in places if cluster.topics.find(*at) is None}
-    if unknown:  # If one partition is unknown, nothing is added, and the existing partitions get OPERATION_NOT_ATTEMPTED (55) (TX-41).
-        others = error_codes.OPERATION_NOT_ATTEMPTED
-        return [(at, error_codes.UNKNOWN_TOPIC_OR_PARTITION if at in unknown else others) for at in places]
+    bad = _bad_places(cluster, request, turn, places)
+    if bad:  # If one partition is refused, nothing is added, and the others get OPERATION_NOT_ATTEMPTED (55) (TX-41, SEC-99).
+        return [(at, bad.get(at, error_codes.OPERATION_NOT_ATTEMPTED)) for at in places]
     transactions, name = cluster.transactions, asked.transactional_id
     by, client_id = Holder(asked.producer_id, asked.producer_epoch), request.client_id
     code = transactions.gate(name, request.node)
@@ -113,6 +121,16 @@ def _codes(
     return [(at, fenced_code(code, FENCED_SINCE, request.version)) for at in places]
 
 
+def _bad_places(cluster: Cluster, request: Request, turn: Turn, places: Sequence[At]) -> dict[At, int]:
+    """Return the error of each partition that does not exist, or to which a client may not write. No client may write to the internal
+    topics."""
+    denied: frozenset[str] = frozenset()
+    if request.version < BATCHED_SINCE:
+        denied = cluster.denied(turn, request, WRITE, TOPIC, (name for name, _ in places if name not in INTERNAL)) | INTERNAL
+    bad = {at: error_codes.UNKNOWN_TOPIC_OR_PARTITION for at in places if cluster.topics.find(*at) is None}
+    return {**bad, **{at: error_codes.TOPIC_AUTHORIZATION_FAILED for at in places if at[0] in denied}}
+
+
 def _results(codes: dict[At, int], mapped: bool) -> list[AddPartitionsToTxnTopicResult]:
     """Return the rows of an answer, grouped by topic. `mapped`: a refusal and the answer to a broker have the order of a Scala map and of a
     Java map, because Kafka collects them there (AddPartitionsToTxnResponse.topicCollectionForErrors)."""
@@ -123,3 +141,12 @@ def _results(codes: dict[At, int], mapped: bool) -> list[AddPartitionsToTxnTopic
         topics.setdefault(name, []).append(row)
     names = java_order(topics, java_hash) if mapped else list(topics)
     return [AddPartitionsToTxnTopicResult(name=name, results_by_partition=topics[name]) for name in names]
+
+
+def refused(request: Request, code: int, text: str) -> AddPartitionsToTxnResponse:
+    asked = request.message
+    assert isinstance(asked, AddPartitionsToTxnRequest)
+    if request.version >= BATCHED_SINCE:
+        return AddPartitionsToTxnResponse(error_code=code)
+    rows = _results(dict.fromkeys(_places(_only(asked)), code), mapped=False)
+    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=rows)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 from groupmock_codec import error_codes
 from groupmock_codec.messages.k25_add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 
+from ..authorizer.acl import GROUP, READ, TRANSACTIONAL_ID, WRITE
+from ..authorizer.right import Right
 from ..transactions import causes
 from ..transactions.codes import fenced_code
 from ..transactions.transactional_id import Holder
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 FENCED_SINCE: Final = 2
+
+RIGHTS: Final = (Right(WRITE, TRANSACTIONAL_ID, "transactional_id"), Right(READ, GROUP, "group_id"))
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:

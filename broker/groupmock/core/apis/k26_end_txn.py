@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 from groupmock_codec import error_codes
 from groupmock_codec.messages.k26_end_txn import EndTxnRequest, EndTxnResponse
 
+from ..authorizer.acl import TRANSACTIONAL_ID, WRITE
+from ..authorizer.right import Right
 from ..transactions.codes import Given, fenced_code
 from ..transactions.transactional_id import Holder
 
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
 FENCED_SINCE: Final = 2
 BUMPS_SINCE: Final = 5
+
+RIGHTS: Final = (Right(WRITE, TRANSACTIONAL_ID, "transactional_id"),)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:

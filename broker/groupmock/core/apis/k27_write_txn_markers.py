@@ -16,8 +16,10 @@ from groupmock_codec.messages.k27_write_txn_markers import (
 )
 from groupmock_codec.records import RecordsError
 
+from ..authorizer.acl import ALTER, CLUSTER_ACTION
+from ..authorizer.right import Right
 from ..budget import Ration, within
-from ..java.hashes import long_hash, partition_hash
+from ..java.hashes import java_hash, long_hash, partition_hash
 from ..java.orders import java_order
 from ..log.transactions import Marker
 
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 MARKER_COST: Final = 5
 TOPIC_COST: Final = 5
 PARTITION_COST: Final = 20
+
+RIGHTS: Final = (Right(CLUSTER_ACTION, instead=ALTER),)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -45,8 +49,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     for marker in asked.markers:
         if any(topic.partition_indexes for topic in marker.topics):
             found.setdefault(marker.producer_id, {}).update(_written(cluster, request, turn, marker))
-    results = [WritableTxnMarkerResult(producer_id=each, topics=_topics(found[each])) for each in java_order(found, long_hash)]
-    turn.reply(request.ticket, WriteTxnMarkersResponse(markers=results))
+    turn.reply(request.ticket, _response(found))
     grown = [at for errors in found.values() for at, error in errors.items() if error == error_codes.NONE]
     cluster.topics.fetches.changed(turn, dict.fromkeys(grown))
 
@@ -75,4 +78,19 @@ def _topics(errors: dict[tuple[str, int], int]) -> list[WritableTxnMarkerTopicRe
     for name, index in java_order(errors, partition_hash):
         row = WritableTxnMarkerPartitionResult(partition_index=index, error_code=errors[name, index])
         topics.setdefault(name, WritableTxnMarkerTopicResult(name=name)).partitions.append(row)
-    return list(topics.values())
+    return [topics[name] for name in java_order(topics, java_hash)]
+
+
+def refused(request: Request, code: int, text: str) -> WriteTxnMarkersResponse:
+    asked = request.message
+    assert isinstance(asked, WriteTxnMarkersRequest)
+    errors: dict[int, dict[tuple[str, int], int]] = {}
+    for marker in asked.markers:
+        places = [(topic.name, index) for topic in marker.topics for index in topic.partition_indexes]
+        errors[marker.producer_id] = dict.fromkeys(places, code)
+    return _response(errors)
+
+
+def _response(errors: dict[int, dict[tuple[str, int], int]]) -> WriteTxnMarkersResponse:
+    results = [WritableTxnMarkerResult(producer_id=each, topics=_topics(errors[each])) for each in java_order(errors, long_hash)]
+    return WriteTxnMarkersResponse(markers=results)

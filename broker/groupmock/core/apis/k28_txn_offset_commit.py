@@ -15,10 +15,12 @@ from groupmock_codec.messages.k28_txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 
+from ..authorizer.acl import GROUP, READ, TOPIC, TRANSACTIONAL_ID, WRITE
+from ..authorizer.right import Right
 from ..budget import Ration, within
 from ..groups import causes
 from ..groups.offsets import commits
-from ..groups.offsets.commit_topics import Line, Rows, grouped, heads_of, lines_of
+from ..groups.offsets.commit_topics import Line, Rows, grouped, heads_of, lines_of, names_of
 from ..groups.offsets.commits import Commit, Prepared
 from ..groups.offsets.offset_records import transactional_batch
 from ..groups.type import Committer
@@ -38,6 +40,8 @@ ABORTABLE_SINCE: Final = 4  # Since this version the answer may be TRANSACTION_A
 ADDS_SINCE: Final = 5
 IDS_SINCE: Final = 6  # Since this version of TxnOffsetCommit, topics have ids and no names (KIP-1319).
 
+RIGHTS: Final = (Right(WRITE, TRANSACTIONAL_ID, "transactional_id"), Right(READ, GROUP, "group_id"))
+
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Store the offsets as pending until their transaction ends, and answer a code per partition. Many partitions are handled in
@@ -53,15 +57,16 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 def _answered(cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest, turn: Turn) -> Steps:
     topics, by_id = cluster.topics, request.version >= IDS_SINCE
+    denied = cluster.denied(turn, request, READ, TOPIC, names_of(topics, asked.topics, by_id))
     while True:
-        lines, deleted = lines_of(topics, asked.topics, by_id), topics.deleted
-        heads = heads_of(topics, asked.topics, by_id, lines)
+        lines, deleted = lines_of(topics, asked.topics, by_id, denied), topics.deleted
+        heads = heads_of(topics, asked.topics, by_id, denied, lines)
         known = [line for line in lines if not line.error]
         yield
         prepared = yield from commits.prepare(turn, asked.group_id, map(_wanted, known))
         batch = yield from _batch(turn, asked, prepared)
         yield from turn.others_first(asked.group_id)
-        if topics.deleted == deleted or lines_of(topics, asked.topics, by_id) == lines:
+        if topics.deleted == deleted or lines_of(topics, asked.topics, by_id, denied) == lines:
             break  # If a topic of the request was deleted between two steps, the loop starts again, because nothing was stored yet.
     errors = _commit(cluster, request, asked, turn, prepared, batch) if known else []
     yield
@@ -141,3 +146,10 @@ def _rows(groups: list[Rows]) -> list[TxnOffsetCommitResponseTopic]:
         )
         for name, topic_id, partitions in groups
     ]
+
+
+def refused(request: Request, code: int, text: str) -> TxnOffsetCommitResponse:
+    asked = request.message
+    assert isinstance(asked, TxnOffsetCommitRequest)
+    rows = [Rows(topic.name, topic.topic_id, [(each.partition_index, code) for each in topic.partitions]) for topic in asked.topics]
+    return TxnOffsetCommitResponse(topics=_rows(rows))

@@ -15,6 +15,7 @@ from groupmock_codec.messages.k32_describe_configs import (
     DescribeConfigsSynonym,
 )
 
+from ..authorizer.acl import DESCRIBE_CONFIGS
 from ..budget import Ration
 from ..groups.configs import GROUP
 from ..log import names
@@ -23,6 +24,7 @@ from ..log.altering_brokers import check_broker_name
 from ..log.broker_configs import CLUSTER_WIDE, started
 from ..log.described import Described, TopicConfigs, as_answered, cluster_configs, node_configs
 from ..log.refusal import TopicRefused
+from .k33_alter_configs import config_refusal
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -50,20 +52,27 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     _check_price(cluster, request.node, asked, turn)
     # One unknown resource type refuses all resources, even the valid ones:
     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
-    if any(resource.resource_type not in KINDS for resource in asked.resources):
-        refused = [
-            DescribeConfigsResult(
-                error_code=error_codes.INVALID_REQUEST,
-                error_message=MALFORMED,
-                resource_type=resource.resource_type,
-                resource_name=resource.resource_name,
-            )
-            for resource in asked.resources
-        ]
+    kinds = KINDS - {GROUP} if turn.quirks.no_group_configs else KINDS
+    if any(resource.resource_type not in kinds for resource in asked.resources):
+        refused = [_refused(resource, TopicRefused(error_codes.INVALID_REQUEST, MALFORMED)) for resource in asked.resources]
         turn.reply(request.ticket, DescribeConfigsResponse(results=refused))
         return
     telling = _Telling(cluster, request.node, asked)
-    turn.reply(request.ticket, DescribeConfigsResponse(results=[telling.result(resource) for resource in asked.resources]))
+    refusals = [
+        config_refusal(cluster, turn, request, DESCRIBE_CONFIGS, each.resource_type, each.resource_name) for each in asked.resources
+    ]
+    results = [telling.result(each) for each, refusal in zip(asked.resources, refusals, strict=True) if refusal is None]
+    results += [_refused(each, refusal) for each, refusal in zip(asked.resources, refusals, strict=True) if refusal is not None]
+    turn.reply(request.ticket, DescribeConfigsResponse(results=results))
+
+
+def _refused(resource: DescribeConfigsResource, refusal: TopicRefused) -> DescribeConfigsResult:
+    return DescribeConfigsResult(
+        error_code=refusal.code,
+        error_message=refusal.message,
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+    )
 
 
 def _check_price(cluster: Cluster, node: int, asked: DescribeConfigsRequest, turn: Turn) -> None:

@@ -15,9 +15,12 @@ from groupmock_codec.messages.k33_alter_configs import (
     AlterConfigsResponse,
 )
 
+from ..authorizer import acl
+from ..authorizer.acl import ALTER_CONFIGS, CLUSTER, CLUSTER_NAME, DENIED, DENIED_TEXT
 from ..budget import Ration, within
 from ..groups.configs import GROUP
 from ..log.altering import BROKER, TOPIC, alter, check_changes
+from ..log.altering_brokers import check_broker_name
 from ..log.change import SET, Alteration, Change
 from ..log.refusal import TopicRefused
 
@@ -35,6 +38,8 @@ BROKER_COST: Final = 2000  # This amount of work covers the change of one broker
 GROUP_COST: Final = 60  # This amount of work covers the change of one group config, which is validated together with related configs.
 RESOURCE_SIZE: Final = 16
 """The work of changing one resource, measured in ordinary elements of a request."""
+RIGHT_OF_KIND: Final = {2: acl.TOPIC, 4: CLUSTER, 8: CLUSTER, 16: CLUSTER, 32: acl.GROUP}
+"""The resource type of the right for each type of config resource: topics, brokers, brokers' loggers, client metrics, groups."""
 TWICE: Final = "Each resource must appear at most once."
 
 
@@ -58,7 +63,7 @@ def _answered(cluster: Cluster, request: Request, asked: AlterConfigsRequest, tu
     responses = []
     for each in asked.resources:
         twice = times[each.resource_type, each.resource_name] > 1
-        responses.append(_altered(cluster, turn, request.node, each, asked.validate_only, twice))
+        responses.append(_altered(cluster, turn, request, each, asked.validate_only, twice))
         yield
     turn.reply(request.ticket, AlterConfigsResponse(responses=responses))
 
@@ -81,17 +86,34 @@ def check_price(cluster: Cluster, node: int, resources: Sequence[AlterConfigsRes
             ration.take_names([*overrides.node.values(), *overrides.cluster.values()], CHANGE_COST)
 
 
-def alter_resource(cluster: Cluster, turn: Turn, node: int, wanted: Alteration, validate_only: bool) -> None:
+def config_refusal(cluster: Cluster, turn: Turn, request: Request, operation: int, kind: int, name: str) -> TopicRefused | None:
+    """Return the error of a config resource on which the sender may not do the operation, or None (SEC-97)."""
+    on = RIGHT_OF_KIND.get(kind)
+    if on is None or (kind == GROUP and turn.quirks.no_group_configs):
+        return None
+    if not cluster.denied(turn, request, operation, on, (CLUSTER_NAME if on == CLUSTER else name,)):
+        return None
+    # An answer about changed configs of a broker has no text, unlike in Kafka 3.9, where the controller checks the right.
+    silent = on == CLUSTER and operation == ALTER_CONFIGS and not turn.quirks.broker_name_checked_before_rights
+    return TopicRefused(DENIED[on], "" if silent else DENIED_TEXT[on])
+
+
+def alter_resource(cluster: Cluster, turn: Turn, request: Request, wanted: Alteration, validate_only: bool) -> None:
     """Change one resource, or only check whether it could be changed. Raises TopicRefused."""
+    check_changes(wanted)
+    if wanted.kind == BROKER and turn.quirks.broker_name_checked_before_rights:
+        check_broker_name(wanted.name, request.node, f"expected {request.node}")
+    refusal = config_refusal(cluster, turn, request, ALTER_CONFIGS, wanted.kind, wanted.name)
+    if refusal is not None:
+        raise refusal
     if wanted.kind == GROUP and not turn.quirks.no_group_configs:
-        check_changes(wanted)
-        cluster.groups.configs.alter(node, wanted, validate_only)
+        cluster.groups.configs.alter(request.node, wanted, validate_only)
     else:
-        alter(turn, cluster.topics, node, wanted, validate_only)
+        alter(turn, cluster.topics, request.node, wanted, validate_only)
 
 
 def _altered(
-    cluster: Cluster, turn: Turn, node: int, resource: AlterConfigsResource, validate_only: bool, twice: bool
+    cluster: Cluster, turn: Turn, request: Request, resource: AlterConfigsResource, validate_only: bool, twice: bool
 ) -> AlterConfigsResourceResponse:
     answer = AlterConfigsResourceResponse(error_message=None, resource_type=resource.resource_type, resource_name=resource.resource_name)
     changes = [Change(config.name, SET, config.value) for config in resource.configs]
@@ -99,7 +121,7 @@ def _altered(
         if twice:
             raise TopicRefused(error_codes.INVALID_REQUEST, TWICE)
         wanted = Alteration(resource.resource_type, resource.resource_name, changes, replace=True)
-        alter_resource(cluster, turn, node, wanted, validate_only)
+        alter_resource(cluster, turn, request, wanted, validate_only)
     except TopicRefused as refused:
         answer.error_code, answer.error_message = refused.code, refused.message or None
     return answer

@@ -12,6 +12,8 @@ from groupmock_codec.messages.k34_alter_replica_log_dirs import (
     AlterReplicaLogDirTopicResult,
 )
 
+from ..authorizer.acl import ALTER
+from ..authorizer.right import Right
 from ..budget import Ration
 from ..java.hashes import java_hash
 from ..java.orders import java_order
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 NAME_COST: Final = 3
 PARTITION_COST: Final = 2
+
+RIGHTS: Final = (Right(ALTER),)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -60,3 +64,17 @@ def _altered(cluster: Cluster, node: int, topic: str, index: int, path: str) -> 
     if partition is None:
         return error_codes.UNKNOWN_TOPIC_OR_PARTITION
     return error_codes.NONE if node in partition.replicas else error_codes.REPLICA_NOT_AVAILABLE
+
+
+def refused(request: Request, code: int, text: str) -> AlterReplicaLogDirsResponse:
+    asked = request.message
+    assert isinstance(asked, AlterReplicaLogDirsRequest)
+    results = [
+        AlterReplicaLogDirTopicResult(
+            topic_name=topic.name,
+            partitions=[AlterReplicaLogDirPartitionResult(partition_index=index, error_code=code) for index in topic.partitions],
+        )
+        for each in asked.dirs
+        for topic in each.topics
+    ]
+    return AlterReplicaLogDirsResponse(results=results)

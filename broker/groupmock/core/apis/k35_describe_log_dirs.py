@@ -13,6 +13,8 @@ from groupmock_codec.messages.k35_describe_log_dirs import (
     DescribeLogDirsTopic,
 )
 
+from ..authorizer.acl import DESCRIBE
+from ..authorizer.right import Right
 from ..budget import Ration
 from ..log.directory import LOG_DIR
 
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 TOPIC_COST: Final = 3
 PARTITION_COST: Final = 1
 NAME_COST: Final = 2
+
+RIGHTS: Final = (Right(DESCRIBE),)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:

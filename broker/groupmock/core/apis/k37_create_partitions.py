@@ -15,6 +15,7 @@ from groupmock_codec.messages.k37_create_partitions import (
     CreatePartitionsTopicResult,
 )
 
+from ..authorizer.acl import ALTER, TOPIC
 from ..budget import OverBudget, Ration
 from ..effects import Reply
 from ..java.hashes import java_hash
@@ -39,17 +40,20 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     asked = request.message
     assert isinstance(asked, CreatePartitionsRequest)
     seen = Counter(topic.name for topic in asked.topics)
+    denied = cluster.denied(turn, request, ALTER, TOPIC, (name for name, times in seen.items() if times == 1))
     # If every name is listed twice the error is not REQUEST_TIMED_OUT (7), because the controller reports errors of the request itself
     # first: docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
-    if asked.timeout_ms < 0 and 1 in seen.values():
+    if asked.timeout_ms < 0 and any(times == 1 and name not in denied for name, times in seen.items()):
         late = [CreatePartitionsTopicResult(name=topic.name, error_code=error_codes.REQUEST_TIMED_OUT) for topic in asked.topics]
         turn.reply(request.ticket, CreatePartitionsResponse(results=late))
         return
     by_name = {topic.name: topic for topic in asked.topics}
     # The topics are in hash order, because Kafka iterates over a set of their names.
-    wanted = [by_name[name] for name in java_order(seen, java_hash) if seen[name] == 1]
+    wanted = [by_name[name] for name in java_order(seen, java_hash) if seen[name] == 1 and name not in denied]
     often = TopicRefused(error_codes.INVALID_REQUEST, "Duplicate topic name.")
     results = [_refused(name, often) for name in java_order((name for name, times in seen.items() if times > 1), java_hash)]
+    unauthorized = TopicRefused(error_codes.TOPIC_AUTHORIZATION_FAILED, "")
+    results += [_refused(name, unauthorized) for name in java_order(seen, java_hash) if name in denied]
     added = sum([max(topic.count - (cluster.topics.partitions(topic.name) or topic.count), 0) for topic in wanted])
     excess = _excess(cluster, wanted, added, turn)
     elements = len(wanted) * TOPIC_SIZE + (added if excess is None else 0)
@@ -138,4 +142,4 @@ def _replicas(
 
 
 def _refused(name: str, refused: TopicRefused) -> CreatePartitionsTopicResult:
-    return CreatePartitionsTopicResult(name=name, error_code=refused.code, error_message=refused.message)
+    return CreatePartitionsTopicResult(name=name, error_code=refused.code, error_message=refused.message or None)

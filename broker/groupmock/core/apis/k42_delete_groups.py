@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from groupmock_codec import error_codes
 from groupmock_codec.messages.k42_delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 
+from ..authorizer.acl import DELETE, GROUP
 from ..budget import Ration
 from ..groups import causes
 
@@ -23,12 +24,16 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     message = request.message
     assert isinstance(message, DeleteGroupsRequest)
     Ration(turn.settings).take_names(message.groups_names, GROUP_COST)
+    denied = cluster.denied(turn, request, DELETE, GROUP, message.groups_names)
+    wanted = dict.fromkeys(message.groups_names)
     results = [
         DeletableGroupResult(group_id=group_id, error_code=_delete(cluster, turn, request, group_id))
         # Kafka 4.3 answers groups by offsets partition, within each in the order of a hash set, and Kafka 3.9 in the order of a Scala map:
         # docs/kafka/differences.md#groups
-        for group_id in cluster.groups.in_order(turn, dict.fromkeys(message.groups_names), deleted=True)
+        for group_id in cluster.groups.in_order(turn, [each for each in wanted if each not in denied], deleted=True)
     ]
+    code = error_codes.GROUP_AUTHORIZATION_FAILED
+    results += [DeletableGroupResult(group_id=each, error_code=code) for each in wanted if each in denied]
     turn.reply(request.ticket, DeleteGroupsResponse(results=results))
 
 

@@ -13,6 +13,8 @@ from groupmock_codec.messages.k43_elect_leaders import (
     TopicPartitions,
 )
 
+from ..authorizer.acl import ALTER
+from ..authorizer.right import Right
 from ..budget import Ration, fitting
 from ..effects import Reply
 from ..log import reassigning
@@ -27,6 +29,8 @@ TOP_ERROR_SINCE: Final = 1
 TOPIC_COST: Final = 3
 PARTITION_COST: Final = 4
 
+RIGHTS: Final = (Right(ALTER),)
+
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Hold the elections and answer a row per partition. For all partitions (null) only those that had an election are answered, below
@@ -38,9 +42,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     place = len(turn.out)
     failure = _failure(asked)
     if failure is not None:
-        answer = ElectLeadersResponse(replica_election_results=_refused(asked, failure))
-        if request.version >= TOP_ERROR_SINCE:
-            answer.error_code = failure.code
+        answer = refused(request, failure.code, failure.message)
     else:
         answer = ElectLeadersResponse(replica_election_results=_results(cluster, asked, turn))
     turn.out.insert(place, Reply(request.ticket, answer))
@@ -70,12 +72,15 @@ def _failure(asked: ElectLeadersRequest) -> TopicRefused | None:
     return None
 
 
-def _refused(asked: ElectLeadersRequest, failure: TopicRefused) -> list[ReplicaElectionResult]:
-    """Return rows that refuse every named partition with the same error."""
-    return [
+def refused(request: Request, code: int, text: str) -> ElectLeadersResponse:
+    """Return the answer that refuses every named partition with the same error."""
+    asked, failure = request.message, TopicRefused(code, text)
+    assert isinstance(asked, ElectLeadersRequest)
+    rows = [
         ReplicaElectionResult(topic=each.topic, partition_result=[_row(index, failure) for index in each.partitions])
         for each in asked.topic_partitions or ()
     ]
+    return ElectLeadersResponse(error_code=code if request.version >= TOP_ERROR_SINCE else error_codes.NONE, replica_election_results=rows)
 
 
 def _results(cluster: Cluster, asked: ElectLeadersRequest, turn: Turn) -> list[ReplicaElectionResult]:

@@ -38,13 +38,13 @@ def _answered(cluster: Cluster, request: Request, asked: IncrementalAlterConfigs
     responses = []
     for each in asked.resources:
         twice = seen[each.resource_type, each.resource_name] > 1
-        responses.append(_altered(cluster, turn, request.node, each, asked.validate_only, twice))
+        responses.append(_altered(cluster, turn, request, each, asked.validate_only, twice))
         yield
     turn.reply(request.ticket, IncrementalAlterConfigsResponse(responses=responses))
 
 
 def _altered(
-    cluster: Cluster, turn: Turn, node: int, resource: AlterConfigsResource, validate_only: bool, twice: bool
+    cluster: Cluster, turn: Turn, request: Request, resource: AlterConfigsResource, validate_only: bool, twice: bool
 ) -> AlterConfigsResourceResponse:
     answer = AlterConfigsResourceResponse(error_message=None, resource_type=resource.resource_type, resource_name=resource.resource_name)
     changes = [Change(config.name, config.config_operation, config.value) for config in resource.configs]
@@ -52,7 +52,7 @@ def _altered(
         if twice:
             raise TopicRefused(error_codes.INVALID_REQUEST, TWICE)
         wanted = Alteration(resource.resource_type, resource.resource_name, changes, replace=False)
-        alter_resource(cluster, turn, node, wanted, validate_only)
+        alter_resource(cluster, turn, request, wanted, validate_only)
     except TopicRefused as refused:
         answer.error_code, answer.error_message = refused.code, refused.message or None
     return answer

@@ -13,6 +13,8 @@ from groupmock_codec.messages.k45_alter_partition_reassignments import (
     ReassignableTopicResponse,
 )
 
+from ..authorizer.acl import ALTER
+from ..authorizer.right import Right
 from ..budget import Ration
 from ..effects import Reply
 from ..log import reassigning
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 TOPIC_COST: Final = 4
 PARTITION_COST: Final = 8
 REPLICA_COST: Final = 1
+
+RIGHTS: Final = (Right(ALTER),)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -92,3 +96,13 @@ def _row(index: int, refused: TopicRefused | None) -> ReassignablePartitionRespo
     if refused is None:
         return ReassignablePartitionResponse(partition_index=index, error_message=None)
     return ReassignablePartitionResponse(partition_index=index, error_code=refused.code, error_message=refused.message or None)
+
+
+def refused(request: Request, code: int, text: str) -> AlterPartitionReassignmentsResponse:
+    asked, refusal = request.message, TopicRefused(code, text)
+    assert isinstance(asked, AlterPartitionReassignmentsRequest)
+    rows = [
+        ReassignableTopicResponse(name=topic.name, partitions=[_row(each.partition_index, refusal) for each in topic.partitions])
+        for topic in asked.topics
+    ]
+    return AlterPartitionReassignmentsResponse(error_code=code, error_message=text, responses=rows)

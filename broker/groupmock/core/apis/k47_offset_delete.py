@@ -14,6 +14,8 @@ from groupmock_codec.messages.k47_offset_delete import (
     OffsetDeleteResponseTopic,
 )
 
+from ..authorizer.acl import DELETE, GROUP, READ, TOPIC
+from ..authorizer.right import Right
 from ..budget import Ration, within
 from ..groups import causes
 from ..java.hashes import partition_hash
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 TOPIC_COST: Final = 4
 PARTITION_COST: Final = 6
 NAMES_PER_UNIT: Final = 2
+
+RIGHTS: Final = (Right(DELETE, GROUP, "group_id"),)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -44,27 +48,31 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         turn.reply(request.ticket, OffsetDeleteResponse(error_code=error))
     else:
         ration.take(group.unread_names() // NAMES_PER_UNIT)
-        turn.reply(request.ticket, OffsetDeleteResponse(topics=_delete(cluster, turn, group, message.topics)))
+        turn.reply(request.ticket, OffsetDeleteResponse(topics=_delete(cluster, turn, request, group, message.topics)))
 
 
 Result = tuple[int, str, int, int]
 Head = tuple[int, str]
 
 
-def _delete(cluster: Cluster, turn: Turn, group: GroupType, topics: list[OffsetDeleteRequestTopic]) -> list[OffsetDeleteResponseTopic]:
+def _delete(
+    cluster: Cluster, turn: Turn, request: Request, group: GroupType, topics: list[OffsetDeleteRequestTopic]
+) -> list[OffsetDeleteResponseTopic]:
     """Delete the offsets, and answer a code per partition. Topics with a refused partition come first, as in OffsetCommit (seen on 4.3.0
     and 3.9.1). An unknown topic counts even without partitions: 4.3.0 and 3.9.1 name it in the answer."""
     refused: list[Result] = []
     done: list[Result] = []
     heads: list[Head] = []
+    denied = cluster.denied(turn, request, READ, TOPIC, (topic.name for topic in topics))
     for entry, topic in enumerate(topics):
-        count = cluster.topics.partitions(topic.name)
+        count = None if topic.name in denied else cluster.topics.partitions(topic.name)
+        unknown = error_codes.TOPIC_AUTHORIZATION_FAILED if topic.name in denied else error_codes.UNKNOWN_TOPIC_OR_PARTITION
         if count is None or any(not 0 <= each.partition_index < count for each in topic.partitions):
             heads.append((entry, topic.name))
         for partition in topic.partitions:
             index = partition.partition_index
             if count is None or not 0 <= index < count:
-                refused.append((entry, topic.name, index, error_codes.UNKNOWN_TOPIC_OR_PARTITION))
+                refused.append((entry, topic.name, index, unknown))
             else:
                 done.append((entry, topic.name, index, _delete_one(turn, group, topic.name, index)))
     # Kafka 3.9 deletes the group with its last offset. Kafka 4.3 keeps the Empty group until the retention sweep (P2-c11).

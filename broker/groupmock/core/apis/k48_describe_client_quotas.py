@@ -15,6 +15,8 @@ from groupmock_codec.messages.k48_describe_client_quotas import (
     QuotaValue,
 )
 
+from ..authorizer.acl import DESCRIBE_CONFIGS
+from ..authorizer.right import Right
 from ..budget import Ration, fitting
 from ..log.refusal import TopicRefused
 from ..quotas import CLIENT, IP, USER, Entity
@@ -29,6 +31,8 @@ DEFAULT: Final = 1
 ANY: Final = 2
 ENTITY_COST: Final = 4
 COMPONENT_COST: Final = 2
+
+RIGHTS: Final = (Right(DESCRIBE_CONFIGS),)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -103,3 +107,7 @@ def _entry(entity: Entity, values: Mapping[str, float]) -> QuotaEntry:
         entity=[QuotaEntity(entity_type=kind, entity_name=name) for kind, name in entity],
         values=[QuotaValue(key=key, value=value) for key, value in values.items()],
     )
+
+
+def refused(request: Request, code: int, text: str) -> DescribeClientQuotasResponse:
+    return DescribeClientQuotasResponse(error_code=code, error_message=None, entries=None)

@@ -16,6 +16,8 @@ from groupmock_codec.messages.k49_alter_client_quotas import (
 )
 
 from .. import quotas
+from ..authorizer.acl import ALTER_CONFIGS, CLUSTER, DENIED_TEXT
+from ..authorizer.right import Right
 from ..budget import Ration, fitting
 from ..java.orders import java_order
 from ..quotas import Entity, Kind, QuotaRefused
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 ENTRY_COST: Final = 10
 PART_COST: Final = 3
 IP_WITH_OTHERS: Final = "Invalid quota entity combination, IP entity shouldnot be combined with User or ClientId"
+
+RIGHTS: Final = (Right(ALTER_CONFIGS),)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -93,3 +97,12 @@ def _result(entity: Entity, refused: QuotaRefused | None) -> QuotaAlterationResu
     if refused is None:
         return QuotaAlterationResult(error_message=None, entity=named)
     return QuotaAlterationResult(error_code=error_codes.INVALID_REQUEST, error_message=fitting(str(refused)), entity=named)
+
+
+def refused(request: Request, code: int, text: str) -> AlterClientQuotasResponse:
+    asked = request.message
+    assert isinstance(asked, AlterClientQuotasRequest)
+    entries = [
+        QuotaAlterationResult(error_code=code, error_message=DENIED_TEXT[CLUSTER], entity=entry.entity) for entry in asked.entries
+    ]
+    return AlterClientQuotasResponse(entries=entries)

@@ -13,6 +13,8 @@ from groupmock_codec.messages.k50_describe_user_scram_credentials import (
     DescribeUserScramCredentialsResult,
 )
 
+from ..authorizer.acl import DESCRIBE
+from ..authorizer.right import Right
 from ..budget import Ration, fitting
 from ..java.hashes import java_hash
 from ..java.orders import java_order
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 USER_COST: Final = 6
 ABSENT: Final = "Attempt to describe a user credential that does not exist: "
 TWICE: Final = "Cannot describe SCRAM credentials for the same user twice in a single request: "
+
+RIGHTS: Final = (Right(DESCRIBE),)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -46,3 +50,14 @@ def _result(cluster: Cluster, name: str, times: int) -> DescribeUserScramCredent
         rows = [CredentialInfo(mechanism=mechanism, iterations=iterations) for mechanism, iterations in infos]
         return DescribeUserScramCredentialsResult(user=name, credential_infos=rows)
     return DescribeUserScramCredentialsResult(user=name, error_code=error_codes.RESOURCE_NOT_FOUND, error_message=fitting(ABSENT + name))
+
+
+def refused(request: Request, code: int, text: str) -> DescribeUserScramCredentialsResponse | None:
+    """Return a row without a name for each user of the request, or None for a request for all users, which Kafka never answers then
+    (SEC-81)."""
+    asked = request.message
+    assert isinstance(asked, DescribeUserScramCredentialsRequest)
+    if asked.users is None:
+        return None
+    results = [DescribeUserScramCredentialsResult(error_code=code, error_message=None) for _ in asked.users]
+    return DescribeUserScramCredentialsResponse(error_code=code, error_message=None, results=results)

@@ -11,7 +11,11 @@ from groupmock_codec.messages.k51_alter_user_scram_credentials import (
     AlterUserScramCredentialsResult,
 )
 
+from ..authorizer.acl import ALTER
+from ..authorizer.right import Right
 from ..budget import Ration
+from ..java.hashes import java_hash
+from ..java.orders import java_order
 from ..scram import Deletion, Refused, Upsertion
 
 if TYPE_CHECKING:
@@ -20,6 +24,8 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 USER_COST: Final = 8
+
+RIGHTS: Final = (Right(ALTER),)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -39,3 +45,10 @@ def _result(name: str, refused: Refused | None) -> AlterUserScramCredentialsResu
     if refused is None:
         return AlterUserScramCredentialsResult(user=name, error_message=None)
     return AlterUserScramCredentialsResult(user=name, error_code=refused.code, error_message=refused.text)
+
+
+def refused(request: Request, code: int, text: str) -> AlterUserScramCredentialsResponse:
+    asked = request.message
+    assert isinstance(asked, AlterUserScramCredentialsRequest)
+    names = [each.name for each in asked.deletions] + [each.name for each in asked.upsertions]
+    return AlterUserScramCredentialsResponse(results=[_result(name, Refused(code, text)) for name in java_order(names, java_hash)])

@@ -20,6 +20,8 @@ from groupmock_codec.messages.k55_describe_quorum import (
 )
 from groupmock_codec.units import NS_PER_MS
 
+from ..authorizer.acl import CLUSTER, DENIED_TEXT, DESCRIBE
+from ..authorizer.right import Right
 from ..budget import Ration
 
 if TYPE_CHECKING:
@@ -35,6 +37,8 @@ NODES_SINCE: Final = 2
 NOT_HERE: Final = "This server does not host this topic-partition."
 TOPIC_COST: Final = 2
 PARTITION_COST: Final = 2
+
+RIGHTS: Final = (Right(DESCRIBE),)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -81,3 +85,7 @@ def _quorum(cluster: Cluster, turn: Turn, version: int) -> DescribeQuorumRespons
     )
     topic = QuorumTopicResponse(topic_name=METADATA_TOPIC, partitions=[partition])
     return DescribeQuorumResponse(topics=[topic], nodes=[QuorumNode(node_id=leader)] if version >= NODES_SINCE else [])
+
+
+def refused(request: Request, code: int, text: str) -> DescribeQuorumResponse:
+    return DescribeQuorumResponse(error_code=code, error_message=DENIED_TEXT[CLUSTER] if request.version >= NODES_SINCE else "")

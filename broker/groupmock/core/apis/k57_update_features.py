@@ -17,6 +17,8 @@ from groupmock_codec.messages.k57_update_features import (
     UpdateFeaturesResponse,
 )
 
+from ..authorizer.acl import ALTER
+from ..authorizer.right import Right
 from ..budget import Ration, fitting
 from ..java.hashes import java_hash
 from ..java.orders import java_order
@@ -39,6 +41,8 @@ DOWNGRADE: Final = "Can't downgrade the version of this feature without setting 
 LOSES: Final = "Refusing to perform the requested downgrade because it might delete metadata information."
 NO_UNSAFE: Final = "Unsafe metadata downgrade is not supported in this version."
 ALL_FAILED: Final = "The update failed for all features since the following feature had an error: "
+
+RIGHTS: Final = (Right(ALTER),)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -123,3 +127,7 @@ def _finalize(turn: Turn, levels: dict[str, int]) -> None:
         epoch = identity.finalized_features_epoch + 1
         environment.known_as(identity._replace(features=features, finalized_features_epoch=epoch))
         turn.note("features_finalized", levels={each.name: each.finalized for each in features})
+
+
+def refused(request: Request, code: int, text: str) -> UpdateFeaturesResponse:
+    return UpdateFeaturesResponse(error_code=code, error_message=text)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from groupmock_codec import error_codes
 from groupmock_codec.messages.k60_describe_cluster import DescribeClusterBroker, DescribeClusterRequest, DescribeClusterResponse
 
-from .k03_metadata import CLUSTER_OPERATIONS, NOT_ASKED
+from ..cluster import NOT_ASKED
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -23,7 +23,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Describe every node that is up."""
     asked = request.message
     assert isinstance(asked, DescribeClusterRequest)
-    turn.reply(request.ticket, _refused(asked.endpoint_type) or _described(cluster, asked, request.listener))
+    turn.reply(request.ticket, _refused(asked.endpoint_type) or _described(cluster, request, asked))
 
 
 def _refused(endpoint_type: int) -> DescribeClusterResponse | None:
@@ -37,14 +37,14 @@ def _refused(endpoint_type: int) -> DescribeClusterResponse | None:
     )
 
 
-def _described(cluster: Cluster, asked: DescribeClusterRequest, listener: str) -> DescribeClusterResponse:
+def _described(cluster: Cluster, request: Request, asked: DescribeClusterRequest) -> DescribeClusterResponse:
     environment = cluster.environment
     return DescribeClusterResponse(
         cluster_id=environment.identity.cluster_id,
         controller_id=cluster.topics.controller(),
         brokers=[
             DescribeClusterBroker(broker_id=node.node_id, host=at.host, port=at.port, rack=node.rack)
-            for node, at in environment.reached(environment.up, listener)
+            for node, at in environment.reached(environment.up, request.listener)
         ],
-        cluster_authorized_operations=CLUSTER_OPERATIONS if asked.include_cluster_authorized_operations else NOT_ASKED,
+        cluster_authorized_operations=cluster.own_operations(request) if asked.include_cluster_authorized_operations else NOT_ASKED,
     )

@@ -13,6 +13,7 @@ from groupmock_codec.messages.k61_describe_producers import (
     TopicResponse,
 )
 
+from ..authorizer.acl import DENIED_TEXT, READ, TOPIC
 from ..budget import Ration, within
 from ..java.hashes import long_hash
 from ..java.orders import java_order
@@ -38,8 +39,14 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     ration = Ration(turn.settings)
     ration.take_names([topic.name for topic in asked.topics], TOPIC_COST)
     ration.take(within([topic.partition_indexes for topic in asked.topics]), PARTITION_COST)
+    denied = cluster.denied(turn, request, READ, TOPIC, (topic.name for topic in asked.topics))
+    code, text = error_codes.TOPIC_AUTHORIZATION_FAILED, DENIED_TEXT[TOPIC]
     topics = []
     for topic in asked.topics:
+        if topic.name in denied:
+            refused = [PartitionResponse(partition_index=each, error_code=code, error_message=text) for each in topic.partition_indexes]
+            topics.append(TopicResponse(name=topic.name, partitions=refused))
+            continue
         rows = [_described(cluster, request.node, turn, ration, topic.name, index) for index in topic.partition_indexes]
         topics.append(TopicResponse(name=topic.name, partitions=rows))
     turn.reply(request.ticket, DescribeProducersResponse(topics=topics))

@@ -12,6 +12,7 @@ from groupmock_codec.messages.k65_describe_transactions import (
     TransactionState,
 )
 
+from ..authorizer.acl import DESCRIBE, TOPIC, TRANSACTIONAL_ID
 from ..budget import Ration
 from ..java.hashes import partition_hash
 from ..java.orders import java_order, scala_table_order
@@ -34,7 +35,16 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     assert isinstance(asked, DescribeTransactionsRequest)
     ration = Ration(turn.settings)
     ration.take_names(asked.transactional_ids, ID_COST)
-    states = [_described(cluster, request.node, ration, name, turn.quirks) for name in asked.transactional_ids]
+    denied = cluster.denied(turn, request, DESCRIBE, TRANSACTIONAL_ID, asked.transactional_ids)
+    code = error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    states = [
+        TransactionState(error_code=code, transactional_id=name)
+        if name in denied
+        else _described(cluster, request.node, ration, name, turn.quirks)
+        for name in asked.transactional_ids
+    ]
+    for state in states:
+        state.topics = [topic for topic in state.topics if cluster.allows(request, DESCRIBE, TOPIC, topic.topic)]
     turn.reply(request.ticket, DescribeTransactionsResponse(transaction_states=states))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from groupmock_codec import error_codes
 from groupmock_codec.messages.k66_list_transactions import ListTransactionsRequest, ListTransactionsResponse, TransactionState
 
+from ..authorizer.acl import DESCRIBE, TRANSACTIONAL_ID
 from ..budget import CHARACTERS_PER_UNIT, Ration, fitting
 from ..java.hashes import java_hash
 from ..java.orders import scala_map_order
@@ -38,7 +39,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         turn.reply(request.ticket, ListTransactionsResponse(error_code=error_codes.COORDINATOR_LOAD_IN_PROGRESS))
         return
     unknown = [state for state in scala_map_order(asked.state_filters, java_hash) if state not in NAMES]
-    found = cluster.transactions.on(request.node)
+    found = [each for each in cluster.transactions.on(request.node) if cluster.allows(request, DESCRIBE, TRANSACTIONAL_ID, each.name)]
     ration.take(len(found), ID_COST, size=sum(len(each.name) for each in found))
     try:
         wanted = _wanted(asked, found, turn.wall_ms)

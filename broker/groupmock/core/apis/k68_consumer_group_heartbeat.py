@@ -13,6 +13,7 @@ import msgspec
 from groupmock_codec import error_codes
 from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 
+from ..authorizer.acl import DESCRIBE, GROUP, READ, TOPIC
 from ..budget import OverBudget, Ration, fitting
 from ..groups import causes
 from ..groups.classic.type import ClassicGroup
@@ -43,10 +44,16 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         turn.note("consumer_protocol_is_off", group=message.group_id, remedy="set group.protocol=classic")
         turn.reply(request.ticket, ConsumerGroupHeartbeatResponse(error_code=error_codes.UNSUPPORTED_VERSION))
         return
+    if cluster.denied(turn, request, READ, GROUP, (message.group_id,)):
+        turn.reply(request.ticket, ConsumerGroupHeartbeatResponse(error_code=error_codes.GROUP_AUTHORIZATION_FAILED, error_message=None))
+        return
     ration = Ration(turn.settings)
     ration.take_names(message.subscribed_topic_names or (), NAME_COST)
     if message.topic_partitions:
         ration.take(sum([len(topic.partitions) for topic in message.topic_partitions]), PARTITION_COST)
+    if cluster.denied(turn, request, DESCRIBE, TOPIC, message.subscribed_topic_names or ()):
+        turn.reply(request.ticket, ConsumerGroupHeartbeatResponse(error_code=error_codes.TOPIC_AUTHORIZATION_FAILED, error_message=None))
+        return
     try:
         _answer(cluster, turn, request, message)
     except Refused as refused:
@@ -83,6 +90,9 @@ def _answer(cluster: Cluster, turn: Turn, request: Request, message: ConsumerGro
         known = beat.sender(group, said)
     group = group or cluster.groups.claim(turn, said.group_id, ConsumerGroup, causes.first_heartbeat(request.client_id))
     assert group is not None, "there is none, or an empty one that gave way"
+    if cluster.authorizer is not None and ("regex", group.group_id) not in turn.timers:
+        # The topics that this member may describe are those that a resolution finds which its heartbeat starts (SEC-117).
+        group.may_describe = lambda name: cluster.allows(request, DESCRIBE, TOPIC, name)
     heartbeat.answer(turn, request.ticket, group, cluster.topics, settings, said, known, matcher, upgrades)
 
 

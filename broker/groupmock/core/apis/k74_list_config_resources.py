@@ -11,6 +11,8 @@ from groupmock_codec.messages.k74_list_config_resources import (
     ListConfigResourcesResponse,
 )
 
+from ..authorizer.acl import DESCRIBE_CONFIGS
+from ..authorizer.right import Right
 from ..budget import Ration
 from ..groups.configs import GROUP
 from ..java.hashes import java_hash
@@ -26,6 +28,8 @@ BROKER_LOGGER: Final = 8  # Kafka's ConfigResource.Type.BROKER_LOGGER has this n
 CLIENT_METRICS: Final = 16
 IN_ORDER: Final = (GROUP, CLIENT_METRICS, BROKER_LOGGER, BROKER, TOPIC)
 RESOURCE_COST: Final = 2
+
+RIGHTS: Final = (Right(DESCRIBE_CONFIGS),)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:

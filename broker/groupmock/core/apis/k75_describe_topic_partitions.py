@@ -14,11 +14,13 @@ from groupmock_codec.messages.k75_describe_topic_partitions import (
     DescribeTopicPartitionsResponseTopic,
 )
 
+from ..authorizer.acl import DESCRIBE, TOPIC
 from ..budget import Ration
+from ..java.hashes import java_hash
+from ..java.orders import java_order
 from ..log import names
 from ..log.replicas import in_sync, offline
 from ..log.topics import Topic
-from .k03_metadata import TOPIC_OPERATIONS
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -45,11 +47,27 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
             turn.reply(request.ticket, _refused(asked, error_codes.INVALID_REQUEST))
             return
         wanted = [name for name in wanted if name >= cursor.topic_name]
+    if asked.topics:
+        denied = cluster.denied(turn, request, DESCRIBE, TOPIC, wanted)
+    else:
+        denied = frozenset([name for name in wanted if not cluster.allows(request, DESCRIBE, TOPIC, name)])
+    refused = [topic.name for topic in asked.topics if topic.name in denied]
+    unauthorized = _unauthorized(sorted(refused) if turn.quirks.refused_topics_sorted else refused)
+    wanted = [name for name in wanted if name not in denied]
     if "" in wanted:
         turn.reply(request.ticket, _refused(asked, error_codes.UNKNOWN_SERVER_ERROR))
         return
     limit = min(max(1, asked.response_partition_limit), MOST_PARTITIONS)
-    turn.reply(request.ticket, _page(cluster, wanted, cursor, limit))
+    answer = _page(cluster, wanted, cursor, limit)
+    for row in answer.topics:
+        row.topic_authorized_operations = cluster.operations(request, TOPIC, row.name or "")
+    answer.topics += unauthorized
+    turn.reply(request.ticket, answer)
+
+
+def _unauthorized(names: list[str]) -> list[DescribeTopicPartitionsResponseTopic]:
+    code = error_codes.TOPIC_AUTHORIZATION_FAILED
+    return [DescribeTopicPartitionsResponseTopic(error_code=code, name=name) for name in java_order(names, java_hash)]
 
 
 def _refused(asked: DescribeTopicPartitionsRequest, code: int) -> DescribeTopicPartitionsResponse:
@@ -81,7 +99,7 @@ def _page(cluster: Cluster, wanted: list[str], cursor: Cursor | None, limit: int
 
 def _missing(name: str) -> DescribeTopicPartitionsResponseTopic:
     code = error_codes.UNKNOWN_TOPIC_OR_PARTITION if names.why_invalid(name) is None else error_codes.INVALID_TOPIC_EXCEPTION
-    return DescribeTopicPartitionsResponseTopic(error_code=code, name=name, topic_authorized_operations=TOPIC_OPERATIONS)
+    return DescribeTopicPartitionsResponseTopic(error_code=code, name=name)
 
 
 def _row(cluster: Cluster, topic: Topic, first: int, limit: int) -> DescribeTopicPartitionsResponseTopic:
@@ -103,5 +121,4 @@ def _row(cluster: Cluster, topic: Topic, first: int, limit: int) -> DescribeTopi
             )
             for partition in topic.partitions[first : first + limit]
         ],
-        topic_authorized_operations=TOPIC_OPERATIONS,
     )

@@ -114,6 +114,11 @@ class GroupRegistry:
     def find(self, group_id: str) -> GroupType | None:
         return self._groups.get(group_id)
 
+    def end_leases(self) -> None:
+        """Let the core see the next heartbeat of every member, because rights have changed."""
+        for group in self._groups.values():
+            group.end_leases()
+
     def all(self) -> Iterator[GroupType]:
         return iter(self._groups.values())
 

@@ -94,6 +94,7 @@ class WaitingFetch(msgspec.Struct):
     context: Context
     listener: str
     rack: str = ""  # The consumer's rack is only set if a replica in that rack may serve the fetch.
+    denied: frozenset[str | None] = frozenset()  # The names of the topics that the sender may not read; None stands for unknown ids.
     waits_for: frozenset[tuple[str, int]] = frozenset()  # A parked fetch waits for the partitions that existed when it was parked.
 
 
@@ -188,7 +189,7 @@ class Fetches:
         there = 0
         for slot in fetch.context.slots.values():
             partition = None if slot.topic is None else self._topics.find(slot.topic, slot.partition)
-            if partition is not None:
+            if partition is not None and slot.topic not in fetch.denied:
                 end = partition.end_at(fetch.node)
                 if fetch.isolation_level == READ_COMMITTED and partition.producers.transactions is not None:
                     end = min(end, partition.stable(self._environment.settings.quirks.stable_offset_within_log))
@@ -209,7 +210,9 @@ class Fetches:
 
     def _rank(self, fetch: WaitingFetch, slot: Slot) -> int:
         """Return the rank of the partition's row, by which the answer is sorted. As in Kafka, known partitions come first, then unknown
-        ids, then unknown names and partitions."""
+        ids, then unknown names and partitions and those that the sender may not read."""
+        if slot.topic in fetch.denied:
+            return 2
         if slot.topic is None:
             return 1
         known = (slot.topic, slot.partition) in fetch.waits_for or self._topics.find(slot.topic, slot.partition) is not None
@@ -256,6 +259,8 @@ class Reader:
 
     def read(self, slot: Slot) -> PartitionData:
         version = self._fetch.version
+        if slot.topic in self._fetch.denied:
+            return self._absent(slot, error_codes.TOPIC_AUTHORIZATION_FAILED)
         if slot.topic is None:
             return self._absent(slot, error_codes.UNKNOWN_TOPIC_ID)
         topic = self._topics.get(slot.topic)
@@ -421,7 +426,8 @@ def fence(epoch: int, partition: Partition) -> int:
 
 
 def _places(fetch: WaitingFetch) -> list[tuple[str, int]]:
-    return [(slot.topic, slot.partition) for slot in fetch.context.slots.values() if slot.topic is not None]
+    slots, denied = fetch.context.slots.values(), fetch.denied
+    return [(slot.topic, slot.partition) for slot in slots if slot.topic is not None and slot.topic not in denied]
 
 
 def _grouped(rows: Rows, version: int) -> list[FetchableTopicResponse]:

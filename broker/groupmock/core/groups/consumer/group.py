@@ -7,7 +7,7 @@ each of them ends the leases that were given before (`GroupType.end_leases`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import msgspec
@@ -122,7 +122,7 @@ class Group(GroupType):
 
     __slots__ = (
         "assignment_epoch", "classics", "computed_at", "expressions", "forgotten", "generation", "group_id", "holders", "home", "judged",
-        "leader_id", "listed_bytes", "lost", "matchers", "members", "named", "partition", "protocol_name", "protocol_type",
+        "leader_id", "listed_bytes", "lost", "matchers", "may_describe", "members", "named", "partition", "protocol_name", "protocol_type",
         "recounted", "resolved", "restless", "spoken", "spreads", "stale", "state", "static_members", "subscribers", "table", "targets",
         "topics", "untrue", "votes",
     )  # fmt: skip
@@ -145,6 +145,7 @@ class Group(GroupType):
         self.targets: dict[str, Target] = {}
         self.untrue = False
         self.holders: dict[Spot, str] = {}
+        self.may_describe: Callable[[str], bool] | None = None
         self.restless: set[str] = set()
         self.topics: dict[str, tuple[bytes, int]] = {}
         self.stale = True

@@ -70,6 +70,8 @@ def resolved_until(turn: Turn, group: Group) -> int:
 def resolve(turn: Turn, group: Group, topics: Topics) -> Steps:
     """Match all present topics against the group's regular expressions, and raise the group epoch if a new target is needed."""
     names, made, began = topics.names(), topics.made, turn.now
+    if group.may_describe is not None:
+        names = list(filter(group.may_describe, names))
     refusals: dict[str, str] = {}
     resolved = {}
     for regex in group.expressions:

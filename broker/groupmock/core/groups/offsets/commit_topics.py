@@ -42,8 +42,16 @@ class Rows(NamedTuple):
     partitions: list[tuple[int, int]]
 
 
-def lines_of(topics: Topics, asked: Sequence[Any], by_id: bool) -> list[Line]:
-    """Return each partition of the topic elements with its topic error: UNKNOWN_TOPIC_OR_PARTITION (3), UNKNOWN_TOPIC_ID (100) or none."""
+def names_of(topics: Topics, asked: Sequence[Any], by_id: bool) -> list[str]:
+    """Return the names of the topic elements whose names are known."""
+    if not by_id:
+        return [topic.name for topic in asked]
+    return [name for topic in asked if (name := topics.name_of(topic.topic_id)) is not None]
+
+
+def lines_of(topics: Topics, asked: Sequence[Any], by_id: bool, denied: frozenset[str]) -> list[Line]:
+    """Return each partition of the topic elements with its topic error: UNKNOWN_TOPIC_OR_PARTITION (3), UNKNOWN_TOPIC_ID (100),
+    TOPIC_AUTHORIZATION_FAILED (29) for the topics in `denied`, or none."""
     lines = []
     for entry, topic in enumerate(asked):
         name, unknown = topic.name, error_codes.UNKNOWN_TOPIC_OR_PARTITION
@@ -51,7 +59,9 @@ def lines_of(topics: Topics, asked: Sequence[Any], by_id: bool) -> list[Line]:
             name, unknown = topics.name_of(topic.topic_id) or "", error_codes.UNKNOWN_TOPIC_ID
         count = topics.partitions(name) if name else None
         for partition in topic.partitions:
-            if count is None:
+            if denied and name in denied:
+                error = error_codes.TOPIC_AUTHORIZATION_FAILED
+            elif count is None:
                 error = unknown
             else:
                 error = error_codes.NONE if 0 <= partition.partition_index < count else error_codes.UNKNOWN_TOPIC_OR_PARTITION
@@ -59,16 +69,16 @@ def lines_of(topics: Topics, asked: Sequence[Any], by_id: bool) -> list[Line]:
     return lines
 
 
-def heads_of(topics: Topics, asked: Sequence[Any], by_id: bool, lines: list[Line]) -> list[Head]:
-    """Return the topic entries of a commit that have a refused partition. An unknown topic counts even without partitions, because Kafka
-    names it in the answer."""
+def heads_of(topics: Topics, asked: Sequence[Any], by_id: bool, denied: frozenset[str], lines: list[Line]) -> list[Head]:
+    """Return the topic entries of a commit that have a refused partition. An unknown or denied topic counts even without partitions,
+    because Kafka names it in the answer."""
     spoilt = {line.entry for line in lines if line.error}
     heads: list[Head] = []
     for entry, topic in enumerate(asked):
         if topic.partitions and entry not in spoilt:
             continue
         name = (topics.name_of(topic.topic_id) or "") if by_id else topic.name
-        if entry in spoilt or not name or topics.partitions(name) is None:
+        if entry in spoilt or not name or name in denied or topics.partitions(name) is None:
             heads.append(Head(entry, name, topic.topic_id))
     return heads
 
