@@ -8,12 +8,13 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from core_world import World
 from fault_script import CONSUMERS, MEMBERS, Run
 from properties.walks import WALK, Walked
+from rights import STANDARD
 from searching import decides, seeds
 
 from groupmock.core.events import Command
@@ -196,6 +197,11 @@ STEERED: dict[str, Callable[[Random, Run], dict[str, Any]]] = {
         "group": dice.choice("gh"),
         "offsets": [{"topic": "T", "partition": 0, "offset": dice.randrange(9)}],
     },
+    **dict.fromkeys(
+        ("allow", "deny"),
+        lambda dice, run: {"principal": dice.choice(["User:ANONYMOUS", "alice"]), "operations": ["READ"], "group": "h"},
+    ),
+    "remove_acls": lambda dice, run: {"principal": dice.choice([None, "*", "alice"])},
     "reset_offsets": lambda dice, run: {"group": dice.choice("gh"), "topic": dice.choice(["T", None]), **dice.choice(RESETS)},
     **dict.fromkeys(OF_TRANSACTIONS, lambda dice, run: {"transactional_id": dice.choice("xy")}),
 }
@@ -236,6 +242,7 @@ def _instances(run: Run) -> list[str]:
 class SteeredRun(Run):
     """Scripted members on a driver without sockets that receive every steering command."""
 
+    settings: ClassVar[dict[str, Any]] = {"authorizer_class_name": STANDARD, "allow_everyone_if_no_acl_found": True}
     done: Counter[str]
 
     def play(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from random import Random
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from groupmock.core.core import core_of
 from groupmock.core.events import Command
@@ -134,12 +134,16 @@ class Consumer(Scripted):
 class Run:
     """One run of the script on a cluster. `leases` allows repeated heartbeats; `chaos` adds random rules and commands."""
 
+    settings: ClassVar[dict[str, Any]] = {}
+    """Settings of the core besides those of every run."""
+
     def __init__(self, seed: int, path: Path, leases: bool = True, chaos: bool = True) -> None:
         self.script = Random(f"script {seed}")
         self.chaos = chaos
         self.clock = VirtualClock()
         settings = Settings(
             group_initial_rebalance_delay_ms=50, group_consumer_session_timeout_ms=5000, group_consumer_heartbeat_interval_ms=300,
+            **self.settings,
         )  # fmt: skip
         core = core_of(settings, IDENTITY, Random(seed), self.clock.epoch_ns // NS_PER_MS)
         sink = FileSink(str(path), self._failed)

@@ -11,6 +11,7 @@ import msgspec
 
 from ..audit.verdicts import ClientFindings, Finding
 from ..core.groups.view import GroupView
+from ..data.acls import AclRow
 from ..data.facts import ConfigRow, TopicFacts, TopicRow
 from ..data.lag import GroupLag
 from ..data.lines import RecordLine
@@ -20,6 +21,7 @@ from ..faults.plan import Plan, Rule
 from ..net.fault_commands import every_command
 from ..timeline.model import Timeline
 from . import audits, cluster_calls, data_calls, event_stream, page, picture_calls, queries, record_calls, rules, transaction_calls, waits
+from .acl_calls import acls
 from .cluster_calls import (
     GroupAsk,
     GroupDetails,
@@ -162,6 +164,11 @@ ROUTES: Final[tuple[Route, ...]] = (
     _command("POST", "/transactions/{transactional_id}/hold", ("transaction", "hold"), "hold_markers", TransactionPath),
     _command("POST", "/transactions/{transactional_id}/release", ("transaction", "release"), "release_markers", TransactionPath),
     _command("POST", "/transactions/{transactional_id}/move", ("transaction", "move"), "move_transaction_coordinator", TransactionPath),
+    Route("GET", "/acls", ("acl", "list"), "Every rule of the authorizer, in the order in which they were added.", acls,
+          answer=list[AclRow]),
+    _command("POST", "/acls/allow", ("acl", "allow"), "allow"),
+    _command("POST", "/acls/deny", ("acl", "deny"), "deny"),
+    _command("POST", "/acls/remove", ("acl", "remove"), "remove_acls"),
     Route("GET", "/faults", ("faults", "list"), "Every fault rule with its counts; for one that never fired, the nearest call and the "
           "conditions that failed.", rules.rules, query=Which, answer=list[RuleState]),
     Route("POST", "/faults", ("faults", "add"), "Register a rule (docs/how-to/faults.md), in JSON.", rules.add, body=Rule, answer=Added,

@@ -374,6 +374,50 @@ class AsyncBroker(AsyncCalls):
         """Forget a transactional id now, as after transactional.id.expiration.ms. Raises CannotSteer while a transaction is open."""
         await self._command("expire_transactional_id", transactional_id=transactional_id)
 
+    async def allow(
+        self,
+        principal: str,
+        *operations: str,
+        topic: str | None = None,
+        group: str | None = None,
+        transactional_id: str | None = None,
+        cluster: bool = False,
+        prefixed: bool = False,
+        host: str = "*",
+    ) -> None:
+        """Allow operations ("READ", "WRITE", "ALL", ...) on one resource to a principal ("alice", or "User:alice", "*" for everybody).
+        `prefixed`: on every name that begins like that. Raises CannotSteer if the cluster has no authorizer."""
+        resource = {"topic": topic, "group": group, "transactional_id": transactional_id, "cluster": cluster}
+        await self._command("allow", principal=principal, operations=list(operations), prefixed=prefixed, host=host, **resource)
+
+    async def deny(
+        self,
+        principal: str,
+        *operations: str,
+        topic: str | None = None,
+        group: str | None = None,
+        transactional_id: str | None = None,
+        cluster: bool = False,
+        prefixed: bool = False,
+        host: str = "*",
+    ) -> None:
+        """Deny operations on one resource to a principal, whatever is allowed elsewhere. The arguments are those of `allow`."""
+        resource = {"topic": topic, "group": group, "transactional_id": transactional_id, "cluster": cluster}
+        await self._command("deny", principal=principal, operations=list(operations), prefixed=prefixed, host=host, **resource)
+
+    async def remove_acls(
+        self,
+        principal: str | None = None,
+        *operations: str,
+        topic: str | None = None,
+        group: str | None = None,
+        transactional_id: str | None = None,
+        cluster: bool = False,
+    ) -> None:
+        """Remove the rules of `allow` and `deny` that fit all given arguments. Without arguments these are all rules."""
+        resource = {"topic": topic, "group": group, "transactional_id": transactional_id, "cluster": cluster}
+        await self._command("remove_acls", principal=principal, operations=list(operations) or None, **resource)
+
     @lasting
     async def hold_markers(self, transactional_id: str, seconds: float | None = None) -> AsyncUndo:
         """Delay the markers that end an id's transactions for `seconds`, until `release_markers`, or the end of an `async with` block.

@@ -100,6 +100,50 @@ class Commands(Calls):
         """Forget a transactional id now, as after transactional.id.expiration.ms. Raises CannotSteer while a transaction is open."""
         self._command("expire_transactional_id", transactional_id=transactional_id)
 
+    def allow(
+        self,
+        principal: str,
+        *operations: str,
+        topic: str | None = None,
+        group: str | None = None,
+        transactional_id: str | None = None,
+        cluster: bool = False,
+        prefixed: bool = False,
+        host: str = "*",
+    ) -> None:
+        """Allow operations ("READ", "WRITE", "ALL", ...) on one resource to a principal ("alice", or "User:alice", "*" for everybody).
+        `prefixed`: on every name that begins like that. Raises CannotSteer if the cluster has no authorizer."""
+        resource = {"topic": topic, "group": group, "transactional_id": transactional_id, "cluster": cluster}
+        self._command("allow", principal=principal, operations=list(operations), prefixed=prefixed, host=host, **resource)
+
+    def deny(
+        self,
+        principal: str,
+        *operations: str,
+        topic: str | None = None,
+        group: str | None = None,
+        transactional_id: str | None = None,
+        cluster: bool = False,
+        prefixed: bool = False,
+        host: str = "*",
+    ) -> None:
+        """Deny operations on one resource to a principal, whatever is allowed elsewhere. The arguments are those of `allow`."""
+        resource = {"topic": topic, "group": group, "transactional_id": transactional_id, "cluster": cluster}
+        self._command("deny", principal=principal, operations=list(operations), prefixed=prefixed, host=host, **resource)
+
+    def remove_acls(
+        self,
+        principal: str | None = None,
+        *operations: str,
+        topic: str | None = None,
+        group: str | None = None,
+        transactional_id: str | None = None,
+        cluster: bool = False,
+    ) -> None:
+        """Remove the rules of `allow` and `deny` that fit all given arguments. Without arguments these are all rules."""
+        resource = {"topic": topic, "group": group, "transactional_id": transactional_id, "cluster": cluster}
+        self._command("remove_acls", principal=principal, operations=list(operations) or None, **resource)
+
     def hold_markers(self, transactional_id: str, seconds: float | None = None) -> Undo:
         """Delay the markers that end an id's transactions for `seconds`, until `release_markers`, or the end of a `with` block.
         Readers with read_committed wait for them."""

@@ -66,6 +66,9 @@ class SettingKeywords(TypedDict, total=False):
     cluster_max_transactional_ids: int
     cluster_max_transaction_partitions: int
     transaction_max_partitions: int
+    authorizer_class_name: Literal["", "org.apache.kafka.metadata.authorizer.StandardAuthorizer"]
+    super_users: str
+    allow_everyone_if_no_acl_found: bool
     socket_request_max_bytes: int
     queued_max_request_bytes: int
     max_connections: int

@@ -1,0 +1,42 @@
+"""Read the rules of the authorizer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ..core.authorizer.acl import OPERATIONS, PATTERN_TYPES, PERMISSION_TYPES, RESOURCE_TYPES
+from ..core.steering.acls import authorizer_of
+
+if TYPE_CHECKING:
+    from ..core.cluster import Cluster
+
+
+class AclRow(msgspec.Struct, frozen=True):
+    """One rule of the authorizer, in Kafka's words: ALLOW or DENY, the principal, the operation, the resource with its pattern, and the
+    address from which it holds."""
+
+    permission: str
+    principal: str
+    operation: str
+    resource_type: str
+    resource: str
+    pattern: str
+    host: str
+
+
+def acl_rows(cluster: Cluster) -> list[AclRow]:
+    """Return all rules in the order in which they were added. Raises CannotSteer if the cluster has no authorizer."""
+    return [
+        AclRow(
+            PERMISSION_TYPES[acl.permission],
+            acl.principal,
+            OPERATIONS[acl.operation],
+            RESOURCE_TYPES[acl.kind],
+            acl.name,
+            PATTERN_TYPES[acl.pattern],
+            acl.host,
+        )
+        for acl in authorizer_of(cluster).rules()
+    ]
