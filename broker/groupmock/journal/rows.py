@@ -35,7 +35,10 @@ TLS_HELLO: Final = "a TLS hello instead of a request: this port speaks plain Kaf
 HTTP_REQUEST: Final = "an HTTP request instead of Kafka's: this is the port of a broker; the control API has one of its own"
 """The `reason` of a close row for a peer that speaks another protocol."""
 NO_SASL: Final = "groupmock serves plain Kafka without SASL: set security.protocol=PLAINTEXT in the client"
-NO_ACLS: Final = "groupmock has no ACLs, as a broker without an authorizer: everybody may do everything"
+NO_ACLS: Final = (
+    "this cluster has no authorizer, so that everybody may do everything: for ACLs start it with "
+    "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+)
 _NO_SHARE_GROUPS: Final = "groupmock serves no share groups (KIP-932): consume in a consumer group instead"
 _NO_STREAMS_GROUPS: Final = "groupmock serves no streams groups (KIP-1071): set group.protocol=classic in the Streams application"
 REMEDIES: Final[dict[int, str]] = {17: NO_SASL, 36: NO_SASL, 29: NO_ACLS, 30: NO_ACLS, 31: NO_ACLS}
@@ -159,6 +162,13 @@ class ReplyRow(FramePlace, tag="reply", kw_only=True):
     message: Annotated[Any, about("the response; null: none is due (acks 0)")] = None
     embedded: Annotated[dict[str, Any] | None, about("decoded copy of subscriptions or assignments inside, by path")] = None
     payloads: Annotated[list[Payload] | None, about("record bytes left out of the message")] = None
+
+
+def remedy_of(row: ReplyRow) -> str | None:
+    """Return the remedy for an answer that refuses what this cluster does not have, or None. With an authorizer the APIs of ACLs have
+    errors of other kinds."""
+    lacking = row.error == "SECURITY_DISABLED" or (bool(row.error) and REMEDIES.get(row.api_key) != NO_ACLS)
+    return REMEDIES.get(row.api_key) if lacking else None
 
 
 class AbandonedRow(FramePlace, tag="abandoned", kw_only=True):

@@ -23,6 +23,7 @@ ERROR: Final = "error"
 """The fault kind that puts an error into an answer."""
 KEEPS: Final = frozenset(("delay", "hold", "drop", "swallow"))
 """The kinds of faults that make a request or its answer arrive late or never."""
+FEW_RIGHTS: Final = 3
 COMMITS: Final = ("OffsetCommit", "TxnOffsetCommit")
 
 
@@ -47,13 +48,13 @@ class GroupNow(Protocol):
 
 class Asked:
     """An unanswered request, with the time (`at`, ns) and row (`order`) at which it was handled. `generation`, `state` and `since` are
-    those of the group then, and `committed` and `owners` those of the partitions that it commits. `rule` is the fault rule that put the
-    error `made` into the answer or a part of it, and `applied` says that the request was handled before. `kept_by` is the rule that delays
-    the request or its answer."""
+    those of the group then, and `committed` and `owners` those of the partitions that it commits. `denied` describes rights that the sender
+    lacks. `rule` is the fault rule that put the error `made` into the answer or a part of it, and `applied` says that the request was
+    handled before. `kept_by` is the rule that delays the request or its answer."""
 
     __slots__ = (
-        "api", "applied", "at", "client_id", "committed", "connection", "generation", "kept_by", "made", "message", "order", "owners",
-        "rule", "since", "state", "version",
+        "api", "applied", "at", "client_id", "committed", "connection", "denied", "generation", "kept_by", "made", "message", "order",
+        "owners", "rule", "since", "state", "version",
     )  # fmt: skip
 
     def __init__(self, row: RequestRow | ReplyRow, message: Any) -> None:
@@ -66,11 +67,17 @@ class Asked:
         self.rule: str | None = None
         self.made: str | None = None
         self.applied = False
+        self.denied: list[str] = []
         self.kept_by: str | None = None
 
     def told_at(self, row: FramePlace) -> int:
         """Return the time whose state the answer shows."""
         return row.t if self.api in PARKED else self.at
+
+    def lacks(self, right: str) -> None:
+        """Note a right that the sender lacks. A few are enough for the line of a refused request."""
+        if len(self.denied) < FEW_RIGHTS:
+            self.denied.append(right)
 
     def struck(self, row: FaultRow) -> None:
         """Note that a fault rule was applied to the request, or that the fault's effect is over."""

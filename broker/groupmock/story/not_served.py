@@ -12,7 +12,7 @@ from typing import Any, Final
 from groupmock_codec.units import NS_PER_S
 
 from ..journal.dispatch import RowReader, takes
-from ..journal.rows import NO_SASL, REMEDIES, UNSERVED, CloseRow, OpenRow, ReplyRow, RequestRow
+from ..journal.rows import NO_SASL, UNSERVED, CloseRow, OpenRow, ReplyRow, RequestRow, remedy_of
 from ..journal.whose import asks_again, field
 from .causes import LIKELY
 from .exchanged import items, named
@@ -130,8 +130,9 @@ class NotServed(RowReader):
     def _reply(self, row: ReplyRow) -> None:
         if row.connection in self._hosts:
             self._answered.add(row.connection)
-        if row.error and row.api_key in REMEDIES and row.api_name not in SASL:
-            _count(self._refused, (f"{text(row.api_name)} ({row.error})", REMEDIES[row.api_key]), row.t)
+        remedy = remedy_of(row)
+        if remedy is not None and row.api_name not in SASL:
+            _count(self._refused, (f"{text(row.api_name)} ({row.error})", remedy), row.t)
         client = self._asked.pop(row.ticket, None)
         if client is None or row.api_name in SASL:
             return

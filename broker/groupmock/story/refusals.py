@@ -9,11 +9,15 @@ from ..journal.whose import field
 from .asked import PARKED, Asked, GroupNow
 from .words import listed, seconds, text
 
+NOT_AUTHORIZED: Final = "_AUTHORIZATION_FAILED"
+
 
 def why(group: GroupNow, error: str, asked: Asked) -> str:
     """Return the reason of a refusal in brackets, or "" if only the error is known."""
     if asked.rule is not None and error == asked.made:
         return f" (fault rule {text(asked.rule)} made it)"
+    if asked.denied and error.endswith(NOT_AUTHORIZED):
+        return f" ({listed(asked.denied)})"
     tell = WHY.get(error)
     known = tell(group, asked) if tell is not None else ""
     return f" ({known})" if known else ""

@@ -169,10 +169,19 @@ def plain(row: CommandRow | NoteRow) -> str:
     """Return a description of the row for the short log, without bytes and topic ids and with shortened member ids."""
     if isinstance(row, CommandRow):
         return f"command {text(row.name)} {facts(row.arguments)}".rstrip()
-    if (told := of_transaction(row)) is not None:
+    if (told := of_transaction(row) or of_denied(row)) is not None:
         return told
     noted = {name: value for name, value in row.fields.items() if name != "topic_id"}
     return f"{text(row.what, SENTENCE)} {facts(noted)}".rstrip()
+
+
+def of_denied(row: NoteRow) -> str | None:
+    """Return a description of a note about a right that the sender of a request lacks, or None for another note."""
+    if row.what != NOT_AUTHORIZED:
+        return None
+    kind, name = str(row.fields["resource_type"]).lower().replace("_", " "), row.fields["resource"]
+    resource = "the cluster" if kind == "cluster" else f"{kind} {text(name)}"
+    return f"{text(row.fields['operation'])} on {resource} denied to {text(row.fields['principal'])}"
 
 
 def of_transaction(row: NoteRow) -> str | None:
@@ -208,6 +217,8 @@ def _facts(fields: dict[str, Any]) -> str:
     return " ".join(f"{printable(name)}={value!r}" for name, value in told.items())
 
 
+NOT_AUTHORIZED: Final = "not_authorized"
+"""The `what` of a note about a right that the sender of a request lacks."""
 WHOLE: Final = "error_code"
 """The path of an error that concerns a whole answer."""
 REQUEST_FACTS: Final = (

@@ -49,7 +49,7 @@ from .not_served import NotServed
 from .offset_lines import offset_gone, transaction_ended
 from .people import Person
 from .section import Section
-from .sentences import of_transaction
+from .sentences import of_denied, of_transaction
 from .tale import Tale
 from .transactional import Transactions
 from .words import count, facts, listed, text
@@ -430,6 +430,9 @@ class StoryTeller(RowReader):
         elif row.what in NOTES:
             for section in self._sections.values():
                 yield section, Line(row.t, f"{text(row.what.replace('_', ' '))} {facts(row.fields)}".rstrip())
+        elif (denied := of_denied(row)) is not None:
+            if (of := self._asked.get(row.fields["ticket"])) is not None:
+                of[1].lacks(denied)
         elif row.what == OF_TRANSACTION:
             if (mine := self._section(row.fields["group"])) is not None:
                 yield mine, transaction_ended(mine.tale, row)

@@ -23,6 +23,7 @@ from ..journal.rows import (
     ReplyRow,
     RequestRow,
     Row,
+    remedy_of,
 )
 from ..journal.whose import asks_again
 
@@ -56,7 +57,7 @@ def _request(row: RequestRow) -> str | None:
 def _reply(row: ReplyRow) -> str | None:
     if not row.error or asks_again(row):
         return None
-    if row.api_key in REMEDIES:
+    if remedy_of(row) is not None:
         return "warning"
     told = {each.error for each in row.errors} if row.errors else {row.error}
     return None if told <= EXPECTED else "info"
@@ -98,7 +99,7 @@ class Strangers:
     def told(self, row: Row) -> str | None:
         """Return the text that follows a row's line, usually "": the remedy, and how often such a client came. None means that this row
         has no line."""
-        remedy = REMEDIES.get(row.api_key) if isinstance(row, ReplyRow) and row.error else None
+        remedy = remedy_of(row) if isinstance(row, ReplyRow) else None
         what = row.reason if isinstance(row, CloseRow) else remedy
         if what not in STRANGERS:
             return ""

@@ -7,7 +7,7 @@ import struct
 import pytest
 from kitchen_of_two import TwoMembers
 
-from groupmock.journal.rows import UNSERVED
+from groupmock.journal.rows import NO_ACLS, UNSERVED
 from groupmock.rig import WireRig
 from groupmock.rig.kept_rows import KeptRows
 from groupmock.story.teller import obstacles, tell
@@ -115,7 +115,7 @@ def test_what_groupmock_does_not_have_is_told_although_the_client_was_answered_b
     wire.ask(DESCRIBE_ACLS, 1, DescribeAclsRequest(resource_type_filter=1, operation=1, permission_type=1), client_id="anna")
     wire.send(bytes((0, 0, 0, 8, 0, SHARE_GROUP_HEARTBEAT, 0, 1, 0, 0, 0, 1)))
     assert cluster.obstacles() == [
-        "DescribeAcls (SECURITY_DISABLED) REFUSED: groupmock has no ACLs, as a broker without an authorizer: everybody may do everything",
+        f"DescribeAcls (SECURITY_DISABLED) REFUSED: {NO_ACLS}",
         f"1 connection from 127.0.0.1 closed: {UNSERVED[SHARE_GROUP_HEARTBEAT]}",
     ]
 
