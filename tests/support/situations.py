@@ -53,20 +53,20 @@ def three_consumers(folder: Path) -> Timeline:
 
 
 def scenario_played(name: str, protocol: str, folder: Path, members: int = 4) -> Timeline:
-    return of_journal(str(_journal_of(name, protocol, folder, members)))
+    return of_journal(str(journal_of(name, protocol, folder, members)))
 
 
 def side_by_side(name: str, protocols: Sequence[str], folder: Path) -> Timeline:
     """Play a scenario under several protocols and draw them below each other."""
     drawing = Drawing()
     for protocol in protocols:
-        reader, rows = read(_journal_of(name, protocol, folder, 3))
+        reader, rows = read(journal_of(name, protocol, folder, 3))
         # Rows of the scenario itself are left out: they are the same in all protocols and would fill most of the picture.
         drawing.add(protocol, [row for row in rows if not isinstance(row, ClientRow)], reader.header)
     return drawing.timeline()
 
 
-def _journal_of(name: str, protocol: str, folder: Path, members: int) -> Path:
+def journal_of(name: str, protocol: str, folder: Path, members: int) -> Path:
     sizes, played, journal = Sizes(members=members), Protocol(protocol, "scripted"), folder / f"{name}-{protocol}.jsonl"
     with open_stage(sizes, played, journal) as stage:
         play(scenario(name), sizes, played, stage)

@@ -1,9 +1,10 @@
-"""Draw what happened to groups, out of journals: groupmock timeline JOURNAL... -o FILE [--group G] [--from T] [--to T] [--audit]
+"""Draw what happened to groups, out of journals: groupmock timeline JOURNAL... -o FILE [--group G] [--from T] [--to T] ...
 
 A lane per member, with what it owned, what it asked and how that was answered, faults, commands and findings; above them the group's
 states, its rebalances, and partitions without an owner or with several. FILE's name says the form: .html is a page that needs no network
 (zoom, search, a table of the same facts), .svg stands still for paper and issues, .perfetto.json opens in ui.perfetto.dev. A JOURNAL may
 be plain, .gz or .zst, a folder, a pattern in quotes, or - for standard input; several are drawn one below the other, each from its own 0.
+With --compare the picture begins with what differs between two: rebalances, generations, moved partitions, time without an owner.
 What a journal lacks, and what was put together because no screen shows it, is said on stderr and in the picture. Exit codes: 0 drawn, 2 no
 file, no journal, no such group in it, or FILE cannot be written.
 """
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from ..timeline.drawing import Drawing
     from ..timeline.model import Timeline
 
+COMPARED = 2
+"""The number of journals that are compared."""
 TIMES = "as --since of `groupmock story`: 12.5 (seconds from the start; also ms, m, h), -30 (before the end), 18:30:05"
 
 
@@ -34,10 +37,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--group", metavar="GROUP", help="this group alone (default: every group, one below the other)")
     parser.add_argument("--from", metavar="TIME", type=moment, default=None, dest="begin", help=f"what is drawn begins then: {TIMES}")
     parser.add_argument("--to", metavar="TIME", type=moment, default=None, dest="end", help="... and ends then, written as --from")
+    parser.add_argument("--compare", action="store_true", help="say what differs between two JOURNALs, in the picture and on stderr")
     parser.add_argument("--audit", action="store_true", help="judge the clients on the way, and pin what they did wrong where they did it")
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from ..timeline.comparing import Incomparable, sentence
     from ..timeline.drawing import Drawing, Nothing
 
     try:
@@ -47,11 +52,17 @@ def run(arguments: argparse.Namespace) -> int:
         return BAD_USE
     drawing = Drawing(arguments.group, arguments.audit)
     code = for_every_journal("timeline", arguments.journals, lambda name, of: _add(drawing, name, arguments))
-    if drawing.empty:
+    if not drawing.journals:
         return code
+    if arguments.compare and drawing.journals != COMPARED:
+        complain("timeline", ValueError(f"--compare takes {COMPARED} journals, and there are {drawing.journals}"))
+        return BAD_USE
     try:
-        _write(drawing.timeline(), arguments.output, form)
-    except Nothing as nothing:
+        timeline = drawing.timeline(arguments.compare)
+        for comparison in timeline.comparisons:
+            print(sentence(comparison), file=sys.stderr)
+        _write(timeline, arguments.output, form)
+    except (Nothing, Incomparable) as nothing:
         complain("timeline", nothing)
         return BAD_USE
     except BrokenPipeError:  # This error comes from writing to standard output, not from reading a journal.

@@ -15,6 +15,7 @@ from ..journal.source import opened
 from ..story.words import listed, text
 from ..version import __version__
 from .builder import TimelineBuilder
+from .comparing import compared
 from .forms import FORMS
 from .interned import Tables
 from .model import APIS as DRAWN
@@ -85,17 +86,20 @@ class Drawing:
         return source
 
     @property
-    def empty(self) -> bool:
-        """Return whether no journal was added."""
-        return not self._sources
+    def journals(self) -> int:
+        """Return how many journals were added."""
+        return len(self._sources)
 
-    def timeline(self) -> Timeline:
-        """Return the picture of all journals. Raises Nothing if a named group is in none of them."""
+    def timeline(self, compare: bool = False) -> Timeline:
+        """Return the picture of all journals, with the differences of two if they are to be compared. Raises Nothing if a named group is in
+        none of them, and Incomparable."""
         if self._group is not None and not self._groups:
             there = f"there are {listed(sorted(self._others))}" if self._others else "there is none at all"
             raise Nothing(f"no group {text(self._group)!r} in these rows: {there}")
         topics, sets = self._tables.settled(self._groups)
-        return Timeline(__version__, self._sources, self._groups, topics, sets, list(self._tables.texts))
+        drawn = Timeline(__version__, self._sources, self._groups, topics, sets, list(self._tables.texts))
+        drawn.comparisons = compared(drawn) if compare else []
+        return drawn
 
 
 def of_journal(journal: str, group: str | None = None) -> Timeline:

@@ -249,8 +249,24 @@ class Topics(msgspec.Struct, array_like=True):
     numbers: list[int]
 
 
+class Figure(msgspec.Struct):
+    """A number of one journal beside that of the other one, as texts, with the difference."""
+
+    name: str
+    before: str
+    after: str
+    difference: str
+
+
+class Comparison(msgspec.Struct):
+    """The figures of one group in two journals."""
+
+    group: str
+    figures: list[Figure]
+
+
 class Timeline(msgspec.Struct):
-    """The data of a whole picture with all of its journals."""
+    """The data of a whole picture with all of its journals. `comparisons` has the differences of two journals that were compared."""
 
     groupmock: str
     sources: list[Source]
@@ -260,6 +276,11 @@ class Timeline(msgspec.Struct):
     texts: list[str]
     apis: tuple[str, ...] = APIS
     expected: tuple[str, ...] = EXPECTED
+    comparisons: list[Comparison] = []
+
+    def partitions(self, held: int) -> int:
+        """Return how many partitions are in a set."""
+        return sum(len(each.numbers) for each in self.sets[held])
 
     @property
     def begin(self) -> int:

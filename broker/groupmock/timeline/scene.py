@@ -11,7 +11,26 @@ from typing import Any, Final
 import msgspec
 
 from ..story.words import count
-from .model import APIS, OK, OPEN, WAITS, Band, Double, Event, Group, Hole, Lane, Life, Mark, Round, Source, State, Timeline, Transaction
+from .model import (
+    APIS,
+    OK,
+    OPEN,
+    WAITS,
+    Band,
+    Comparison,
+    Double,
+    Event,
+    Group,
+    Hole,
+    Lane,
+    Life,
+    Mark,
+    Round,
+    Source,
+    State,
+    Timeline,
+    Transaction,
+)  # fmt: skip
 from .ownership_rows import map_rows
 from .signs import HUES, PATTERNS, PINS, SIGNS, TILE, Sign
 from .words import by_number, held_text
@@ -99,6 +118,7 @@ class Scene(msgspec.Struct):
     texts: list[str]
     facts: list[tuple[str, str]]
     signs: list[Sign]
+    comparisons: list[Comparison]
     hues: tuple[str, ...] = HUES
     patterns: dict[str, tuple[str, str]] = msgspec.field(default_factory=lambda: PATTERNS)
     tile: int = TILE
@@ -134,7 +154,7 @@ class SceneBuilder:
             self._group(group)
         return Scene(
             timeline.begin, timeline.end, [self._source(each) for each in timeline.sources], self._groups, self.rows, list(self._texts),
-            list(FACTS.items()), list(SIGNS.values()),
+            list(FACTS.items()), list(SIGNS.values()), timeline.comparisons,
         )  # fmt: skip
 
     def text(self, text: str) -> int:
@@ -260,14 +280,14 @@ class SceneBuilder:
         )  # fmt: skip
 
     def _hole(self, sign: str, hole: Hole, source: Source) -> Item:
-        partitions = self._count(hole.held)
+        partitions = self.timeline.partitions(hole.held)
         return self.item(
             sign, hole.since, _end(hole.until, source), f"{count(partitions, 'partition')} without an owner",
             "" if hole.until is not None else "to the end", str(partitions), partitions=held_text(self.timeline, hole.held),
         )  # fmt: skip
 
     def _double(self, sign: str, double: Double, group: Group, source: Source) -> Item:
-        partitions = self._count(double.held)
+        partitions = self.timeline.partitions(double.held)
         return self.item(
             sign, double.since, _end(double.until, source), f"{count(partitions, 'partition')} with {len(double.lanes)} owners",
             "" if double.until is not None else "to the end", str(partitions) if sign == "double" else "",
@@ -284,9 +304,6 @@ class SceneBuilder:
                 for each in row.items
             ]  # fmt: skip
             self.add(row.kind, row.title, place, group.source, items, row.high, row.high, under=self._key("topic", row.under, place))
-
-    def _count(self, held: int) -> int:
-        return sum(len(each.numbers) for each in self.timeline.sets[held])
 
     # -- the lanes of the members
 
@@ -330,7 +347,7 @@ class SceneBuilder:
 
     def _band(self, band: Band, process: int, source: Source) -> Item:
         until, held = _end(band.until, source), self._of_sets[band.held]
-        what, open_end = f"owns {count(self._count(band.held), 'partition')}", "" if band.until is not None else "to the end"
+        what, open_end = f"owns {count(self.timeline.partitions(band.held), 'partition')}", "" if band.until is not None else "to the end"
         return Item(
             band.since, max(0, until - band.since), self._places["band"], process, 0, held, self.text(what), self.text(open_end),
             [PLACES["partitions"], held],

@@ -184,7 +184,7 @@ def test_the_view_can_be_saved(see: Open, form: str) -> None:
     assert saved.value.suggested_filename == f"timeline.{form}"
     if form == "svg":
         texts = [each.text for each in XML.fromstring(data).iter("{http://www.w3.org/2000/svg}text")]
-        assert {"session expired", "5 s", "m0001#1e2f"} <= set(texts)
+        assert {"session expired", "5.0 s", "m0001#1e2f"} <= set(texts)
     else:
         assert data.startswith(b"\x89PNG")
 

@@ -60,6 +60,7 @@ def test_a_part_of_a_run_is_drawn_alone(drawn_journal: Path, tmp_path: Path) -> 
         (["{journal}", "-o", "-"], "standard output has no name that says a form: --format html, svg or perfetto"),
         (["{journal}", "-o", "{folder}/out.svg", "--group", "attic"], "no group 'attic' in these rows: there are billing"),
         (["{journal}", "-o", "{journal}/out.svg"], "{journal}/out.svg: its folder {journal} cannot be made: File exists"),
+        (["{journal}", "-o", "{folder}/out.svg", "--compare"], "--compare takes 2 journals, and there are 1"),
         (["-", "-o", "{folder}/out.svg", "--from", "-3"], "standard input is read once, so where it ends is not known beforehand"),
     ],
 )

@@ -6,6 +6,7 @@ from __future__ import annotations
 import zlib
 from base64 import b64encode
 from functools import cache
+from html import escape
 from importlib.resources import files
 from typing import Final
 
@@ -70,9 +71,11 @@ drag to move, wheel over the axis or with <kbd>Ctrl</kbd> to zoom.</p>
 </table></div>
 </section>
 """
+COMPARED: Final = '<table id="comparison">'
 BODY: Final = f"""
 <header>
 <h1>Timeline</h1>
+{COMPARED}</table>
 <p id="about"></p>
 <ul id="notices"></ul>{TOOLS}<noscript><p>This page draws with its own script, which is switched off here.
 <code>groupmock timeline JOURNAL -o out.svg</code> needs none.</p></noscript>
@@ -84,7 +87,25 @@ BODY: Final = f"""
 
 def write(timeline: Timeline) -> str:
     data = b64encode(zlib.compress(as_json(scene_of(timeline)), 9)).decode()
-    return document("groupmock timeline", style(), BODY, script=_script(), data=f'"{data}"')
+    body = BODY.replace(COMPARED, COMPARED + _compared(timeline), 1)
+    return document("groupmock timeline", style(), body, script=_script(), data=f'"{data}"')
+
+
+def _compared(timeline: Timeline) -> str:
+    """Return what differs between two journals, as the rows of a table."""
+    if not timeline.comparisons:
+        return ""
+    heads = ["", *(each.name for each in timeline.sources), "difference"]
+    several = len(timeline.comparisons) > 1
+    rows = [
+        [f"{comparison.group}: {figure.name}" if several else figure.name, figure.before, figure.after, figure.difference]
+        for comparison in timeline.comparisons
+        for figure in comparison.figures
+    ]
+    return "".join(
+        f'<tr><th scope="row">{escape(row[0])}</th>{"".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row[1:])}</tr>'
+        for tag, row in [("th", heads), *(("td", row) for row in rows)]
+    )
 
 
 def as_data(timeline: Timeline) -> str:

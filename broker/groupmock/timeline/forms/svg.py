@@ -8,6 +8,7 @@ from html import escape
 from typing import Final
 
 from ...text.printable import one_line
+from ..comparing import sentence
 from ..model import Timeline
 from ..scene import Item, Scene, SceneRow, scene_of
 from ..signs import HUES, LIGHT, PATTERNS, ROUTINE, SIGNS, SPECIAL, TILE, Part, Sign
@@ -103,10 +104,13 @@ class _Sheet:
         self._scale = (WIDTH - LEFT - RIGHT) / (scene.end - scene.begin)
         self._painter = Painter(LIGHT)
         self._made = 0
+        self._axis_at = AXIS
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the SVG document."""
-        y, body, left_out = AXIS + 24, list[str](), defaultdict[int, int](int)
+        told = [sentence(each) for each in self._scene.comparisons]
+        self._axis_at = 15 * len(told) + AXIS
+        y, body, left_out = self._axis_at + 24, list[str](), defaultdict[int, int](int)
         lanes = 0
         for row in self._scene.rows:
             if row.under:  # The row is folded, and a picture on paper does not open.
@@ -130,6 +134,7 @@ class _Sheet:
         yield f"<title>{_plain(f'Timeline of {names}')}</title><style>{STYLE}</style>{self._painter.patterns()}"
         yield f'<rect width="{WIDTH}" height="{height}" fill="{LIGHT["ground"]}"/>'
         yield self._text(8, 12, f"groupmock timeline: {names}", "h")
+        yield from (self._text(8, 28 + 15 * place, line) for place, line in enumerate(told))
         yield from self._axis(y)
         yield from body
         yield from foot
@@ -154,8 +159,8 @@ class _Sheet:
         step = step_of(end - begin, 12)
         for at in range(-(-begin // step) * step, end + 1, step):
             x = self._x(at)
-            yield f'<path d="M{x:.1f} {AXIS + 18}V{bottom}" stroke="{LIGHT["line"]}"/>'
-            yield self._text(min(max(x, LEFT + 14), WIDTH - 24), AXIS + 8, clock_text(at, step), "q a")
+            yield f'<path d="M{x:.1f} {self._axis_at + 18}V{bottom}" stroke="{LIGHT["line"]}"/>'
+            yield self._text(min(max(x, LEFT + 14), WIDTH - 24), self._axis_at + 8, clock_text(at, step), "q a")
 
     # -- one row
 
