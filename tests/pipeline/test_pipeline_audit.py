@@ -27,7 +27,7 @@ from groupmock.net.clock import VirtualClock
 from groupmock.rig.wire_rig import rig_header
 from groupmock_codec.api_keys import HEARTBEAT
 from groupmock_pipeline.audited.run_audit import PARTS, audited
-from groupmock_pipeline.clients import identified, library_of
+from groupmock_pipeline.clients import IDENTIFIED, library_of
 from groupmock_pipeline.jobs import audit
 from groupmock_pipeline.schema import RUNS
 
@@ -112,11 +112,12 @@ def test_a_rule_is_counted_for_every_library_of_a_group(table: dict[str, list[Ro
 
 
 def test_the_library_of_a_connection_is_that_of_the_other_jobs(spark: SparkSession) -> None:
-    told = [("", "", ""), ("app", "", ""), ("aiokafka-0.14.0", "", ""), ("x", "librdkafka", "2.16.0"), ("x", "sarama", ""), ("a-1", "", "")]
-    shape = "client_id string, software struct<client_software_name: string, client_software_version: string>"
-    table = spark.createDataFrame([(client, (name, version) if name else None) for client, name, version in told], shape)
-    found = table.selectExpr(*(f"{text} as {name}" for name, text in identified("client_id").items())).collect()
-    assert [tuple(line) for line in found] == [library_of(client, (name, version) if name else None) for client, name, version in told]
+    told = [None, ("librdkafka", "2.16.0"), ("sarama", "")]
+    shape = "software struct<client_software_name: string, client_software_version: string>"
+    table = spark.createDataFrame([(software,) for software in told], shape)
+    found = table.selectExpr(*(f"{text} as {name}" for name, text in IDENTIFIED.items())).collect()
+    assert [tuple(line) for line in found] == [library_of(software) for software in told]
+    assert [tuple(line) for line in found] == [("unknown", None), ("librdkafka", "2.16.0"), ("sarama", None)]
 
 
 def test_the_page_of_audit_has_every_column() -> None:

@@ -3,7 +3,9 @@ recordings."""
 
 from __future__ import annotations
 
+import json
 import re
+from base64 import b64decode
 from dataclasses import asdict
 from operator import itemgetter
 from pathlib import Path
@@ -16,6 +18,7 @@ from rebalance_corners import CORNERS, expected
 from rebalance_reader import Reader
 from recorded_journals import RECORDED, recorded
 
+from groupmock.audit.inside import subscription
 from groupmock.core.groups.causes import CAUSES
 from groupmock_clients.scenarios.measure import measure
 from groupmock_clients.scenarios.play import Sizes
@@ -30,7 +33,16 @@ VIRTUAL = [
     ("death-too-late", "design-2/scripted"),
     ("scale-up", "design-3/scripted"),
     ("rolling-bounce", "design-1/scripted"),
+    ("rolling-bounce", "design-2/scripted"),
+    ("rolling-bounce", "kip-848/scripted"),
+    ("scale-up", "kip-848/scripted"),
 ]
+OWN_NAMES = {
+    "own eager": ("death-in-time range/scripted", '"range"', '"own"'),
+    "own cooperative": ("death-in-time cooperative-sticky/scripted", '"cooperative-sticky"', '"own"'),
+}
+"""Journals in which the assignor has a name of its own: name -> the journal, the text that is replaced, and its replacement."""
+ONE_NAME = "scale-up kip-848, one client id"
 
 
 APART = {"shift": {"last_member_id"}}
@@ -53,6 +65,9 @@ def journals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
         found[name] = read(recorded(name, folder))
     for name, play in CONSUMER_GROUPS.items():
         found[name] = read(play(folder / f"{name}.jsonl"))
+    for name, (run, before, after) in OWN_NAMES.items():
+        found[name] = json.loads(json.dumps(found[run]).replace(before, after))
+    found[ONE_NAME] = json.loads(re.sub(r'("client_id": )"m\d+"', r'\1"app"', json.dumps(found["scale-up kip-848/scripted"])))
     return found | {name: corner().rows for name, corner in CORNERS.items()} | {"again": CORNERS["dies"]().rows}
 
 
@@ -68,7 +83,15 @@ def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, journal
 
 
 @pytest.mark.parametrize(
-    "run", [*(f"{name} {protocol}" for name, protocol in VIRTUAL), *RECORDED, *CONSUMER_GROUPS, *sorted(CORNERS.keys() - {"headless"})]
+    "run",
+    [
+        *(f"{name} {protocol}" for name, protocol in VIRTUAL),
+        *OWN_NAMES,
+        ONE_NAME,
+        *RECORDED,
+        *CONSUMER_GROUPS,
+        *sorted(CORNERS.keys() - {"headless"}),
+    ],
 )
 def test_every_rebalance_is_as_a_second_computation_has_it(run: str, journals: dict[str, list[Row]], table: dict[str, list[Row]]) -> None:
     second = [asdict(line) for line in Reader(journals[run]).lines]
@@ -77,16 +100,41 @@ def test_every_rebalance_is_as_a_second_computation_has_it(run: str, journals: d
     assert [{name: line[name] for name in compared} for line in table[run]] == [{name: line[name] for name in compared} for line in second]
 
 
+def measured_lines(journal: list[Row], lines: list[Row]) -> list[Row]:
+    """Return the lines of the rebalances that the scenario measures."""
+    begin = next(row["t"] for row in journal[1:] if row["kind"] == "client" and row["what"] == "begin")
+    return [line for line in lines if line["ended_at"] > journal[0]["epoch_ns"] + begin]
+
+
 @pytest.mark.parametrize(("name", "protocol"), VIRTUAL)
 def test_a_scenario_counts_the_same_moves_and_times_without_owner(
     name: str, protocol: str, journals: dict[str, list[Row]], table: dict[str, list[Row]]
 ) -> None:
     run = f"{name} {protocol}"
     measured = measure(journals[run][1:])
-    later = table[run][1:]
+    later = measured_lines(journals[run], table[run])
     assert sum(line["moved_processes"] for line in later) == measured.moved
     assert sum(line["unowned_ns"] for line in later) / 1e9 == pytest.approx(measured.unowned_s)
     assert len(later) == measured.generations
+    if run == "rolling-bounce design-2/scripted":
+        assert measured.moved == 0
+
+
+def test_moves_between_processes_of_one_client_id_are_counted(journals: dict[str, list[Row]], table: dict[str, list[Row]]) -> None:
+    moved = sum(line["moved_processes"] for line in measured_lines(journals[ONE_NAME], table[ONE_NAME]))
+    assert moved == measure(journals["scale-up kip-848/scripted"][1:]).moved > 0
+
+
+@pytest.mark.parametrize("run", OWN_NAMES)
+def test_assignor_of_an_unknown_name_has_the_design_that_the_audit_sees(
+    run: str, journals: dict[str, list[Row]], table: dict[str, list[Row]]
+) -> None:
+    answers = [row["message"] for row in journals[run][1:] if row["kind"] == "reply" and row["api_name"] == "JoinGroup" and row["message"]]
+    claims = [subscription("own", b64decode(member["metadata"])) for answer in answers for member in answer["members"]]
+    assert claims and None not in claims
+    cooperative = any(claim.cooperative for claim in claims if claim is not None)
+    assert {line["design"] for line in table[run] if line["protocol"]} == {"cooperative" if cooperative else "eager"}
+    assert cooperative == (run == "own cooperative")
 
 
 def test_a_consumer_group_has_epochs_for_generations(table: dict[str, list[Row]]) -> None:

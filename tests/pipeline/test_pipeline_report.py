@@ -97,7 +97,7 @@ def test_one_page_out_of_a_lake(spark: SparkSession, tmp_path: Path) -> None:
         there = section.table in ("rebalances", "compare", "faults")
         how = f"<code>groupmock pipeline {tables.job_of(section.table)} IN LAKE</code>"
         assert (f"This lake has no table {section.table}: {how} makes it." in text) != there
-    assert ["join 3", "1", "3", "3", "3", "3"] in read.cells  # This table row is in the section "Duration by trigger".
+    assert ["join 3", "1", "3", "–", "–", "3"] in read.cells  # This table row is in the section "Duration by trigger".
     assert ["join 2", "2", "1"] in read.cells  # This table row is in the section "Partitions moved by trigger".
     assert [each[:2] for each in read.cells if each and each[0] == "r"] == [["r", "6"], *[["r", EVIL]] * 3]
     assert "Not in this table: unowned" in text
@@ -122,11 +122,15 @@ def test_shapes(spark: SparkSession) -> None:
     table = spark.createDataFrame(lines, MEASURED).coalesce(1)
     trigger, seconds = Value("trigger", "trigger"), Value("took", "gone / 1e9", "s", ("ns / 1e9",))
     (spread,) = answers(table, [Spread("S", (trigger, Value("lost", "not_there")), seconds, mark=(Value("limit", "max(ns) / 5e8", "s"),))])
-    assert spread.rows == [("many", 101, 50.0, 90.0, 99.0, 100.0, 200.0), ("few", 2, 7.0, 9.0, 9.0, 9.0, 18.0)]
+    assert spread.rows == [("many", 101, 50.0, 90.0, 99.0, 100.0, 200.0), ("few", 2, 7.0, None, None, 9.0, 18.0)]
+    assert spread.note == "A group of fewer than 30 values has no p90 and p99. The plot has a dot for each of its values."
     assert spread.lacking == ["lost"]
     assert spread.plot is not None
     assert (spread.plot.axis, spread.plot.labels) == ("took, s", ["many", "few"])
-    assert [(each.name, each.values) for each in spread.plot.series][-1] == ("limit", [200.0, 18.0])
+    assert [(each.name, each.values) for each in spread.plot.series] == [
+        ("median", [50.0, None]), ("p90", [90.0, None]), ("p99", [99.0, None]), ("limit", [200.0, 18.0]),
+    ]  # fmt: skip
+    assert spread.plot.values == [(), (7.0, 9.0)]
     counts = Value("n", "count(*)"), Value("not ok", "count_if(not ok)")
     (totals,) = answers(table, [Totals("T", (trigger,), counts, bars="not ok", limit=2)])
     assert (totals.rows, totals.more) == ([("many", 101, 0), ("few", 2, 1)], True)

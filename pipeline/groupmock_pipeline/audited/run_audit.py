@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 CLIENTS: Final = 20
 """At most this many client ids are named per rule and client library."""
 KNOWN: Final = 256
-"""At most this many libraries are distinguished per group and rule. The others count as `unknown`, because every unrecognized client id
-counts as a library of its own."""
+"""At most this many libraries are distinguished per group and rule. The others count as `unknown`, because a client may give itself any
+name."""
 TEXT, NUMBER = StringType(), LongType()
 FINDING: Final = StructType(
     [
@@ -98,7 +98,7 @@ class RunAudit:
         if isinstance(result, NotJudged):
             return
         clients = self._groups.setdefault(group, {}).setdefault(code, {})
-        client = UNKNOWN_CLIENT if link is None else library_of(link.client_id, link.software)
+        client = UNKNOWN_CLIENT if link is None else library_of(link.software)
         if client not in clients and len(clients) >= KNOWN:
             client = UNKNOWN_CLIENT
         judged = clients.setdefault(client, Judged())

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from groupmock_codec.api_keys import API_VERSIONS, CONSUMER_GROUP_HEARTBEAT, HEARTBEAT, JOIN_GROUP, SYNC_GROUP
 
 from .. import tables
-from ..clients import SOFTWARE, identified
+from ..clients import IDENTIFIED, SOFTWARE
 from ..windows import BEFORE, OF_MEMBER, SO_FAR
 
 EXPIRED: Final = 0
@@ -39,7 +39,7 @@ COLUMNS: Final = {
     "day": "of the run's begin",
     "run": "key of the run",
     "group": "group id",
-    "library": "client library",
+    "library": "client library by ApiVersions, or unknown",
     "version": "its version; null: not known",
     "members": "member ids that sent heartbeats; of consumer groups (KIP-848) those with an epoch above 0 count",
     "heartbeats": "heartbeats",
@@ -120,7 +120,7 @@ def _measured(signs: DataFrame) -> DataFrame:
     ).where(f"api_key in {(HEARTBEAT, EXPIRED)}")
     follows = f"api_key = {HEARTBEAT} and last.generation = generation"
     gaps = known.selectExpr("*", f"case when {follows} then greatest(at - last.alive_at, 0L) end as gap_ns", "client.software as software")
-    who = (f"case when client is not null then {text} end as {name}" for name, text in identified("client.client_id").items())
+    who = (f"case when client is not null then {text} end as {name}" for name, text in IDENTIFIED.items())
     return gaps.selectExpr("*", *who, "try_divide(gap_ns, session_timeout_ms * 1000000) as share")
 
 

@@ -52,7 +52,7 @@ COLUMNS: Final = {
     "design": "how partitions change hands",
     "last_member_id": "the last member that joined or reached the target",
     "last_client_id": "its client id",
-    "last_library": "its library",
+    "last_library": "its library by ApiVersions, or unknown",
     "last_version": "the library's version",
     "last_after_ns": "how long after the begin it joined, or came",
     "libraries": "library and version of everybody who joined",

@@ -16,8 +16,8 @@ from pyspark.sql import DataFrame
 from groupmock_codec.api_keys import API_VERSIONS, CONSUMER_GROUP_HEARTBEAT, JOIN_GROUP, SYNC_GROUP
 from groupmock_codec.group_states import ASSIGNING, COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, RECONCILING, STABLE
 
-from ..clients import SOFTWARE_TOLD, identified
-from ..windows import BEFORE, OF_GROUP, OF_MEMBER
+from ..clients import IDENTIFIED, SOFTWARE_TOLD
+from ..windows import BEFORE, OF_GROUP, OF_MEMBER, SO_FAR
 from . import wire
 
 OF_CLASSIC: Final = (PREPARING_REBALANCE, COMPLETING_REBALANCE)
@@ -125,7 +125,7 @@ def _of_groups(paired: DataFrame) -> DataFrame:
     whose = f"inline(case when event = '{CLOSED}' then joiners else array(struct(`group`, member_id)) end)"
     found = paired.where("event is not null").selectExpr(
         "day", "run", whose, "line", "at", *OF_LEDGER, "event", "connection", "accepted", "generation", *OF_ROWS, *OF_MESSAGES,
-        *(f"case when event = '{JOIN}' then {text} end as {name}" for name, text in identified("client_id").items()),
+        *(f"case when event = '{JOIN}' then {text} end as {name}" for name, text in IDENTIFIED.items()),
     )  # fmt: skip
     return found.where("`group` is not null")
 
@@ -138,7 +138,7 @@ def numbered(frame: DataFrame) -> DataFrame:
         "_steered": f"event = '{COMMAND}' then struct(line, at, name)",
         "_join": f"event = '{JOIN}' and accepted then struct({', '.join(OF_JOINER)})",
     }
-    seen = frame.selectExpr("*", *(f"last(case when {what} end, true) {PAST} as {name}" for name, what in latest.items()))
+    seen = _of_processes(frame).selectExpr("*", *(f"last(case when {what} end, true) {PAST} as {name}" for name, what in latest.items()))
     moved, was, now = f"(event = '{MOVED}')", f"coalesce(_before.after in {UNDER_WAY}, false)", f"(after in {UNDER_WAY})"
     at_once = f"({moved} and not {was} and {AT_ONCE})"
     steered = "_steered.at = at and _steered.line > coalesce(_before.line, 0)"
@@ -161,6 +161,23 @@ def numbered(frame: DataFrame) -> DataFrame:
     return marked.selectExpr("* except (_before, _steered, _join)", cycle)
 
 
+def _of_processes(frame: DataFrame) -> DataFrame:
+    """Add `process`, the instance id or client id of a member, or the member's id if the group has several members of that client id
+    connected at the same time."""
+    came = f"(event = '{MEMBER}' and what in {CAME})"
+    goes = f"(event = '{CLOSED}' or (event = '{MEMBER}' and what = 'removed'))"
+    so_far = f"order by line {SO_FAR}"
+    named = frame.selectExpr(
+        "*", f"last(case when {came} then struct(group_instance_id, client_id) end, true) over ({OF_MEMBER}) as _called",
+        f"{goes} and count_if({goes}) over ({OF_MEMBER} {so_far}) = 1 as _goes",
+    ).selectExpr("*", "case when _called.group_instance_id is null then _called.client_id end as _name")  # fmt: skip
+    change = f"case when {came} then 1 when _goes then -1 else 0 end"
+    counted = named.selectExpr("*", f"sum({change}) over ({OF_GROUP}, _name {so_far}) as _connected")
+    shared = f"max(_connected) over ({OF_GROUP}, _name) > 1"
+    process = f"coalesce(_called.group_instance_id, if({shared}, member_id, _name), member_id) as process"
+    return counted.selectExpr("* except (_called, _name, _goes, _connected)", process)
+
+
 BY_ITSELF: Final = f"coalesce(cause != '{BEHIND_THEIR_BACKS}', true)"
 AT_ONCE: Final = f"coalesce(before in {AT_REST} and after in {AT_REST} and {BY_ITSELF} and generation > _before.generation, false)"
 """Tells whether a consumer group got a new epoch and was at rest again in one state change."""
@@ -172,7 +189,5 @@ def _dealt() -> str:
     answer, nothing = f"beat and event = '{SYNCED}'", f"cast(array() as {wire.HELD})"
     without = f"(beat and event = '{JOIN}') or (event = '{MEMBER}' and what in {GONE})"
     had = f"coalesce(last(case when {answer} then held when {without} then {nothing} end, true) {PAST_OF_MEMBER}, {nothing})"
-    called = f"event = '{MEMBER}' and what in {CAME} then coalesce(group_instance_id, client_id)"
-    process = f"coalesce(last(case when {called} end, true) {PAST_OF_MEMBER}, member_id) as process"
     given, revoked = f"array_except(held, {had}) as given", f"cast(size(array_except({had}, held)) as bigint) as revoked"
-    return f"case when {answer} then struct(line, member_id, {process}, {given}, {revoked}) end"
+    return f"case when {answer} then struct(line, member_id, process, {given}, {revoked}) end"

@@ -6,6 +6,7 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 
+from ..windows import BEFORE, OF_GROUP
 from .ownership import part
 
 UUID: Final = r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
@@ -17,7 +18,7 @@ BY_PROTOCOL: Final = {
 CONNECT: Final = {"default": "connect-eager", "compatible": "connect-cooperative", "sessioned": "connect-cooperative"}
 BY_TARGET: Final = "kip-848"
 """The name of the design in which the coordinator assigns partitions (KIP-848)."""
-COOPERATIVE: Final = ("kip-429", "design-1", "design-2", "design-3", "connect-cooperative")
+COOPERATIVE: Final = ("kip-429", "design-1", "design-2", "design-3", "connect-cooperative", "cooperative")
 
 
 def moves(lines: DataFrame) -> DataFrame:
@@ -28,17 +29,24 @@ def moves(lines: DataFrame) -> DataFrame:
     assigned = part("each", "told_line", "share.member_id", process="share.process")
     given = part("each", "answer.line", "answer.member_id", process="answer.process")
     parts = f"coalesce(flatten(transform(_shares, share -> transform(share.held, each -> {assigned}))), array())"
-    known = shared.selectExpr(
-        "* except (told, told_line, round_claims, dealt, _names, _shares)",
+    past = f"over ({OF_GROUP} order by rebalance {BEFORE})"
+    known = shared.selectExpr("*", f"last(told, true) {past} as _before").selectExpr(
+        "* except (told, told_line, round_claims, dealt, _names, _shares, _before)",
+        "exists(round_claims, claim -> size(claim.held) > 0) as _keeps", f"{GAVE_UP} as _gave_up",
         "aggregate(if(classic, _shares.revoked, dealt.revoked), 0L, (total, one) -> total + one) as revoked",
         "array_max(_shares.again_ms) as again_ms", "array_max(_shares.told_design) as told_design",
         f"if(classic, {parts}, flatten(transform(dealt, answer -> transform(answer.given, each -> {given})))) as parts",
     )  # fmt: skip
-    return known.selectExpr("* except (classic, told_design)", f"{design()} as design")
+    return known.selectExpr("* except (classic, told_design, _keeps, _gave_up)", f"{design()} as design")
 
 
 NAMES: Final = f"transform(told, each -> regexp_replace(each.member_id, r'{UUID}', ''))"
 """The member ids of all assigned members without their UUIDs, in order."""
+
+
+GAVE_UP: Final = """exists(round_claims, claim -> claim.stated and size(claim.held) = 0 and exists(
+    _before, each -> each.member_id = claim.member_id and size(each.held) > 0))"""
+"""SQL condition: a member had partitions by the last assignment, and its Subscription claims none of them."""
 
 
 def _shares() -> str:
@@ -55,9 +63,12 @@ def _shares() -> str:
 
 
 def design() -> str:
-    """Return SQL of how partitions change hands, by the design in the assignment (1 to 3) or by the assignor's name. An unknown name is
-    `other`."""
+    """Return SQL of how partitions change hands, by the design in the assignment (1 to 3) or by the assignor's name. Of an assignor with an
+    unknown name the Subscriptions in the run decide, as in `groupmock.audit.inside`: members that keep partitions while they join are
+    `cooperative`, members that give up what they had are `eager`, and without either the design is `other`."""
     named, connect = (" ".join(f"when '{name}' then '{kind}'" for name, kind in known.items()) for known in (BY_PROTOCOL, CONNECT))
     by_name = f"if(protocol_type = 'connect', case protocol {connect} end, case protocol {named} end)"
+    same = f"over ({OF_GROUP}, protocol)"
+    behaviour = f"case when max(_keeps) {same} then 'cooperative' when max(_gave_up) {same} then 'eager' end"
     told = "case when told_design between 1 and 3 then concat('design-', told_design) end"
-    return f"case when protocol is not null then if(classic, coalesce({told}, {by_name}, 'other'), '{BY_TARGET}') end"
+    return f"case when protocol is not null then if(classic, coalesce({told}, {by_name}, {behaviour}, 'other'), '{BY_TARGET}') end"

@@ -22,7 +22,7 @@ JSON text."""
 TOPICS: Final = "struct<topic_partitions: array<struct<topic_id: string, partitions: array<int>>>>"
 INSIDE: Final = (
     "map<string, struct<"
-    f"version: int, owned_partitions: {PARTITIONS}, assigned_topic_partitions: {PARTITIONS}, owned: {PARTITIONS},"
+    f"version: int, user_data: string, owned_partitions: {PARTITIONS}, assigned_topic_partitions: {PARTITIONS}, owned: {PARTITIONS},"
     f" assigned_partitions: {PARTITIONS}, revoke_topic_partitions: {PARTITIONS}, scheduled_rebalance_timeout: bigint>>"
 )
 """The type of `embedded`, which maps a path to the structure decoded there: Kafka's own or one of the designs'
@@ -48,9 +48,13 @@ def claims() -> str:
 
 
 def round_claims() -> str:
-    """Return SQL of all members' claims in the leader's JoinGroup reply: [{member_id, held}]."""
-    held = _claimed("'members[', place, '].metadata'")
-    return f"transform(said.members, (each, place) -> named_struct('member_id', each.member_id, 'held', {held}))"
+    """Return SQL of all members' claims in the leader's JoinGroup reply: [{member_id, held, stated}]. `stated` says that the Subscription
+    has the partitions which the member keeps, or cannot have any."""
+    path = "'members[', place, '].metadata'"
+    stock, carried = _at(path), _at(path, ".user_data")
+    stated = f"coalesce({carried} is not null or {stock}.version >= 1 or {stock}.user_data = '', false)"
+    return f"""transform(said.members, (each, place) -> named_struct(
+        'member_id', each.member_id, 'held', {_claimed(path)}, 'stated', {stated}))"""
 
 
 def told() -> str:

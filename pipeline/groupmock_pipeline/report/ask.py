@@ -14,7 +14,7 @@ from groupmock.text.printable import one_line
 
 from ..analysis_probe import analysed
 from .shape_sql import query
-from .shapes import QUANTILES, Cell, ColumnHead, Excerpt, Grid, Listing, Plot, Series, Shape, Spread, Totals, Value
+from .shapes import FEW, QUANTILES, Cell, ColumnHead, Excerpt, Grid, Listing, Plot, Series, Shape, Spread, Totals, Value
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -155,12 +155,19 @@ def _totals(shape: Totals, lines: Lines, lacking: list[str]) -> Excerpt:
 
 def _spread(shape: Spread, lines: Lines, lacking: list[str]) -> Excerpt:
     unit, by = shape.value.unit, len(shape.by)
+    values = [row[-1] if isinstance(row[-1], tuple) else () for row in lines.rows]
+    lines = Lines(lines.numbers[:-1], [row[:-1] for row in lines.rows])
     spread = [Value(shape.of, ""), *(Value(name, "", unit) for name in QUANTILES), Value("largest", "", unit)]
     made = _excerpt(shape.title, shape.about, [*shape.by, *spread, *shape.mark], lines, lacking, shape.limit)
     if made.rows:
         places = {name: by + 1 + place for place, name in enumerate(QUANTILES)}
         places |= {mark.head: by + len(spread) + place for place, mark in enumerate(shape.mark)}
         made.plot = _plot("range", str(ColumnHead(shape.value.head, unit)), made, by, places)
+        made.plot.values = values[: len(made.plot.labels)]
+        for series in made.plot.series[: len(QUANTILES)]:
+            series.values = [None if few else value for value, few in zip(series.values, made.plot.values, strict=True)]
+    if any(values):
+        made.note = f"A group of fewer than {FEW} values has no p90 and p99. The plot has a dot for each of its values."
     return made
 
 
@@ -203,11 +210,13 @@ def _is_number(type_name: str) -> bool:
 
 
 def _cell(value: Any) -> Cell:
-    """Convert a value to what a page can show: a number, a truth value, None, or a text of limited length."""
+    """Convert a value to what a page can show: a number, a truth value, None, numbers, or a text of limited length."""
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, Decimal):
         return float(value)
+    if isinstance(value, list) and value and all(isinstance(each, float) for each in value):
+        return tuple(value)
     if isinstance(value, list | tuple | set):
         value = ", ".join(shown(_cell(each)) for each in value)
     text = str(value)
@@ -224,7 +233,7 @@ def shown(value: Cell) -> str:
         return f"{int(value):,}".replace(",", "\u202f")
     if isinstance(value, float):
         return f"{value:,.1f}".replace(",", "\u202f") if abs(value) >= 100 else f"{value:.3g}"
-    return one_line(value)
+    return ", ".join(map(shown, value)) if isinstance(value, tuple) else one_line(value)
 
 
 def _number(value: Cell) -> float | None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
-from .shapes import Plot
+from .shapes import Plot, Series
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,10 +58,11 @@ def draw(plot: Plot) -> Figure:
     from matplotlib.figure import Figure
 
     with _settings():
-        legend = len(plot.series) > 1
+        entries = len([each for each in plot.series if _any(each)]) + any(plot.values)
+        legend = entries > 1 or any(plot.values)
         lines = len(plot.labels) * (1.25 if plot.kind == "dots" else 1.0)
-        columns = 4 if len(plot.series) <= 4 else 3
-        above = 0.25 * -(-len(plot.series) // columns) if legend else 0
+        columns = 4 if entries <= 4 else 3
+        above = 0.25 * -(-entries // columns) if legend else 0
         figure = Figure(figsize=(WIDTH, 0.75 + LINE_HEIGHT * lines + above), layout="constrained")
         axes = figure.subplots()
         _DRAW[plot.kind](axes, plot)
@@ -82,7 +83,7 @@ def _furnish(axes: Axes, plot: Plot) -> None:
     axes.set_yticks(range(len(plot.labels)), [_label(each) for each in plot.labels])
     axes.set_ylim(len(plot.labels) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
-    values = [value for each in plot.series for value in each.values if value is not None]
+    values = [value for each in plot.series for value in each.values if value is not None] + [value for few in plot.values for value in few]
     positive = [value for value in values if value > 0]
     if positive and plot.kind != "bars" and len(positive) == len(values) and max(positive) / min(positive) > WIDE:
         axes.set_xscale("log")
@@ -121,13 +122,20 @@ def _bars(axes: Axes, plot: Plot) -> None:
 
 
 def _range(axes: Axes, plot: Plot) -> None:
-    """Draw a line from the first to the third series with a dot at each. A fourth series is a stroke across."""
+    """Draw a line from the first to the third series with a dot at each, or a dot for each of few values. A fourth series is a stroke
+    across."""
     (*quantiles,) = plot.series[:3]
     for place in range(len(plot.labels)):
         ends = [value for each in quantiles if (value := each.values[place]) is not None]
         if ends:
             axes.hlines(place, ends[0], ends[-1], color=INK[1], linewidth=1.2, zorder=1)
+    few = [(value, place) for place, values in enumerate(plot.values) for value in values]
+    if few:
+        values, places = zip(*few, strict=True)
+        axes.scatter(values, places, s=30, marker="o", facecolors="none", edgecolors=COLOURS[0], label="each value", zorder=3)
     for number, each in enumerate(plot.series):
+        if not _any(each):
+            continue
         found = _points(each.values, range(len(plot.labels)))
         if number < len(quantiles):
             axes.scatter(*found, s=26, marker=MARKERS[number], color=COLOURS[number], label=_label(each.name), zorder=3)
@@ -145,6 +153,10 @@ def _dots(axes: Axes, plot: Plot) -> None:
         axes.scatter(*_points(each.values, places), s=20, marker=marker, color=colour, label=_label(each.name), zorder=3)
     for place in range(len(plot.labels) - 1):
         axes.axhline(place + 0.5, color=INK[2], linewidth=0.5)
+
+
+def _any(series: Series) -> bool:
+    return any(value is not None for value in series.values)
 
 
 def _points(values: Sequence[float | None], places: Sequence[float]) -> tuple[list[float], list[float]]:

@@ -149,7 +149,7 @@ REBALANCES: Final = Section(
         ),
         Totals(
             "Who was the last to join",
-            (Value("library", "last_library", other=("last_client_id",)), Value("version", "last_version")),
+            (Value("library", "last_library"), Value("version", "last_version")),
             (
                 Value("times", "count(*)"),
                 Value("after, median", "percentile_approx(last_after_ns, 0.5) / 1e9", S),

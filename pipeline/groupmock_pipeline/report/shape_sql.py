@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from .shapes import ACCURACY, QUANTILES, Grid, Listing, Shape, Spread, Totals, Value
+from .shapes import ACCURACY, FEW, QUANTILES, Grid, Listing, Shape, Spread, Totals, Value
 
 
 def query(shapes: Sequence[Shape]) -> str:
@@ -49,9 +49,13 @@ def _spread(shape: Spread) -> tuple[str, str]:
     value = f"cast({shape.value.sql} as double) as it"
     lines = f"select {_list(['*', *_named(shape.by, 'by'), value])} from {{lines}} where {shape.where}"
     quantiles = f"percentile_approx(it, array({_list(map(str, QUANTILES.values()))}), {ACCURACY}) as q"
-    figures = ["count(*) as n", quantiles, "max(it) as largest", *_named(shape.mark, "mark")]
+    # A histogram of up to FEW bins has each of fewer values in a bin of its own.
+    bins = f"histogram_numeric(it, {FEW}) as bins"
+    figures = ["count(*) as n", quantiles, "max(it) as largest", bins, *_named(shape.mark, "mark")]
     grouped = _grouped(f"select * from ({lines}) where it is not null", by, figures)
-    cells = [*by, "n", *(f"q[{place}]" for place in range(len(QUANTILES))), "largest", *marks]
+    median, *others = (f"q[{place}]" for place in range(len(QUANTILES)))
+    few = f"if(n < {FEW}, transform(bins, bin -> bin.x), null)"
+    cells = [*by, "n", median, *(f"if(n < {FEW}, null, {each})" for each in others), "largest", *marks, few]
     return _list(cells), _first(grouped, ["n desc", *by], shape.limit + 1)
 
 

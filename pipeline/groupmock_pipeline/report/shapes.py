@@ -14,6 +14,9 @@ GROUPS: Final = 40
 """The greatest number of groups in a table. The first ones in its order are kept."""
 LINES: Final = 20
 QUANTILES: Final = {"median": 0.5, "p90": 0.9, "p99": 0.99}
+FEW: Final = 30
+"""The number of values from which p90 and p99 are shown. Of fewer values they would be the largest value or nearly so, and each value is
+drawn as a dot instead."""
 ACCURACY: Final = 1000
 """The accuracy of Spark's percentile_approx: a rank is off by at most a thousandth of the lines."""
 
@@ -45,6 +48,7 @@ class Totals:
 @dataclass(frozen=True, slots=True)
 class Spread:
     """One line per group with count, median, 90th and 99th percentile and maximum of one value, plotted. The largest groups come first.
+    A group with fewer than FEW values has no percentiles but the median, and is plotted value by value.
 
     `of` names the lines of the table in the plural. `mark` is at most one aggregate that the plot shows beside them in the same unit.
     """
@@ -117,7 +121,7 @@ class ColumnHead:
         return f"{self.text}, {self.unit}" if self.unit else self.text
 
 
-Cell = str | int | float | bool | None
+Cell = str | int | float | bool | None | tuple[float, ...]
 
 
 @dataclass(slots=True)
@@ -149,12 +153,13 @@ class Series:
 @dataclass(slots=True)
 class Plot:
     """A plot with one horizontal line per label. `kind`: bars (one series), range (median, p90, p99 and perhaps a mark), dots (a series
-    per colour)."""
+    per colour). `values` of a range plot are the single values of each label that has few."""
 
     kind: str
     axis: str
     labels: list[str]
     series: list[Series]
+    values: list[tuple[float, ...]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
