@@ -66,6 +66,7 @@ NEEDS: Final[Mapping[str, Callable[[], str]]] = {
     "kafka": without_kafka,
     "record": without_kafka,
     "page": without_browser,
+    "report": without_browser,
     "timeline": without_browser,
     "transactions": without_kafka,
     "benchmarks": lambda: "" if shutil.which("gcc") or shutil.which("cc") else "not on the PATH: gcc, cc",
