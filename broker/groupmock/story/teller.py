@@ -45,6 +45,7 @@ from .committed import EXPIRED, OF_TRANSACTION, REMOVED
 from .exchanged import TopicNames, items
 from .folding import Line
 from .head import ServerView, head
+from .headline import Headlines
 from .not_served import NotServed
 from .offset_lines import offset_gone, transaction_ended
 from .people import Person
@@ -142,6 +143,7 @@ class StoryTeller(RowReader):
         told: Callable[[str, Line], None] | None = None,
     ) -> None:
         self._rebalances = Rebalances(group)
+        self._headlines = Headlines(self._rebalances)
         self._only, self._member, self._since, self._most, self._told = group, member, since, most, told
         self._sections: dict[str, Section] = {}
         self._others: set[str] = set()
@@ -178,6 +180,7 @@ class StoryTeller(RowReader):
             if self._unseen is not None:
                 self._struck_unseen(row)
             over = self._rebalances.feed(row)
+            self._headlines.feed(row, over)
             for section, line in take(self, row, over):
                 self._line(section, line)
         except (AttributeError, KeyError, TypeError, ValueError, IndexError):  # In a journal of another program a message may be anything.
@@ -195,6 +198,7 @@ class StoryTeller(RowReader):
         """End the stories, because there are no more rows. `now` and `sessions` are those of `tell`."""
         self._struck_unseen(None)
         self._now = self._now if now is None else max(now, self._now)
+        self._headlines.until(self._now)
         for name, section in self._sections.items():
             known = Known((sessions or {}).get(name, {}), requests=self._open_requests)
             for line in section.tale.end(self._now, known):
@@ -240,6 +244,8 @@ class StoryTeller(RowReader):
             if place:
                 yield ""
             yield head(section.tale, (views or {}).get(section.tale.fold.name), whole)
+            if headline := self._headlines.of(section.tale.fold.name):
+                yield f"  {headline}"
             yield from (f"  {line}" for line in self.likely(section.tale.fold.name, self._now, whole))
             if section.lines.count > LONG:
                 yield from (f"  {line}" for line in section.tale.tally.lines(joined=section.tale.generation > 0))

@@ -33,6 +33,7 @@ from ..journal.rows import (
 )
 from ..journal.whose import field
 from ..rounds import Gap, Listeners, Rebalances, Span
+from ..story.headline import Headlines
 from ..story.words import count, facts, seconds, shortened, text
 from .group_track import Asking, GroupTrack, more_asking, more_events
 from .holdings import Room, Shared
@@ -106,6 +107,7 @@ class TimelineBuilder(RowReader):
         """The printable names of groups that are not drawn, at most `most_others` of them."""
         self.transactions = TransactionTrack()
         self._rebalances = Rebalances(group, self._watched)
+        self.headlines = Headlines(self._rebalances)
         self._routine = Dots[Asking](most.routine, more_asking)
         self._special = Dots[Asking](most.special, more_asking)
         self._events = Dots[Event](most.events, more_events)
@@ -130,6 +132,7 @@ class TimelineBuilder(RowReader):
             return
         try:
             over = self._rebalances.feed(row)
+            self.headlines.feed(row, over)
             if over is not None and (track := self._track(over.group)) is not None:
                 track.over(over)
             take(self, row)
@@ -164,7 +167,7 @@ class TimelineBuilder(RowReader):
         made = Source(
             text(self._name, 200), text(header.run) if header else "", text(header.product) if header else "",
             text(header.profile) if header else "", header.epoch_ns if header else 0, self._begin, self._now,
-            [*notices, *self._left_out()], sorted(events, key=lambda each: each.at),
+            [*notices, *self._left_out()], sorted(events, key=lambda each: each.at), headline=self.headlines.of_transactions(),
         )  # fmt: skip
         if self._only is None:
             made.transactions, made.held_back = self.transactions.lanes()
@@ -179,7 +182,9 @@ class TimelineBuilder(RowReader):
     def _drawn(self, track: GroupTrack, source: int, dots: BothDots) -> Group:
         fold = self._rebalances.groups.get(track.name)
         begins_before = fold is not None and fold.whole is False
-        return track.group(source, dots, self._events, fold, self._first if begins_before else None)
+        found = track.group(source, dots, self._events, fold, self._first if begins_before else None)
+        found.headline = self.headlines.of(track.name)
+        return found
 
     def _track(self, group: str) -> GroupTrack | None:
         track = self._tracks.get(group)

@@ -78,7 +78,7 @@ class Growing(TimelineBuilder):
         events = [each for (group, *_), found in self._events.items() if group is None for each in found if each.until >= begin]
         source = Source(
             "", header.run if header else "", "", header.profile if header else "", header.epoch_ns if header else 0, begin, end,
-            [*self._left_out()], sorted(events, key=lambda each: each.at),
+            [*self._left_out()], sorted(events, key=lambda each: each.at), headline=self.headlines.of_transactions(),
         )  # fmt: skip
         return Timeline(__version__, [source], groups, topics, sets, [*self._tables.texts], expected=(*EXPECTED, WAITS))
 
@@ -89,6 +89,7 @@ class Growing(TimelineBuilder):
             for member in asked.members:
                 self._tracks[self._group].lanes.place(member)
         found = self._tracks[self._group].group(0, BothDots(self._special, self._routine), self._events, fold, under_way=fold.rebalance)
+        found.headline = self.headlines.of(self._group)
         self._without_answer(found, end)
         found.states = [each for each in found.states if each.until is None or each.until >= begin]
         found.gaps = [each for each in found.gaps if each.until is None or each.until >= begin]

@@ -177,7 +177,8 @@ class Stretch(msgspec.Struct, array_like=True):
 class Group(msgspec.Struct, omit_defaults=True):
     """One group of one journal; `source` is an index into `Timeline.sources`. Lanes are in the order in which their members were first
     seen. A process is named by its instance id or client id and is the same when it comes back as another member. `processes` are in the
-    order of their names, those that came after the first picture of a run last. `owners` is the ownership map."""
+    order of their names, those that came after the first picture of a run last. `owners` is the ownership map, and `headline` says in a few
+    sentences what happened and what it cost."""
 
     name: str
     source: int
@@ -190,6 +191,7 @@ class Group(msgspec.Struct, omit_defaults=True):
     owners: list[Stretch] = []
     lanes: list[Lane] = []
     events: list[Event] = []
+    headline: str = ""
 
 
 class Transaction(msgspec.Struct, omit_defaults=True):
@@ -227,7 +229,8 @@ class HeldBack(msgspec.Struct, omit_defaults=True):
 
 class Source(msgspec.Struct, omit_defaults=True):
     """One journal of the picture, drawn from `begin` to `end`. `notices` has a sentence for each thing that is missing or left out.
-    `events` are those of no group. `transactions` are the lanes of transactional ids, and `held_back` what they hold back."""
+    `events` are those of no group. `transactions` are the lanes of transactional ids, `held_back` what they hold back, and `headline` says
+    which transactions are open for long."""
 
     name: str
     run: str
@@ -240,6 +243,7 @@ class Source(msgspec.Struct, omit_defaults=True):
     events: list[Event] = []
     transactions: list[TransactionLane] = []
     held_back: list[HeldBack] = []
+    headline: str = ""
 
 
 class Topics(msgspec.Struct, array_like=True):

@@ -108,7 +108,8 @@ class SceneSource(msgspec.Struct):
 
 
 class Scene(msgspec.Struct):
-    """A picture that is laid out. `facts` has the names of facts, each with the kind of its value."""
+    """A picture that is laid out. `facts` has the names of facts, each with the kind of its value, and `headlines` those of its groups and
+    journals."""
 
     begin: int
     end: int
@@ -122,6 +123,7 @@ class Scene(msgspec.Struct):
     hues: tuple[str, ...] = HUES
     patterns: dict[str, tuple[str, str]] = msgspec.field(default_factory=lambda: PATTERNS)
     tile: int = TILE
+    headlines: list[str] = []
 
 
 def scene_of(timeline: Timeline) -> Scene:
@@ -154,8 +156,14 @@ class SceneBuilder:
             self._group(group)
         return Scene(
             timeline.begin, timeline.end, [self._source(each) for each in timeline.sources], self._groups, self.rows, list(self._texts),
-            list(FACTS.items()), list(SIGNS.values()), timeline.comparisons,
+            list(FACTS.items()), list(SIGNS.values()), timeline.comparisons, headlines=[*self._headlines()],
         )  # fmt: skip
+
+    def _headlines(self) -> Iterator[str]:
+        for group, shown in zip(self.timeline.groups, self._groups, strict=True):
+            if group.headline:
+                yield f"{shown.name}: {group.headline}" if len(self._groups) > 1 else group.headline
+        yield from (each.headline for each in self.timeline.sources if each.headline)
 
     def text(self, text: str) -> int:
         """Return the index of a text."""

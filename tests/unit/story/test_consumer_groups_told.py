@@ -16,7 +16,7 @@ class Group(ConsumerWire):
         super().__init__(folder / "run.jsonl", [self.kept])
 
     def story(self) -> list[str]:
-        return [line.strip().partition("  ")[2] for line in list(tell(self.kept.rows, now=self.rig.clock.now()))[1:]]
+        return [line.strip().partition("  ")[2] for line in list(tell(self.kept.rows, now=self.rig.clock.now()))[2:]]
 
 
 def test_subscriptions_of_members_are_told_when_they_join_and_when_they_change(tmp_path: Path) -> None:

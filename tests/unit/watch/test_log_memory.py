@@ -17,7 +17,7 @@ from groupmock.journal.rows import Row
 from groupmock.rig import KeptRows, WireRig
 from groupmock.rig.wire import read_response, request
 from groupmock.rounds import Rebalances, group_fold
-from groupmock.story import people, tally, teller
+from groupmock.story import evidence, headline, people, tally, teller
 from groupmock.story.teller import StoryTeller
 from groupmock.timeline import growing
 from groupmock.timeline.growing import Growing
@@ -155,6 +155,7 @@ def test_follower_forgets_what_was_refused_and_what_is_gone(
 ) -> None:
     """The memory for members, clients and refusals is reduced from a thousand so that a few fill it."""
     bounds = [(people, "GONE"), (tally, "KEYS"), (teller, "CLIENTS"), (growing, "MORE_LANES"), (group_fold, "REMEMBERED")]
+    bounds += [(evidence, "KEPT"), (headline, "KEPT")]
     for module, name in (*bounds, (auditor, "RETURNING"), (client_27_leave_once, "REMEMBERED")):
         monkeypatch.setattr(module, name, 20)
     first, second, third = churned

@@ -540,6 +540,7 @@ function beginPage(scene) {
     find("group").closest("label").hidden = groups.length < 2;
     const { sources } = Rows.scene;
     find("about").textContent = sources.map((each) => each.about).join(" \u00b7 ");
+    find("headlines").replaceChildren(...Rows.scene.headlines.map((text) => make("li", text)));
     find("notices").replaceChildren(...sources.flatMap((each) => (each.notices || []).map((text) => make("li", text))));
     find("compact").setAttribute("aria-pressed", String(state.low));
   }

@@ -77,6 +77,7 @@ BODY: Final = f"""
 <h1>Timeline</h1>
 {COMPARED}</table>
 <p id="about"></p>
+<ul id="headlines" aria-label="What happened"></ul>
 <ul id="notices"></ul>{TOOLS}<noscript><p>This page draws with its own script, which is switched off here.
 <code>groupmock timeline JOURNAL -o out.svg</code> needs none.</p></noscript>
 </header>

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from html import escape
+from textwrap import wrap
 from typing import Final
 
 from ...text.printable import one_line
@@ -19,11 +20,16 @@ LANES: Final = 300
 """At most this many members get a lane in a picture. A user who wants more names a group, or uses the HTML form."""
 MOST: Final = 40_000
 """At most this many elements are drawn in a picture."""
+HEADLINES: Final = 5
+"""At most this many headlines are above the picture."""
+HEADLINE_WIDE: Final = 200
+"""The number of characters after which a headline is continued in the next line."""
 THIN: Final = 2
 """Marks of one sign are left out if they are closer than this many pixels."""
 NARROW, BROAD = frozenset("fijltrI.,:;|!'()[]/ "), frozenset("mwMW@%&\u2026")
 STYLE: Final = (
-    f"text{{font:11px system-ui,sans-serif;dominant-baseline:central}}.q{{fill:{LIGHT['quiet']}}}.h{{font-weight:600;font-size:13px}}"
+    f"text{{font:11px system-ui,sans-serif;dominant-baseline:central}}.q{{fill:{LIGHT['quiet']}}}"
+    ".b{font-weight:600}.h{font-weight:600;font-size:13px}"
     ".i{font-size:10px;font-weight:700;text-anchor:middle}.e{text-anchor:end}.a{text-anchor:middle}"
     f".o{{paint-order:stroke;stroke:{LIGHT['ground']};stroke-width:3px;stroke-linejoin:round}}"
 )
@@ -104,12 +110,12 @@ class _Sheet:
         self._scale = (WIDTH - LEFT - RIGHT) / (scene.end - scene.begin)
         self._painter = Painter(LIGHT)
         self._made = 0
-        self._axis_at = AXIS
+        told = [line for each in scene.headlines[:HEADLINES] for line in wrap(each, HEADLINE_WIDE)]
+        self._above = [*((line, "b") for line in told), *((sentence(each), "") for each in scene.comparisons)]
+        self._axis_at = 15 * len(self._above) + AXIS
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the SVG document."""
-        told = [sentence(each) for each in self._scene.comparisons]
-        self._axis_at = 15 * len(told) + AXIS
         y, body, left_out = self._axis_at + 24, list[str](), defaultdict[int, int](int)
         lanes = 0
         for row in self._scene.rows:
@@ -134,7 +140,7 @@ class _Sheet:
         yield f"<title>{_plain(f'Timeline of {names}')}</title><style>{STYLE}</style>{self._painter.patterns()}"
         yield f'<rect width="{WIDTH}" height="{height}" fill="{LIGHT["ground"]}"/>'
         yield self._text(8, 12, f"groupmock timeline: {names}", "h")
-        yield from (self._text(8, 28 + 15 * place, line) for place, line in enumerate(told))
+        yield from (self._text(8, 28 + 15 * place, line, css) for place, (line, css) in enumerate(self._above))
         yield from self._axis(y)
         yield from body
         yield from foot

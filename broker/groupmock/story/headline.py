@@ -1,0 +1,307 @@
+"""Say in a few sentences what happened to a group and what it cost, the dearest thing first.
+
+The figures are those of the fold (`groupmock.rounds`): rebalances, partitions that moved, and periods without an owner, in which nobody
+reads a partition. A sentence says that a process was killed only if a row says so. `Headlines` gets the rows that a fold gets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple
+
+from groupmock_codec.group_states import COMPLETING_REBALANCE, DEAD, EMPTY, PREPARING_REBALANCE
+from groupmock_codec.units import NS_PER_MS, NS_PER_S
+
+from ..journal.read import UnknownRow
+from ..journal.rows import ClientRow, CommandRow, MemberRow, NoteRow, Row
+from ..rounds import Gap, GroupFold, Partition, Rebalance, Rebalances
+from .words import count, partitions_text, text
+
+NOTABLE: Final = NS_PER_S // 2
+"""A period without an owner is told if it lasted at least this long (ns)."""
+HANGS: Final = NS_PER_S
+"""An unfinished rebalance or transaction is told if it lasts at least this long (ns)."""
+KEPT: Final = 1_000
+"""At most this many removed members, processes, costs and transactional ids are remembered, each."""
+NAMED: Final = 3
+EXPIRED, LEFT, SILENT, REPLACED = "session_expired", "member_left", "member_silent", "replaced"
+SESSION: Final = re.compile(r" expired after (\d+) ms$")
+KILLED: Final = "killed"
+"""The `what` of a client row that says that the client's process was killed."""
+
+
+class Removal(NamedTuple):
+    """The coordinator's word for why a process was removed, its session timeout in ms or None, and whether a command did it."""
+
+    cause: str
+    session: str | None
+    ordered: bool
+
+
+class Reason(NamedTuple):
+    """The event after which partitions had no owner: the connection of a `process` ended at `at` (`pale`), the process was removed then, or
+    a rebalance took partitions away ("")."""
+
+    process: str
+    at: int
+    pale: bool
+    cause: str
+
+
+@dataclass(slots=True)
+class Cost:
+    """The partitions that had no owner for one reason, the partition-ns and the longest time of one of them. `open` says that it still
+    lasts, and `lapsed` is when the former owner was removed."""
+
+    partitions: set[Partition] = field(default_factory=set)
+    total: int = 0
+    longest: int = 0
+    open: bool = False
+    lapsed: int | None = None
+
+    def add(self, gap: Gap, now: int) -> None:
+        lasted = gap.lasted(0, now)
+        if len(self.partitions) < KEPT:
+            self.partitions.add(gap.partition)
+        self.total += lasted
+        self.longest = max(self.longest, lasted)
+        self.open |= gap.until is None
+        self.lapsed = gap.lapsed
+
+
+class GroupCosts:
+    """The events of one group that its headline tells. `gaps` are those that have not ended, with the rebalance in which they began. The
+    last rebalance is kept, because answers that come after its end may add to it."""
+
+    def __init__(self) -> None:
+        self.rebalances = 0
+        self.joined: dict[str, None] = {}
+        self.left: dict[str, None] = {}
+        self.removed: dict[tuple[str, int], Removal] = {}
+        self.gaps: list[tuple[Gap, Rebalance]] = []
+        self.costs: dict[Reason, Cost] = {}
+        self._moved: int | None = 0
+        self._last: Rebalance | None = None
+
+    def ended(self, over: Rebalance, now: int) -> None:
+        """Count a rebalance that ended, and sum up the gaps that ended before."""
+        self._moved = self._moved_with(self._last)
+        gaps, self.gaps = [*self.gaps, *_gaps(self._last)], []
+        self.rebalances, self._last = self.rebalances + 1, over
+        for gap, rebalance in gaps:
+            if gap.until is None:
+                self.gaps.append((gap, rebalance))
+            else:
+                self.add(self.costs, gap, rebalance, now)
+        if len(self.costs) > KEPT:
+            dearest = sorted(self.costs, key=lambda each: self.costs[each].total, reverse=True)[: KEPT // 2]
+            self.costs = {each: self.costs[each] for each in dearest}
+
+    def moved(self, fold: GroupFold) -> int | None:
+        """Return how many partitions moved, or None if the rows do not say so."""
+        return self._moved_with(self._last, fold.rebalance)
+
+    def _moved_with(self, *more: Rebalance | None) -> int | None:
+        found = [self._moved, *(each.moved for each in more if each is not None)]
+        return None if None in found else sum(each or 0 for each in found)
+
+    def add(self, costs: dict[Reason, Cost], gap: Gap, rebalance: Rebalance | None, now: int) -> None:
+        pale = gap.lapsed is None or gap.lapsed > gap.since
+        if pale or (gap.process, gap.since) in self.removed or rebalance is None:
+            reason = Reason(gap.process, gap.since, pale, "")
+        else:
+            reason = Reason("", rebalance.began, False, rebalance.cause)
+        costs.setdefault(reason, Cost()).add(gap, now)
+
+    def now(self, fold: GroupFold, now: int) -> dict[Reason, Cost]:
+        """Return the costs up to now, with those of gaps that have not ended."""
+        costs = {reason: replace(each, partitions=set(each.partitions)) for reason, each in self.costs.items()}
+        lost = ((gap, None) for gap in fold.lost)
+        for gap, rebalance in (*self.gaps, *_gaps(self._last), *_gaps(fold.rebalance), *lost):
+            self.add(costs, gap, rebalance, now)
+        return costs
+
+
+def _gaps(rebalance: Rebalance | None) -> Iterator[tuple[Gap, Rebalance]]:
+    if rebalance is not None:
+        yield from ((gap, rebalance) for gap in rebalance.gaps)
+
+
+class Headlines:
+    """Makes the headlines of groups from the rows of a run, passed to `feed` after `rebalances` has read them."""
+
+    def __init__(self, rebalances: Rebalances) -> None:
+        self._rebalances = rebalances
+        self._groups: dict[str, GroupCosts] = {}
+        self._killed: dict[str, int] = {}
+        self._ordered = -1
+        self._open: dict[str, int] = {}  # Maps transactional ids to when their open transaction began.
+        self._begin: int | None = None
+        self._now = 0
+
+    def feed(self, row: Row | UnknownRow, over: Rebalance | None) -> None:
+        """Note a row of the run. `over` is the rebalance that ended with this row."""
+        self._begin = row.t if self._begin is None else self._begin
+        self._now = max(self._now, row.t)
+        if over is not None:
+            self._of(over.group).ended(over, self._now)
+        if isinstance(row, MemberRow):
+            self._member(row)
+        elif isinstance(row, ClientRow) and row.what == KILLED and len(self._killed) < KEPT:
+            self._killed[row.client] = row.t
+        elif isinstance(row, CommandRow):
+            self._ordered = row.t
+        elif isinstance(row, NoteRow) and row.what == "transaction_moved":
+            self._transaction(row)
+
+    def until(self, now: int) -> None:
+        """Extend what has not ended to a time (ns of the run) after the last row."""
+        self._now = max(self._now, now)
+
+    def of(self, group: str) -> str:
+        """Return the headline of a group, "" if the group has had no rebalance."""
+        fold = self._rebalances.groups.get(group)
+        if fold is None:
+            return ""
+        costs = self._groups.get(group) or GroupCosts()
+        rebalances = costs.rebalances + (fold.rebalance is not None)
+        return " ".join(self._sentences(fold, costs, rebalances)) if rebalances else ""
+
+    def of_transactions(self) -> str:
+        """Return a sentence for each transaction that is open for long, "" if there is none."""
+        long = [(name, since) for name, since in self._open.items() if self._now - since >= HANGS]
+        return " ".join(
+            f"The transaction of {text(name)} is open since {_at(since)}: read_committed readers do not get past its records."
+            for name, since in long[:NAMED]
+        )
+
+    # -- rows
+
+    def _of(self, group: str) -> GroupCosts:
+        return self._groups.setdefault(group, GroupCosts())
+
+    def _member(self, row: MemberRow) -> None:
+        fold = self._rebalances.groups.get(row.group)
+        if fold is None or row.what not in ("added", "removed", "away", REPLACED):
+            return
+        costs, process = self._of(row.group), fold.processes.of(row.member_id)
+        if row.what == "added":
+            costs.joined[process] = None
+            return
+        found = SESSION.search(row.reason)
+        if row.cause == LEFT or row.what == "away":
+            costs.left[process] = None
+        if len(costs.removed) >= KEPT:
+            del costs.removed[next(iter(costs.removed))]
+        cause = {"away": LEFT, REPLACED: REPLACED}.get(row.what, row.cause or "")
+        costs.removed[process, row.t] = Removal(cause, found[1] if found is not None else None, self._ordered == row.t)
+
+    def _transaction(self, row: NoteRow) -> None:
+        name, after = str(row.fields.get("transactional_id")), str(row.fields.get("after"))
+        if after != "Ongoing":
+            self._open.pop(name, None)
+        elif name not in self._open and len(self._open) < KEPT:
+            self._open[name] = row.t
+
+    # -- sentences
+
+    def _sentences(self, fold: GroupFold, costs: GroupCosts, rebalances: int) -> Iterator[str]:
+        found = costs.now(fold, self._now)
+        gone_for_good = fold.state in (EMPTY, DEAD)
+        told = {reason: cost for reason, cost in found.items() if not (gone_for_good and cost.open and not reason.pale)}
+        dear = sorted((each for each in told if told[each].longest >= NOTABLE), key=lambda each: told[each].total, reverse=True)
+        part = "" if fold.whole is not False else " of rows that begin in the middle of the run"
+        lasted = f"{count(rebalances, 'rebalance')} in {_lasted(self._now - (self._begin or 0))}{part}"
+        moves = costs.moved(fold)
+        moved = f", {count(moves, 'partition')} moved" if moves else ""
+        hangs = self._hangs(fold)
+        who = "" if dear or hangs else _who(costs)
+        yield f"{lasted}{moved}{who}."
+        if hangs:
+            yield hangs
+        for reason in dear[: 1 if hangs else 2]:
+            yield self._dear(costs, reason, told[reason])
+        if not dear and not hangs:
+            longest = max((each.longest for each in told.values()), default=0)
+            yield f"Nothing was unread for longer than {_lasted(longest)}." if longest >= NS_PER_MS else "Nothing was unread."
+
+    def _hangs(self, fold: GroupFold) -> str:
+        """Say whom a rebalance awaits that has not ended for long, or return ""."""
+        now = fold.rebalance
+        if now is None or not now.phases or self._now - now.began < HANGS:
+            return ""
+        began, process = now.phases[-1].began, fold.processes.of
+        if fold.state == PREPARING_REBALANCE:
+            missing = sorted({process(each) for each in fold.members if now.joined.get(each, -1) < began})
+            awaited = f"JoinGroup of {_listed(missing)}" if missing else "members that join"
+        elif fold.state == COMPLETING_REBALANCE:
+            awaited = f"SyncGroup of its leader {text(process(now.leader))}" if now.leader else "SyncGroup of its leader"
+        else:
+            late = sorted({process(each) for each in fold.members if fold.arrived.get(each, -1) < began})
+            awaited = f"heartbeats of {_listed(late)}" if late else "a heartbeat"
+        return f"The rebalance of {_at(now.began)} has not ended after {_lasted(self._now - now.began)}: it awaits {awaited}."
+
+    def _dear(self, costs: GroupCosts, reason: Reason, cost: Cost) -> str:
+        where, lasted = partitions_text(cost.partitions), _lasted(cost.longest)
+        unread = f"{where} {'was' if len(cost.partitions) == 1 else 'were'} unread for {lasted}"
+        unread = f"nobody has read {where} since, for {lasted}" if cost.open else unread
+        if not reason.process:
+            return f"The rebalance of {_at(reason.at)} ({text(reason.cause.replace('_', ' ') or 'cause unknown')}): {unread}."
+        name = text(reason.process)
+        if not reason.pale:
+            return f"{_removed(name, costs.removed.get((reason.process, reason.at)))} at {_at(reason.at)}; {unread}."
+        killed = self._killed.get(reason.process)
+        if killed is not None and 0 <= reason.at - killed <= NS_PER_S:
+            how = f"{name} was killed at {_at(killed)}"
+        else:
+            how = f"{name}'s connection ended at {_at(reason.at)} without LeaveGroup"
+        return f"{how}; {unread}{_until(costs.removed.get((reason.process, cost.lapsed or -1)), cost)}."
+
+
+def _until(removal: Removal | None, cost: Cost) -> str:
+    """Say what happened to a member whose connection had ended."""
+    if cost.lapsed is None:
+        return ", and its session still runs" if cost.open else " until it was back"
+    if removal is None:
+        return " until it was back" if not cost.open else ""
+    session = f" of {removal.session} ms" if removal.session else ""
+    ended = f"its session{session} expired" if removal.cause == EXPIRED else "it was removed"
+    return f" ({'a command removed it' if removal.ordered else ended} at {_at(cost.lapsed)})"
+
+
+def _removed(name: str, removal: Removal | None) -> str:
+    if removal is None:
+        return f"{name} lost its partitions"
+    if removal.ordered:
+        return f"A command removed {name}"
+    if removal.cause == REPLACED:
+        return f"Another client took the place of {name}"
+    if removal.cause == EXPIRED:
+        return f"{name} sent no heartbeat and its session{f' ({removal.session} ms)' if removal.session else ''} expired"
+    told = {LEFT: "left", SILENT: "did not join again in time and was removed"}
+    return f"{name} {told.get(removal.cause, 'was removed')}"
+
+
+def _who(costs: GroupCosts) -> str:
+    """Name the processes that joined and left, for a run in which nothing was dear."""
+    parts = [f"{_listed(costs.joined)} joined"] if costs.joined else []
+    parts += [f"{_listed(costs.left)} left"] if costs.left else []
+    return f": {', '.join(parts)}" if parts else ""
+
+
+def _listed(names: Iterable[str]) -> str:
+    shown: Sequence[str] = [text(each) for each in names]
+    if len(shown) > NAMED:
+        return f"{len(shown)} processes"
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def _at(ns: int) -> str:
+    return f"{ns / NS_PER_S:.1f} s"
+
+
+def _lasted(ns: int) -> str:
+    """Return a duration in seconds, or in ms if it is short."""
+    return f"{ns / NS_PER_S:.1f} s" if ns >= 100 * NS_PER_MS else f"{ns / NS_PER_MS:.0f} ms"
