@@ -44,21 +44,26 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         turn.note("consumer_protocol_is_off", group=message.group_id, remedy="set group.protocol=classic")
         turn.reply(request.ticket, ConsumerGroupHeartbeatResponse(error_code=error_codes.UNSUPPORTED_VERSION))
         return
-    if cluster.denied(turn, request, READ, GROUP, (message.group_id,)):
-        turn.reply(request.ticket, ConsumerGroupHeartbeatResponse(error_code=error_codes.GROUP_AUTHORIZATION_FAILED, error_message=None))
-        return
     ration = Ration(turn.settings)
     ration.take_names(message.subscribed_topic_names or (), NAME_COST)
     if message.topic_partitions:
         ration.take(sum([len(topic.partitions) for topic in message.topic_partitions]), PARTITION_COST)
-    if cluster.denied(turn, request, DESCRIBE, TOPIC, message.subscribed_topic_names or ()):
-        turn.reply(request.ticket, ConsumerGroupHeartbeatResponse(error_code=error_codes.TOPIC_AUTHORIZATION_FAILED, error_message=None))
+    if cluster.authorizer is not None and (code := _denied(cluster, turn, request, message)):
+        turn.reply(request.ticket, ConsumerGroupHeartbeatResponse(error_code=code, error_message=None))
         return
     try:
         _answer(cluster, turn, request, message)
     except Refused as refused:
         text = fitting(str(refused)) or None
         turn.reply(request.ticket, ConsumerGroupHeartbeatResponse(error_code=refused.code, error_message=text))
+
+
+def _denied(cluster: Cluster, turn: Turn, request: Request, message: ConsumerGroupHeartbeatRequest) -> int:
+    """Return the error of a right that the member lacks, or 0. Topics need one only in a heartbeat that names them (SEC-116)."""
+    if cluster.denied(turn, request, READ, GROUP, (message.group_id,)):
+        return error_codes.GROUP_AUTHORIZATION_FAILED
+    hidden = cluster.denied(turn, request, DESCRIBE, TOPIC, message.subscribed_topic_names or ())
+    return error_codes.TOPIC_AUTHORIZATION_FAILED if hidden else error_codes.NONE
 
 
 def _answer(cluster: Cluster, turn: Turn, request: Request, message: ConsumerGroupHeartbeatRequest) -> None:
