@@ -81,6 +81,21 @@ def test_a_client_that_sends_ahead_may_have_sent_this_one_ahead_too(ms: float, f
     assert found(pen, "CLIENT-19") == findings
 
 
+@pytest.mark.parametrize(("held_up_ms", "findings"), [(0, 1), (100, 0)])
+def test_a_pause_in_which_the_broker_was_held_up_is_not_the_clients(held_up_ms: float, findings: int) -> None:
+    """The broker reads a commit 300 ms after its answer, but for 100 ms of these it wrote down no answer that it had made."""
+    pen = AuditPen()
+    other = pen.connect()
+    other.told(other.asks(METADATA, topics=[]), brokers=[], topics=[])
+    line = rejoined(pen)
+    pen.pause(100)
+    other.told(other.asks(METADATA, topics=[]), brokers=[], topics=[])
+    pen.rows[-1].written += int(held_up_ms * 1_000_000)
+    pen.pause(200)
+    line.commits("m1", 1, error=22)
+    assert found(pen, "CLIENT-19") == findings
+
+
 def test_a_heartbeat_waits_for_the_answer_to_the_one_before_in_every_client() -> None:
     """So the second heartbeat in the refused generation is a finding, although the client has a second connection."""
     pen = AuditPen()

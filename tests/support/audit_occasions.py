@@ -292,11 +292,26 @@ def right_occasions(seed: int, pool: int) -> Iterator[tuple[list[str], Audit]]:
         yield list(parts), audited([part.journal if seed % 2 else part.recording for part in parts.values()], dice)
 
 
+def crowd_of(codes: Sequence[str], seed: int, pool: int) -> tuple[list[str], Audit] | None:
+    """Merge CROWD different right dialogues of these rules into one journal. Returns the rules of the dialogues with the audit: every
+    other seed that of the journals, else that of the recordings. None if no dialogue is answered as its text says."""
+    dice, parts = Random(f"crowd {seed}"), dict[tuple[str, str, int], Dialogue]()
+    for place in range(CROWD):
+        code = codes[place % len(codes)] if place < len(codes) else dice.choice(codes)
+        drawn = code, dice.choice(examples_of(registered()[code], "kept")), dice.randrange(pool)
+        found = decent(*drawn)
+        if found is not None:
+            parts[drawn] = found
+    if not parts:
+        return None
+    return [code for code, _, _ in parts], audited([part.journal if seed % 2 else part.recording for part in parts.values()], dice)
+
+
 class Score(msgspec.Struct, kw_only=True):
     """The score of one rule. `wrong` and `fast` occasions were drawn, of which the rule `found` so many in journals and `recorded` so many
     in recordings; of `unseen` recordings it said that they do not show what it needs, or nothing. `right` occasions are dialogues of its
-    own right examples in company, and `judged` are its judgements in all right journals, kept or not judged. `alarms` are its findings
-    where nobody broke it. `dropped` variations were not answered as their text says."""
+    own right examples in company. In all right journals the rule judged `judged` occasions: `kept` ones, and others that it could not look
+    at. `alarms` are its findings where nobody broke it. `dropped` variations were not answered as their text says."""
 
     wrong: int = 0
     found: int = 0
@@ -307,6 +322,7 @@ class Score(msgspec.Struct, kw_only=True):
     dropped: int = 0
     right: int = 0
     judged: int = 0
+    kept: int = 0
     alarms: int = 0
 
     def add(self, other: Score) -> None:
@@ -343,14 +359,22 @@ def score_wrong(scores: Scores, code: str, seed: int, pool: int) -> list[str]:
 
 def score_right(scores: Scores, seed: int, pool: int) -> list[str]:
     """Score right occasions of every rule, and return a sentence for each false alarm."""
-    said: list[str] = []
-    for codes, whole in right_occasions(seed, pool):
-        for code in codes:
-            scores[code].right += 1
-        for code, tally in whole.rules.items():
-            scores[code].judged += tally.kept + sum(tally.not_judged.values())
-        said += _alarms(scores, whole, f"right occasion {seed}", set())
-    return said
+    return [said for codes, whole in right_occasions(seed, pool) for said in _score_right(scores, codes, whole, f"right occasion {seed}")]
+
+
+def score_crowd(scores: Scores, codes: Sequence[str], seed: int, pool: int) -> list[str]:
+    """Score right occasions of these rules, and of all others that look at something in them, like `score_right`."""
+    found = crowd_of(codes, seed, pool)
+    return [] if found is None else _score_right(scores, *found, f"crowd {seed} of {', '.join(codes)}")
+
+
+def _score_right(scores: Scores, codes: Sequence[str], whole: Audit, where: str) -> list[str]:
+    for code in codes:
+        scores[code].right += 1
+    for code, tally in whole.rules.items():
+        scores[code].kept += tally.kept
+        scores[code].judged += tally.kept + sum(tally.not_judged.values())
+    return _alarms(scores, whole, where, set())
 
 
 def _alarms(scores: Scores, found: Audit, where: str, broken: set[str]) -> list[str]:

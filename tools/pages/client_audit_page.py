@@ -51,6 +51,10 @@ def _introduction(data: dict[str, Entry]) -> Iterator[str]:
     yield "Stock clients, each with three copies of a program as their users write it (`tests/interop/members/`), are put through the"
     yield "situations of [`groupmock audit --drive`](../how-to/audit.md#drive-a-client) and judged by [every"
     yield f"rule](../reference/audit-rules.md): {len(data)} clients, {most} situations, {len(registered())} rules."
+    anew = max((entry.get("anew", 0) for entry in data.values()), default=0)
+    if anew:
+        yield f"The journals of {anew} situations of each client (of fewer with the consumer protocol) were recorded later, on a loaded"
+        yield "machine, and judged by all of these rules. The results of other situations are of an earlier run and its 58 rules."
     yield "`tests/interop/audit` records the results again (in `make live` it is the part `audit-table`). The findings link minimal"
     yield "scripts that break a rule, and `make live` runs these scripts."
     yield "`groupmock audit --drive --situations list` says what happens in each situation."

@@ -48,6 +48,7 @@ from .processes import Processes
 from .producers import Producers
 from .reading import OF_GROUPS, answered_in, asked_in
 from .repeating import SILENCE_NS, Repeating
+from .stalls import Stalls
 from .subjects import (
     FENCED_INSTANCE_ID,
     HARMLESS,
@@ -91,6 +92,7 @@ class World(Repeating):
         self.fold = Rebalances()
         self.topics = KnownTopics()
         self.partitions, self.topic_names = self.topics.last, self.topics.names
+        self.stalls = Stalls()
         self._served: dict[int, tuple[int, int]] = {}
 
     # -- rows
@@ -107,6 +109,8 @@ class World(Repeating):
         if link.client_id is None:
             link.client_id = row.client_id
         x = Exchange(row, asked_in(row), link)
+        x.stalled = self.stalls.asked(row)
+        x.behind = bool(link.open) or x.received < link.order.last
         x.producer = self.producers.of(x)
         if row.api_key in OF_GROUPS and x.asked:
             name = self.group_of(x)
@@ -175,7 +179,7 @@ class World(Repeating):
             return x
         x.link.lossy = x.link.lossy or not row.delivered
         x.delivered = row.delivered and row.message is not None
-        x.written = row.written
+        x.written, x.stalled_when_written = row.written, self.stalls.replied(row)
         x.answer = answered_in(row)
         return x
 

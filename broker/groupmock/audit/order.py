@@ -4,7 +4,7 @@ The theory. A broker knows when it wrote an answer and when it read a request (`
 before the answer was written was sent without it. A request that was read later may still have been under way, in the network or in a
 client whose threads do not wait for each other. One of three things shows that it was not:
 
-- Enough time lies between (GRACE_NS).
+- Enough time lies between (GRACE_NS), in which the broker was not held up itself (`stalls`).
 - The client sends requests of this API one at a time (ONE_BY_ONE), as its protocol makes it do: a heartbeat waits for the answer to the
   heartbeat before. If the previous request of this API was answered on the same connection by the answer in question or later, then the
   client has read both, because a connection keeps the order of its answers.

@@ -135,7 +135,7 @@ class Rule:
         this is uncertain."""
         if not told.heard or told.written is None:
             return False
-        if x.received - told.written >= GRACE_NS:
+        if x.received - told.written - (x.stalled - told.stalled_when_written) >= GRACE_NS:
             return True
         return x.link is told.link and x.link.order.knew(x, told, not x.link.open and self.world.processes.one_thread(x.link))
 
@@ -146,7 +146,7 @@ class Rule:
 
     def sent_later(self, x: Exchange, before: Exchange) -> bool:
         """Return whether the client certainly sent the request `x` after the request `before`."""
-        return x.link is before.link or x.received - before.received >= GRACE_NS
+        return x.link is before.link or x.received - before.received - (x.stalled - before.stalled) >= GRACE_NS
 
 
 @cache

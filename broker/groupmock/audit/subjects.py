@@ -304,12 +304,15 @@ class Exchange:
     request has no id, and `producer` the transactional producer that it names, if known. `answer` is the answer's JSON, or None while there
     is none and for APIs whose answers no rule reads. `answered` is its time, `written` the time at which it went to the connection (None:
     unknown), and `delivered` says whether it was sent. `abandoned` means that no answer will come. `read` keeps the embedded messages,
-    which are read once (`inside`). For a `repeated` heartbeat, times and rows are those of its last repetition.
+    which are read once (`inside`). For a `repeated` heartbeat, times and rows are those of its last repetition. `behind` is true if the
+    request was read before the answer to an earlier one was written, so that it may have been sent long before. `stalled` is how long (ns)
+    the broker had been held up in this journal when it handled the request, and `stalled_when_written` when it wrote the answer (`stalls`).
     """
 
     __slots__ = (
-        "_errors", "abandoned", "answer", "answer_seq", "answered", "asked", "at", "client_id", "correlation_id", "delivered", "group",
-        "key", "link", "member", "producer", "read", "received", "repeated", "seq", "ticket", "version", "written",
+        "_errors", "abandoned", "answer", "answer_seq", "answered", "asked", "at", "behind", "client_id", "correlation_id", "delivered",
+        "group", "key", "link", "member", "producer", "read", "received", "repeated", "seq", "stalled", "stalled_when_written", "ticket",
+        "version", "written",
     )  # fmt: skip
 
     def __init__(self, row: Any, asked: Json, link: Link) -> None:
@@ -328,7 +331,8 @@ class Exchange:
         self.delivered = False
         self.abandoned = False
         self.read: dict[str, Any] = {}
-        self.repeated = False
+        self.repeated = self.behind = False
+        self.stalled = self.stalled_when_written = 0
 
     def bare(self) -> Exchange:
         """Return a copy with times, rows and connection, but without what was said and who said it, for a rule that remembers many."""

@@ -115,13 +115,14 @@ def entry(client: Audited, table: dict[str, Any]) -> Entry:
 
 
 def again(found: Entry, folder: Path) -> Entry:
-    """An entry of the record, its kept journals judged anew: rules have changed since. Needs an interpreter that has groupmock."""
+    """Return an entry of the record whose kept journals were judged anew, because rules have changed since. Situations without a journal
+    keep their findings of rules that the client broke there. Needs an interpreter that has groupmock."""
     from groupmock.audit.drive.situation import situations
     from groupmock.audit.offline import audit_journal
     from groupmock.audit.rule import registered
     from groupmock.audit.verdicts import BROKEN, together
 
-    rules, audits = registered(), []
+    rules, audits, anew = registered(), [], set[str]()
     broken: dict[str, list[dict[str, Any]]] = {}
     for name, situation in situations().items():
         journal = folder / f"{name}.jsonl"
@@ -130,14 +131,25 @@ def again(found: Entry, folder: Path) -> Entry:
         with journal.open("rb") as file:
             audit = audit_journal(name, file, codes=[code for code in rules if code not in situation.excuses]).audit
         audits.append(audit)
+        anew.add(name)
         for code, tally in audit.rules.items():
             if tally.verdict == BROKEN:
                 place = {"situation": name, "times": tally.broken, "sentence": tally.findings[0].sentence}
                 broken.setdefault(code, []).append(place)
+    for code, places in found["broken"].items():
+        if before := [place for place in places if place["situation"] not in anew]:
+            broken[code] = [*before, *broken.get(code, [])]
     whole = together(audits).rules
-    told = {code: {"title": rules[code].title, "severity": rules[code].severity, "verdict": tally.verdict, "kept": tally.kept,
-                   "broken": tally.broken} for code, tally in sorted(whole.items())}
-    return {**found, "rules": told, "broken": broken}
+    told = {code: {"title": rules[code].title, "severity": rules[code].severity, "verdict": _verdict(found, code, tally.verdict, broken),
+                   "kept": max(tally.kept, found["rules"].get(code, {}).get("kept", 0)),
+                   "broken": sum(place["times"] for place in broken.get(code, []))} for code, tally in sorted(whole.items())}
+    return {**found, "rules": told, "broken": dict(sorted(broken.items())), "anew": len(anew)}
+
+
+def _verdict(found: Entry, code: str, now: str, broken: dict[str, Any]) -> str:
+    """Return the verdict on a rule over situations judged now and before."""
+    before = found["rules"].get(code, {}).get("verdict", "not exercised")
+    return "broken" if code in broken else "kept" if "kept" in (now, before) else now
 
 
 def load() -> dict[str, Any]:

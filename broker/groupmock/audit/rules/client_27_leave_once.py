@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, OFFSET_COMMIT, OFFSET_FETCH, SYNC_GROUP
 
+from ..judgement import UNREAD
+from ..order import GRACE_NS
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked, closed, refused
 from ..subjects import COORDINATOR_NOT_AVAILABLE, NONE, NOT_COORDINATOR, UNKNOWN_MEMBER_ID, Exchange, Link, leavers_of
 
@@ -53,8 +55,8 @@ A: LeaveGroup v2 -> 25
         "by-a-new-connection": """
 do stable1(A)
 A: LeaveGroup v2 -> 0
-A reconnects
 pause 300
+A reconnects
 A: LeaveGroup v2 -> 25
 """,
         "of-a-member-that-is-gone": """
@@ -91,7 +93,9 @@ A: LeaveGroup -> 0 members=[left($A.member_id, null, 25)]
         if before is None:
             if x.member is not None and x.member.joined is not None:
                 yield KEPT
-        elif self.knew(x, before):
+        elif not self.knew(x, before) or _hung_up_at_once(before):
+            yield UNREAD
+        else:
             yield Broken(f"{x.who} left its group and sends LeaveGroup with the same member id again", (*before.rows, x.seq), "no request")
 
     @refused(*OF_MEMBERS)
@@ -130,6 +134,13 @@ A: LeaveGroup -> 0 members=[left($A.member_id, null, 25)]
             return False
         disturbed = link.troubled >= 0 or self.code in link.notes
         return not (disturbed or link.open or ending.unread_bytes or ending.cut_bytes)
+
+
+def _hung_up_at_once(left: Exchange) -> bool:
+    """Return whether the client closed the connection so soon after the answer to LeaveGroup that it may not have read it. Whoever closes a
+    client closes its connections, too, and franz-go asks again on a new one then."""
+    closed, written = left.link.closed, left.written
+    return closed is not None and closed[1] == "client" and (written is None or closed[0] - written < GRACE_NS)
 
 
 def _departures(x: Exchange) -> list[Departure]:

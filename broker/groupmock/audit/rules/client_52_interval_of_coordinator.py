@@ -9,6 +9,7 @@ from groupmock_codec.units import NS_PER_MS
 
 from ..consumer_example import HEADER, JOINED
 from ..course import JOINING, course_of, epoch_said
+from ..judgement import SLOW_BROKER
 from ..order import GRACE_NS
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
 from ..subjects import Exchange, Member
@@ -74,6 +75,9 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0
             return  # The member may answer a new assignment at once.
         if not soon or x.asked != before.asked:
             yield KEPT
+            return
+        if before.behind:
+            yield SLOW_BROKER
             return
         sooner, told = (x.received - before.received) // NS_PER_MS, interval // NS_PER_MS
         yield Broken(
