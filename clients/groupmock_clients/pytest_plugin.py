@@ -378,8 +378,10 @@ def _attach(report: pytest.TestReport, broker: Broker, file: Path) -> None:
 
     still = file.with_suffix(".svg")
     broker.draw(still)
-    picture = b64encode(still.read_bytes()).decode()  # pytest-html takes text that is not base64 for the address of a picture
-    shown = [extras.url(file.resolve().as_uri(), name="groupmock timeline"), extras.svg(picture, name=still.name)]
+    picture = b64encode(still.read_bytes()).decode()
+    # pytest-html puts pictures into a box of 320 pixels, in which no word can be read, but shows HTML in the width of the page.
+    wide = f'<img alt="timeline of the test" style="width: 100%; height: auto" src="data:image/svg+xml;base64,{picture}">'
+    shown = [extras.url(file.resolve().as_uri(), name="groupmock timeline"), extras.html(wide)]
     report.extras = [*getattr(report, "extras", []), *shown]  # type: ignore[attr-defined]  # pytest-html's own
 
 

@@ -730,6 +730,33 @@ def test_the_marker_and_the_configuration_bring_seed_data(pytester: pytest.Pytes
     result.stdout.fnmatch_lines(["*BadSeedData: seed_data: line 1: Object contains unknown field `valu` (did you mean value?*"])
 
 
+def test_the_report_of_a_failed_test_says_what_happened_and_why(pytester: pytest.Pytester) -> None:
+    """The headline and the likely cause follow the first line of the story, and the GroupTimeout names the cause as well."""
+    pytester.makepyfile(
+        """
+        from kafka import KafkaConsumer
+
+        def test_late(groupmock):
+            groupmock.create_topic("orders", 1)
+            groupmock.produce("orders", b"x")
+            how = {"client_id": "anna", "group_id": "billing", "fetch_max_wait_ms": 50}
+            anna = KafkaConsumer("orders", bootstrap_servers=groupmock.bootstrap, **how)
+            try:
+                while "skips up to" not in groupmock.story("billing"):
+                    anna.poll(timeout_ms=100)
+                groupmock.wait_for("billing", offsets={"orders/0": 1}, timeout=0.1)
+            finally:
+                anna.close()
+        """
+    )
+    told = pytester.runpytest_subprocess("-W", "ignore").outlines
+    likely = r"Likely: anna#\w+ began at the end of orders/0 at [\d.]+ and skipped up to 1 record: .* auto.offset.reset is latest"
+    assert any(re.fullmatch(rf"E +{likely}", line) for line in told)
+    head = next(place for place, line in enumerate(told) if line.startswith("billing: "))
+    assert re.fullmatch(r"  2 rebalances in [\d.]+ s: anna joined, anna left\. Nothing was unread.*\.", told[head + 1])
+    assert re.fullmatch(rf"  {likely}", told[head + 2])
+
+
 FAILS = """
 def test_of_a_mistake(groupmock):
     groupmock.create_topic("orders", partitions=2)
@@ -753,9 +780,10 @@ def test_pictures_go_where_the_option_says_and_into_the_report_of_pytest_html(py
     (shown,) = _extras(pytester.path / "report.html")
     link, picture = shown
     assert (link["name"], link["content"]) == ("groupmock timeline", page.as_uri())
-    kind, _, data = picture["content"].partition(";base64,")
-    assert (picture["format_type"], kind) == ("image", "data:image/svg+xml")
-    assert b64decode(data).decode() == still.read_text(encoding="utf-8")
+    before, _, data = picture["content"].partition('src="data:image/svg+xml;base64,')
+    assert picture["format_type"] == "html"
+    assert "width: 100%" in before
+    assert b64decode(data.partition('"')[0]).decode() == still.read_text(encoding="utf-8")
 
 
 def _extras(report: Path) -> list[list[dict[str, str]]]:
