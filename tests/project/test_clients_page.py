@@ -31,9 +31,10 @@ def stored_matrix(tree: Path) -> dict[str, Any]:
 def matrix_of(kafka: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
     """Return a matrix of one judge and one check for two brokers."""
     plain = {"ok": True, "saw": {"members": 2}, "seconds": 0.1, "why": ""}
+    run = {"at": "2026-11-29 05:00", "patience": 30.0, "red": {}}
     brokers = {
-        "kafka-4.4": {"client": "c", "checks": {"joins": plain | kafka}},
-        "groupmock": {"client": "c", "checks": {"joins": plain | ours}},
+        "kafka-4.4": {"client": "c", "checks": {"joins": plain | kafka}, "runs": [run]},
+        "groupmock": {"client": "c", "checks": {"joins": plain | ours}, "runs": [run]},
     }
     return {"brokers": {"kafka-4.4": "K", "groupmock": "G"}, "judges": {"c 1": {"note": "", "brokers": brokers}}}
 
@@ -92,3 +93,20 @@ def test_the_page_names_what_is_red() -> None:
     page = clients_page.page(matrix_of({}, {"ok": False, "saw": {}, "why": "late"}))
     assert "| c 1 | ok · **RED** |" in page
     assert "- c 1, `joins`, G: late\n" in page
+
+
+def test_a_red_run_stays_recorded_and_shown_after_a_green_one(judges: Callable[[str], ModuleType], tmp_path: Path) -> None:
+    cell = judges("cell")
+    data: dict[str, Any] = {"brokers": {"groupmock": "G"}, "judges": {}}
+    for ok, why in ((False, "late: last seen: 3\nand a log"), (True, "")):
+        row = cell.Row("c 1", None, tmp_path)
+        row.client, row.verdicts["joins"] = "c", cell.Verdict(ok, why=why)
+        judges("data").put(data, "c 1", "groupmock", row, "")
+    stored = data["judges"]["c 1"]["brokers"]["groupmock"]
+    assert [run["red"] for run in stored["runs"]] == [{"joins": "late: last seen: 3"}, {}]
+    assert stored["checks"]["joins"]["ok"]
+    page = clients_page.page(data)
+    red, before = page.split("## Runs that were red before the last one")
+    assert "No check failed in the last run" in red
+    assert f"- {stored['runs'][0]['at']}, c 1, `joins`, G: late: last seen: 3\n" in before
+    assert "| 2, 1 |" in page

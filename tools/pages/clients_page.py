@@ -32,6 +32,7 @@ CHECKS = {
     "timeout": "transactions: one is open for longer than its producer said: its commit is refused; new clients (KIP-890) abort and go on,"
     " old ones are replaced",
 }
+LONGEST_WHY = 140
 SIGNS = {True: "ok", False: "**RED**", None: "–"}
 
 
@@ -46,11 +47,12 @@ def page(data: dict[str, Any]) -> str:
         brokers = [broker for broker in data["brokers"] if any(broker in entry["brokers"] for entry in rows.values())]
         asked = ", then ".join(data["brokers"][broker] for broker in brokers)
         lines += [f"## {title}", "", f"Each cell has the results on {asked}, if recorded; `–` means that the client lacks the feature.", ""]
-        lines += [*table(["client", *CHECKS, "seconds"], (_row(name, entry, brokers) for name, entry in rows.items())), ""]
+        head = ["client", *CHECKS, "seconds", "last run", "runs, red ones"]
+        lines += [*table(head, (_row(name, entry, brokers) for name, entry in rows.items())), ""]
     lines += ["## The checks", "", *table(["check", "what must be seen"], ([f"`{name}`", about] for name, about in CHECKS.items()))]
     lines += ["", "## Remarks", "", *table(["client", "calls itself", "remark"], _remarks(data)), ""]
-    red = list(_red(data))
-    lines += ["## What is red", "", *(red or ["No check failed on any broker."])]
+    lines += ["## What is red", "", *(list(_red(data)) or ["No check failed in the last run on any broker."]), ""]
+    lines += ["## Runs that were red before the last one", "", *(list(_red_before(data)) or ["None was recorded."])]
     return "\n".join(lines) + "\n"
 
 
@@ -70,7 +72,10 @@ def _introduction(data: dict[str, Any]) -> Iterator[str]:
     yield "The members of the matrix print what happens to them and accept commands. The harness"
     yield "kills, restarts, produces, queries the broker, and"
     yield "compares the results of both brokers: states, assignors, which member owned which partitions, how often each record came,"
-    yield f"offsets, generations. `make matrix` writes this page again, which shows {rows} runs with {checks} checks."
+    yield f"offsets, generations. `make matrix` writes this page again, which shows the last run of {rows} rows with {checks} checks."
+    waits = {run["patience"] for entry in data["judges"].values() for row in entry["brokers"].values() for run in row["runs"][-1:]}
+    yield f"What a check waits for must come within {' or '.join(f'{each:.0f}' for each in sorted(waits))} seconds. Every run of a row is"
+    yield "recorded, green or red, with its time in UTC, and the column of runs counts them."
 
 
 def _verdicts(data: dict[str, Any]) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
@@ -88,7 +93,9 @@ def _row(name: str, entry: dict[str, Any], brokers: list[str]) -> list[str]:
         if (signs := [SIGNS[row["checks"].get(check, {"ok": None})["ok"]] for row in rows])
     ]
     seconds = " · ".join(f"{sum(verdict['seconds'] for verdict in row['checks'].values()):.0f}" for row in rows)
-    return [name, *cells, seconds]
+    runs = [row["runs"] for row in rows]
+    last = " · ".join(each[-1]["at"].partition(" ")[0] for each in runs)
+    return [name, *cells, seconds, last, " · ".join(f"{len(each)}, {sum(bool(run['red']) for run in each)}" for each in runs)]
 
 
 def _remarks(data: dict[str, Any]) -> Iterator[list[str]]:
@@ -101,3 +108,14 @@ def _red(data: dict[str, Any]) -> Iterator[str]:
     for name, broker, check, verdict in _verdicts(data):
         if verdict["ok"] is False:
             yield f"- {name}, `{check}`, {data['brokers'][broker]}: {verdict['why']}"
+
+
+def _red_before(data: dict[str, Any]) -> Iterator[str]:
+    """Yield a line for each check that failed in a run which is not the last run of its row. What was not reached is left out."""
+    for name, entry in data["judges"].items():
+        for broker, row in entry["brokers"].items():
+            for run in row["runs"][:-1]:
+                for check, why in run["red"].items():
+                    if not why.startswith("not reached"):
+                        told = why if len(why) <= LONGEST_WHY else f"{why[: LONGEST_WHY - 3]}..."
+                        yield f"- {run['at']}, {name}, `{check}`, {data['brokers'][broker]}: {told}"

@@ -61,11 +61,11 @@ AUDITED = (
     _java("4.3.0"),
     _java("4.3.0", "cooperative-sticky"),
     _of_the_new_protocol(_java("4.3.0")),
-    Audited("franz-go 1.21.6", catalogue.FRANZ, catalogue.driver),
+    Audited("franz-go 1.22.3", catalogue.FRANZ, catalogue.driver),
     Audited("sarama 1.61.1", catalogue.SARAMA, catalogue.driver),
     Audited("KafkaJS 2.2.4", catalogue.KAFKAJS, lambda where: building.node(where, "audited.js"),
             note="the library has no group.instance.id: situations of static members are not reached"),
-    Audited("@platformatic/kafka 1.35.0", catalogue.PLATFORMATIC, lambda where: building.node(where, "audited.mjs")),
+    Audited("@platformatic/kafka 2.12.1", catalogue.PLATFORMATIC, lambda where: building.node(where, "audited.mjs")),
 )
 
 

@@ -80,7 +80,7 @@ def _java(release: str, assignor: str, default: bool = False) -> Judge:
 def _transactions(release: str) -> Judge:
     program = java_program(release)
     return Judge(f"Java {release}, transactions", program, lambda where: building.java(where, "groupmock.interop.Ordered"), "range",
-                 kind="transactions", default=release == KAFKA, live="full", kafka=_judged_by(release))
+                 kind="transactions", default=release == NEWEST, live="full", kafka=_judged_by(release))
 
 
 def _streams(release: str, title: str, guarantee: str = "at_least_once", default: bool = False) -> Judge:
@@ -101,7 +101,16 @@ KAFKA_GO = Program("member-kafka-go", "members/kafka-go", ("go",), building.go, 
 KAFKA_JAVASCRIPT = Program("member-kafka-javascript", "members/kafka-javascript", ("node", "npm", "make", "g++"),
                            building.npm_with_binding)
 PLATFORMATIC = Program("member-platformatic", "members/platformatic", ("node", "npm"), building.npm)
-_CONNECT = Program(f"connect-{KAFKA}", "members/connect", ("java", "mvn"), building.maven(KAFKA, "validate"), KAFKA)
+
+
+def _connect(release: str, note: str = "") -> Judge:
+    program = Program(f"connect-{release}", "members/connect", ("java", "mvn"), building.maven(release), release,
+                      "members/connect-4.4" if release == NEWEST else None)
+    return Judge(f"Kafka Connect {release}, three workers", program,
+                 lambda where: building.java(where, "org.apache.kafka.connect.cli.ConnectDistributed", level="info"), "sessioned",
+                 static=False, kind="connect", default=release == NEWEST, live="full" if release == NEWEST else "", note=note,
+                 kafka=_judged_by(release))
+
 
 JUDGES = (
     _python("aiokafka", "0.10.0", "range", live="short", kafka=KAFKA),
@@ -133,16 +142,16 @@ JUDGES = (
     Judge("sarama 1.61.1, range", SARAMA, driver, "range", default=True, live="full"),
     Judge("sarama 1.61.1, sticky", SARAMA, driver, "sticky"),
     Judge("kafka-go 0.4.51, range", KAFKA_GO, driver, "range", static=False, default=True, note="the library has no group.instance.id"),
-    *(_java(release, assignor, default=(release, assignor) == (KAFKA, "range"))
+    *(_java(release, assignor, default=(release, assignor) == (NEWEST, "range"))
       for release in ("2.8.2", "3.9.1", KAFKA, NEWEST) for assignor in ("range", "cooperative-sticky")),
-    _of_the_new_protocol(_java(KAFKA, "range"), default=True),
-    _of_the_new_protocol(_java(NEWEST, "range")),
+    _of_the_new_protocol(_java(KAFKA, "range")),
+    _of_the_new_protocol(_java(NEWEST, "range"), default=True),
     _streams(NEWEST, "two instances"),
-    _streams(KAFKA, "exactly_once_v2", "exactly_once_v2", default=True),
+    _streams(NEWEST, "exactly_once_v2", "exactly_once_v2", default=True),
+    _streams(KAFKA, "exactly_once_v2", "exactly_once_v2"),
     _transactions("3.9.1"),
     _transactions(KAFKA),
     _transactions(NEWEST),
-    Judge(f"Kafka Connect {KAFKA}, three workers", _CONNECT,
-          lambda where: building.java(where, "org.apache.kafka.connect.cli.ConnectDistributed", level="info"), "sessioned", static=False,
-          kind="connect", default=True, live="full", kafka=KAFKA),
+    _connect(KAFKA),
+    _connect(NEWEST, "workers of 4.4.0 with the file connector of 4.3.0, because the registry has no connect-file 4.4.0"),
 )

@@ -18,12 +18,12 @@ from typing import Any
 from . import wire
 from .cell import Row
 from .desk import Desk
-from .telling import Mismatch, same, wait
+from .telling import PATIENCE, Mismatch, same, wait
 
 PARTITIONS = 6
 SESSION_SECONDS = 6
-DELAY_SECONDS = 25  # long enough for a Java virtual machine to come back on a busy machine
-SECONDS = 90.0
+DELAY_SECONDS = int(PATIENCE)  # a Java virtual machine must be back before, on a busy machine too
+SECONDS = 3 * PATIENCE
 Tasks = dict[str, str]  # "sink-3" -> the worker that runs it
 
 

@@ -1,15 +1,21 @@
-"""tools/records/clients.json: what each judge saw on each broker. A new run replaces its own entries only."""
+"""tools/records/clients.json: what each judge saw on each broker. A new run replaces its own entries only, and every run of a row, green or
+red, stays in its list of runs."""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from .cell import Row, Verdict
 from .stages import ROOT
+from .telling import PATIENCE
 
 DATA = ROOT / "tools" / "records" / "clients.json"
 Entry = dict[str, Any]
@@ -17,28 +23,38 @@ Entry = dict[str, Any]
 
 def load(path: Path = DATA) -> dict[str, Any]:
     """The stored matrix; empty if there is none yet."""
-    found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {"brokers": {}, "judges": {}}
+    text = path.read_text() if path.exists() else ""
+    found: dict[str, Any] = json.loads(text) if text else {"brokers": {}, "judges": {}}
     return found
 
 
 def put(data: dict[str, Any], judge: str, broker: str, row: Row, note: str) -> None:
-    """Enter what a row saw."""
+    """Enter what a row saw, and add the run to those that the row has had on this broker."""
     entry = data["judges"].setdefault(judge, {})
     entry["note"] = note
     def kept(verdict: Verdict) -> Entry:
         return asdict(verdict) | {"seconds": round(verdict.seconds, 1), "why": verdict.why.split("\n", 1)[0]}
 
     checks = {name: kept(verdict) for name, verdict in row.verdicts.items()}
-    entry.setdefault("brokers", {})[broker] = {"client": row.client, "checks": checks}
+    brokers = entry.setdefault("brokers", {})
+    run = {"at": datetime.now(UTC).strftime("%Y-%m-%d %H:%M"), "patience": PATIENCE,
+           "red": {name: verdict["why"] for name, verdict in checks.items() if verdict["ok"] is False}}
+    brokers[broker] = {"client": row.client, "checks": checks, "runs": [*brokers.get(broker, {}).get("runs", ()), run]}
 
 
-def save(data: dict[str, Any], order: list[str], path: Path = DATA) -> None:
-    """Write it, judges in catalogue order; judges that the catalogue does not know any more go."""
-    data["judges"] = {name: data["judges"][name] for name in order if name in data["judges"]}
+@contextlib.contextmanager
+def changing(order: list[str], path: Path = DATA) -> Iterator[dict[str, Any]]:
+    """The stored matrix, for one process at a time, written at the end: judges in catalogue order, and none that the catalogue does not
+    know any more."""
     sys.path.append(str(ROOT))  # a script has its own folder there, not the one from which it is called
-    from tools.records import save as save_record
+    from tools.records import save
 
-    save_record(path, data)
+    with path.open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        data = load(path)
+        yield data
+        data["judges"] = {name: data["judges"][name] for name in order if name in data["judges"]}
+        save(path, data)
 
 
 def is_kafka(broker: str) -> bool:

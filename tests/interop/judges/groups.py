@@ -13,7 +13,7 @@ from typing import Any
 from .cell import Row
 from .desk import Desk
 from .member import Member
-from .telling import same, wait
+from .telling import PATIENCE, same, wait
 from .wire import Described
 
 PARTITIONS = 6
@@ -22,7 +22,7 @@ BATCH = PARTITIONS * PER_PARTITION
 ALL = list(range(PARTITIONS))
 NOTHING: Mapping[str, str] = MappingProxyType({})
 SESSION_MS = 4000
-STATIC_SESSION_MS = 25000  # a process must be back before, on a busy machine too
+STATIC_SESSION_MS = int(PATIENCE * 400)  # a process must be back before: 12 s, more on a busy machine
 HEARTBEAT_MS = 300
 # Members let a fetch wait for 200 ms. One that was parked before a rebalance may bring records of partitions lost since, and not every
 # client throws them away (@platformatic/kafka hands them on, on Kafka as on groupmock); no event tells that it is over, only time does.
@@ -163,7 +163,10 @@ class GroupRow(Row):
         return saw | self._committed()
 
     def _static(self) -> dict[str, Any]:
-        one, two = (self._member(self._statics, f"instance-{each}", STATIC_SESSION_MS) for each in (1, 2))
+        # The first leads. A leader of kafka-python that is restarted joins again by itself and starts rebalances, on Kafka as on groupmock.
+        one = self._member(self._statics, "instance-1", STATIC_SESSION_MS)
+        wait("all partitions with the first", lambda: one.held() == ALL, lambda: [one.held(), one.trouble()])
+        two = self._member(self._statics, "instance-2", STATIC_SESSION_MS)
         self._shared(one, two)
         two, undisturbed = self._restarted(one, two)
         if not undisturbed:  # once: a rebalance that a client wanted by itself (new metadata) may have fallen into the restart

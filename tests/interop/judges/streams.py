@@ -16,10 +16,10 @@ from .telling import PATIENCE, Mismatch, same, wait
 PARTITIONS = 4
 WORDS = ("red", "green", "blue", "white", "black")
 SESSION_MS = 6000
-STATIC_SESSION_MS = 30000  # a Java virtual machine must be back before
+STATIC_SESSION_MS = int(PATIENCE * 1000)  # a Java virtual machine must be back before
 HEARTBEAT_MS = 500
 TRANSACTION_MS = 5000  # what a killed instance had open is in the way for so long
-SLOW_MS = 4  # so that a process can be killed amid its work
+SLOW_MS = int(PATIENCE * 0.15)  # so that a process can be killed amid its work
 AMID = 200  # rounds of that work
 SECONDS = 2 * PATIENCE  # two Java virtual machines on a busy machine
 TASKS = {f"{sub}_{partition}" for sub in (0, 1) for partition in range(PARTITIONS)}

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 
 PATIENCE = float(os.environ.get("GROUPMOCK_INTEROP_PATIENCE", "30"))
+"""The longest wait of a check, in seconds. A static member's session and Connect's delay, within which a killed process must be back, grow
+with it for busy machines."""
 
 
 class Mismatch(Exception):
