@@ -43,7 +43,7 @@ from .said import unsaid
 from .thinning import Dots, S, Spans
 from .transaction_track import TransactionTrack
 
-MOST_ROUTINE: Final = 20_000
+MOST_ROUTINE: Final = 80_000
 """At most this many marks of accepted heartbeats and commits are kept."""
 MOST_SPECIAL: Final = 12_000
 """At most this many marks of all other requests are kept."""

@@ -381,7 +381,7 @@ class SceneBuilder:
             label = label.partition(" says: ")[2] or label
         if event.kind == "closed":
             label = "connection closed"
-        if event.kind == "says" and event.text and not where:
+        if event.kind == "says" and event.text:
             sign, label = "aside", ""
         what = event.title if event.kind in ("says", "closed") else f"{KINDS.get(event.kind, event.kind)}: {event.title}"
         return self.item(

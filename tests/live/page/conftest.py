@@ -1,21 +1,16 @@
-"""Opens the live page of a cluster in Chromium, with the cluster in this process. Screenshots go to `build/page`, for readers of the
-report of `make live`."""
+"""Opens the live page of a cluster in Chromium, with the cluster in this process."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 from crowd import Crowd
 from page_visit import Visit
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser
 
 from groupmock import Broker
-
-SHOTS: Final = Path(__file__).resolve().parents[3] / "build" / "page"
-
 
 Opens = Callable[..., Visit]
 
@@ -59,11 +54,6 @@ def visit(browser: Browser, broker: Broker) -> Iterator[Opens]:
 
 
 @pytest.fixture
-def keep() -> Callable[..., None]:
-    """Return a function that takes a screenshot of the whole page or of the visible part."""
-    SHOTS.mkdir(parents=True, exist_ok=True)
-
-    def kept(page: Page, name: str, whole: bool = True) -> None:
-        page.screenshot(path=SHOTS / f"{name}.png", full_page=whole)
-
-    return kept
+def keep(keep: Callable[..., None]) -> Callable[..., None]:
+    """Return a function that takes a screenshot of the whole live page or of its visible part."""
+    return lambda page, name, whole=True: keep(page, f"live-{name}", whole)

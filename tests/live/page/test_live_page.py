@@ -113,7 +113,7 @@ def test_a_shift_in_the_kitchen(broker: Broker, crowd, visit, keep: Keep) -> Non
     until(page, "() => document.querySelectorAll('#member-rows tr').length === 4 && !document.getElementById('expire').disabled")
     until(page, "() => document.querySelectorAll('.row.lane').length === 5")
     assert "SyncGroup" in (page.text_content("#fault-rows .near") or "") + (page.locator("#fault-rows tr").nth(1).text_content() or "")
-    keep(page, "live-page", False)
+    keep(page, "page", False)
     broker.release("kitchen")
     wait_lit(page, "Stable")
 

@@ -1,11 +1,10 @@
-"""Provides timeline pages of every situation and takes screenshots. Screenshots go to `build/timeline`, for readers of the report of
-`make live`."""
+"""Opens pages of `groupmock timeline` in every situation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
@@ -13,7 +12,6 @@ from situations import SITUATIONS
 
 from groupmock.timeline.drawing import save
 
-SHOTS: Final = Path(__file__).resolve().parents[3] / "build" / "timeline"
 Open = Callable[..., Page]
 
 
@@ -52,14 +50,3 @@ def see(browser: Browser, pages: Callable[[str], Path]) -> Iterator[Open]:
     for context in contexts:
         context.close()
     assert said == []
-
-
-@pytest.fixture
-def keep() -> Callable[[Page, str], None]:
-    """Return a function that takes a screenshot."""
-    SHOTS.mkdir(parents=True, exist_ok=True)
-
-    def kept(page: Page, name: str) -> None:
-        page.screenshot(path=SHOTS / f"{name}.png")
-
-    return kept
