@@ -150,7 +150,8 @@ class SceneBuilder:
         for place, source in enumerate(timeline.sources):
             if source.events:
                 items = [self._event(each, " row") for each in source.events]
-                self.add("events", "cluster", -1, place, items, words=source.name)
+                title = f"cluster ({source.name})" if len(timeline.sources) > 1 else "cluster"
+                self.add("events", title, -1, place, items, words=source.name)
             self._transactions(source, place)
         for group in timeline.groups:
             self._group(group)

@@ -179,7 +179,7 @@ SIGNS: Final[dict[str, Sign]] = {
         *_pin("note", "ink", BOX, "N", "a note of the server"),
         *_pin("says", "ink", BOX, "i", "a client or a test says"),
         Sign("aside", (Part("glyph", "quiet", 1, SMALL),), (-9, 10), (-6, 7), PINS, point=True, words="a client says, with details"),
-        Sign("aside row", (Part("glyph", "quiet", 1, SMALL),), (7, 12), (7, 12), PINS, point=True),
+        Sign("aside row", (Part("glyph", "quiet", 1, SMALL),), (15, 9), (15, 9), PINS, point=True),
     ]
 }  # fmt: skip
 """All signs of a picture, found by name."""

@@ -75,9 +75,9 @@ COMPARED: Final = '<table id="comparison">'
 BODY: Final = f"""
 <header>
 <h1>Timeline</h1>
-{COMPARED}</table>
 <p id="about"></p>
 <ul id="headlines" aria-label="What happened"></ul>
+{COMPARED}</table>
 <ul id="notices"></ul>{TOOLS}<noscript><p>This page draws with its own script, which is switched off here.
 <code>groupmock timeline JOURNAL -o out.svg</code> needs none.</p></noscript>
 </header>

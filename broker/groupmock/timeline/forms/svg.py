@@ -26,6 +26,8 @@ HEADLINE_WIDE: Final = 200
 """The number of characters after which a headline is continued in the next line."""
 THIN: Final = 2
 """Marks of one sign are left out if they are closer than this many pixels."""
+BOLD: Final = 0.8
+"""A large bold text has room for this share of the characters of a text of normal size."""
 NARROW, BROAD = frozenset("fijltrI.,:;|!'()[]/ "), frozenset("mwMW@%&\u2026")
 STYLE: Final = (
     f"text{{font:11px system-ui,sans-serif;dominant-baseline:central}}.q{{fill:{LIGHT['quiet']}}}"
@@ -139,7 +141,7 @@ class _Sheet:
         yield f'fill="{LIGHT["ink"]}" role="img">'
         yield f"<title>{_plain(f'Timeline of {names}')}</title><style>{STYLE}</style>{self._painter.patterns()}"
         yield f'<rect width="{WIDTH}" height="{height}" fill="{LIGHT["ground"]}"/>'
-        yield self._text(8, 12, f"groupmock timeline: {names}", "h")
+        yield self._text(8, 12, _fitting(f"groupmock timeline: {names}", BOLD * (WIDTH - 16)), "h")
         yield from (self._text(8, 28 + 15 * place, line, css) for place, (line, css) in enumerate(self._above))
         yield from self._axis(y)
         yield from body
@@ -172,7 +174,8 @@ class _Sheet:
 
     def _row(self, row: SceneRow, y: int) -> Iterator[str]:
         css = {"title": "h", "lane": ""}.get(row.kind, "q")
-        yield f'<g class="{row.kind}">{self._text(8, y + row.high / 2, _fitting(row.title, LEFT - 16), css)}'
+        room = BOLD * (WIDTH - 16) if row.kind == "title" else LEFT - 16
+        yield f'<g class="{row.kind}">{self._text(8, y + row.high / 2, _fitting(row.title, room), css)}'
         for since, until in self._scene.groups[row.group].busy if row.kind == "lane" else ():
             left = self._x(since)
             yield f'<rect x="{left:.1f}" y="{y}" width="{max(1, self._x(until) - left):.1f}" height="{row.high}" fill="{LIGHT["busy"]}"/>'
