@@ -14,6 +14,7 @@ function beginPage(scene) {
   let { whole, rows, groups } = Rows;
   const LEAST_NS = 1000;
   const LOW = 30; // more members than that have low rows at first
+  const LEAST_BUTTON = 24; // pixels
   const MOST_STOPS = 120; // marks of a lane that Tab reaches at once: to reach more, zoom in
   const PER_PAGE = 200;
   const TIP_FACTS = 6;
@@ -96,18 +97,22 @@ function beginPage(scene) {
       item.append(make("h2"));
       return item;
     }
-    const button = make("button", null, "label");
-    button.type = "button";
+    // A row that is too low for a button (WCAG 2.2, 2.5.8: 24 pixels) has a label that the arrow keys reach, and Tab passes by.
+    const button = make(row.h >= LEAST_BUTTON || opens(row) ? "button" : "span", null, "label");
+    if (button.type !== undefined) button.type = "button";
+    else button.tabIndex = -1;
     button.addEventListener("focus", () => enter(button.row));
     button.addEventListener("click", () => open(button.row));
     item.append(button);
     return item;
   }
 
+  const opens = (row) => rows.some((each) => each.under === row.key);
+
   // A row that has others under it opens and closes.
   function open(row) {
     tell(Rows.describeRow(row));
-    if (!rows.some((each) => each.under === row.key)) return;
+    if (!opens(row)) return;
     if (!state.open.delete(row.key)) state.open.add(row.key);
     arrange();
   }
