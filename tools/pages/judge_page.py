@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from tools.records import RECORDS
@@ -32,35 +32,53 @@ make search SEARCH=occasions SECONDS=3600                             fresh seed
   is broken in the audit of the journal file.
 * For right occasions 24 variations of each right example are played. Twelve of them at a time, of different rules, are merged into one
   journal, again and again. So the company differs each time, and the dialogue itself is one of 24.
+* With `--until 10000 --record` further right journals are drawn, each from examples of the twelve rules that have judged the fewest
+  occasions as kept so far, until every rule has so many. Each journal is judged by all rules, and each occasion that a rule finds kept
+  in it counts for that rule.
 * The same dialogues are recorded as `groupmock record` would. A recording has no rows of the coordinator, so that some rules say *not
   judged* about it; the column counts what was found.
 * A variation that the broker does not answer as its text says is dropped.
 
 `tests/audit/test_occasions.py` decides in `make test`: a fast wrong occasion of every wrong example, and no false alarm. `make live` plays
-all examples over TCP (`tests/live/audit/test_rule_examples_tcp.py`).
+all examples over TCP (`tests/live/audit/test_rule_examples_tcp.py`), and the first right and wrong one of each rule through
+`groupmock record`. With `RULE_EXAMPLES_RECORD=1` what it has seen goes into the table.
 """.strip()
 
 
 def text() -> str:
     data = json.loads((RECORDS / DATA).read_text(encoding="utf-8"))
-    lines = [notice("judge", DATA), *ABOUT.splitlines(), "", "## The recorded run", "", *_run(data["drawn"], data["rules"]), ""]
-    return "\n".join([*lines, *_table(data["rules"])]) + "\n"
+    lines = [notice("judge", DATA), *ABOUT.splitlines(), "", "## The recorded run", "", *_run(data), ""]
+    return "\n".join([*lines, *_table(data["rules"], data.get("seen", {}))]) + "\n"
 
 
-def _run(drawn: Mapping[str, Any], rules: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
-    right = sum(score["right"] for score in rules.values()) / len(rules)
-    hours = drawn["core_seconds"] / right * WANTED / 3600
+def _run(data: Mapping[str, Any]) -> Iterator[str]:
+    drawn, rules, more = data["drawn"], data["rules"], data.get("by_need")
     took = f"{drawn['core_seconds']:,.0f} seconds of one core"
-    yield f"{drawn['seeds']} seeds from {drawn['first']} on took {took}, for {right:,.0f} right occasions of each rule."
-    yield f"{WANTED:,} of each take {hours:.1f} core-hours at this rate; `--first {drawn['first'] + drawn['seeds']} --record` goes on."
+    wrong, found = (sum(score[name] for score in rules.values()) for name in ("wrong", "found"))
+    yield f"{drawn['seeds']} seeds from {drawn['first']} on took {took}: {found:,} of {wrong:,} wrong occasions were found."
+    if more:
+        yield f"Then {more['journals']:,} right journals were drawn by need, which took {more['core_seconds']:,.0f} seconds."
+    right, alarms = (sum(score[name] for score in rules.values()) for name in ("kept", "alarms"))
+    enough = sum(score["kept"] >= WANTED for score in rules.values())
+    fewest = min(score["kept"] for score in rules.values())
+    yield f"The rules judged {right:,} right occasions as kept, with {alarms:,} false alarms. {enough} of {len(rules)} rules have judged"
+    yield f"{WANTED:,} right occasions or more, and every rule at least {fewest:,}; `--until {WANTED} --record` goes on."
 
 
-def _table(rules: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
-    yield "In the table, *judged* counts all judgements of the rule in right journals, kept or not judged, also on examples of other rules."
+def _table(rules: Mapping[str, Mapping[str, int]], seen: Mapping[str, list[str]]) -> Iterator[str]:
+    yield "In the table, *kept* counts the occasions that the rule judged as kept in right journals, also on examples of other rules, and"
+    yield "*not judged* those at which it could not look. *Live* and *recorded* say whether the rule kept its first right example over TCP"
+    yield "(+) and found its first wrong one (−), in the server's journal and in a recording. An empty cell was not run yet."
     yield ""
-    yield "| rule | wrong found | of these fast | found in recordings | right | judged | false alarms | dropped |"
-    yield "|---|---:|---:|---:|---:|---:|---:|---:|"
+    yield "| rule | wrong found | of these fast | found in recordings | kept | not judged | blamed | live | recorded | dropped |"
+    yield "|---|---:|---:|---:|---:|---:|---:|---|---|---:|"
     for code, score in rules.items():
         found = f"{score['found']} of {score['wrong']} | {score['fast_found']} of {score['fast']} | {score['recorded']} of {score['wrong']}"
-        right = f"{score['right']} | {score['judged']:,} | {score['alarms']} | {score['dropped']}"
-        yield f"| [{code}](../reference/audit-rules.md#{code.lower()}) | {found} | {right} |"
+        right = f"{score['kept']:,} | {score['judged'] - score['kept']:,} | {score['alarms']}"
+        live, recorded = (_seen(seen.get(code, ()), kind) for kind in ("live", "recorded"))
+        yield f"| [{code}](../reference/audit-rules.md#{code.lower()}) | {found} | {right} | {live} | {recorded} | {score['dropped']} |"
+
+
+def _seen(names: Iterable[str], kind: str) -> str:
+    known = set(names)
+    return " ".join(sign for which, sign in (("kept", "+"), ("broken", "−")) if f"{kind} {which}" in known)

@@ -1,9 +1,12 @@
 """The examples of every audit rule give the same verdicts over TCP with a server process for each. Their journals give the verdicts of
-the virtual run. The first right and wrong example of each rule are also played through `groupmock record`, whose recording is judged."""
+the virtual run. The first right and wrong example of each rule are also played through `groupmock record`, whose recording is judged.
+
+With RULE_EXAMPLES_RECORD=1 the tests that pass are noted in tools/records/judge.json, for docs/proof/judge.md."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import urllib.request
@@ -29,6 +32,7 @@ from groupmock_clients.probe.stages.tcp_broker import TcpBroker
 from groupmock_clients.probe.stages.tcp_stage import TcpStage
 from groupmock_clients.probe.verdicts.outcome import BROKEN, DialogueOutcome, again
 from groupmock_clients.probe.verdicts.runner import play
+from tools.records import RECORDS, save
 
 # One pytest-xdist worker runs all examples, because they run concurrently inside one test.
 pytestmark = pytest.mark.xdist_group("rule examples over TCP")
@@ -113,6 +117,17 @@ def over_tcp(code: str, which: str, journal: Path, recording: Path | None = None
         return found, audit_journal(judged.name, file).audit
 
 
+def note(kind: str, code: str, which: str) -> None:
+    """Note in the record that an example was judged rightly, if the environment asks for it."""
+    if os.environ.get("RULE_EXAMPLES_RECORD") != "1" or which not in ("kept", "broken"):
+        return
+    place = RECORDS / "judge.json"
+    data = json.loads(place.read_text(encoding="utf-8"))
+    seen = data.setdefault("seen", {}).setdefault(code, [])
+    data["seen"][code] = sorted({*seen, f"{kind} {which}"})
+    save(place, data)
+
+
 CASES: Final = [(code, which) for code, rule in RULES.items() for which in rule.examples()]
 RECORDED: Final = [(code, which) for code in RULES for which in ("kept", "broken")]
 Played = dict[tuple[str, str], "Future[tuple[DialogueOutcome, Audit]]"]
@@ -139,6 +154,7 @@ def test_the_verdict_is_that_of_the_virtual_run(over_wire: Played, code: str, wh
     virtual = audit(played(RULES[code], which))
     assert found.rules[code].verdict == virtual.rules[code].verdict == which.partition("-")[0], [each.sentence for each in found.findings]
     assert {each.rule for each in found.findings} == {each.rule for each in virtual.findings}
+    note("live", code, which)
 
 
 @pytest.fixture(scope="module")
@@ -157,3 +173,4 @@ def test_a_recording_is_judged_as_the_virtual_run(through_a_proxy: Played, code:
     assert outcome.verdict == "kept", str(outcome)
     assert found.rules[code].verdict == (FOUND_KEPT if which == "kept" else FOUND_BROKEN)
     assert {each.rule for each in found.findings} <= ({code, *RULES[code].implies} if which == "broken" else set())
+    note("recorded", code, which)
