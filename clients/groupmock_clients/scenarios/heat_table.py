@@ -52,7 +52,10 @@ td ul { list-style: none; margin: 0; padding: 0; } td li { padding: .05rem .4rem
 .most { font-weight: 700; } .bad { color: var(--bad); } td .map { margin-bottom: .3rem; } .map svg { display: block; }
 li, .shade { -webkit-print-color-adjust: exact; print-color-adjust: exact; } .shade { padding: 0 .5rem; }
 .h1 { background: var(--h1); } .h2 { background: var(--h2); } .h3 { background: var(--h3); } .h4 { background: var(--h4); }
-@media print { .wide { overflow: visible; } tr { break-inside: avoid; } table { font-size: 8pt; } tbody th { position: static; } }
+@page { size: landscape; }
+@media print { body { padding: 0; } .wide { overflow: visible; } tr { break-inside: avoid; } table { width: 100%; table-layout: fixed; }
+table, th .quiet { font-size: 7pt; } th, td { padding: 2pt; } tbody th { position: static; min-width: 0; } td li { white-space: normal; }
+.map svg { width: 100%; height: auto; } }
 """.strip()
 
 
