@@ -27,13 +27,29 @@ def kafka(
 ) -> Iterator[str]:
     """Start a cluster of that version and yield its bootstrap address. Raises AssertionError with the script's output if it does not
     start. `script` is a Python script that is run instead of the oracle and calls it."""
+    with kafka_with_listeners(version, settings, {}, nodes, script) as addresses:
+        yield addresses["PLAINTEXT"]
+
+
+@contextmanager
+def kafka_with_listeners(
+    version: str,
+    settings: Mapping[str, Any] | None,
+    listeners: Mapping[str, str],
+    nodes: int = 1,
+    script: Sequence[str] = (str(ORACLE),),
+) -> Iterator[dict[str, str]]:
+    """Start a cluster with further listeners, names with their security protocols, and yield the address of each listener of the first
+    node, and of PLAINTEXT the bootstrap address. Raises AssertionError as `kafka`."""
     flags = [word for name, value in (settings or {}).items() for word in ("--set", f"{name}={value}")]
+    flags += [word for name, protocol in listeners.items() for word in ("--listener", f"{name}:{protocol}")]
     with tempfile.TemporaryDirectory(prefix="groupmock-kafka-") as folder:
         start = [sys.executable, *script, "start", "--version", version, "--nodes", str(nodes), *flags, "--dir", folder]
         started = subprocess.run(start, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         assert started.returncode == 0, f"Apache Kafka {version} does not start: {started.stderr[-2000:]}"
         try:
-            yield str(json.loads(started.stdout.splitlines()[-1])["bootstrap"])
+            state = json.loads(started.stdout.splitlines()[-1])
+            yield {"PLAINTEXT": str(state["bootstrap"]), **state["listeners"].get("1", {})}
         finally:
             subprocess.run([sys.executable, str(ORACLE), "stop", folder], stdin=subprocess.DEVNULL, capture_output=True, check=True)
 

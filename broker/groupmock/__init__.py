@@ -32,6 +32,7 @@ HOMES: Final = {
     "inprocess.fault_rules": ("FaultBlock",),
     "inprocess.lasting": ("AsyncLasting", "AsyncUndo", "Undo"),
     "journal.rows": ("RequestRow",),
+    "security.client_settings": ("ClientSecurity",),
     "server.fault_wait": ("NeverSoOften",),
     "server.group_wait": ("BadWait",),
     "server.running": ("CannotStart", "JournalFailed", "NotAudited"),

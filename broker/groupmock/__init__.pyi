@@ -29,6 +29,7 @@ from .inprocess.errors import FaultNeverFired, FaultNotSeen, GroupTimeout
 from .inprocess.fault_rules import FaultBlock
 from .inprocess.lasting import AsyncLasting, AsyncUndo, Undo
 from .journal.rows import RequestRow
+from .security.client_settings import ClientSecurity
 from .server.fault_wait import NeverSoOften
 from .server.group_wait import BadWait
 from .server.running import CannotStart, JournalFailed, NotAudited
@@ -47,6 +48,7 @@ __all__ = [
     "Broker",
     "CannotStart",
     "CannotSteer",
+    "ClientSecurity",
     "ConfigError",
     "ConfigRow",
     "FaultBlock",

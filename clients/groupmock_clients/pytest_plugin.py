@@ -301,7 +301,7 @@ def _marked(item: pytest.Item) -> dict[str, Any]:
 
 def _with_audit(config: pytest.Config, settings: dict[str, Any]) -> dict[str, Any]:
     """Add the configuration file's settings of audits, unless the test or the environment has its own."""
-    from groupmock.config.resolve import YES
+    from groupmock.config.option_values import YES
 
     waivers = [str(each) for each in config.getini("groupmock_waivers")]
     if len(waivers) > 1:

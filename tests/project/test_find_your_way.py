@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from groupmock.config.resolve import all_settings
+from groupmock.config.declared import all_settings
 from groupmock.core.apis import module_names
 from groupmock_codec import APIS
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from properties.setting_values import ANSWERS, DOORS, KINDS, SETTING_VALUES
 from searching import examples
 
+from groupmock.config.declared import all_settings
 from groupmock.config.options import OPTIONS
-from groupmock.config.resolve import all_settings
 from groupmock.core.groups.configs import KEYS
 from groupmock.core.log.broker_configs import broker_keys
 from groupmock.core.log.change import DELETE, SET

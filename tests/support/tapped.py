@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from wire_stage import WireStage
 
 from groupmock.journal.journal import Journal
+from groupmock.net.connection import Connection
 from groupmock.record.dialogue import Dialogue, Line, header
 from groupmock.rig.kept_rows import KeptRows
 from groupmock.rig.wire import frames_of
@@ -24,10 +24,11 @@ class TappedWire(Wire):
         self._asked = b""
         self._answered = b""
 
-    def open(self, driver: Any, number: int, node: int, host: str, port: int) -> None:
-        self._now = driver.now
-        self.line = self.dialogue.opened(number, node, host.removeprefix("/"), port, self._now())
-        super().open(driver, number, node, host, port)
+    def open(self, connection: Connection) -> None:
+        self._now = connection.driver.now
+        host = connection.client_host.removeprefix("/")
+        self.line = self.dialogue.opened(connection.number, connection.node, host, connection.port, self._now())
+        super().open(connection)
 
     def send(self, data: bytes) -> None:
         if not self.closed:

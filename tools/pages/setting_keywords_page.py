@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupmock.config.resolve import all_settings
+from groupmock.config.declared import all_settings
 
 LONGEST = 141
 """The longest line of the project's Python code, plus the line break before it."""

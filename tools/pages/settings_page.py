@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupmock.config import profiles
+from groupmock.config.declared import all_settings
 from groupmock.config.ignored import ignored_settings
 from groupmock.config.options import OPTIONS
-from groupmock.config.resolve import all_settings
 from groupmock.core.settings import Quirks
 
 from .markdown import cell, notice, table

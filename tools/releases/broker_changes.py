@@ -8,8 +8,8 @@ from typing import Final
 
 import msgspec
 
+from groupmock.config.declared import all_settings
 from groupmock.config.profiles import FeatureLevel, Profile
-from groupmock.config.resolve import all_settings
 from groupmock.core.groups.configs import KEYS
 from groupmock.core.log.config_keys import TOPIC_CONFIGS
 from groupmock_codec import error_codes

@@ -20,7 +20,7 @@ def add_options(parser: argparse.ArgumentParser, without: tuple[str, ...] = ()) 
             parser.add_argument(f"--{option.name}", action="store_true", default=None, help=option.about)
             continue
         default = f" (default {option.default})" if option.default not in (None, ()) else ""
-        action = "append" if option.name == "topic" else "store"
+        action = "append" if option.many else "store"
         parser.add_argument(f"--{option.name}", metavar=option.metavar, action=action, help=option.about + default)
     parser.add_argument(
         "--set",
@@ -37,8 +37,7 @@ def resolve_arguments(arguments: argparse.Namespace, **defaults: object) -> Conf
     """Merge profile, file, environment and flags to a configuration. Raises ConfigError."""
     flags = {option.name: getattr(arguments, option.name.replace("-", "_"), None) for option in OPTIONS}
     flags |= {name: value for name, value in defaults.items() if flags.get(name) is None}
-    if flags["topic"]:
-        flags["topic"] = tuple(flags["topic"])
+    flags |= {option.name: tuple(flags[option.name] or ()) for option in OPTIONS if option.many}
     config = resolve(flags, arguments.sets, arguments.config, os.environ)
     if config.ignored:
         from ..config.ignored import in_words

@@ -11,8 +11,9 @@ import os
 from collections.abc import Iterator
 from typing import Any, Final
 
+from ..config.declared import all_settings
 from ..config.options import OPTIONS
-from ..config.resolve import Config, Like, all_settings, settings_by_name
+from ..config.resolve import Config, Like, settings_by_name
 from ..text.printable import one_line
 from . import BAD_USE, OK
 from ._options import ConfigError, add_options, complain, resolve_arguments
@@ -57,7 +58,7 @@ def rows(config: Config) -> Iterator[dict[str, Any]]:
     values = settings_by_name(config)
     for name, setting in sorted(all_settings().items()):
         origin = config.origins.get(name, "default")
-        yield {"name": name, "value": values[name], "from": origin, "about": setting.declared.about}
+        yield {"name": name, "value": values.get(name, setting.default), "from": origin, "about": setting.declared.about}
     loop = os.environ.get("GROUPMOCK_LOOP")
     yield {
         "name": "GROUPMOCK_LOOP",
@@ -67,9 +68,28 @@ def rows(config: Config) -> Iterator[dict[str, Any]]:
     }
 
 
+OF_SECURITY: Final = {"tls-dir": "folder", "tls-cert": "certificate", "tls-key": "key", "tls-ca": "ca"}
+"""Maps options about certificates to the fields of `Config.security` that they set."""
+
+
+def _of_security(config: Config, name: str) -> Any:
+    security = config.security
+    if name == "listener":
+        return ",".join(f"{each.name}={each.protocol}://{each.host}:{each.port}" for each in config.listeners) or None
+    if security is None:
+        return None
+    if name == "user":
+        return ",".join(security.users) or None
+    if name == "sasl":
+        return "any" if security.any_user else "users"
+    return "auto" if name == "tls" else None if name == "users" else getattr(security, OF_SECURITY[name])
+
+
 def _option(config: Config, name: str) -> Any:
     if name == "token" and config.token is not None:
         return HIDDEN
+    if name in (*OF_SECURITY, "listener", "tls", "user", "users", "sasl"):
+        return _of_security(config, name)
     if name == "topic":
         return ",".join(f"{topic.name}:{topic.partitions}" if topic.partitions else topic.name for topic in config.topics) or None
     if name == "profile":

@@ -28,7 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from ..config.resolve import MAX_COPIED, resolve, whole_number
+    from ..config.option_values import whole_number
+    from ..config.resolve import MAX_COPIED, resolve
     from ..like.fetch import copied
     from ..net.loops import run as run_loop
     from ..record.reaching import Called, address, tls_context

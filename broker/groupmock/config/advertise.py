@@ -10,16 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..core.apis import module_names
-from ..core.identity import ApiRange, Feature, Identity, Node
+from ..core.identity import ApiRange, Feature, Identity, Listener, Node
 from ..core.settings import Settings
 from ..core.transactions import levels
 from .profiles import FeatureLevel, Profile
 
 
 def identity_of(
-    profile: Profile, settings: Settings, cluster_id: str, nodes: Iterable[Node], limits: tuple[tuple[str, str], ...] = ()
-) -> Identity:
-    """Build the identity of a cluster with these nodes. `limits` holds the limits of the cluster's sockets by Kafka's names."""
+    profile: Profile, settings: Settings, cluster_id: str, nodes: Iterable[Node], limits: tuple[tuple[str, str], ...] = (),
+    listeners: Iterable[Listener] = (),
+) -> Identity:  # fmt: skip
+    """Build the identity of a cluster with these nodes. `limits` holds the limits of the cluster's sockets by Kafka's names. Without
+    `listeners` each node has one, PLAINTEXT, at its own address."""
     return Identity(
         cluster_id=cluster_id,
         nodes=tuple(nodes),
@@ -27,6 +29,7 @@ def identity_of(
         features=tuple(_begins(feature, settings) for feature in profile.features),
         finalized_features_epoch=profile.finalized_features_epoch,
         limits=limits,
+        listeners=tuple(listeners),
     )
 
 

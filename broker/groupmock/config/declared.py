@@ -66,3 +66,13 @@ def settings_of(declaring: type[msgspec.Struct]) -> dict[str, Setting]:
     """Return the settings that a class declares, by Kafka's name."""
     defaults = {info.name: info.default for info in msgspec.structs.fields(declaring)}
     return {declared.name: Setting(field, kind, declared, defaults[field]) for field, kind, declared in declarations(declaring)}
+
+
+@cache
+def all_settings() -> dict[str, Setting]:
+    """Return every setting of the core, of the network limits and of secured listeners by Kafka's name."""
+    from ..core.settings import Settings
+    from ..security.settings import SecuritySettings
+    from .limits import Limits
+
+    return {**settings_of(Settings), **settings_of(Limits), **settings_of(SecuritySettings)}

@@ -7,17 +7,14 @@ from functools import cache
 
 from ..core.log import tables
 from . import profiles
-from .declared import settings_of
+from .declared import all_settings
 
 
 @cache
 def ignored_settings() -> dict[str, str]:
     """Return the broker settings of Kafka's releases that groupmock does not serve, each with the default of the newest release that has
     it. Every release with a profile counts."""
-    from ..core.settings import Settings
-    from .limits import Limits
-
-    served = {*settings_of(Settings), *settings_of(Limits)}
+    served = all_settings()
     rows = {row.name: row.default or "" for release in reversed(profiles.releases()) for row in tables.rows(release)}
     return {name: rows[name] for name in sorted(rows) if name not in served}
 

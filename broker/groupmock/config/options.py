@@ -16,16 +16,33 @@ class Option(NamedTuple):
     metavar: str
     about: str
     default: Any
+    many: bool = False
+    """True if the option may be given several times."""
 
 
 OPTIONS: Final = (
     Option("host", "HOST", "address to listen on", "127.0.0.1"),
     Option("port", "PORT", "port of the first node; the others take the next ones; 0: each a free one", 9092),
     Option("advertise", "HOST[:PORT]", "address that clients are told to connect to, where it differs from the one listened on", None),
+    Option(
+        "listener", "NAME=PROTOCOL://HOST:PORT", "listener of each node, in place of --host and --port: PLAINTEXT, SSL, "
+        "SASL_PLAINTEXT or SASL_SSL (repeatable; docs/how-to/secured-listeners.md)", (), many=True,
+    ),
+    Option("tls", "auto", "make throw-away certificates for TLS listeners, unless there is a --tls-cert", "auto"),
+    Option("tls-dir", "DIR", "where the throw-away certificates are written (default: a temporary folder, removed at the end)", None),
+    Option("tls-cert", "FILE", "certificate of TLS listeners with its chain (PEM)", None),
+    Option("tls-key", "FILE", "its private key (PEM, not encrypted)", None),
+    Option("tls-ca", "FILE", "CA certificates that sign those of clients (PEM; --set ssl.client.auth=required)", None),
+    Option(
+        "user", "NAME:PASSWORD", "who may authenticate on SASL listeners (repeatable). Whoever lists processes sees a flag: "
+        "--users keeps it apart", (), many=True,
+    ),
+    Option("users", "FILE", "the same in a file, one NAME:PASSWORD in each line", None),
+    Option("sasl", "users|any", "any: whoever authenticates by PLAIN or OAUTHBEARER is accepted; SCRAM needs users", "users"),
     Option("nodes", "N", "brokers in this process, each on a port of its own", 1),
     Option("first-node-id", "N", "id of the first node, the others count on from it (clients' own tests often expect node 0)", 1),
     Option("racks", "RACK[,RACK...]", "broker.rack of each node, the first node's first (fetch from follower: replica.selector.class)", ()),
-    Option("topic", "NAME[:PARTITIONS]", "topic to have from the start (repeatable)", ()),
+    Option("topic", "NAME[:PARTITIONS]", "topic to have from the start (repeatable)", (), many=True),
     Option("profile", "NAME", "whose versions, defaults and quirks", profiles.DEFAULT),
     Option(
         "journal",

@@ -7,28 +7,28 @@ once, in `options`. `Config.origins` records where each value came from (`groupm
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
 from groupmock_codec import opening
 
-from ..core.java import numbers
 from ..core.settings import Quirks, Settings
-from ..text.printable import brief
 from . import profiles
 from .contradictions import OPENS, contradiction
 from .limits import Limits
+from .option_values import ConfigError as ConfigError
+from .option_values import one_of, path_of, racks_of, run_name, whole_number, yes
 from .options import OPTIONS
 from .profiles import Profile
 
+if TYPE_CHECKING:
+    from .listeners import ListenerSpec, Security
+
 ENVIRONMENT: Final = "GROUPMOCK_"
 ENVIRONMENT_SET: Final = "GROUPMOCK_SET_"
-YES: Final = ("true", "yes", "on", "1")
-NO: Final = ("false", "no", "off", "0", "")
 LOGS: Final = ("text", "json", "rows", "json-rows", "off")
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 # Clients connect to the host of Metadata and FindCoordinator responses, so the host must be reachable.
@@ -37,17 +37,10 @@ TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # This pattern of vali
 MAX_NODES: Final = 64
 MAX_NODE_ID: Final = 1_000_000
 """The largest id that may be given to the first node."""
-MAX_RUN_NAME: Final = 200
-MAX_RACK_NAME: Final = 200
 MAX_COPIED: Final = 100_000
 MAX_PARTITIONS: Final = 10_000
 LEAST_JOURNAL: Final = 64 * 1024
 """The smallest size limit of a journal in bytes, which fits the header of any cluster, because the header names each node."""
-
-
-class ConfigError(ValueError):
-    """Raised if a value of the configuration is wrong. The message names the place (flag, file, variable) and the remedy. The exit code
-    is 2."""
 
 
 class TopicSpec(NamedTuple):
@@ -111,6 +104,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     run: str | None
     origins: Mapping[str, str]
     ignored: tuple[str, ...] = ()
+    listeners: tuple[ListenerSpec, ...] = ()
+    """The listeners of each node, or none for one that is PLAINTEXT, at `host` and `port`."""
+    security: Security | None = None
+    """The certificates, users and settings of secured listeners, or None without listeners of their own."""
 
 
 class _Layers:
@@ -148,8 +145,10 @@ def resolve(
     _file_settings(table, file, layers)
     _environment_settings(environment or {}, layers)
     _flag_settings(sets, layers, place)
-    settings, limits = _build(layers)
+    settings, limits, of_security = _build(layers)
     values = options.values
+    if not values["listener"]:
+        layers.ignored.extend(of_security)
     nodes = whole_number(values["nodes"], options.origins["nodes"], 1, MAX_NODES)
     config = Config(
         profile=profile,
@@ -161,31 +160,50 @@ def resolve(
         advertise=address_of(values["advertise"], options.origins["advertise"], nodes),
         nodes=nodes,
         first_node_id=whole_number(values["first-node-id"], options.origins["first-node-id"], 0, MAX_NODE_ID),
-        racks=_racks(values["racks"], options.origins["racks"], nodes),
+        racks=racks_of(values["racks"], options.origins["racks"], nodes),
         topics=topics_of(values["topic"], options.origins["topic"]),
-        journal=_path(values["journal"], options.origins["journal"]),
+        journal=path_of(values["journal"], options.origins["journal"]),
         journal_max_bytes=_journal_limit(values["journal-max-bytes"], options.origins["journal-max-bytes"]),
-        plan=_path(values["plan"], options.origins["plan"]),
-        audit=_yes(values["audit"], options.origins["audit"]),
-        audit_waivers=_path(values["audit-waivers"], options.origins["audit-waivers"]),
+        plan=path_of(values["plan"], options.origins["plan"]),
+        audit=yes(values["audit"], options.origins["audit"]),
+        audit_waivers=path_of(values["audit-waivers"], options.origins["audit-waivers"]),
         control=_control(values["control"], options.origins["control"], values["token"]),
         token=token_of(values["token"], options.origins["token"]),
-        log=_one_of(values["log"], LOGS, options.origins["log"]),
+        log=one_of(values["log"], LOGS, options.origins["log"]),
         seed=_seed(values["seed"], options.origins["seed"]),
-        seed_data=_path(values["seed-data"], options.origins["seed-data"]),
+        seed_data=path_of(values["seed-data"], options.origins["seed-data"]),
         like=_like(values, options.origins),
-        run=_run_name(values["run"], options.origins["run"]),
+        run=run_name(values["run"], options.origins["run"]),
         origins={**options.origins, **layers.origins},
         ignored=tuple(layers.ignored),
     )
+    config = _with_listeners(config, values, of_security)
+    _check(config)
+    return config
+
+
+def _with_listeners(config: Config, values: Mapping[str, Any], settings: Mapping[str, tuple[str, Any]]) -> Config:
+    """Return the configuration with its listeners, if some are named, and with what they need."""
+    if not values["listener"]:
+        _without_listeners(config)
+        return config
+    from .listeners import listeners_of, security_of
+
+    listeners = listeners_of(values["listener"], config.origins, config.nodes, config.advertise)
+    return msgspec.structs.replace(config, listeners=listeners, security=security_of(listeners, values, config.origins, settings))
+
+
+def _check(config: Config) -> None:
+    """Refuse options that contradict each other."""
     if config.audit_waivers is not None and not config.audit:
-        raise ConfigError(f"{options.origins['audit-waivers']}: nobody is audited: add --audit (audit = true, GROUPMOCK_AUDIT=true)")
-    if config.host in UNROUTABLE and config.advertise is None:
+        raise ConfigError(f"{config.origins['audit-waivers']}: nobody is audited: add --audit (audit = true, GROUPMOCK_AUDIT=true)")
+    hosts = [each.host for each in config.listeners] or [config.host]
+    if any(host in UNROUTABLE for host in hosts) and config.advertise is None:
+        host = next(host for host in hosts if host in UNROUTABLE)
         raise ConfigError(
-            f"listening on {config.host or 'every address'} gives clients no address to connect to: "
+            f"listening on {host or 'every address'} gives clients no address to connect to: "
             "add --advertise HOST[:PORT] with the name or address they can reach"
         )
-    return config
 
 
 def _options(
@@ -198,6 +216,7 @@ def _options(
 ) -> _Layers:
     options = _Layers()
     names = {option.name for option in OPTIONS}
+    many = {option.name for option in OPTIONS if option.many}
     for option in OPTIONS:
         options.put(option.name, defaults.get(option.name, option.default), "default")
     for name, value in table.items():
@@ -210,11 +229,20 @@ def _options(
         variable = ENVIRONMENT + name.upper().replace("-", "_")
         if variable in variables:
             text = variables[variable]
-            options.put(name, tuple(text.split(",")) if name == "topic" else text, f"environment {variable}")
+            options.put(name, tuple(text.split(",")) if name in many else text, f"environment {variable}")
     for name, value in flags.items():
         if value not in (None, ()):
             options.put(name, value, place(name))
     return options
+
+
+def _without_listeners(config: Config) -> None:
+    """Refuse options that only listeners of their own have a use for."""
+    for name in ("tls-dir", "tls-cert", "tls-key", "tls-ca", "user", "users", "sasl"):
+        if config.origins[name] != "default":
+            raise ConfigError(
+                f"{config.origins[name]}: there is no secured listener: add one such as --listener SECURED=SASL_SSL://127.0.0.1:9093"
+            )
 
 
 def _profile(options: _Layers) -> Profile:
@@ -258,6 +286,7 @@ def _environment_settings(variables: Mapping[str, str], layers: _Layers) -> None
     if not given:
         return
     # Variables are matched to the list of all settings, because an underscore may stand for a dot or for itself.
+    from .declared import all_settings
     from .ignored import ignored_settings
 
     by_variable = {ENVIRONMENT_SET + key.replace(".", "_").upper(): key for key in (*ignored_settings(), *all_settings())}
@@ -277,64 +306,61 @@ def _flag_settings(sets: Iterable[str | tuple[str, Any]], layers: _Layers, place
         layers.put(str(key).strip(), value, f"{place('set')} {str(key).strip()}")
 
 
-def all_settings() -> dict[str, Any]:
-    """Return every setting of the core and of the network limits as a `declared.Setting` by Kafka's name."""
-    from .declared import settings_of
-
-    return {**settings_of(Settings), **settings_of(Limits)}
-
-
 def settings_by_name(config: Config) -> dict[str, Any]:
     """Return the value of every setting by Kafka's name."""
     from .declared import settings_of
 
-    sources = ((config.settings, settings_of(Settings)), (config.limits, settings_of(Limits)))
+    sources: list[tuple[Any, Mapping[str, Any]]] = [(config.settings, settings_of(Settings)), (config.limits, settings_of(Limits))]
+    if config.security is not None:
+        sources.append((config.security.settings, settings_of(type(config.security.settings))))
     return {name: getattr(values, setting.field) for values, declared in sources for name, setting in declared.items()}
 
 
 def _no_such_setting(key: str) -> str:
     from ..text.suggest import did_you_mean
+    from .declared import all_settings
 
     return f"no setting {key!r}: {did_you_mean(key, all_settings(), 3, 0.5) or '`groupmock config` lists them'}"
 
 
-def _build(layers: _Layers) -> tuple[Settings, Limits]:
+def _build(layers: _Layers) -> tuple[Settings, Limits, dict[str, tuple[str, Any]]]:
+    """Return the settings of the core and of the network, and those of secured listeners that were given: Kafka's name, field, value."""
     if not layers.values:
-        return Settings(), Limits()
+        return Settings(), Limits(), {}
     from .declared import BadValue, settings_of
     from .ignored import ignored_settings
 
     core, net = settings_of(Settings), settings_of(Limits)
     chosen: dict[str, dict[str, Any]] = {"core": {}, "net": {}}
+    of_security: dict[str, tuple[str, Any]] = {}
     for key, value in layers.values.items():
-        setting = core.get(key) or net.get(key)
+        setting = core.get(key) or net.get(key) or _of_security(key)
         if setting is None:
             if key not in ignored_settings():
                 raise ConfigError(f"{layers.origins[key]}: {_no_such_setting(key)}")
             layers.ignored.append(key)
             continue
         try:
-            chosen["core" if key in core else "net"][setting.field] = setting.parse(value)
+            parsed = setting.parse(value)
         except BadValue as bad:
             raise ConfigError(f"{layers.origins[key]}: {bad}") from None
+        if key in core or key in net:
+            chosen["core" if key in core else "net"][setting.field] = parsed
+        else:
+            of_security[key] = (setting.field, parsed)
     settings = Settings(**chosen["core"])
     wrong = contradiction(settings, layers.origins)
     if wrong is not None:
         raise ConfigError(wrong)
-    return settings, Limits(**chosen["net"])
+    return settings, Limits(**chosen["net"]), of_security
 
 
-def whole_number(value: object, origin: str, low: int, high: int) -> int:
-    number = numbers.whole_number(str(value), 63)
-    if number is None or not low <= number <= high:
-        raise ConfigError(f"{origin}: {brief(value)} is not a whole number from {low} to {high}")
-    return number
+def _of_security(key: str) -> Any:
+    """Return a setting of secured listeners, or None. Their declarations are loaded only for a name that nothing else has."""
+    from ..security.settings import SecuritySettings
+    from .declared import settings_of
 
-
-def _yes(value: object, origin: str) -> bool:
-    if value not in (True, False, *YES, *NO):
-        raise ConfigError(f"{origin}: {value!r} is not one of true, false")
-    return value is True or value in YES
+    return settings_of(SecuritySettings).get(key)
 
 
 def _seed(value: object, origin: str) -> int | None:
@@ -343,13 +369,6 @@ def _seed(value: object, origin: str) -> int | None:
 
 def _journal_limit(value: object, origin: str) -> int | None:
     return None if value is None else whole_number(value, origin, LEAST_JOURNAL, 2**63 - 1)
-
-
-def _racks(value: object, origin: str, nodes: int) -> tuple[str, ...]:
-    racks = tuple(value.split(",") if isinstance(value, str) else map(str, value if isinstance(value, Iterable) else [value]))
-    if racks and (len(racks) != nodes or not all(rack.isprintable() and 0 < len(rack) <= MAX_RACK_NAME for rack in racks)):
-        raise ConfigError(f"{origin}: {value!r} does not name a rack for each of {nodes} node(s): for instance a,b,a with --nodes 3")
-    return racks
 
 
 def _like(values: Mapping[str, Any], origins: Mapping[str, str]) -> Like | None:
@@ -363,32 +382,11 @@ def _like(values: Mapping[str, Any], origins: Mapping[str, str]) -> Like | None:
     return Like(
         address=str(values["like"]),
         records=whole_number(values["like-records"], origins["like-records"], 0, MAX_COPIED),
-        tls=_yes(values["like-tls"], origins["like-tls"]),
-        ca=_path(values["like-tls-ca"], origins["like-tls-ca"]),
-        certificate=_path(values["like-tls-cert"], origins["like-tls-cert"]),
-        key=_path(values["like-tls-key"], origins["like-tls-key"]),
+        tls=yes(values["like-tls"], origins["like-tls"]),
+        ca=path_of(values["like-tls-ca"], origins["like-tls-ca"]),
+        certificate=path_of(values["like-tls-cert"], origins["like-tls-cert"]),
+        key=path_of(values["like-tls-key"], origins["like-tls-key"]),
     )
-
-
-def _path(value: object, origin: str) -> str | None:
-    if value is not None and not isinstance(value, str | os.PathLike):
-        raise ConfigError(f"{origin}: {value!r} is no path of a file")
-    return None if value is None else os.fspath(value)
-
-
-def _run_name(value: object, origin: str) -> str | None:
-    if value is None:
-        return None
-    name = str(value)
-    if not (name.isprintable() and 0 < len(name) <= MAX_RUN_NAME):
-        raise ConfigError(f"{origin}: {value!r} is no name of 1 to {MAX_RUN_NAME} printable characters")
-    return name
-
-
-def _one_of(value: object, known: tuple[str, ...], origin: str) -> str:
-    if value not in known:
-        raise ConfigError(f"{origin}: {value!r} is not one of {', '.join(known)}")
-    return str(value)
 
 
 def address_of(value: object, origin: str, nodes: int = 1) -> Address | None:

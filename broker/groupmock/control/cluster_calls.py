@@ -14,6 +14,7 @@ from ..core.groups.registry import TYPES
 from ..core.groups.view import GroupView
 from ..core.steering.find import group_of
 from ..core.steering.register import NodeId
+from ..core.steering.users import UserName
 from ..version import __version__
 from .context import ControlContext, Done
 from .route import ControlCall
@@ -36,6 +37,12 @@ class NodePath(msgspec.Struct):
     """The path parameter that names a node."""
 
     node: NodeId
+
+
+class UserPath(msgspec.Struct):
+    """The path parameter that names a user."""
+
+    name: UserName
 
 
 class TopicPath(msgspec.Struct):

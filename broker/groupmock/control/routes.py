@@ -35,6 +35,7 @@ from .cluster_calls import (
     StateRow,
     TopicName,
     TopicPath,
+    UserPath,
 )  # fmt: skip
 from .context import ControlContext, Done
 from .data_calls import NodeOrAll
@@ -97,6 +98,8 @@ ROUTES: Final[tuple[Route, ...]] = (
     _command("POST", "/nodes/{node}/stall", ("cluster", "stall"), "stall_node", NodePath),
     Route("POST", "/nodes", ("cluster", "add"), "Add a node, the next by number: it listens from now on, and leads what is moved there or "
           "made later.", cluster_calls.add_node, body=MoreNode, answer=NodeAdded),
+    _command("POST", "/users/{name}", ("cluster", "set-user"), "set_user", UserPath),
+    _command("DELETE", "/users/{name}", ("cluster", "remove-user"), "remove_user", UserPath),
     _command("POST", "/leaders/move-all", ("cluster", "move-leaders"), "move_leaders"),
     _command("POST", "/coordinators/move-all", ("cluster", "move-coordinators"), "move_coordinators"),
     _command("POST", "/coordinators/move", ("cluster", "move"), "move_coordinator"),

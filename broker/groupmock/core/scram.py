@@ -1,5 +1,9 @@
-"""SCRAM credentials of users (KIP-554) as a controller checks and keeps them. Only the mechanism and the number of iterations of a
-credential are kept, which DescribeUserScramCredentials shows. Salts and passwords are not kept, because nobody can authenticate here."""
+"""This module keeps users and their credentials.
+
+SCRAM credentials (KIP-554) are checked and kept as a controller does it: DescribeUserScramCredentials shows their mechanisms and
+iterations. A user that groupmock itself was given has a password, with which every mechanism works: Kafka has passwords for PLAIN only, in
+the broker's JAAS configuration.
+"""
 
 from __future__ import annotations
 
@@ -42,23 +46,34 @@ class Deletion(NamedTuple):
 
 
 class Upsertion(NamedTuple):
-    """An upsertion sets a credential of a user. `has_password` is False for an empty salted password, because Kafka cannot derive a key
-    from that."""
+    """An upsertion sets a credential of a user."""
 
     name: str
     mechanism: int
     iterations: int
-    has_password: bool
+    salt: bytes
+    salted_password: bytes
+
+
+class Secret(NamedTuple):
+    """A credential holds a salted password, or a password that was not salted yet. In a replay both are empty, because no
+    journal has them."""
+
+    iterations: int
+    salt: bytes = b""
+    salted_password: bytes = b""
+    password: str | None = None
 
 
 T = TypeVar("T", Deletion, Upsertion)
 
 
 class Credentials:
-    """The SCRAM credentials of all users, as the number of iterations for each user and mechanism."""
+    """The credentials of all users. `passwords` are those of users with whom PLAIN works."""
 
     def __init__(self) -> None:
-        self._kept: dict[int, dict[str, int]] = {mechanism: {} for mechanism in MECHANISMS}
+        self.passwords: dict[str, str] = {}
+        self._kept: dict[int, dict[str, Secret]] = {mechanism: {} for mechanism in MECHANISMS}
         self._text = 0
 
     def users(self) -> list[str]:
@@ -68,7 +83,34 @@ class Credentials:
 
     def of(self, name: str) -> list[tuple[int, int]]:
         """Return the mechanisms of a user with their iterations. Kafka's order of the two differs from one start of a broker to another."""
-        return [(mechanism, kept[name]) for mechanism, kept in self._kept.items() if name in kept]
+        return [(mechanism, kept[name].iterations) for mechanism, kept in self._kept.items() if name in kept]
+
+    def secret(self, mechanism: int, name: str) -> Secret | None:
+        """Return what is kept of a user's credential for a mechanism of SCRAM, or None."""
+        return self._kept[mechanism].get(name)
+
+    def set_password(self, name: str, password: str) -> bool:
+        """Give a user a password for every mechanism, in place of all former credentials. Return False if there is no room for the user."""
+        if not self._has_room(name):
+            return False
+        self.remove(name)
+        self.passwords[name] = password
+        for kept in self._kept.values():
+            kept[name] = Secret(LEAST_ITERATIONS, password=password)
+            self._text += len(name)
+        return True
+
+    def remove(self, name: str) -> bool:
+        """Remove a user with all credentials, and return whether there was one. Connections of that user go on."""
+        found = self.passwords.pop(name, None) is not None
+        for kept in self._kept.values():
+            if kept.pop(name, None) is not None:
+                self._text -= len(name)
+                found = True
+        return found
+
+    def _has_room(self, name: str) -> bool:
+        return all(name in kept or len(kept) < MOST_USERS for kept in self._kept.values()) and self._text + len(name) <= MOST_TEXT
 
     def alter(self, deletions: Iterable[Deletion], upsertions: Iterable[Upsertion]) -> list[tuple[str, Refused | None]]:
         """Change the credentials of each user or refuse the user. Returns the users with their errors as Kafka answers them: those with a
@@ -124,13 +166,13 @@ class Credentials:
             if upsertion is None:
                 continue
             kept = self._kept[upsertion.mechanism]
-            if not upsertion.has_password:
+            if not upsertion.salted_password:
                 refused[name] = Refused(error_codes.UNKNOWN_SERVER_ERROR, None)
             elif name not in kept and (len(kept) >= MOST_USERS or self._text + len(name) > MOST_TEXT):
                 refused[name] = Refused(error_codes.UNACCEPTABLE_CREDENTIAL, NO_ROOM)
             else:
                 self._text += 0 if name in kept else len(name)
-                kept[name] = upsertion.iterations
+                kept[name] = Secret(upsertion.iterations, upsertion.salt, upsertion.salted_password)
                 done.append(name)
         return done
 

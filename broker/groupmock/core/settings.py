@@ -105,6 +105,7 @@ class Quirks(msgspec.Struct, frozen=True):
     state_filter_keeps_blanks: bool = False  # 3.9: ListGroups does not trim states, so that the filter " Stable " matches no group
     groups_listed_from_one_map: bool = False  # 3.9: ListGroups lists a node's groups from one map, not from one map per offsets partition
     groups_answered_as_asked: bool = False  # 3.9: DescribeGroups answers in the order of the request, not by offsets partition
+    first_request_without_sasl_closes_late: bool = False  # 3.9: a request before the SASL handshake is closed after the pause of a failure
     # 3.9: groups have no configs (resource type 32), and all authorized operations of a group are 328, not 3400
     no_group_configs: bool = False
     # 3.9: FindCoordinator v6 answers COORDINATOR_NOT_AVAILABLE (15) to every share key (key type 2)

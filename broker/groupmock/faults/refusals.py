@@ -100,7 +100,7 @@ def _whole(made: Any, request: Message, version: int, code: int) -> None:
 
 def _mirror(made: Message, request: Message, version: int, code: int) -> None:
     """Fill the lists of `made` like the lists of the request, each element with the error."""
-    target, source = _list(type(made), version), _list(type(request), version)
+    target, source = _refusing(type(made), version), _list(type(request), version)
     if target is None or source is None:
         return
     elements = []
@@ -162,6 +162,13 @@ def _has_error(message: type[Message], version: int) -> bool:
 def _list(message: type[Message], version: int) -> Field | None:
     """Return the first list field of the message in this version, which in a request for several things lists these things."""
     return next((field for field in fields_of(message) if field.wire.kind == "array" and field.present(version)), None)
+
+
+@cache
+def _refusing(message: type[Message], version: int) -> Field | None:
+    """Return the first list field of an answer whose elements can have errors, else its first list field."""
+    found = (path[0] for path in _paths(message, version) if len(path) > 1 and path[-1].name in ERRORS)
+    return next(found, None) or _list(message, version)
 
 
 def _paths(message: type[Message], version: int) -> Iterator[list[Field]]:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ..data.transactions import TransactionDetails, TransactionRow
     from ..data.writing import Written
     from ..faults.registry import RuleReport
+    from ..security.client_settings import ClientSecurity
     from .broker import Broker
 
 __tracebackhide__: Final = True
@@ -101,6 +102,14 @@ class AsyncBroker(AsyncCalls):
         """The addresses that clients are told, as `host:port`, separated by commas. They equal `bootstrap` without the option `advertise`.
         """
         return self._up().bootstrap
+
+    async def security(
+        self, listener: str | None = None, *, user: str | None = None, mechanism: str = "PLAIN", certificate: bool = False
+    ) -> ClientSecurity:
+        """Return what a client has to be told to reach a listener (None: the first one), for instance
+        `Consumer(broker.security("OUTSIDE", user="alice").confluent_kafka() | {"group.id": "kitchen"})`. `user` None is the first of
+        `users`; `certificate`: the client shows a certificate. Raises ConfigError for an unknown listener or user."""
+        return self._up().client_security(listener, user, mechanism, certificate)
 
     @property
     def seed(self) -> int:
@@ -507,6 +516,14 @@ class AsyncBroker(AsyncCalls):
         """Stop all traffic of a node for `seconds`, until `start_node`, or the end of an `async with` block. Connections stay open."""
         await self._command("stall_node", node=node, ms=milliseconds(seconds))
         return AsyncUndo(lambda: self.start_node(node))
+
+    async def set_user(self, name: str, password: str) -> None:
+        """Let a user authenticate with this password from now on, by PLAIN and SCRAM. Its connections are not touched."""
+        await self._command("set_user", name=name, password=password)
+
+    async def remove_user(self, name: str) -> None:
+        """Remove a user with all credentials. Its connections go on until they have to authenticate again."""
+        await self._command("remove_user", name=name)
 
     async def step(self, seconds: float) -> None:
         """Advance the server's clock while clients stay connected. Every timer on the way fires at its own time."""

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 
 import msgspec
 
-from ..config.resolve import ConfigError, all_settings, resolve, settings_by_name
+from ..config.declared import all_settings
+from ..config.resolve import ConfigError, resolve, settings_by_name
 from ..journal.place import make_way
 from ..net.loops import UnknownLoop, new_loop
 from ..server.assembly import start
@@ -50,7 +51,9 @@ class Broker(Groups, Data, Commands, Faults):
     `topics` is {"orders": 12}, ["orders:12"] or "orders:12". `racks` has the rack of each node. `settings` has Kafka's names,
     {"group.max.size": 3}; keywords with underscores are the same: `group_max_size=3`. `nodes` (1), `profile` ("groupmock"), `host`
     ("127.0.0.1") and the others are the options of `groupmock serve`, but `port` is 0 (a free one) and `log` is "off". `advertise` is the
-    address that clients are told; `bootstrap` stays the real one. `journal` is a file, of at most `journal_max_bytes`, or a folder
+    address that clients are told; `bootstrap` stays the real one. `listeners` is {"OUTSIDE": "SASL_SSL://127.0.0.1:0"} in place of `host`
+    and `port`; `users` maps names to passwords, `sasl="any"` accepts anybody, and `tls_cert` with `tls_key` replace the throw-away
+    certificate (docs/how-to/secured-listeners.md). `journal` is a file, of at most `journal_max_bytes`, or a folder
     ("runs/") that gets a file for each run; `run` names the run in it. `plan` has fault rules. `seed_data` has topics, records, offsets
     and configs, as a file or its lines (docs/how-to/seed-and-read.md). `like` is HOST:PORT of a cluster to copy, with the newest
     `like_records` of each partition (docs/how-to/cluster.md). `audit` judges the clients (`Broker.audit`); `audit_waivers` is a file of
@@ -75,6 +78,13 @@ class Broker(Groups, Data, Commands, Faults):
         nodes: int | None = None,
         first_node_id: int | None = None,
         racks: Iterable[str] = (),
+        listeners: Mapping[str, str] | Iterable[str] = (),
+        users: Mapping[str, str] | None = None,
+        sasl: str | None = None,
+        tls_dir: str | os.PathLike[str] | None = None,
+        tls_cert: str | os.PathLike[str] | None = None,
+        tls_key: str | os.PathLike[str] | None = None,
+        tls_ca: str | os.PathLike[str] | None = None,
         profile: str | None = None,
         journal: str | os.PathLike[str] | None = None,
         journal_max_bytes: int | None = None,
@@ -95,26 +105,12 @@ class Broker(Groups, Data, Commands, Faults):
         **by_keyword: Unpack[SettingKeywords],
     ) -> None:
         flags = {
-            "topic": topics,
-            "seed": seed,
-            "run": run,
-            "nodes": nodes,
-            "first-node-id": first_node_id,
-            "racks": racks,
-            "profile": profile,
-            "journal": journal,
-            "journal-max-bytes": journal_max_bytes,
-            "host": host,
-            "port": port,
-            "advertise": advertise,
-            "log": log,
-            "audit": audit,
-            "audit-waivers": audit_waivers,
-            "control": None if control is None else str(control),
-            "token": token,
-            "like": like,
-            "like-records": like_records,
-        }
+            "topic": topics, "seed": seed, "run": run, "nodes": nodes, "first-node-id": first_node_id, "racks": racks,
+            "listener": listeners, "user": users or (), "sasl": sasl, "tls-dir": tls_dir, "tls-cert": tls_cert, "tls-key": tls_key,
+            "tls-ca": tls_ca, "profile": profile, "journal": journal, "journal-max-bytes": journal_max_bytes, "host": host, "port": port,
+            "advertise": advertise, "log": log, "audit": audit, "audit-waivers": audit_waivers,
+            "control": None if control is None else str(control), "token": token, "like": like, "like-records": like_records,
+        }  # fmt: skip
         self._plan = as_plan(plan) if plan is not None else None
         if seed_data is not None and like is not None:
             raise ConfigError("seed_data and like: a cluster comes from lines or from another cluster, not from both")

@@ -231,6 +231,14 @@ class Commands(Calls):
         self._command("stall_node", node=node, ms=milliseconds(seconds))
         return Undo(lambda: self.start_node(node))
 
+    def set_user(self, name: str, password: str) -> None:
+        """Let a user authenticate with this password from now on, by PLAIN and SCRAM. Its connections are not touched."""
+        self._command("set_user", name=name, password=password)
+
+    def remove_user(self, name: str) -> None:
+        """Remove a user with all credentials. Its connections go on until they have to authenticate again."""
+        self._command("remove_user", name=name)
+
     def step(self, seconds: float) -> None:
         """Advance the server's clock while clients stay connected. Every timer on the way fires at its own time."""
         self._command("step_clock", ms=milliseconds(seconds))

@@ -18,6 +18,7 @@ from .values import Json
 if TYPE_CHECKING:
     from ..audit.verdicts import Audit
     from ..data.transactions import TransactionDetails, TransactionRow
+    from ..security.client_settings import ClientSecurity
     from ..server.running import Running
 
 __tracebackhide__: Final = True
@@ -36,6 +37,14 @@ class Groups(Calls):
         """The addresses that clients are told, as `host:port`, separated by commas. They equal `bootstrap` without the option `advertise`.
         """
         return self._up().bootstrap
+
+    def security(
+        self, listener: str | None = None, *, user: str | None = None, mechanism: str = "PLAIN", certificate: bool = False
+    ) -> ClientSecurity:
+        """Return what a client has to be told to reach a listener (None: the first one), for instance
+        `Consumer(broker.security("OUTSIDE", user="alice").confluent_kafka() | {"group.id": "kitchen"})`. `user` None is the first of
+        `users`; `certificate`: the client shows a certificate. Raises ConfigError for an unknown listener or user."""
+        return self._up().client_security(listener, user, mechanism, certificate)
 
     @property
     def seed(self) -> int:

@@ -79,3 +79,10 @@ class SettingKeywords(TypedDict, total=False):
     request_max_elements: int
     work_slice_us: int
     replies_slice_us: int
+    sasl_enabled_mechanisms: str
+    connections_max_reauth_ms: int
+    connection_failed_authentication_delay_ms: int
+    sasl_server_max_receive_size: int
+    ssl_client_auth: Literal["none", "requested", "required"]
+    ssl_enabled_protocols: str
+    ssl_principal_mapping_rules: str

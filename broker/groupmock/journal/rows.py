@@ -26,15 +26,24 @@ PAUSES: Final = "work pauses"
 `steps` how many steps it had."""
 GOES_ON: Final = "work goes on"
 """The `what` of a note, in complete journals, that a later time slice continues unfinished work. The rows after it are of that work."""
+AUTHENTICATED: Final = "authenticated"
+"""The `what` of a note that the client of a connection has authenticated itself. `principal` is who it is, `session_ms` the time after
+which it has to do so `again`."""
 LEFT_OUT: Final = "the journal is full: rows are left out"
 """The `what` of the last note in a journal file that reached its size limit. `first` is the number of the first missing row, and `rows`,
 once the run is over, is how many are missing. The note's own number is that of the row it replaces."""
 NOT_SERVED: Final = "{api} version {version} is not served: {lowest} to {highest} are"
 """The `reason` of a close row for an API version that is not advertised. Kafka closes the connection, and so does groupmock."""
-TLS_HELLO: Final = "a TLS hello instead of a request: this port speaks plain Kafka, set security.protocol=PLAINTEXT in the client"
+TLS_HELLO: Final = (
+    "a TLS hello instead of a request: this listener has no TLS: set security.protocol=PLAINTEXT in the client (SASL_PLAINTEXT with SASL), "
+    "or connect to a TLS listener"
+)
 HTTP_REQUEST: Final = "an HTTP request instead of Kafka's: this is the port of a broker; the control API has one of its own"
 """The `reason` of a close row for a peer that speaks another protocol."""
-NO_SASL: Final = "groupmock serves plain Kafka without SASL: set security.protocol=PLAINTEXT in the client"
+NO_SASL: Final = (
+    "this listener has no SASL: set security.protocol=PLAINTEXT in the client, or connect to a listener with SASL "
+    "(--listener SASL=SASL_PLAINTEXT://127.0.0.1:0)"
+)
 NO_ACLS: Final = (
     "this cluster has no authorizer, so that everybody may do everything: for ACLs start it with "
     "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer"
@@ -94,6 +103,7 @@ class OpenRow(Row, tag="open", kw_only=True):
     connection: Annotated[int, about("number of the connection in this run")]
     client_host: Annotated[str, about("as Java prints an address: /10.0.0.7")]
     client_port: Annotated[int, about("the client's port")]
+    listener: Annotated[str, about("name of the listener")] = "PLAINTEXT"
 
 
 class CloseRow(Row, tag="close", kw_only=True):
@@ -144,6 +154,7 @@ class RequestRow(FramePlace, tag="request", kw_only=True):
     note: Annotated[str | None, about("what was unusual about it")] = None
     embedded: Annotated[dict[str, Any] | None, about("decoded copy of subscriptions or assignments inside, by path")] = None
     payloads: Annotated[list[Payload] | None, about("record bytes left out of the message")] = None
+    by_listener: Annotated[bool, about("true: it belongs to the authentication, and the core never saw it")] = False
     raw: Annotated[bytes | None, about("the whole frame without its length; in complete journals")] = None
 
 

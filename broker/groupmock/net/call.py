@@ -42,6 +42,7 @@ class Call(msgspec.Struct, eq=False):
     protocol_type: str | None = None  # Protocol type of the group of a JoinGroup or SyncGroup, if a row needs it.
     recorded: bool = False  # True if the row of the request is written already, because a fault rule matched the request.
     held_by: Rule | None = None  # The fault rule that delays this request.
+    by_listener: bool = False  # True if the listener's authentication handled the request, and not the core.
     go_on: Callable[[int], None] | None = None  # Called when the delay of that fault rule is over.
 
     @property

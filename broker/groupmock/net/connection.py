@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from groupmock_codec.frame import FrameError
 
-from ..core.events import PLAINTEXT
+from ..core.events import ANONYMOUS, PLAINTEXT
 from .inbox import Inbox
 from .repeat import ID_AT, ID_END
 from .strangers import reason
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..config.limits import Limits
-    from ..core.effects import Lease
+    from ..core.effects import Effects, Lease
     from ..journal.journal import Journal
     from .call import Call
     from .counters import Counters
@@ -54,6 +54,22 @@ class Repetitions(Protocol):
 
     def repeated(self, connection: Connection, repeat: Repeat, identifiers: bytes, now: int) -> None:
         """Record repeated heartbeats, one for each correlation id, before they are counted."""
+
+
+class Guarding(Protocol):
+    """Stands between the connection and the driver until the client has authenticated itself, as `net.guard.Guard` does."""
+
+    def lets(self, frame: bytes) -> bool:
+        """Return whether a frame is a request that may be decoded and handled. Any other frame is handled here."""
+
+    def answers(self, call: Call, now: int) -> Effects | None:
+        """Return the effects of a request that belongs to the authentication, or None if the core has to handle it."""
+
+    def until(self, lease: Lease) -> Lease:
+        """Return the lease under which a heartbeat may be repeated: no longer than the session lives."""
+
+    def bad_length(self, reason: str) -> None:
+        """Close the connection after a frame with a bad length."""
 
 
 class Dispatcher(Protocol):
@@ -103,28 +119,9 @@ class Connection(asyncio.Protocol):
     holds the bytes behind it."""
 
     __slots__ = (
-        "active",
-        "beat_row",
-        "beaten",
-        "call",
-        "client_host",
-        "driver",
-        "held",
-        "inbox",
-        "late",
-        "listener",
-        "node",
-        "number",
-        "out",
-        "out_bytes",
-        "port",
-        "repeat",
-        "run",
-        "slow",
-        "state",
-        "transport",
-        "unreported",
-    )
+        "active", "beat_row", "beaten", "call", "client_host", "driver", "guard", "held", "inbox", "late", "limit", "listener", "node",
+        "number", "out", "out_bytes", "port", "principal", "repeat", "run", "slow", "state", "transport", "unreported",
+    )  # fmt: skip
 
     def __init__(self, driver: Dispatcher, number: int, node: int, client_host: str, port: int, listener: str = PLAINTEXT) -> None:
         self.driver = driver
@@ -133,6 +130,9 @@ class Connection(asyncio.Protocol):
         self.listener = listener
         self.client_host = client_host
         self.port = port
+        self.principal = ANONYMOUS
+        self.limit = driver.limits.socket_request_max_bytes  # The largest frame that is accepted.
+        self.guard: Guarding | None = None  # The guard of a listener that asks for authentication, while it is needed.
         self.transport: asyncio.Transport | None = None
         self.state = 0
         self.call: Call | None = None
@@ -252,8 +252,7 @@ class Connection(asyncio.Protocol):
 
     def take(self, data: bytes, received: int) -> None:
         """Handle new bytes now, or keep them until the open request is answered."""
-        driver, inbox, waits = self.driver, self.inbox, self.call is not None or self.state & STOPPED
-        limit = driver.limits.socket_request_max_bytes
+        driver, inbox, limit, waits = self.driver, self.inbox, self.limit, self.call is not None or self.state & STOPPED
         # Most reads bring one whole frame, so for them no inbox is made and nothing is counted.
         if inbox is None and not waits and not self.slow and len(data) >= 4 and _length(data)[0] == len(data) - 4 <= limit:
             driver.request(self, data[4:], received)
@@ -284,7 +283,10 @@ class Connection(asyncio.Protocol):
             # The bad frame stands behind good frames of the same segment, which Kafka answers first
             # (docs/kafka/seen-on-brokers.md#bad-bytes).
             except FrameError as broken:
-                self.driver.refuse(self, reason(broken))
+                if self.guard is not None:
+                    self.guard.bad_length(reason(broken))
+                else:
+                    self.driver.refuse(self, reason(broken))
                 break
             if inbox.empty:
                 self.inbox = None
@@ -309,6 +311,18 @@ class Connection(asyncio.Protocol):
         if self.out_bytes > self.driver.limits.connection_write_buffer_bytes:
             self._write(b"".join(self.out))
             self.out, self.out_bytes = [], 0
+
+    def admitted(self, principal: str) -> None:
+        """Serve the connection as that of an authenticated client, whose frames may be as long as any."""
+        self.principal = principal
+        self.limit = self.driver.limits.socket_request_max_bytes
+        if self.inbox is not None:
+            self.inbox.allow(self.limit)
+
+    def hold_back(self) -> None:
+        """Handle no more requests, because the connection will be closed after a pause."""
+        self.state |= WEDGED
+        self.repeat = None
 
     def wedge(self) -> None:
         """Keep the connection open but handle nothing more, as Kafka does, because its request will never be answered. The connection is

@@ -177,7 +177,8 @@ def without_secret(message: Any, frame: bytes) -> tuple[Any, bytes]:
     return bare, frame[:body] + APIS[header.api_key].request.encode(header.api_version, bare)
 
 
-def _without_token(message: Any) -> Any:
+def without_token(message: Any) -> Any:
+    """Return a SaslAuthenticate request or answer with zeros in place of its token."""
     return msgspec.structs.replace(message, auth_bytes=bytes(len(message.auth_bytes)))
 
 
@@ -190,7 +191,7 @@ def _without_passwords(message: Any) -> Any:
 
 
 _BARE: Final[dict[int, Callable[[Any], Any]]] = {
-    SASL_AUTHENTICATE: _without_token,
+    SASL_AUTHENTICATE: without_token,
     ALTER_USER_SCRAM_CREDENTIALS: _without_passwords,
 }
 

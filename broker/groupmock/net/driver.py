@@ -2,7 +2,7 @@
 
 One request. A connection passes on a whole frame when it is its turn. The first four bytes name API and version, which select the codec. A
 request that is not served closes the connection, except for ApiVersions, which has an answer for that (KIP-511). Header and body are
-decoded once, into a `Call` with a ticket, and the connection becomes mute. The call then passes these steps: admission -> gate `before` ->
+decoded once, into a `Call` with a ticket, and the connection becomes mute. The call then passes these steps: gate `before` ->
 core -> request row -> effects, in the core's order -> gate `after` -> encode -> reply row -> write. Then the connection goes on. The core
 sees messages and tickets, never bytes or sockets. Only requests, timers, commands and closed connections enter it.
 
@@ -39,8 +39,10 @@ first (`clock.LoopClock`): in Kafka 4 timers of the group coordinator are events
 is. `settle`, the end of every entry, serves the connections whose turn it is before it looks at the deadline.
 
 The gates. `gate` is set while a fault rule could fire (`net.fault_gate`). It lets a call pass, or keeps it and later passes it to `apply`
-or `deliver`, which come after the gate. An admission, if there is one, comes before it (`net.admission`). Without both, a request costs one
-comparison more.
+or `deliver`, which come after the gate. Without rules, a request costs one comparison more.
+
+The guard. A connection of a listener with SASL has a guard until its client has authenticated itself (`net.guard`). It sees each frame
+before it is decoded, and handles instead of the core what belongs to the authentication.
 
 Defects. An exception in the core is a defect of groupmock: a note has the traceback, the connection of that request is closed, and all
 others go on.
@@ -65,7 +67,7 @@ from .backlog import Backlog
 from .call import Call, Tickets
 from .clock import ClockAlarm
 from .codecs import Codecs, Refused
-from .connection import DEAF, DUE, STALLED, STOPPED, Connection
+from .connection import DEAF, DUE, STALLED, STOPPED, Connection, Guarding
 from .nodes import Nodes
 from .not_taken import not_taken
 from .record import Recorder
@@ -78,7 +80,6 @@ if TYPE_CHECKING:
     from ..core.core import Core
     from ..core.effects import Lease
     from ..journal.journal import Journal
-    from .admission import Admission
     from .clock import Alarm, Clock
     from .fault_gate import FaultGate
 
@@ -88,7 +89,7 @@ class Driver:
     ended.
 
     `tickets`, `backlog`, `slices`, `turns` and `alarm` have defaults for a server on a loop; a replay, a virtual world or a rig passes its
-    own. `admission` decides which requests a connection may send (None: all)."""
+    own."""
 
     def __init__(
         self,
@@ -102,7 +103,6 @@ class Driver:
         slices: Slices | None = None,
         turns: Turns[Connection] | None = None,
         alarm: Alarm | None = None,
-        admission: Admission | None = None,
     ) -> None:
         self.core = core
         self.clock = clock
@@ -117,7 +117,6 @@ class Driver:
         self.nodes = Nodes(self.connections, self.record, clock)
         self.codecs = Codecs(core.environment.identity.advertised, limits.request_max_elements)
         self.gate: FaultGate[Call] | None = None  # `gate` is set by `arm` while a fault rule could fire.
-        self._admission = admission
         self._leases = True
         self.vacated: Callable[[], None] = lambda: None
         self.turns = Turns[Connection](limits.requests_slice_us) if turns is None else turns
@@ -152,7 +151,7 @@ class Driver:
         """Set the gate that applies fault rules to requests and answers from now on. None means that no fault rule could fire, so
         answers pass no gate."""
         self.gate = gate
-        self._before = self._admit if self._admission is not None else None if gate is None else gate.before
+        self._before = None if gate is None else gate.before
         self._answer = self._performers[Reply] = self.deliver if gate is None else gate.after
 
     def opened(self, connection: Connection) -> None:
@@ -177,6 +176,8 @@ class Driver:
     def request(self, connection: Connection, frame: bytes, received: int) -> None:
         """Handle one whole frame of a connection whose turn has come."""
         connection.repeat = None
+        if connection.guard is not None and not connection.guard.lets(frame):
+            return
         try:
             codec = self.codecs[frame[:4]]
             client_id, at = codec.header(frame)
@@ -199,10 +200,11 @@ class Driver:
         connection, codec = call.connection, call.codec
         asked, client = call.message or call.asked(), connection.client_host
         event = Request(
-            call.ticket, connection.number, connection.node, codec.key, codec.version, call.client_id, client, asked, connection.listener
+            call.ticket, connection.number, connection.node, codec.key, codec.version, call.client_id, client, asked, connection.listener,
+            connection.principal,
         )  # fmt: skip
         try:
-            effects = self.core.handle(event, now)
+            effects = self.core.handle(event, now) if connection.guard is None else self._guarded(connection.guard, call, event, now)
         except Exception as defect:
             # The row is written although nothing was done, because it shows which request broke the core.
             if not call.recorded:
@@ -390,6 +392,8 @@ class Driver:
             # The connection may not repeat heartbeats by itself if a sink with `pulse` wants each of them.
             if self._leases and may_repeat and connection.idle and told_until != ALWAYS:
                 until = ALWAYS if self.journal.heartbeats else told_until
+                if connection.guard is not None:
+                    lease = connection.guard.until(lease)
                 connection.repeat = Repeat(call.codec, call.frame, answer, reply.message, lease, until)
         connection.answer(answer)
         if connection.out is None and connection.inbox is not None:
@@ -453,14 +457,10 @@ class Driver:
             self.record.closed(connection, "server", reason, now)
             connection.break_off()
 
-    def _admit(self, call: Call, now: int) -> bool:
-        assert self._admission is not None
-        effects = self._admission.stops(call, now)
-        if effects is not None:
-            self.record.request(call)
-            self.perform(effects, now)
-            return False
-        return self.gate is None or self.gate.before(call, now)
+    def _guarded(self, guard: Guarding, call: Call, event: Request, now: int) -> Effects:
+        """Return the effects of a request on a connection that has a guard."""
+        effects = guard.answers(call, now)
+        return self.core.handle(event, now) if effects is None else effects
 
     def _happen(self, event: Event, now: int) -> None:
         try:

@@ -38,6 +38,10 @@ class Inbox:
         """The number of bytes of an incomplete frame."""
         return self._framer.buffered
 
+    def allow(self, limit: int) -> None:
+        """Set the largest frame that is accepted from now on."""
+        self._framer.limit = limit
+
     def keep(self, data: bytes, received: int) -> None:
         """Keep bytes that arrived at run time `received`."""
         self._chunks.append((received, data))

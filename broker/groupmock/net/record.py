@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from groupmock_codec.api_keys import SASL_AUTHENTICATE
 from groupmock_codec.error_codes import error_name
 from groupmock_codec.group_states import DEAD
 from groupmock_codec.response_errors import error_codes
@@ -30,7 +31,7 @@ from ..journal.rows import (
     Row,
     TimerRow,
 )
-from .details import EMBEDDED, SECRETS, details_of, without_secret
+from .details import EMBEDDED, SECRETS, details_of, without_secret, without_token
 
 if TYPE_CHECKING:
     from groupmock_codec.declare import Message
@@ -41,6 +42,10 @@ if TYPE_CHECKING:
     from .counters import Counters
     from .repeat import Repeat
     from .seen import Peer, Repeating, Seen
+
+
+SECRET_ARGUMENTS: Final = frozenset(("password",))
+"""Arguments of commands that no journal shows."""
 
 
 def moved_row(effect: Moved, now: int) -> MovedRow:
@@ -119,6 +124,7 @@ class Recorder:
                     connection=connection.number,
                     client_host=connection.client_host,
                     client_port=connection.port,
+                    listener=connection.listener,
                 )
             )
 
@@ -174,6 +180,7 @@ class Recorder:
             note=note,
             embedded=embedded,
             payloads=payloads,
+            by_listener=call.by_listener,
             raw=frame if whole and journal.details else None,
         )
         if quiet:
@@ -208,6 +215,8 @@ class Recorder:
         embedded = payloads = None
         if journal.details:
             shown, embedded, payloads = details_of(codec, message, True, call.protocol_type)
+        if codec.key == SASL_AUTHENTICATE and shown is not None:
+            shown = without_token(shown)
         delivered = delivered and not connection.deaf
         row = ReplyRow(
             t=now,
@@ -345,8 +354,11 @@ class Recorder:
 
 
 def arguments_as_json(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Convert bytes to {"base64": text}, so that they differ from strings when a journal is read back."""
-    return {name: {"base64": b64encode(value).decode()} if isinstance(value, bytes) else value for name, value in arguments.items()}
+    """Convert bytes to {"base64": text}, so that they differ from strings when a journal is read back, and leave out secrets."""
+    return {
+        name: {"base64": b64encode(value).decode()} if isinstance(value, bytes) else "" if name in SECRET_ARGUMENTS else value
+        for name, value in arguments.items()
+    }
 
 
 def errors_of(message: Message | None, version: int) -> tuple[list[ErrorAt] | None, int]:

@@ -31,6 +31,10 @@ class Peer(Protocol):
         ...
 
     @property
+    def listener(self) -> str:
+        """The name of the listener that accepted the connection."""
+
+    @property
     def cut_bytes(self) -> int:
         """The number of bytes of an incomplete frame."""
 
@@ -103,6 +107,10 @@ class Seen(Protocol):
     @property
     def ticket(self) -> int:
         """The number of the request in this run."""
+
+    @property
+    def by_listener(self) -> bool:
+        """True if the request belongs to the authentication, and the core never saw it."""
 
     @property
     def quiet(self) -> bool:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..core.events import Command
     from ..journal.journal import Journal
     from .clock import Clock, Handle
+    from .secured import Secured
 
 Listen = tuple[str, int] | socket.socket
 Step = Callable[[], list[Any]]
@@ -61,7 +62,9 @@ class Server:
         self._failed: asyncio.Event | None = None
         self._driver: Driver | None = None
         self._counters = Counters()
-        self._acceptors: dict[int, Acceptor] = {}
+        self._acceptors: dict[int, list[Acceptor]] = {}
+        self.secured: Secured | None = None
+        """The TLS, mechanisms and users of secured listeners, or None without any."""
         self._adopting: set[asyncio.Task[None]] = set()
         self._numbers = 0
         self._sweep: Handle | None = None
@@ -83,9 +86,9 @@ class Server:
         return self._counters
 
     async def start(self, addresses: Mapping[int, Listen]) -> dict[int, int]:
-        """Listen for every node and return the actual port of each node id. `addresses` maps a node id to (host, port) or to a socket
-        that listens already (see `listen.listen`). `core.environment.identity` must have the advertised addresses by now. If it raises
-        OSError, nothing is left open."""
+        """Listen for every node on its first listener and return the actual port of each node id. `addresses` maps a node id to (host,
+        port) or to a socket that listens already (see `listen.listen`). `core.environment.identity` must have the advertised addresses by
+        now. If it raises OSError, nothing is left open."""
         self._driver = Driver(self.core, self.clock, self.journal, self.limits)
         self._counters = self._driver.counters
         self._driver.vacated = self._vacated
@@ -107,9 +110,10 @@ class Server:
         self._loader = asyncio.get_running_loop().call_later(LOAD_SINKS_AFTER_S, self._load_sinks)
         return {node: listener.getsockname()[1] for node, listener in listeners.items()}
 
-    def listen_for(self, node: int, listener: socket.socket) -> None:
-        """Accept connections to a node that the core knows, on a listening socket."""
-        self._acceptors[node] = Acceptor(listener, self._adopter(node), self._room, self._cannot_accept)
+    def listen_for(self, node: int, listener: socket.socket, name: str | None = None) -> None:
+        """Accept connections to a listener (None: the first one) of a node that the core knows, on a listening socket."""
+        acceptor = Acceptor(listener, self._adopter(node, name), self._room, self._cannot_accept)
+        self._acceptors.setdefault(node, []).append(acceptor)
 
     def submit(self, command: Command) -> Effects:
         """Run a command through the core, on the loop's thread. Raises the errors of the command."""
@@ -126,7 +130,7 @@ class Server:
 
     async def close(self) -> None:
         """Stop accepting, send the answers that are due, close every connection and flush the journal. A second call does nothing more."""
-        for acceptor in self._acceptors.values():
+        for acceptor in self._all_acceptors():
             acceptor.close()
         self._acceptors.clear()
         for appointment in (self._sweep, self._warm, self._loader, self._flusher):
@@ -158,14 +162,17 @@ class Server:
         assert self.failure is not None
         return self.failure
 
-    def _adopter(self, node: int) -> Adopt:
-        # This function serves the only socket of the node. A second listener would need a socket of its own.
-        (listener,) = self.core.environment.endpoints[node]
+    def _adopter(self, node: int, name: str | None) -> Adopt:
+        endpoints = self.core.environment.endpoints[node]
+        endpoint = endpoints[name] if name is not None else next(iter(endpoints.values()))
 
         def adopt(accepted: socket.socket, host: str, port: int) -> None:
             self._numbers += 1
-            connection = Connection(self.driver, self._numbers, node, java_host(host), port, listener)
-            task = asyncio.get_running_loop().create_task(_connect(connection, accepted))
+            connection = Connection(self.driver, self._numbers, node, java_host(host), port, endpoint.name)
+            protocol: asyncio.Protocol = connection
+            if self.secured is not None:
+                protocol = self.secured.protocol(connection, self.driver, endpoint.protocol)
+            task = asyncio.get_running_loop().create_task(_connect(protocol, accepted))
             self._adopting.add(task)
             task.add_done_callback(self._adopted)
 
@@ -183,9 +190,11 @@ class Server:
 
     def _listening(self, node: int, on: bool) -> None:
         """Open or close the port of a node that was started or stopped."""
-        acceptor = self._acceptors.get(node)
-        if acceptor is not None:
+        for acceptor in self._acceptors.get(node, ()):
             acceptor.listen() if on else acceptor.refuse()
+
+    def _all_acceptors(self) -> list[Acceptor]:
+        return [acceptor for acceptors in self._acceptors.values() for acceptor in acceptors]
 
     def _cannot_accept(self, reason: str) -> None:
         self.driver.counters.accept_failures += 1
@@ -306,7 +315,7 @@ class Server:
         self._accept_again()
 
     def _accept_again(self) -> None:
-        for acceptor in self._acceptors.values():
+        for acceptor in self._all_acceptors():
             acceptor.resume()
 
 
@@ -315,9 +324,9 @@ def _import(name: str) -> list[Step]:
     return []
 
 
-async def _connect(connection: Connection, accepted: socket.socket) -> None:
+async def _connect(protocol: asyncio.Protocol, accepted: socket.socket) -> None:
     try:
-        await asyncio.get_running_loop().connect_accepted_socket(lambda: connection, accepted)
+        await asyncio.get_running_loop().connect_accepted_socket(lambda: protocol, accepted)
     except OSError:  # The client disconnected before its connection was adopted.
         accepted.close()
 

@@ -81,6 +81,9 @@ class Line:
 
     __slots__ = ("beat", "client_host", "cut_bytes", "deaf", "node", "number", "pending", "port", "raw_tokens", "waiting")
 
+    listener: Final = "PLAINTEXT"
+    """The name of the listener, which nobody tells the proxy."""
+
     def __init__(self, number: int, node: int | None, client_host: str, port: int) -> None:
         self.number = number
         self.node = node
@@ -116,6 +119,7 @@ class Passing(msgspec.Struct, eq=False):
     end: int = 0
     handled: int = 0
     ticket: int = 0
+    by_listener: bool = False
     quiet: bool = False
     hidden: bool = False
     protocol_type: str | None = None

@@ -11,7 +11,7 @@ from ..config.profiles import Profile
 from ..config.resolve import Config, resolve, topics_of
 from ..core.core import Core, core_of
 from ..core.dice import Bits
-from ..core.identity import Node
+from ..core.identity import Listener, Node
 from ..core.settings import Settings
 
 EPOCH_MS: Final = 1_700_000_000_000
@@ -29,10 +29,10 @@ def counted(topics: Topics | None, settings: Settings) -> dict[str, int]:
     return {topic.name: topic.partitions or settings.num_partitions for topic in topics_of(topics or (), "topics")}
 
 
-def make_config(profile: str | None = None, settings: Mapping[str, object] | None = None) -> Config:
+def make_config(profile: str | None = None, settings: Mapping[str, object] | None = None, **options: object) -> Config:
     """Resolve the configuration of a rig. `profile` is that of `groupmock serve --profile` (None: its default), `settings` has Kafka's
-    names and values. Raises ConfigError."""
-    return resolve({"profile": profile}, [(name, str(value)) for name, value in (settings or {}).items()])
+    names and values, and `options` are further ones of `groupmock serve`. Raises ConfigError."""
+    return resolve({"profile": profile, **options}, [(name, str(value)) for name, value in (settings or {}).items()])
 
 
 def make_core(
@@ -56,10 +56,11 @@ def core_of_profile(
     nodes: int | Iterable[Node] = 1,
     cluster_id: str = "groupmock-rig",
     epoch_ms: int = EPOCH_MS,
+    listeners: Iterable[Listener] = (),
 ) -> Core:
     """Make a new core from a profile and settings. `seed` is the seed of its random source, or a generator for that; `nodes` is the
-    number of nodes, or the nodes."""
+    number of nodes, or the nodes, which have PLAINTEXT alone without `listeners`."""
     if isinstance(nodes, int):
         nodes = [Node(1 + index, "127.0.0.1", PORT + index) for index in range(nodes)]
     bits = Random(seed) if isinstance(seed, int) else seed
-    return core_of(settings, identity_of(profile, settings, cluster_id, nodes), bits, epoch_ms)
+    return core_of(settings, identity_of(profile, settings, cluster_id, nodes, listeners=listeners), bits, epoch_ms)

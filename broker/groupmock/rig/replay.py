@@ -13,23 +13,23 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import IO, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from groupmock_codec import opening
+from groupmock_codec import APIS, opening
 from groupmock_codec.extras import pip_install
 
 from ..config.limits import Limits
 from ..core.effects import Reply
-from ..core.events import Command
+from ..core.events import PLAINTEXT, Command
 from ..core.ingredients import rebuild
 from ..core.settings import INT_MAX
 from ..journal.file import without_empty_tags
 from ..journal.journal import Journal, Repeated, Sink
 from ..journal.read import JournalReader as Source
 from ..journal.read import LeftOut, UnknownRow
-from ..journal.rows import DISCONNECTED, GOES_ON, PAUSES, SURROUNDINGS, Header, Row
+from ..journal.rows import AUTHENTICATED, DISCONNECTED, GOES_ON, PAUSES, SURROUNDINGS, Header, Row
 from ..journal.source import opened
 from ..net.backlog import Backlog
 from ..net.clock import NoAlarm, VirtualClock
@@ -38,6 +38,10 @@ from ..net.driver import Driver
 from ..net.fault_gate import OVER
 from ..net.slices import Slices
 from ..net.turns import Turns
+
+if TYPE_CHECKING:
+    from ..core.effects import Effects, Lease
+    from ..net.call import Call
 
 Fields = dict[str, Any]
 
@@ -211,6 +215,27 @@ class _Paused(Slices):
         """Do nothing, because the journal says when the next slice begins."""
 
 
+class _RecordedGuard:
+    """Keeps requests that belonged to the authentication from the core. Their answers are taken from the journal, which has no secrets."""
+
+    def __init__(self) -> None:
+        self.by_listener = False
+        """True if the next request belonged to the authentication."""
+
+    def lets(self, frame: bytes) -> bool:
+        return True
+
+    def answers(self, call: Call, now: int) -> Effects | None:
+        call.by_listener = self.by_listener
+        return [] if self.by_listener else None
+
+    def until(self, lease: Lease) -> Lease:
+        return lease
+
+    def bad_length(self, reason: str) -> None:
+        raise AssertionError("a journal has no frame with a bad length")
+
+
 class _Player:
     def __init__(self, header: Header, rows: Iterable[Fields]) -> None:
         if header.cluster is None:
@@ -231,6 +256,7 @@ class _Player:
         self.driver.use_leases(False)
         self.expected = _Window(rows)
         self.connections: dict[int, Connection] = {}
+        self._guard = _RecordedGuard()
 
     @property
     def place(self) -> int:
@@ -283,15 +309,23 @@ class _Player:
         return self.connections[number]
 
     def _feed_open(self, row: Fields) -> None:
-        connection = Connection(self.driver, row["connection"], row["node"], row["client_host"], row["client_port"])
+        listener = row.get("listener", PLAINTEXT)
+        connection = Connection(self.driver, row["connection"], row["node"], row["client_host"], row["client_port"], listener)
+        connection.guard = None if listener == PLAINTEXT else self._guard
         self.connections[connection.number] = connection
         self.driver.opened(connection)
 
     def _feed_request(self, row: Fields) -> None:
+        self._guard.by_listener = row.get("by_listener", False)
         self.driver.request(self._connection(row["connection"]), b64decode(row["raw"]), row["received"])
 
     def _feed_reply(self, row: Fields) -> None:
-        self.driver.drain(row["t"])
+        call = self.driver.tickets.get(row["ticket"])
+        if call is not None and call.by_listener:
+            message = msgspec.convert(row["message"], APIS[call.codec.key].response.message)
+            self.driver.perform([Reply(call.ticket, message)], row["t"])
+        else:
+            self.driver.drain(row["t"])
 
     def _feed_fault(self, row: Fields) -> None:
         """Repeat what a fault rule did at this row: end a wait, or send the answer that the rule changed."""
@@ -320,6 +354,9 @@ class _Player:
 
     def _feed_note(self, row: Fields) -> None:
         if _of_surroundings(row):
+            self._copy(row)
+        elif row["what"] == AUTHENTICATED:
+            self._connection(row["fields"]["connection"]).admitted(row["fields"]["principal"])
             self._copy(row)
         elif row["what"] == DISCONNECTED:
             self.driver.lost(self._connection(row["fields"]["connection"]), None)

@@ -14,6 +14,7 @@ from groupmock_codec.units import NS_PER_MS
 
 from ..config.limits import Limits
 from ..core.events import Command
+from ..core.identity import Listener
 from ..core.ingredients import describe
 from ..journal.journal import Journal, Sink
 from ..journal.rows import END, VERSION, Header
@@ -24,7 +25,7 @@ from ..net.driver import Driver
 from ..net.slices import Slices
 from ..net.turns import Turns
 from ..version import __version__
-from .making import Topics, core_of_profile, counted, make_config
+from .making import PORT, Topics, core_of_profile, counted, make_config
 from .unbuffered import Unbuffered
 from .wire import ClientSide, frames_of
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
     from ..core.core import Core
+    from ..net.secured import Secured
 
 HOST: Final = "/127.0.0.1"
 FIRST_PORT: Final = 40_000
@@ -49,10 +51,10 @@ class Wire(Unbuffered):
         self.side = ClientSide()
         self.connection: Connection
 
-    def open(self, driver: Driver, number: int, node: int, host: str, port: int) -> None:
-        """Attach this wire to the driver as a new connection."""
-        self.connection = Connection(driver, number, node, host, port)
-        self.connection.connection_made(self)
+    def open(self, connection: Connection) -> None:
+        """Attach this wire to a new connection of a driver."""
+        self.connection = connection
+        connection.connection_made(self)
 
     def send(self, data: bytes) -> None:
         """Pass bytes to the server in one piece. After the server has closed the connection they are lost, as on a socket."""
@@ -134,6 +136,8 @@ class WireRig:
         self.driver = self.drives(core, self.clock, self.journal, Limits() if limits is None else limits, **parts)
         self.journal.begin(describe(core.environment))
         self._numbers = 0
+        self.secured: Secured | None = None
+        """The mechanisms and users of listeners with SASL, or None without any."""
 
     @classmethod
     def make(
@@ -145,24 +149,48 @@ class WireRig:
         nodes: int = 1,
         topics: Topics | None = None,
         sinks: Iterable[Sink] = (),
+        listeners: Mapping[str, str] | None = None,
+        users: Mapping[str, str] | None = None,
+        any_user: bool = False,
         **parts: Any,
     ) -> WireRig:
         """Make a rig with a new cluster. `settings`: Kafka's names and values; `topics`: name -> partitions; `parts`: of the driver.
-        Raises groupmock.ConfigError."""
-        config = make_config(profile, settings)
-        core, clock = core_of_profile(config.profile, config.settings, seed=seed, nodes=nodes), VirtualClock()
+        `listeners` maps names to security protocols without TLS, `users` names to passwords; `any_user`: anybody may authenticate. Raises
+        groupmock.ConfigError."""
+        options = {"listener": {name: f"{protocol}://127.0.0.1:0" for name, protocol in (listeners or {}).items()}}
+        config = make_config(profile, settings, **options, user=users or (), sasl="any" if any_user else None)
+        endpoints = [
+            Listener(each.name, each.protocol, 1 + node, "127.0.0.1", PORT + 100 * place + node)
+            for node in range(nodes)
+            for place, each in enumerate(config.listeners)
+        ]
+        core = core_of_profile(config.profile, config.settings, seed=seed, nodes=nodes, listeners=endpoints)
+        clock = VirtualClock()
         rig = cls(core, clock=clock, sinks=sinks, header=rig_header(clock, seed, config.profile.name), limits=config.limits, **parts)
+        if config.security is not None:
+            from ..net.secured import Secured  # Most rigs have no secured listener.
+
+            environment = core.environment
+            rig.secured = Secured(config.security.settings, core.cluster.credentials, environment.wall_ms, clock.now, any_user=any_user)
+            for name, password in config.security.users.items():
+                rig.command("set_user", name=name, password=str(password))
         for name, partitions in counted(topics, rig.core.environment.settings).items():
             rig.command("create_topic", name=name, partitions=partitions)
         return rig
 
-    def connect(self, node: int = 1) -> Wire:
-        return self.plug(Wire(), node)
+    def connect(self, node: int = 1, listener: str | None = None) -> Wire:
+        return self.plug(Wire(), node, listener=listener)
 
-    def plug(self, wire: W, node: int = 1, host: str = HOST) -> W:
-        """Open a connection to a node with this wire."""
+    def plug(self, wire: W, node: int = 1, host: str = HOST, listener: str | None = None) -> W:
+        """Open a connection to a listener (None: the first one) of a node with this wire."""
         self._numbers += 1
-        wire.open(self.driver, self._numbers, node, host, FIRST_PORT + self._numbers)
+        connection = Connection(self.driver, self._numbers, node, host, FIRST_PORT + self._numbers)
+        if self.secured is not None:
+            endpoints = self.core.environment.endpoints[node]
+            endpoint = endpoints[listener] if listener is not None else next(iter(endpoints.values()))
+            connection.listener = endpoint.name
+            self.secured.protocol(connection, self.driver, endpoint.protocol)
+        wire.open(connection)
         return wire
 
     def command(self, name: str, /, **arguments: Any) -> None:

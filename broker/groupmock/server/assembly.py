@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Callable, Sequence
 from random import Random
 from typing import TYPE_CHECKING, Final
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 from groupmock_codec.units import NS_PER_MS
 
 from ..config.advertise import identity_of
-from ..config.limits import Limits
 from ..config.resolve import Config, settings_by_name
 from ..core.core import core_of
 from ..core.events import Command
@@ -23,14 +21,20 @@ from ..journal.rows import VERSION, Header
 from ..net.clock import Clock, LoopClock
 from ..net.server import Server
 from ..version import __version__
-from .node_sockets import listener_of, node_at, port_of
+from .node_sockets import close, doors_of, listeners_at, node_at, open_doors
 from .running import CannotStart, Running
 
 if TYPE_CHECKING:
+    import socket
+
     from ..audit.sink import AuditSink
     from ..audit.waivers import Waivers
     from ..data.seed import SeedData
     from ..faults.plan import Plan
+    from .securing import TlsOfRun
+
+    Sockets = dict[int, dict[str, socket.socket]]
+    """The sockets of each node, by the names of its listeners."""
 
 RING_BYTES: Final = 8 * 1024 * 1024
 
@@ -44,14 +48,16 @@ async def start(
     seed_data: SeedData | None = None,
 ) -> Running:
     """Start a cluster on the running event loop. Raises CannotStart, BadPlan, BadSeedData. `on_failure` is called when the journal
-    cannot be written any more. `ports`, one per node, replaces `config.port`. `plan` and `seed_data` replace those of `config`.
+    cannot be written any more. `ports`, one for each listener of each node, replaces those of
+    the configuration. `plan` and `seed_data` replace those of `config`.
     `stories`: keep recent rows in memory for `Running.story`; without a reader of stories this would build a row for every join in vain."""
     plan = _read_plan(config) if plan is None else plan
     seed_data, not_copied = (await _read_seed_data(config)) if seed_data is None else (seed_data, [])
     waivers = _read_waivers(config)
     seed = _seed(config, plan)
     # The sockets are bound first, because the identity has their ports, and a port of 0 is unknown until it is bound.
-    listeners = _listen(config, ports)
+    tls = _tls(config) if config.security is not None else None
+    listeners = _listen(config, ports, tls)
     clock = LoopClock()
     # The cluster's identity and the core each have a random source of their own, because a replay takes the identity from the header, and
     # the core must draw the same ids nevertheless.
@@ -60,6 +66,10 @@ async def start(
     ring = Ring(RING_BYTES) if stories else None
     journal = Journal(_header(config, identity, seed, clock))
     server = Server(core, clock, journal, config.limits)
+    if config.security is not None:
+        from .securing import secured_of
+
+        server.secured = secured_of(config, core, clock, tls)
 
     def failed(reason: str) -> None:
         server.fail(reason)
@@ -74,16 +84,14 @@ async def start(
             path = placed(path, journal.header.run)
             _add_file(server, path, config.journal_max_bytes, failed)
         _add_log(server, config.log)
-        await server.start(listeners)
+        await server.start({node: next(iter(sockets.values())) for node, sockets in listeners.items()})
     except OSError as failure:
-        for listener in listeners.values():
-            listener.close()
+        _close_all(listeners, tls)
         raise CannotStart(f"cannot write the journal {path}: {failure.strerror}") from None
     # No client has been accepted when the audit is added, because accepting takes a turn of the loop.
     audit_sink = _audit(server, waivers) if config.audit else None
-    running = Running(
-        config, core, server, clock, seed, ring, [listener.getsockname()[1] for listener in listeners.values()], audit_sink, path
-    )
+    bound = _listen_on_others(server, listeners)
+    running = Running(config, core, server, clock, seed, ring, bound, audit_sink, path, tls)
     try:
         _furnish(running, seed_data, not_copied, plan)
     except ValueError:  # BadSeedData or BadPlan means that the cluster cannot have what the seed data or the fault plan names.
@@ -96,6 +104,11 @@ def _furnish(running: Running, seed_data: SeedData | None, not_copied: list[str]
     """Create the topics, seed data and fault rules of the start before the first client comes. This is done by commands, which are rows
     that a replay repeats."""
     config = running.config
+    if config.security is not None and config.security.users:
+        from ..core.steering.users import SET_USER
+
+        for name, password in config.security.users.items():
+            running.submit(Command(SET_USER, {"name": name, "password": str(password)}))
     if config.topics:
         # The command is imported from its own module, because a start needs no other commands.
         from ..core.steering.topics import CREATE_TOPIC
@@ -164,30 +177,57 @@ def _seed(config: Config, plan: Plan | None) -> int:
     return plan.seed if plan is not None and plan.seed is not None else int.from_bytes(os.urandom(6), "big")
 
 
-def _listen(config: Config, ports: Sequence[int]) -> dict[int, socket.socket]:
-    listeners: dict[int, socket.socket] = {}
+def _tls(config: Config) -> TlsOfRun | None:
+    from .securing import CannotSecure, tls_of
+
+    try:
+        return tls_of(config)
+    except CannotSecure as trouble:
+        raise CannotStart(str(trouble)) from None
+
+
+def _listen(config: Config, ports: Sequence[int], tls: TlsOfRun | None) -> Sockets:
+    listeners: Sockets = {}
+    each_node = len(doors_of(config))
     for place in range(config.nodes):
         node = config.first_node_id + place
         try:
-            listeners[node] = listener_of(config, ports[place] if ports else port_of(config, node))
+            listeners[node] = open_doors(config, node, ports[place * each_node : (place + 1) * each_node])
         except OSError as failure:
-            for listener in listeners.values():
-                listener.close()
+            _close_all(listeners, tls)
             raise CannotStart(str(failure)) from None
     return listeners
 
 
-def _identity(config: Config, listeners: dict[int, socket.socket], random: Random) -> Identity:
+def _listen_on_others(server: Server, listeners: Sockets) -> list[int]:
+    """Accept connections to all listeners but the first one of each node, and return the ports of all listeners."""
+    for node, sockets in listeners.items():
+        for name, listener in list(sockets.items())[1:]:
+            server.listen_for(node, listener, name)
+    return [listener.getsockname()[1] for sockets in listeners.values() for listener in sockets.values()]
+
+
+def _close_all(listeners: Sockets, tls: TlsOfRun | None) -> None:
+    """Leave nothing open of a cluster that could not start."""
+    for sockets in listeners.values():
+        close(sockets)
+    if tls is not None:
+        tls.remove()
+
+
+def _identity(config: Config, listeners: Sockets, random: Random) -> Identity:
     racks = dict(enumerate(config.racks, config.first_node_id))
-    nodes = [node_at(config, node, listener, racks.get(node)) for node, listener in listeners.items()]
-    return identity_of(config.profile, config.settings, _cluster_id(random), nodes, _limits(config))
+    nodes = [node_at(config, node, sockets, racks.get(node)) for node, sockets in listeners.items()]
+    named = [each for node, sockets in listeners.items() for each in listeners_at(config, node, sockets)] if config.listeners else []
+    return identity_of(config.profile, config.settings, _cluster_id(random), nodes, _limits(config), named)
 
 
 def _limits(config: Config) -> tuple[tuple[str, str], ...]:
-    """Return the limits of the sockets by Kafka's names, for DescribeConfigs."""
+    """Return the limits of the sockets and the settings of secured listeners by Kafka's names, for DescribeConfigs."""
     from ..config.declared import settings_of
 
-    return tuple((name, str(getattr(config.limits, setting.field))) for name, setting in settings_of(Limits).items())
+    sources = [config.limits] if config.security is None else [config.limits, config.security.settings]
+    return tuple((name, str(getattr(each, setting.field))) for each in sources for name, setting in settings_of(type(each)).items())
 
 
 def _cluster_id(random: Random) -> str:

@@ -8,11 +8,11 @@ import os
 import sys
 from collections.abc import Callable
 from itertools import islice
-from typing import TYPE_CHECKING, Final, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 
 import msgspec
 
-from ..config.resolve import MAX_NODES, Config
+from ..config.resolve import MAX_NODES, Config, ConfigError
 from ..core.core import Core
 from ..core.effects import Effects
 from ..core.events import Command
@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from ..data.transactions import TransactionDetails, TransactionRow
     from ..faults.plan import Plan
     from ..faults.registry import RuleReport
+    from ..security.client_settings import ClientSecurity
     from ..story.head import ServerView
+    from .securing import TlsOfRun
 
 T = TypeVar("T")
 ANY: Final = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "[::]": "[::1]"}
@@ -62,7 +64,7 @@ class Running:
     """A cluster that serves clients. All methods are called on the thread of its loop."""
 
     def __init__(self, config: Config, core: Core, server: Server, clock: Clock, seed: int, ring: Ring | None, ports: list[int],
-        audit_sink: AuditSink | None = None, journal: str | None = None,
+        audit_sink: AuditSink | None = None, journal: str | None = None, tls: TlsOfRun | None = None,
     ) -> None:  # fmt: skip
         self.config = config
         self.core = core
@@ -84,18 +86,53 @@ class Running:
         """The seed data of the start. A reset applies it again."""
         self.not_copied: list[str] = []
         """One sentence for each reason why parts of another cluster were not copied by `--like`."""
+        self.tls = tls
+        """The certificates of the run, or None without a TLS listener."""
         self.closed = False
         self._ports = ports
 
     @property
     def ports(self) -> list[int]:
-        """The ports on which the nodes of the start listen, in the order of the nodes."""
+        """The ports on which the nodes of the start listen: those of the first node's listeners, then the next node's."""
         return self._ports
 
     @property
     def bootstrap(self) -> str:
         """The addresses of all nodes that clients are told, as `host:port` separated by commas."""
         return ",".join(f"{bracketed(node.host)}:{node.port}" for node in self.core.environment.identity.nodes)
+
+    def bootstrap_of(self, listener: str) -> str:
+        """The addresses of all nodes on a listener that clients are told, as `host:port` separated by commas. Raises KeyError for an
+        unknown listener."""
+        environment = self.core.environment
+        endpoints = [environment.endpoints[node.node_id][listener] for node in environment.identity.nodes]
+        return ",".join(f"{bracketed(each.host)}:{each.port}" for each in endpoints)
+
+    def client_security(self, listener: str | None, user: str | None, mechanism: str, certificate: bool) -> ClientSecurity:
+        """Return what a client has to be told to reach a listener (None: the first one). Raises ConfigError."""
+        from ..core.events import PLAINTEXT
+        from ..security.client_settings import SASL, TLS, ClientSecurity
+
+        specs = {each.name: each.protocol for each in self.config.listeners} or {PLAINTEXT: PLAINTEXT}
+        name = next(iter(specs)) if listener is None else listener
+        if name not in specs:
+            raise ConfigError(f"no listener {name!r}: there are {', '.join(specs)}")
+        protocol, passwords = specs[name], self.cluster.credentials.passwords
+        if protocol in SASL:
+            user = next(iter(passwords), "anybody") if user is None else user
+            if user not in passwords and not (self.config.security is not None and self.config.security.any_user):
+                raise ConfigError(f"no user {user!r} has a password: there are {', '.join(passwords) or 'none'}")
+        files = self.tls.files if self.tls is not None and protocol in TLS else None
+        return ClientSecurity(
+            bootstrap=self.bootstrap_of(name),
+            protocol=protocol,
+            ca=files.ca if files is not None else None,
+            certificate=files.client_certificate if files is not None and certificate else None,
+            key=files.client_key if files is not None and certificate else None,
+            user=user if protocol in SASL else None,
+            password=passwords.get(user or "", "anything") if protocol in SASL else None,
+            mechanism=mechanism,
+        )
 
     @property
     def reachable(self) -> str:
@@ -105,7 +142,7 @@ class Running:
     def ready_line(self, control: str | None = None) -> bytes:
         """Return the line that `serve` prints when clients can connect. `control` is the URL of the control API."""
         nodes = [{"id": node.node_id, "host": node.host, "port": node.port} for node in self.core.environment.identity.nodes]
-        line = {
+        line: dict[str, Any] = {
             "ready": True,
             "bootstrap": self.bootstrap,
             "nodes": nodes,
@@ -115,6 +152,12 @@ class Running:
             "pid": os.getpid(),
             "version": __version__,
         }
+        if self.config.listeners:
+            line["listeners"] = {
+                each.name: {"protocol": each.protocol, "bootstrap": self.bootstrap_of(each.name)} for each in self.config.listeners
+            }
+        if self.tls is not None and self.tls.files is not None:
+            line["tls"] = self.tls.files._asdict()
         return json.dumps(line).encode() + b"\n"
 
     def submit(self, command: Command) -> Effects:
@@ -125,24 +168,28 @@ class Running:
         """Add a node that listens from now on, and return its id. `port` None: the next port, or a free one if the configured port is 0.
         If it is not possible, nothing is left open. Raises NotNow (a CannotSteer)."""
         from ..core.steering import NotNow
-        from .node_sockets import listener_of, node_at, port_of
+        from .node_sockets import close, doors_of, listeners_at, node_at, open_doors
 
         nodes = self.core.environment.identity.nodes
         number = nodes[-1].node_id + 1
         if len(nodes) >= MAX_NODES:
             raise NotNow(f"there are {MAX_NODES} nodes, and no more than that in one process")
         try:
-            listener = listener_of(self.config, port_of(self.config, number) if port is None else port)
+            sockets = open_doors(self.config, number, () if port is None else [port] + [0] * (len(doors_of(self.config)) - 1))
         except OSError as failure:
             raise NotNow(str(failure)) from None
-        node = node_at(self.config, number, listener, rack)
-        arguments = {"node": number, "host": node.host, "port": node.port, "rack": rack, "listens": node.listens}
+        node = node_at(self.config, number, sockets, rack)
+        arguments: dict[str, Any] = {"node": number, "host": node.host, "port": node.port, "rack": rack, "listens": node.listens}
+        if self.config.listeners:
+            found = listeners_at(self.config, number, sockets)
+            arguments["listeners"] = [{name: value for name, value in each._asdict().items() if name != "node"} for each in found]
         try:
             self.submit(Command("add_node", {name: value for name, value in arguments.items() if value is not None}))
         except ValueError:
-            listener.close()
+            close(sockets)
             raise
-        self.server.listen_for(number, listener)
+        for name, listener in sockets.items():
+            self.server.listen_for(number, listener, name)
         return number
 
     def produce(
@@ -316,6 +363,8 @@ class Running:
         """Stop serving and flush the journal. Returns the error of the journal, if there was one."""
         self.closed = True
         await self.server.close()
+        if self.tls is not None:
+            self.tls.remove()
         try:
             self.server.journal.close()
         except OSError as failure:

@@ -66,6 +66,7 @@ class NotServed(RowReader):
     def __init__(self) -> None:
         self._hosts: dict[int, str] = {}  # Maps open connections to their hosts.
         self._answered: set[int] = set()  # Open connections that got an answer.
+        self._secured: set[int] = set()  # Open connections whose listener asks for authentication.
         # Maps the server's reason for closing connections, and the host, to how often that happened.
         self._closed: dict[tuple[str, str], Repeated] = {}
         self._refused: dict[tuple[str, str], Repeated] = {}  # Maps an API name with its error, and the remedy, to how often that happened.
@@ -106,16 +107,21 @@ class NotServed(RowReader):
     def _ended(self, row: CloseRow) -> None:
         host, answered = self._hosts.pop(row.connection, None), row.connection in self._answered
         self._answered.discard(row.connection)
+        secured = row.connection in self._secured
+        self._secured.discard(row.connection)
         # The server closes its connections with this reason when the run is over.
         if host is None or row.by != "server" or row.reason.startswith("the server"):
             return
-        if not answered or row.reason in UNSERVED.values():
+        if not answered or secured or row.reason in UNSERVED.values():
             _count(self._closed, (row.reason, host), row.t)
 
     @takes
     def _request(self, row: RequestRow) -> None:
         name = row.client_id or ""
-        if row.api_name not in LOOKUPS | SASL:
+        if row.by_listener:
+            if row.connection in self._hosts:
+                self._secured.add(row.connection)
+        elif row.api_name not in LOOKUPS | SASL:
             self._clients.pop(name, None)
             if len(self._served) < KEPT:
                 self._served[name] = None

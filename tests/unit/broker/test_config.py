@@ -12,7 +12,8 @@ from cases import for_each
 from groupmock import Broker
 from groupmock.cli import main
 from groupmock.config import profiles
-from groupmock.config.resolve import Address, ConfigError, TopicSpec, all_settings, resolve
+from groupmock.config.declared import all_settings
+from groupmock.config.resolve import Address, ConfigError, TopicSpec, resolve
 from groupmock.core.settings import Quirks, Settings
 from groupmock_codec import APIS, opening
 from groupmock_codec.extras import pip_install

@@ -12,7 +12,7 @@ from groupmock.cli import main
 from groupmock.config.resolve import resolve
 from groupmock.rig.replay import replay
 from groupmock.rig.wire import Client
-from groupmock.server.node_sockets import port_of
+from groupmock.server.node_sockets import doors_of, port_of
 from groupmock_codec.messages.k03_metadata import MetadataRequest
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
 from groupmock_codec.messages.k32_describe_configs import DescribeConfigsRequest, DescribeConfigsResource
@@ -75,7 +75,7 @@ def test_fault_means_node_0_where_it_says_so(kind: str, tmp_path: Path) -> None:
 
 def test_ports_and_advertised_ports_count_from_the_first_node() -> None:
     config = resolve({"first-node-id": "7", "nodes": "3", "port": "9092"})
-    assert [port_of(config, node) for node in (7, 8, 9)] == [9092, 9093, 9094]
+    assert [port_of(config, doors_of(config)[0], node) for node in (7, 8, 9)] == [9092, 9093, 9094]
 
 
 def test_first_node_id_is_checked(capsys: pytest.CaptureFixture[str]) -> None:

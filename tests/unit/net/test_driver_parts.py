@@ -8,16 +8,15 @@ import msgspec
 import pytest
 from stub_core import StubCore, frame
 
-from groupmock.core.effects import Close, Effects, MemberChanged, Moved, Note, Reply, TimerFired
+from groupmock.core.effects import MemberChanged, Moved, Note, TimerFired
 from groupmock.core.events import Command
-from groupmock.journal.rows import CloseRow, Header, RequestRow
-from groupmock.net.call import Call, Tickets
+from groupmock.journal.rows import Header
+from groupmock.net.call import Tickets
 from groupmock.net.clock import NoAlarm
 from groupmock.net.connection import Connection
 from groupmock.rig import Wire, WireRig
 from groupmock.rig.kept_rows import KeptRows
-from groupmock_codec import APIS
-from groupmock_codec.api_keys import API_VERSIONS, HEARTBEAT, JOIN_GROUP, SYNC_GROUP
+from groupmock_codec.api_keys import API_VERSIONS, JOIN_GROUP
 from groupmock_codec.units import NS_PER_MS
 
 
@@ -128,56 +127,3 @@ def test_an_effect_that_is_a_row_has_all_its_fields_there(effect: msgspec.Struct
 
 def test_every_effect_that_is_a_row_was_looked_at() -> None:
     assert set(WireRig.make().driver.record.effects) == {Moved, MemberChanged, TimerFired, Note}
-
-
-class Door:
-    """An admission check that accepts ApiVersions, refuses SyncGroup, closes the connection on JoinGroup, and delays a Heartbeat."""
-
-    def __init__(self) -> None:
-        self.waiting: list[int] = []
-
-    def stops(self, call: Call, now: int) -> Effects | None:
-        if call.codec.key == API_VERSIONS:
-            return None
-        if call.codec.key == SYNC_GROUP:
-            return [Reply(call.ticket, APIS[SYNC_GROUP].response.message(error_code=34))]
-        if call.codec.key == JOIN_GROUP:
-            return [Close(call.ticket, "not authenticated")]
-        self.waiting.append(call.ticket)
-        return []
-
-
-def test_who_is_not_admitted_does_not_come_to_the_core(header: Header) -> None:
-    door, sink = Door(), KeptRows()
-    rig = Rig(header, admission=door)
-    rig.driver.journal.add(sink)
-    connection, tape = rig.tape()
-    for number, (key, version) in enumerate(((API_VERSIONS, 0), (SYNC_GROUP, 3), (HEARTBEAT, 3), (API_VERSIONS, 0))):
-        connection.data_received(frame(key, version, number))
-    assert ([request.key for request in rig.stub.requests], tape.correlations()) == ([API_VERSIONS], [0, 1])
-    (late,) = door.waiting
-    rig.driver.perform([Reply(late, APIS[HEARTBEAT].response.message())], 0)
-    rig.driver.settle()
-    assert tape.correlations() == [0, 1, 2, 3]
-    connection.data_received(frame(JOIN_GROUP, 5, 4))
-    assert tape.closed and [request.key for request in rig.stub.requests] == [API_VERSIONS, API_VERSIONS]
-    assert [row.api_key for row in sink.rows if isinstance(row, RequestRow)] == [
-        API_VERSIONS,
-        SYNC_GROUP,
-        HEARTBEAT,
-        API_VERSIONS,
-        JOIN_GROUP,
-    ]
-    assert [row.reason for row in sink.rows if isinstance(row, CloseRow)] == ["not authenticated"]
-
-
-def test_who_is_not_admitted_does_not_come_to_the_fault_rules(header: Header) -> None:
-    rig = Rig(header, admission=Door())
-    connection, tape = rig.tape()
-    rule = {"name": "all", "stage": "request", "do": {"kind": "drop"}}
-    rig.driver.submit(Command("add_faults", {"rules": [rule], "origin": "here"}))
-    fired = [report.fired for report in rig.driver.rules.reports()]
-    connection.data_received(frame(SYNC_GROUP, 3, 1))
-    assert (tape.correlations(), fired) == ([1], [0])
-    connection.data_received(frame(API_VERSIONS, 0, 2))
-    assert [report.fired for report in rig.driver.rules.reports()] == [1] and not rig.stub.requests

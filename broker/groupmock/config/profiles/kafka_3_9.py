@@ -121,6 +121,7 @@ PROFILE = Profile(
             "state_filter_keeps_blanks",
             "groups_listed_from_one_map",
             "groups_answered_as_asked",
+            "first_request_without_sasl_closes_late",
             "no_group_configs",
             "share_coordinator_unchecked",
             "list_offsets_in_order",

@@ -36,7 +36,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     asked = request.message
     assert isinstance(asked, ApiVersionsRequest)
     identity = turn.environment.identity
-    if error := _refusal(request, asked, identity.cluster_id):
+    if error := error_of(request.version, asked, identity.cluster_id, request.node):
         turn.reply(request.ticket, ApiVersionsResponse(error_code=error))
         return
     answer = ApiVersionsResponse(
@@ -56,16 +56,16 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     turn.reply(request.ticket, answer)
 
 
-def _refusal(request: Request, asked: ApiVersionsRequest, cluster_id: str) -> int:
-    """Return the error of a request, or 0. After an error the connection stays open, as that of Kafka 4.4.0 does. A version without the
-    fields of the cluster and the node has their defaults, which mean no broker in particular."""
-    if request.version >= SOFTWARE_SINCE and not (
+def error_of(version: int, asked: ApiVersionsRequest, cluster_id: str, node: int) -> int:
+    """Return the error with which a node answers a request, or 0. After an error the connection stays open, as that of Kafka 4.4.0 does. A
+    version without the fields of the cluster and the node has their defaults, which mean no broker in particular."""
+    if version >= SOFTWARE_SINCE and not (
         SOFTWARE.fullmatch(asked.client_software_name) and SOFTWARE.fullmatch(asked.client_software_version)
     ):
         return error_codes.INVALID_REQUEST
     if (asked.cluster_id is None) != (asked.node_id == ANY_NODE):
         # A client that names only one of cluster id and node id is refused: it has to name both or neither.
         return error_codes.INVALID_REQUEST
-    if asked.cluster_id is not None and (asked.cluster_id, asked.node_id) != (cluster_id, request.node):
+    if asked.cluster_id is not None and (asked.cluster_id, asked.node_id) != (cluster_id, node):
         return error_codes.REBOOTSTRAP_REQUIRED
     return error_codes.NONE

@@ -1,5 +1,5 @@
-"""AlterUserScramCredentials (51) sets and removes SCRAM credentials of users (KIP-554). They are kept and shown, although no listener asks
-for them: the controller of a Kafka cluster without SASL listeners does the same."""
+"""AlterUserScramCredentials (51) sets and removes SCRAM credentials of users (KIP-554), with which they authenticate themselves on
+listeners with SASL."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         [each.name for each in asked.deletions] + [each.name for each in asked.upsertions], USER_COST
     )
     deletions = [Deletion(each.name, each.mechanism) for each in asked.deletions]
-    upsertions = [Upsertion(each.name, each.mechanism, each.iterations, bool(each.salted_password)) for each in asked.upsertions]
+    upsertions = [Upsertion(each.name, each.mechanism, each.iterations, each.salt, each.salted_password) for each in asked.upsertions]
     results = [_result(name, refused) for name, refused in cluster.credentials.alter(deletions, upsertions)]
     turn.reply(request.ticket, AlterUserScramCredentialsResponse(results=results))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 
 from ..effects import NodeChanged
-from ..identity import Node
+from ..identity import Listener, Node
 from .find import check_partition, live_node, next_up, node_of, offsets_partition
 from .register import Arguments, Group, Milliseconds, NodeId, NotNow, TopicName, steers
 
@@ -150,6 +150,16 @@ def start_node(cluster: Cluster, arguments: StartNode, turn: Turn) -> None:
     turn.out.append(NodeChanged(node, "started"))
 
 
+class AddedListener(Arguments):
+    """The address of a listener of the new node."""
+
+    name: str
+    protocol: str
+    host: Annotated[str, Meta(min_length=1)]
+    port: Annotated[int, Meta(ge=1, le=65535)]
+    listens: str | None = None
+
+
 class AddNode(Arguments):
     """Add a node with the next number. It leads and coordinates nothing until something is moved there, or a topic is created. Its port
     already listens when the command is submitted."""
@@ -159,6 +169,7 @@ class AddNode(Arguments):
     port: Annotated[int, Meta(description="what clients are told", ge=1, le=65535)]
     rack: Annotated[str | None, Meta(description="its broker.rack")] = None
     listens: Annotated[str | None, Meta(description="HOST:PORT where it listens, where that is another address")] = None
+    listeners: Annotated[tuple[AddedListener, ...], Meta(description="its listeners, if the nodes have others than PLAINTEXT")] = ()
 
 
 @steers("add_node", AddNode)
@@ -169,7 +180,9 @@ def add_node(cluster: Cluster, arguments: AddNode, turn: Turn) -> None:
     if arguments.node != nodes[-1].node_id + 1:
         raise NotNow(f"the next node is node {nodes[-1].node_id + 1}")
     node = Node(arguments.node, arguments.host, arguments.port, arguments.rack, arguments.listens)
-    environment.known_as(environment.identity._replace(nodes=(*nodes, node)))
+    added = [Listener(each.name, each.protocol, node.node_id, each.host, each.port, each.listens) for each in arguments.listeners]
+    listeners = (*environment.identity.listeners, *added)
+    environment.known_as(environment.identity._replace(nodes=(*nodes, node), listeners=listeners))
     environment.up = (*environment.up, node)
     turn.out.append(NodeChanged(node.node_id, "added"))
 

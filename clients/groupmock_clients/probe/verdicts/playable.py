@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Final
 
-from groupmock.config.resolve import ConfigError, all_settings
+from groupmock.config.declared import all_settings
+from groupmock.config.option_values import ConfigError
 
 from ..language.duration import least_ms
 from ..language.exchange import BASE_SETTINGS, Variant

@@ -1,0 +1,147 @@
+"""All secured listeners of a server share TLS, SASL mechanisms and users. This module makes the protocol of each accepted connection."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from ..core.java.hashes import java_hash
+from ..core.java.orders import java_order
+from ..journal.rows import AUTHENTICATED
+from ..security.authenticator import Authenticator
+from ..security.oauthbearer import NAME as OAUTHBEARER
+from ..security.oauthbearer import BearerExchange
+from ..security.plain import NAME as PLAIN
+from ..security.plain import PlainExchange
+from ..security.principals import NoPrincipal, Rule, distinguished_name, mapped
+from ..security.scram import NUMBERS, Keys, ScramExchange, keys_of, salted
+from ..security.tokens import anything, unsecured
+from .guard import Guard
+
+if TYPE_CHECKING:
+    import asyncio
+    import ssl
+
+    from ..core.scram import Credentials
+    from ..security.oauthbearer import Bearer
+    from ..security.outcomes import Exchange
+    from ..security.settings import SecuritySettings
+    from .connection import Connection
+    from .driver import Driver
+    from .tls import Handshakes
+
+TLS: Final = ("SSL", "SASL_SSL")
+SASL: Final = ("SASL_PLAINTEXT", "SASL_SSL")
+NONCE_BITS: Final = 130
+DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
+MOST_KEYS: Final = 1000
+"""Derived keys of at most this many passwords are kept, because deriving them takes 2 ms each."""
+
+
+class Secured:
+    """The listeners of one server that have TLS or SASL. `any_user` accepts any user with PLAIN and any token with OAUTHBEARER."""
+
+    def __init__(
+        self,
+        settings: SecuritySettings,
+        credentials: Credentials,
+        wall_ms: Callable[[int], int],
+        now: Callable[[], int],
+        *,
+        any_user: bool = False,
+        context: ssl.SSLContext | None = None,
+        rules: tuple[Rule, ...] = (Rule(None),),
+        handshakes: Handshakes | None = None,
+    ) -> None:
+        self.settings = settings
+        self._credentials = credentials
+        self._wall_ms = wall_ms
+        self._now = now
+        self._any_user = any_user
+        self._context = context
+        self._rules = rules
+        self._handshakes = handshakes
+        self._derived: dict[tuple[int, str, str], Keys] = {}
+        makers: dict[str, Callable[[], Exchange]] = {
+            PLAIN: partial(PlainExchange, self._matches),
+            OAUTHBEARER: self._bearer_exchange,
+        }
+        for name, number in NUMBERS.items():
+            makers[name] = partial(self._scram_exchange, number)
+        enabled = [name.strip() for name in settings.sasl_enabled_mechanisms.split(",") if name.strip()]
+        self._mechanisms: dict[str, Callable[[], Exchange]] = {name: makers[name] for name in java_order(enabled, java_hash)}
+
+    def protocol(self, connection: Connection, driver: Driver, security: str) -> asyncio.Protocol:
+        """Return the protocol for the socket of a connection to a listener with this security protocol."""
+        if security in SASL:
+            self.guard(connection, driver)
+        if security not in TLS:
+            return connection
+        from .tls import Handshakes, TlsTransport  # Nothing of TLS is loaded before somebody needs it.
+
+        if self._handshakes is None:
+            self._handshakes = Handshakes()
+        assert self._context is not None
+        return TlsTransport(connection, self._context, self._handshakes, partial(self._known, driver))
+
+    def guard(self, connection: Connection, driver: Driver) -> None:
+        """Ask the client of a connection to authenticate itself."""
+        authenticator = Authenticator(self._mechanisms, self.settings, self._wall_ms)
+        connection.guard = Guard(connection, driver, authenticator, self.settings)
+
+    def _known(self, driver: Driver, connection: Connection, certificate: bytes | None) -> str | None:
+        """Give a connection the principal of its client's certificate, or return why it is closed. Who authenticates by SASL gets another
+        principal later."""
+        if certificate is None:
+            return None
+        try:
+            connection.principal = f"User:{mapped(distinguished_name(certificate), self._rules)}"
+        except NoPrincipal as refused:
+            return str(refused)
+        driver.record.remark(
+            AUTHENTICATED, self._now(), connection=connection.number, principal=connection.principal, mechanism="TLS certificate"
+        )
+        return None
+
+    def _matches(self, user: str, password: str) -> bool:
+        if self._any_user:
+            return True
+        kept = self._credentials.passwords.get(user)
+        return kept is not None and secrets.compare_digest(kept.encode(), password.encode())
+
+    def _scram_exchange(self, mechanism: int) -> Exchange:
+        return ScramExchange(mechanism, partial(self._keys, mechanism), _nonce())
+
+    def _bearer_exchange(self) -> Exchange:
+        return BearerExchange(self._check)
+
+    def _check(self, token: str) -> Bearer:
+        now_ms = self._wall_ms(self._now())
+        return anything(token, now_ms) if self._any_user else unsecured(token, now_ms)
+
+    def _keys(self, mechanism: int, user: str) -> Keys | None:
+        """Return what is kept of a user's password for a mechanism of SCRAM."""
+        kept = self._credentials.secret(mechanism, user)
+        if kept is None:
+            return None
+        if kept.password is None:
+            return keys_of(mechanism, kept.salt, kept.iterations, kept.salted_password)
+        known = self._derived.get((mechanism, user, kept.password))
+        if known is None:
+            if len(self._derived) >= MOST_KEYS:
+                self._derived.clear()
+            salt = secrets.token_bytes(16)
+            known = keys_of(mechanism, salt, kept.iterations, salted(mechanism, kept.password, salt, kept.iterations))
+            self._derived[mechanism, user, kept.password] = known
+        return known
+
+
+def _nonce() -> str:
+    """Return the server's part of a nonce: a number in base 36, as Kafka's is."""
+    number, text = secrets.randbits(NONCE_BITS), ""
+    while number:
+        number, digit = divmod(number, len(DIGITS))
+        text = DIGITS[digit] + text
+    return text or "0"

@@ -1,0 +1,83 @@
+"""A client reaches a secured listener with settings that each library names differently."""
+
+from __future__ import annotations
+
+import ssl
+from typing import Any, Final
+
+import msgspec
+
+TLS: Final = ("SSL", "SASL_SSL")
+SASL: Final = ("SASL_PLAINTEXT", "SASL_SSL")
+PLAIN_LOGIN: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
+SCRAM_LOGIN: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
+
+
+class ClientSecurity(msgspec.Struct, frozen=True, kw_only=True):
+    """The security of one listener as a client sees it. `ca` is the PEM file of the authority to trust, `certificate` and `key` are PEM
+    files of a client's certificate. A listener with SASL needs `user` and `password`, and `mechanism` (PLAIN by default)."""
+
+    bootstrap: str
+    protocol: str
+    ca: str | None = None
+    certificate: str | None = None
+    key: str | None = None
+    user: str | None = None
+    password: str | None = None
+    mechanism: str = "PLAIN"
+
+    def confluent_kafka(self) -> dict[str, Any]:
+        """Return settings for confluent-kafka, and all that are made of librdkafka."""
+        settings: dict[str, Any] = {"bootstrap.servers": self.bootstrap, "security.protocol": self.protocol}
+        if self.protocol in TLS:
+            files = {"ssl.ca.location": self.ca, "ssl.certificate.location": self.certificate, "ssl.key.location": self.key}
+            settings |= {name: path for name, path in files.items() if path is not None}
+        if self.protocol in SASL:
+            settings |= {"sasl.mechanism": self.mechanism, "sasl.username": self.user, "sasl.password": self.password}
+        return settings
+
+    def kafka_python(self) -> dict[str, Any]:
+        """Return keyword arguments for kafka-python."""
+        arguments: dict[str, Any] = {"bootstrap_servers": self.bootstrap, "security_protocol": self.protocol}
+        if self.protocol in TLS:
+            files = {"ssl_cafile": self.ca, "ssl_certfile": self.certificate, "ssl_keyfile": self.key}
+            arguments |= {name: path for name, path in files.items() if path is not None}
+        return arguments | self._sasl()
+
+    def aiokafka(self) -> dict[str, Any]:
+        """Return keyword arguments for aiokafka."""
+        arguments: dict[str, Any] = {"bootstrap_servers": self.bootstrap, "security_protocol": self.protocol}
+        if self.protocol in TLS:
+            context = ssl.create_default_context(cafile=self.ca)
+            if self.certificate is not None:
+                context.load_cert_chain(self.certificate, self.key)
+            arguments["ssl_context"] = context
+        return arguments | self._sasl()
+
+    def java(self) -> dict[str, str]:
+        """Return properties for Java's clients, from release 2.7 on (PEM files, KIP-651)."""
+        properties = {"bootstrap.servers": self.bootstrap, "security.protocol": self.protocol}
+        if self.protocol in TLS and self.ca is not None:
+            properties |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": self.ca}
+        if self.protocol in TLS and self.certificate is not None and self.key is not None:
+            keystore = {"certificate.chain": _content(self.certificate), "key": _content(self.key), "type": "PEM"}
+            properties |= {f"ssl.keystore.{name}": value for name, value in keystore.items()}
+        if self.protocol in SASL:
+            login = SCRAM_LOGIN if self.mechanism.startswith("SCRAM") else PLAIN_LOGIN
+            jaas = f'{login} required username="{_quoted(self.user)}" password="{_quoted(self.password)}";'
+            properties |= {"sasl.mechanism": self.mechanism, "sasl.jaas.config": jaas}
+        return properties
+
+    def _sasl(self) -> dict[str, Any]:
+        if self.protocol not in SASL:
+            return {}
+        return {"sasl_mechanism": self.mechanism, "sasl_plain_username": self.user, "sasl_plain_password": self.password}
+
+
+def _content(path: str) -> str:
+    with open(path, encoding="ascii") as file:
+        return file.read()
+
+
+def _quoted(text: str | None) -> str:
+    return (text or "").replace("\\", "\\\\").replace('"', '\\"')

@@ -1,0 +1,54 @@
+"""A SASL mechanism answers each token of a client with one of these outcomes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+
+class Continues(NamedTuple):
+    """The exchange goes on: the client gets these bytes and sends another token."""
+
+    data: bytes
+
+
+class Accepted(NamedTuple):
+    """The client is who it says it is. `data` is the last message of the mechanism. `expires_ms` is the wall clock time (ms since 1970) at
+    which the credential ends, or None if it does not end."""
+
+    name: str
+    data: bytes = b""
+    expires_ms: int | None = None
+
+
+class Denied(NamedTuple):
+    """The authentication failed, for which the client gets SASL_AUTHENTICATION_FAILED (58) with this text, which is Kafka's. `why` is for
+    the log and the story, which may say more than the client is told."""
+
+    text: str
+    why: str
+
+
+class Broken(NamedTuple):
+    """The connection is closed at once without an answer, because Kafka's mechanism raises an unexpected error for such a token."""
+
+    why: str
+
+
+Outcome = Continues | Accepted | Denied | Broken
+
+
+class Exchange(Protocol):
+    """One authentication with one mechanism."""
+
+    def take(self, token: bytes) -> Outcome:
+        """Handle the next token of the client."""
+
+
+def invalid(mechanism: str, why: str) -> Denied:
+    """Return the failure whose text does not say what was wrong, as Kafka does for everything that its mechanisms do not name."""
+    return Denied(f"Authentication failed during authentication due to invalid credentials with SASL mechanism {mechanism}", why)
+
+
+def other_identity(why: str) -> Denied:
+    """Return the failure of a client that asks to act as somebody else (its authorization id)."""
+    return Denied("Authentication failed: Client requested an authorization id that is different from username", why)
