@@ -174,3 +174,10 @@ def test_client_that_leaves_in_the_pause_leaves_nothing_behind() -> None:
     client.wire.hang_up()
     client.rig.sleep(1000)
     assert not client.rig.driver.connections and not client.rig.driver.tickets and not client.rig.driver.counters.internal_errors
+
+
+def test_fault_rule_lets_one_authentication_fail() -> None:
+    on = rig()
+    rule = {"name": "no", "when": {"api": "SaslAuthenticate", "nth": 2}, "do": {"kind": "error", "code": "SASL_AUTHENTICATION_FAILED"}}
+    on.command("add_faults", rules=[rule], origin="here")
+    assert [SaslClient(on).plain().error_code for _ in range(3)] == [0, 58, 0]
