@@ -102,7 +102,7 @@ def alter_resource(cluster: Cluster, turn: Turn, request: Request, wanted: Alter
     """Change one resource, or only check whether it could be changed. Raises TopicRefused."""
     check_changes(wanted)
     if wanted.kind == BROKER and turn.quirks.broker_name_checked_before_rights:
-        check_broker_name(wanted.name, request.node, f"expected {request.node}")
+        check_broker_name(wanted.name, request.node, f"expected {request.node}", "Node")
     refusal = config_refusal(cluster, turn, request, ALTER_CONFIGS, wanted.kind, wanted.name)
     if refusal is not None:
         raise refusal
