@@ -6,7 +6,7 @@ committed it last, which requests were refused, and how members went. Times are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from ..journal.rows import CloseRow, MemberRow, ReplyRow
@@ -16,6 +16,7 @@ from ..rounds.embedded import Partitions
 from .asked import COMMITS, Asked
 from .exchanged import ASKED, TopicNames, items, number, said
 from .people import Person
+from .reading import Waiting
 from .refusals import epoch_of
 
 KEPT: Final = 1_000
@@ -62,6 +63,15 @@ class Refusal(NamedTuple):
     generation: int | None
     offsets: Mapping[Partition, int]
     owners: Mapping[Partition, str]
+
+
+class Unread(NamedTuple):
+    """A partition that a member had from `since` to `until` and never fetched. `fetches` counts the client's Fetch requests meanwhile."""
+
+    partition: Partition
+    since: int
+    until: int
+    fetches: int
 
 
 class Commit(NamedTuple):
@@ -117,7 +127,7 @@ class Evidence:
     `readings` maps partitions to who read them, in order, and `commits` to the last accepted commit. `tried` is true once anybody has tried
     to commit. `fetches` counts each client's Fetch requests, and `assigned` maps a member and a partition to when the member got it and to
     that count then. `unknown` maps topics to when and for whom they were unknown, and `hung_up` members to when their client ended their
-    last connection.
+    last connection. `waited` has the readers that waited for the end of a transaction when they were removed.
     """
 
     def __init__(self, names: TopicNames) -> None:
@@ -134,7 +144,9 @@ class Evidence:
         self.fetches: dict[str | None, int] = {}
         self.assigned: dict[tuple[str, Partition], tuple[int, int]] = {}
         self.unknown: dict[str, tuple[int, str]] = {}
+        self.waited: list[tuple[Waiting, int]] = []
         self._away: set[str] = set()
+        self._unread: dict[str, list[Unread]] = {}
         self._last_owned: dict[str, Partitions] = {}
         self._gone_by: dict[int | None, list[Gone]] = {}  # Maps open connections to the former members that used them last.
 
@@ -143,7 +155,7 @@ class Evidence:
     def owns(self, member: str, client_id: str | None, before: Partitions, after: Partitions, at: int) -> None:
         """Note that the partitions of a member changed."""
         for partition in before - after:
-            self.assigned.pop((member, partition), None)
+            self._gives_up(member, client_id, partition, at)
             for each in self.readings.get(partition, ()):
                 if each.member == member and each.until is None:
                     each.until = at
@@ -153,6 +165,24 @@ class Evidence:
             self._last_owned.pop(member, None)
         elif len(self._last_owned) < KEPT:
             self._last_owned[member] = before
+
+    def _gives_up(self, member: str, client_id: str | None, partition: Partition, at: int) -> None:
+        since, fetches = self.assigned.pop((member, partition), (at, 0))
+        if len(self._unread) < KEPT and not self._has_read(member, partition):
+            last = Unread(partition, since, at, self.fetches.get(client_id, 0) - fetches)
+            self._unread.setdefault(member, []).append(last)
+
+    def _has_read(self, member: str, partition: Partition) -> bool:
+        return any(each.member == member for each in self.readings.get(partition, ()))
+
+    def unread_of(self, person: Person, removed: int | None, now: int) -> Iterator[Unread]:
+        """Yield the partitions that a member never fetched until `now`, or until it was removed."""
+        if removed is not None:
+            yield from (each for each in self._unread.get(person.member_id, ()) if each.until == removed)
+            return
+        for (member, partition), (since, fetches) in self.assigned.items():
+            if member == person.member_id and not self._has_read(member, partition):
+                yield Unread(partition, since, now, self.fetches.get(person.client_id, 0) - fetches)
 
     def fetched(self, client_id: str | None) -> None:
         if client_id in self.fetches or len(self.fetches) < KEPT:
@@ -232,6 +262,10 @@ class Evidence:
             gone = self.gone[row.member_id] = Gone(row, person, how, ordered, self._last_owned.get(row.member_id, NOTHING))
             if gone.closed is None:
                 self._gone_by.setdefault(person.connection, []).append(gone)
+
+    def waits(self, waiting: Iterable[Waiting], at: int) -> None:
+        """Note that members are removed that wait for the end of a transaction."""
+        self.waited += [(each, at) for each in waiting if len(self.waited) < KEPT]
 
     def takes_place(self, row: MemberRow, old: Person, by: str | None) -> None:
         """Note that a client took the place of a static member."""

@@ -6,7 +6,7 @@ and its remedy. A client that made any other request was served and is left out,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 from groupmock_codec.units import NS_PER_S
@@ -14,6 +14,7 @@ from groupmock_codec.units import NS_PER_S
 from ..journal.dispatch import RowReader, takes
 from ..journal.rows import NO_SASL, UNSERVED, CloseRow, OpenRow, ReplyRow, RequestRow, remedy_of
 from ..journal.whose import asks_again, field
+from ..text.suggest import did_you_mean
 from .causes import LIKELY
 from .exchanged import items, named
 from .folding import Line
@@ -49,7 +50,8 @@ class Repeated:
 
 class Client:
     """A client id that has sent only lookups. `sasl` has mechanisms, and `lookups` counts each kind of lookup. `coordinators` says whether
-    it looked up any coordinator. `addresses` are those in the answers, and `errors` those of the answers."""
+    it looked up any coordinator. `addresses` are those in the answers, `errors` those of the answers, and
+    `unknown` the topics that did not exist."""
 
     def __init__(self, at: int) -> None:
         self.seen = Repeated(at)
@@ -58,6 +60,7 @@ class Client:
         self.coordinators = False
         self.addresses: dict[str, None] = {}
         self.errors: dict[str, None] = {}
+        self.unknown: dict[str, None] = {}
 
 
 class NotServed(RowReader):
@@ -84,16 +87,21 @@ class NotServed(RowReader):
         found += [line for name, client in self._clients.items() for line in self._of_client(name, client, whole)]
         return sorted(found, key=lambda line: line.at)
 
-    def likely(self, now: int, whole: bool) -> list[str]:
-        """Return a line for each client that probably cannot reach an address that it was told: it looked for the coordinator, or nobody
-        in the whole run got further than it, and it has asked nothing else for a while. `now` is in ns of the run."""
-        return [
-            f"{LIKELY}client {text(name) or 'without a name'} cannot reach {listed(list(map(text, client.addresses)))}, which it was told "
-            f"until {seconds(client.seen.last)}: it asked nothing else. Advertise an address that it can reach"
-            for name, client in self._clients.items()
-            if whole and client.addresses and not client.errors and not client.sasl and (client.coordinators or not self._served)
-            if now - client.seen.last >= SILENT or sum(client.lookups.values()) >= AGAIN
-        ]
+    def likely(self, now: int, whole: bool, topics: Collection[str]) -> Iterator[str]:
+        """Yield a line for each client that asks for a topic that does not exist, or that probably cannot reach an address: it looked for
+        the coordinator, or nobody in the whole run got further than it, and it has asked nothing else for a while. `now` is in ns of the
+        run, and `topics` has those that exist."""
+        for name, client in self._clients.items() if whole else ():
+            who, until = f"client {text(name)}" if name else "a client without a name", seconds(client.seen.last)
+            missing = [each for each in client.unknown if each not in topics]
+            waits = now - client.seen.last >= SILENT or sum(client.lookups.values()) >= AGAIN
+            if missing:
+                near = did_you_mean(missing[0], topics)
+                told = f"{who} asks for topic {text(missing[0])}, which does not exist (Metadata until {until})"
+                yield f"{LIKELY}{told}{f': {near}' if near else ''}"
+            elif waits and client.addresses and not (client.errors or client.sasl) and (client.coordinators or not self._served):
+                told = f"{who} cannot reach {listed(list(map(text, client.addresses)))}, which it was told until {until}"
+                yield f"{LIKELY}{told}: it asked nothing else. Advertise an address that it can reach"
 
     # -- rows
 
@@ -144,6 +152,9 @@ class NotServed(RowReader):
             return
         if row.error and not asks_again(row) and len(client.errors) < KEPT:
             client.errors[f"{row.api_name} {row.error}"] = None
+        for topic in items(row.message, "topics") if row.api_name == "Metadata" and len(client.unknown) < KEPT else ():
+            if named(field(topic, "error_code")) == "UNKNOWN_TOPIC_OR_PARTITION":
+                client.unknown[str(field(topic, "name"))] = None
         brokers = items(row.message, "brokers") if row.api_name == "Metadata" else [row.message, *items(row.message, "coordinators")]
         for each in brokers if row.api_name in ("Metadata", "FindCoordinator") else ():
             host, port = field(each, "host"), field(each, "port")

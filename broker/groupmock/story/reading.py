@@ -75,12 +75,14 @@ class Skip(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """A reader that gets no records because a transaction is open, since `since` (ns). `told` describes it in a line."""
+    """A reader that gets no records because a transaction is open, since `since` (ns). `of` has the transactions as far as the rows name
+    them, and `told` describes it in a line."""
 
     since: int
     who: str
     partition: Partition
     position: int
+    of: str
     told: str
 
 
@@ -158,11 +160,12 @@ class Reading:
         before = self._held_up.pop(reader, None)
         if not 0 <= each.stable < each.end or position < each.stable:
             return
-        of = listed(self.open_on(each.partition)) or "which these rows do not name"
+        named = listed(self.open_on(each.partition))
+        of = named or "which these rows do not name"
         place = f"{who} waits at {partitions_text([each.partition])} = {position} (read_committed)"
         told = f"{place}: the log goes on to {each.end} behind an open transaction, {text(of, 400)}"
         since = before.since if before is not None and before.position == position else t
-        self._held_up[reader] = Waiting(since, who, each.partition, position, told)
+        self._held_up[reader] = Waiting(since, who, each.partition, position, named, told)
         yield Line(t, told, ids, ("waits", place))
 
 

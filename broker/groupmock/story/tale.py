@@ -157,6 +157,7 @@ class Tale:
             yield from self._endings.gone(row.member_id)
             name, how = self.people.name(row.member_id, row.client_id), self._how_gone(row)
             if (former := self.people.here.get(row.member_id)) is not None:
+                self.evidence.waits((each for each in self.reading.waiting if each.who == name), row.t)
                 self.evidence.goes(row, former, how, bool(self._by_order(row.t, row.member_id)))
             self.people.goes(row.member_id, row.t, how)
             self.tally.gone.more(f"{name} ({how})")

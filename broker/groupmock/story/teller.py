@@ -11,7 +11,7 @@ are told.
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from ..journal.dispatch import RowReader, takes
@@ -122,7 +122,7 @@ def obstacles(rows: Iterable[Row], group: str, *, now: int, sessions: Sessions, 
     for row in rows:
         teller.feed(row)
     found = [*teller.likely(group, now, not dropped), *teller.awaited(group, now, sessions)]
-    found += teller.not_served.likely(now, not dropped)
+    found += teller.not_served.likely(now, not dropped, teller.topics)
     found += [line.told() for line in teller.not_served.lines(whole=not dropped)[:SHOWN]]
     if not teller.not_served.connected and not dropped:
         found.append(NOBODY_CAME)
@@ -214,12 +214,17 @@ class StoryTeller(RowReader):
         waiting = tale.waiting(now, Known(sessions.get(group, {}), requests=self._open_requests))
         return [*(each for each in (waiting, tale.sync_phases.failed) if each is not None), *tale.reading.held_up[:SHOWN]]
 
+    @property
+    def topics(self) -> Collection[str]:
+        """The topics that exist, as far as the rows tell."""
+        return self._rebalances.counts
+
     def likely(self, group: str, now: int, whole: bool) -> list[str]:
         """Return the likely causes of a group's trouble, a line each (see `story.causes`). `whole`: these are all rows of the run."""
         section = self._sections.get(group)
         if section is None:
             return []
-        return likely_lines(Case(section.tale, max(now, self._now), whole, self._rebalances.counts, self._libraries))
+        return likely_lines(Case(section.tale, max(now, self._now), whole, self.topics, self._libraries))
 
     def _open_requests(self, person: Person) -> Iterator[Asked]:
         """Yield the open requests of a member's client. A JoinGroup, SyncGroup or Fetch is included only if a rule keeps it, because
@@ -251,7 +256,7 @@ class StoryTeller(RowReader):
                 yield from (f"  {line}" for line in section.tale.tally.lines(joined=section.tale.generation > 0))
             yield from section.lines.lines()
         if self._only is None and self._member is None:
-            yield from besides(self._transactions, self.not_served, self._now, self._since, bool(self._sections), whole)
+            yield from besides(self._transactions, self.not_served, self._now, self._since, bool(self._sections), whole, self.topics)
         if self._others and self._only is None:
             least = "at least " if len(self._others) == CLIENTS else ""
             yield f"({least}{len(self._others)} more groups are not told: name one of {listed(sorted(self._others))})"

@@ -183,8 +183,8 @@ def test_a_member_whose_session_expires_while_its_connection_is_open_was_blocked
     anna = stage.consumer("anna", session_ms=6000)
     started(stage, anna)
     stage.sleep(8000)
-    silent = "anna#017f sent no heartbeat and its session (6000 ms) expired at 9.000, but its connection is open"
-    assert causes(stage) == [f"{silent}: a blocking call may have kept its thread or event loop busy"]
+    silent = "anna#017f sent no heartbeat and its session (6000 ms) expired at 9.000, but its connection was open"
+    assert causes(stage) == [f"{silent}: a call blocked its thread or event loop"]
 
 
 def test_a_session_that_the_test_lets_expire_is_no_cause() -> None:
@@ -236,6 +236,17 @@ def test_a_static_id_of_a_consumer_group_that_is_in_use_is_told(tmp_path: Path) 
     told = [line.strip() for line in tell(kept.rows) if LIKELY in line]
     assert len(told) == 1
     assert "ConsumerGroupHeartbeat was refused at 0.000 (UNRELEASED_INSTANCE_ID)" in told[0]
+
+
+def test_causes_are_told_after_the_test_has_closed_its_clients() -> None:
+    stage = Stage({"orders": 2, "bills": 2})
+    shipping, billing = stage.consumer("shipping"), stage.consumer("billing", topics=["bills"])
+    started(stage, shipping, billing)
+    for consumer in (shipping, billing):
+        consumer.leave()
+        consumer.hang_up()
+    stage.sleep(5000)
+    assert [line.partition(":")[0] for line in causes(stage)] == ["two services share this group.id"]
 
 
 # -- reading

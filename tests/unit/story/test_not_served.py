@@ -86,7 +86,10 @@ def test_a_lookup_that_is_refused_says_so_instead_of_the_remedy() -> None:
     topics = [MetadataRequestTopic(name="bills")]
     cluster.rig.connect().ask(METADATA, 9, MetadataRequest(topics=topics, allow_auto_topic_creation=False), client_id="anna")
     refused = "REFUSED: Metadata UNKNOWN_TOPIC_OR_PARTITION"
-    assert cluster.obstacles() == [f"client anna looked up the brokers 1 time, {refused}, and asked nothing else"]
+    assert cluster.obstacles() == [
+        "Likely: client anna asks for topic bills, which does not exist (Metadata until 0.000)",
+        f"client anna looked up the brokers 1 time, {refused}, and asked nothing else",
+    ]
 
 
 def test_a_client_newer_than_its_broker_is_not_said_to_be_refused() -> None:

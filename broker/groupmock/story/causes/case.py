@@ -49,6 +49,12 @@ class Case:
     def here(self) -> Iterable[Person]:
         return self.tale.people.here.values()
 
+    @property
+    def everybody(self) -> Iterator[tuple[Person, int | None]]:
+        """Yield the former and present members, each with when it was removed, or None. A failed test may have closed its clients."""
+        yield from ((each.person, each.at) for each in self.evidence.gone.values())
+        yield from ((each, None) for each in self.here)
+
     def name(self, member: str) -> str:
         return self.tale.people.name(member)
 

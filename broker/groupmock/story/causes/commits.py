@@ -91,7 +91,7 @@ def _handed_over(case: Case, first: Reading, second: Reading) -> bool:
     gone = case.evidence.gone.get(first.member)
     there = case.tale.people.here.get(first.member)
     ended = gone.closed if gone is not None else there.closed if there is not None else 0
-    left = gone is not None and gone.cause == LEFT
+    left = gone is not None and gone.cause == LEFT and gone.at <= second.at
     return first.member != second.member and first.until is not None and not left and (ended is None or ended > second.at)
 
 

@@ -7,10 +7,10 @@ from typing import Final
 
 from groupmock_codec.units import NS_PER_S
 
-from ...rounds import Partition
+from ..evidence import Unread
 from ..people import Person
 from ..reading import Skip
-from ..words import count, listed, partitions_text, seconds, text
+from ..words import count, partitions_text, seconds, text
 from .case import SOON, Case, Likely, at
 
 OF_POSITIONS: Final = ("OffsetFetch", "ListOffsets")
@@ -35,45 +35,37 @@ def begins_at_the_end(case: Case) -> Iterator[Likely]:
 
 
 def open_transaction(case: Case) -> Iterator[Likely]:
-    """A read_committed reader waits at the last stable offset of a partition that it owns, and a transaction is still open there."""
-    for each in case.tale.reading.waiting:
-        owners = [person for person in case.here if person.name == each.who]
-        owned = any(each.partition in case.tale.fold.ownership.of(person.member_id) for person in owners)
-        behind = case.tale.reading.open_on(each.partition)
-        if owned and behind and case.now - each.since >= SOON:
-            place = (
-                f"{each.who} (read_committed) waits at {partitions_text([each.partition])} = {each.position} since {seconds(each.since)}"
-            )
-            yield Likely(f"{place} behind an open transaction: {text(listed(behind), 100)}")
+    """A read_committed reader waited at the last stable offset of a partition for a while, behind an open transaction, until it lost the
+    partition or until now."""
+    now = [(each, case.now) for each in case.tale.reading.waiting if case.tale.reading.open_on(each.partition)]
+    for each, end in [*case.evidence.waited, *now]:
+        mine = [reading for reading in case.evidence.readings.get(each.partition, ()) if reading.name == each.who]
+        until = min(end, mine[-1].until if mine and mine[-1].until is not None else end)
+        if each.of and until - each.since >= SOON:
+            where = f"{partitions_text([each.partition])} = {each.position} since {seconds(each.since)}"
+            yield Likely(f"{each.who} (read_committed) waits at {where} behind an open transaction: {text(each.of, 100)}")
 
 
 def never_fetched(case: Case) -> Iterator[Likely]:
-    """A member has partitions for some time and has never fetched them, although it fetched others, or its lookup of their first offsets
-    was refused."""
-    for person in case.here:
-        mine = [
-            partition
-            for partition in case.tale.fold.ownership.of(person.member_id)
-            if not any(each.member == person.member_id for each in case.evidence.readings.get(partition, ()))
-        ]
-        for since, partitions in sorted(_by_time(case, person, mine).items()):
-            what = f"{person.name} has {partitions_text(partitions)} since {seconds(since)} and has never fetched"
-            refused = [each for each in case.refusals(*OF_POSITIONS) if each.client_id == person.client_id and each.at >= since]
-            made = [each for each in case.evidence.refusals.values() if each.made and each.api in OF_POSITIONS and each.at >= since]
-            for each in (refused + made)[:1]:
-                yield Likely(f"{what} it: its {each.api} was refused {at(each.at)} ({each.error}), so it knows no offset to begin at")
-            fetches = min(
-                case.evidence.fetches.get(person.client_id, 0) - case.evidence.assigned[person.member_id, each][1] for each in partitions
-            )
-            if fetches >= FETCHES and not refused + made:
+    """A member had partitions for some time, and until it left or until now it has never fetched them, although it fetched others, or its
+    lookup of their first offsets was refused."""
+    for person, removed in case.everybody:
+        for since, unread in sorted(_by_time(case, person, removed).items()):
+            what = f"{person.name} has {partitions_text(each.partition for each in unread)} since {seconds(since)} and has never fetched"
+            lookups = [each for each in case.evidence.refusals.values() if each.api in OF_POSITIONS and each.at >= since]
+            refused = next((each for each in lookups if each.client_id == person.client_id), None)
+            fetches = min(each.fetches for each in unread)
+            if refused is not None:
+                why = f"its {refused.api} was refused {at(refused.at)} ({refused.error}), so it knows no offset to begin at"
+                yield Likely(f"{what} it: {why}")
+            elif fetches >= FETCHES:
                 yield Likely(f"{what} it, but {count(fetches, 'time')} other partitions: paused, no start offset, or no way to its leader")
 
 
-def _by_time(case: Case, person: Person, partitions: list[Partition]) -> dict[int, list[Partition]]:
-    """Group partitions by the time when the member got them, if that is long ago."""
-    found: dict[int, list[Partition]] = {}
-    for each in partitions:
-        since, _ = case.evidence.assigned.get((person.member_id, each), (case.now, 0))
-        if case.now - since >= NEVER_NS:
-            found.setdefault(since, []).append(each)
+def _by_time(case: Case, person: Person, removed: int | None) -> dict[int, list[Unread]]:
+    """Return the partitions that a member never fetched by the time when it got them, if it had them for long."""
+    found: dict[int, list[Unread]] = {}
+    for each in case.evidence.unread_of(person, removed, case.now):
+        if each.until - each.since >= NEVER_NS:
+            found.setdefault(each.since, []).append(each)
     return found

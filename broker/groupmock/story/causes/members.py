@@ -26,7 +26,7 @@ def static_id_twice(case: Case) -> Iterator[Likely]:
         if taken is not None and refused.error in FENCED and refused.at >= taken.at:
             old, new = text(taken.old.client_id or "a client"), text(taken.by or "another client")
             both, second = (f"{old} and {new} both use", new) if old != new else (f"two processes of {old} use", "the second")
-            how = f"{second} took its place {at(taken.at)}, and the first's {refused.api} was refused {at(refused.at)} ({refused.error})"
+            how = f"{second} took its place {at(taken.at)}, and the first's {refused.api} was refused {at(refused.at)}"
             yield Likely(f"{both} group.instance.id {text(taken.instance)}: {how}", frozenset((refused.member,)))
         elif refused.error == UNRELEASED:
             owner = next((each for each in case.here if each.instance == refused.instance and each.closed is None), None)
@@ -45,36 +45,38 @@ def polls_too_slowly(case: Case) -> Iterator[Likely]:
         slow = f"{person.name} polled too slowly"
         if gone.cause == LEFT and "poll" in gone.reason.partition(" left: ")[2]:
             yield Likely(f"{slow}: it left {at(gone.at)} ({gone.how.removeprefix('it left: ')}){_afterwards(case, gone)}", members)
-        elif gone.cause == LEFT and not _closed_soon(case, gone):
+        elif gone.cause == LEFT:
             after = _afterwards(case, gone)
-            if after:
+            if after and (_came_back(case, gone) or _open_later(case, gone)):
                 yield Likely(f"{slow} (max.poll.interval.ms): it left {at(gone.at)}, kept its connection{after}", members)
-        elif gone.cause == SILENT and gone.closed is None and not _steered(case):
+        elif gone.cause == SILENT and (gone.closed or case.now) >= gone.at and not _steered(case):
             yield Likely(
                 f"{slow} (max.poll.interval.ms): it did not join again in time, and the rebalance went on without it {at(gone.at)}", members
             )
-        elif gone.cause == EXPIRED and gone.closed is None and not _steered(case) and case.now - gone.at >= SOON:
+        elif gone.cause == EXPIRED and _open_later(case, gone) and not _steered(case):
             session = f"its session ({person.session_ms} ms)" if person.session_ms else "its session"
-            said = f"{person.name} sent no heartbeat and {session} expired {at(gone.at)}, but its connection is open"
-            yield Likely(f"{said}: a blocking call may have kept its thread or event loop busy", members)
+            said = f"{person.name} sent no heartbeat and {session} expired {at(gone.at)}, but its connection was open"
+            yield Likely(f"{said}: a call blocked its thread or event loop", members)
 
 
-def _closed_soon(case: Case, gone: Gone) -> bool:
-    """Return whether the member's connection ended soon after it had left, as after `close()`, or may still do so."""
-    return (case.now if gone.closed is None else gone.closed) - gone.at < SOON
+def _open_later(case: Case, gone: Gone) -> bool:
+    """Return whether the member's connection was open for a while after its removal, unlike after `close()`."""
+    return (case.now if gone.closed is None else gone.closed) - gone.at >= SOON
+
+
+def _came_back(case: Case, gone: Gone) -> Person | None:
+    """Return the later member that used the same connection, or None."""
+    connection = gone.person.connection
+    later = (person for person, _ in case.everybody if person.came > gone.at and person.connection == connection)
+    return next(later, None) if connection is not None else None
 
 
 def _afterwards(case: Case, gone: Gone) -> str:
     """Say what the client of a former member did later: it joined again by the same connection, or a request of the old member was
     refused."""
-    back = [each for each in case.here if each.connection == gone.person.connection and each.came > gone.at]
-    back += [
-        each.person
-        for each in case.evidence.gone.values()
-        if each.person.connection == gone.person.connection and each.person.came > gone.at
-    ]
-    if back and gone.person.connection is not None:
-        return f" and joined again {at(back[0].came)} as {back[0].name}"
+    back = _came_back(case, gone)
+    if back is not None:
+        return f" and joined again {at(back.came)} as {back.name}"
     for refused in case.refusals(*OF_MEMBERS):
         if refused.member == gone.person.member_id and refused.at >= gone.at:
             return f"; its {refused.api} {at(refused.at)} was refused ({refused.error})"
