@@ -5,7 +5,7 @@ const KEPT_NS = 120e9;
 const LEAST_NS = 1e9; // between two samples
 const LEAST_SPAN_NS = 10e9; // the width of the line stands for at least so long
 const RATE_NS = 10e9; // a rate is that of the last so many ns: consumers commit every few seconds
-const [WIDE, HIGH] = [64, 16];
+const [WIDE, HIGH] = [48, 16];
 
 const samples = new Map(); // by group: the oldest first
 
