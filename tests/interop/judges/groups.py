@@ -163,7 +163,7 @@ class GroupRow(Row):
         return saw | self._committed()
 
     def _static(self) -> dict[str, Any]:
-        # The first leads. A leader of kafka-python that is restarted joins again by itself and starts rebalances, on Kafka as on groupmock.
+        # The first leads: kafka-python joins again by itself after a restart, and a leader that joins starts a round.
         one = self._member(self._statics, "instance-1", STATIC_SESSION_MS)
         wait("all partitions with the first", lambda: one.held() == ALL, lambda: [one.held(), one.trouble()])
         two = self._member(self._statics, "instance-2", STATIC_SESSION_MS)
