@@ -23,6 +23,7 @@ const Draw = (() => {
 
   // -- pens
 
+  const MOST_STAMPS = 4000;
   const FONT = "11px system-ui, sans-serif";
   const fontOf = (bold, size = 11) => `${bold ? "bold " : ""}${size}px system-ui, sans-serif`;
   const paths = new Map();
@@ -43,7 +44,8 @@ const Draw = (() => {
   // `colours` maps the roles of colours to colours (the variables of the page's style).
   class CanvasPen {
     constructor(context, scene, colours) {
-      [this.context, this.colours, this.fills] = [context, colours, {}];
+      [this.context, this.colours, this.fills, this.stamps] = [context, colours, {}, new Map()];
+      this.dense = context.getTransform().a;
       context.textBaseline = "middle";
       for (const [name, [path, role]] of Object.entries(scene.patterns)) {
         const tile = document.createElement("canvas");
@@ -87,6 +89,38 @@ const Draw = (() => {
         context.stroke(pathOf(path));
       }
       context.restore();
+    }
+
+    // Many equal glyphs are one path, which is filled once.
+    many(path, places, scale, fill) {
+      const [one, whole] = [pathOf(path), new Path2D()];
+      for (const [x, y] of places) whole.addPath(one, { a: scale, d: scale, e: x, f: y });
+      this.context.fillStyle = this.colour(fill);
+      this.context.fill(whole);
+    }
+
+    // What is drawn again and again is kept as a small bitmap: thousands of marks are in one frame.
+    stamp(key, x, y, { left, top, wide, high }, draw) {
+      let made = this.stamps.get(key);
+      if (!made) {
+        if (this.stamps.size > MOST_STAMPS) this.stamps.clear();
+        const canvas = new OffscreenCanvas(Math.ceil(wide * this.dense), Math.ceil(high * this.dense));
+        const on = canvas.getContext("2d");
+        on.scale(this.dense, this.dense);
+        on.translate(-left, -top);
+        on.textBaseline = "middle";
+        draw(Object.assign(Object.create(CanvasPen.prototype), this, { context: on }));
+        made = canvas.transferToImageBitmap();
+        this.stamps.set(key, made);
+      }
+      const whole = (place) => Math.round(place * this.dense) / this.dense;
+      this.context.drawImage(made, whole(x + left), whole(y + top), made.width / this.dense, made.height / this.dense);
+    }
+
+    // A text with a halo, which is readable over everything.
+    label(text, x, y, size) {
+      const box = { left: -2, top: -size / 2 - 3, wide: widthOf(text, fontOf(false, size)) + 5, high: size + 6 };
+      this.stamp(`${size} ${text}`, x, y, box, (pen) => pen.text(text, 0, 0, { halo: true, size }));
     }
 
     text(text, x, y, { fill = "ink", halo = false, anchor = "start", bold = false, size = 11 } = {}) {
@@ -147,6 +181,17 @@ const Draw = (() => {
     glyph(d, x, y, scale, fill, stroke) {
       this.add("path", { d, transform: `translate(${x.toFixed(2)} ${y.toFixed(2)}) scale(${scale.toFixed(3)})`, fill: this.colour(fill), stroke: this.colour(stroke), "stroke-width": 1.5 });
     }
+
+    stamp(key, x, y, box, draw) {
+      const outer = this.into;
+      this.into = this.add("g", { transform: `translate(${x.toFixed(2)} ${y.toFixed(2)})` });
+      draw(this);
+      this.into = outer;
+    }
+
+    many(path, places, scale, fill) { for (const [x, y] of places) this.glyph(path, x, y, scale, fill); }
+
+    label(text, x, y, size) { this.text(text, x, y, { halo: true, size }); }
 
     text(text, x, y, { fill = "ink", halo = false, anchor = "start", bold = false, size = 11 } = {}) {
       const around = halo ? { "paint-order": "stroke", stroke: this.colour("ground"), "stroke-width": 3 } : {};
@@ -269,6 +314,7 @@ const Draw = (() => {
     const beside = new Map();
     for (const layer of row.layers) {
       const last = new Map();
+      const alike = new Map(); // marks of one simple glyph, which are most of all marks
       for (const item of between(layer, at.view.a - margin, at.view.b + margin)) {
         const box = boxOf(item, at);
         // Marks of one sign that nobody could tell apart are one mark, until the picture is zoomed.
@@ -277,13 +323,18 @@ const Draw = (() => {
           last.set(item.sign, box.x);
         }
         box.top += shift;
-        sign(paint, item, box);
+        const { parts } = item.sign;
+        if (item.sign.point && parts.length === 1 && parts[0][1] && !parts[0][4] && item !== hot && box.right - box.x < 3) {
+          if (!alike.has(item.sign)) alike.set(item.sign, []);
+          alike.get(item.sign).push([box.x, box.top + box.high / 2, box.high / 12]);
+        } else sign(paint, item, box);
         if (item.sign.label === "beside" && !(at.low && row.kind === "lane" && item.sign.box[0] < 5)) {
           const line = `${box.top + box.high / 2} ${item.sign.beside ?? 11}`;
           if (!beside.has(line)) beside.set(line, []);
           beside.get(line).push([box.x, item.label]);
         }
       }
+      for (const [{ parts: [[, fill, , path]] }, places] of alike) paint.pen.many(path, places, places[0][2], fill);
     }
     for (const [line, points] of beside) labels(paint, points, ...line.split(" ").map(Number));
   }
@@ -295,7 +346,12 @@ const Draw = (() => {
     const wide = Math.max(1, Math.min(at.width + 4, right) - left);
     if (item.sign.tail && right - x > 3) pen.rect(Math.max(-4, x), top + high / 2 - 0.75, Math.min(at.width + 4, right) - Math.max(-4, x), 1.5, item.sign.tail);
     if (point && (x < -EDGE || x > at.width + EDGE)) return;
-    for (const one of item.sign.parts) part(pen, one, left, wide, top, high, item.process, scene);
+    if (point) {
+      const box = { left: -11, top: -11, wide: 22, high: 22 };
+      pen.stamp(`${item.sign.name} ${high}`, x, top + high / 2, box, (on) => {
+        for (const one of item.sign.parts) part(on, one, 0, 1, -high / 2, high, item.process, scene);
+      });
+    } else for (const one of item.sign.parts) part(pen, one, left, wide, top, high, item.process, scene);
     if (item.sign.label === "inside") inside(pen, item.label, Math.max(0, left) + 5, Math.min(at.width, right) - 3, top + high / 2, Math.min(11, high - 1));
     if (item === hot) pen.edge(point ? x - 8 : left, top - 1, point ? 16 : wide, high + 2, "ink", 2);
     else if (same && item.label === same.label && item.sign === same.sign) pen.edge(left, top, wide, high, "ink");
@@ -325,7 +381,7 @@ const Draw = (() => {
       if (letters < 2) return;
       shown = `${text.slice(0, letters)}\u2026`;
     }
-    pen.text(shown, from, middle, { halo: true, size });
+    pen.label(shown, from, middle, size);
   }
 
   // Each label is beside its point, on the side where it has room; a label without room is left out until the picture is zoomed.
@@ -335,10 +391,10 @@ const Draw = (() => {
       const following = place + 1 < points.length ? points[place + 1][0] - far : at.width;
       const wide = widthOf(label);
       if (label && x + far + wide <= following) {
-        pen.text(label, x + far, middle, { halo: true });
+        pen.label(label, x + far, middle, 11);
         free = x + far + wide + 6;
       } else {
-        if (label && x - far - wide >= free) pen.text(label, x - far, middle, { halo: true, anchor: "end" });
+        if (label && x - far - wide >= free) pen.label(label, x - far - wide, middle, 11);
         free = x + far;
       }
     });
