@@ -5,7 +5,7 @@ refused or broke rules.
     drawing.add("run.jsonl", journal, journal.header)
     html = written("html", drawing.timeline())
 
-`model` is the picture as data, `builder` makes it from rows, and `forms` draw it.
+`model` is the picture as data, `builder` makes it from rows, `scene` lays it out with the signs of `signs`, and `forms` draw it.
 """
 
 from __future__ import annotations
